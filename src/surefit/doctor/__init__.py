@@ -1,0 +1,1 @@
+"""Findings, and the rules that make them: plain data, without torch."""

@@ -1,0 +1,76 @@
+"""What surefit found: one fault at one place, with what was seen, why, and what to do."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Literal
+
+
+class Severity(StrEnum):
+    """How much a finding matters: an error makes the exit code 1."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    NOTE = "note"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a person must look: a file and, where it has lines or rows, which one, from 1."""
+
+    file: str
+    line: int | None = None
+    end_line: int | None = None
+    row: int | None = None
+    """For files without lines (Parquet, Arrow): the row, from 1."""
+
+    def __str__(self) -> str:
+        if self.line is not None:
+            return f"{self.file}:{self.line}"
+        if self.row is not None:
+            return f"{self.file}, row {self.row}"
+        return self.file
+
+
+COMMAND_LINE = Place("command line")
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """One measured thing, in the user's own names and numbers."""
+
+    name: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """How a fix was tried, or why it was not."""
+
+    status: Literal["held", "failed", "not-tried"]
+    said: str
+
+
+@dataclass(frozen=True, slots=True)
+class Fix:
+    """A change that the user can make, with a diff where it is a change of code."""
+
+    text: str
+    patch: str | None = None
+    proof: Proof | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One fault at one place."""
+
+    rule: str
+    code: str
+    severity: Severity
+    place: Place
+    headline: str
+    facts: Sequence[Fact] = ()
+    ruled_out: Sequence[Fact] = ()
+    why: str = ""
+    fixes: Sequence[Fix] = ()
+    python_said: str = ""

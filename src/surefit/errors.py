@@ -1,0 +1,45 @@
+"""The errors that surefit itself raises; each carries what it found.
+
+SurefitError
+├── BadInput     rows, models, folders or checkpoints that cannot be worked on: exit code 1
+├── WrongCall    flags, settings or arguments that make no sense: exit code 2
+└── Stopped      the user pressed Ctrl-C; what was done is saved: exit code 130
+"""
+
+from collections.abc import Iterable
+from typing import ClassVar
+
+from surefit.doctor.findings import Finding
+
+
+class SurefitError(Exception):
+    """Something the user can mend, as findings."""
+
+    exit_code: ClassVar[int] = 1
+
+    def __init__(self, *findings: Finding) -> None:
+        self.findings = findings
+        super().__init__("\n".join(f"{f.place}: {f.headline}" for f in findings))
+
+
+class BadInput(SurefitError):  # noqa: N818 - it reads as what it is
+    """Rows, a model, a folder or a checkpoint that cannot be worked on."""
+
+
+class WrongCall(SurefitError):  # noqa: N818
+    """Flags, settings or arguments that make no sense."""
+
+    exit_code = 2
+
+
+class Stopped(SurefitError):  # noqa: N818
+    """The user stopped the run; what was done is saved."""
+
+    exit_code = 130
+
+
+def refuse_if(findings: Iterable[Finding]) -> None:
+    """Raises `BadInput` with all of the findings, if there are any."""
+    found = tuple(findings)
+    if found:
+        raise BadInput(*found)

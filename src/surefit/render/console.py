@@ -1,0 +1,105 @@
+"""Where surefit prints: messages, and progress bars with time left."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    Task,
+    TaskID,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+from rich.table import Column
+from rich.text import Text
+
+from .visible import visible
+
+out = Console(highlight=False, markup=False, emoji=False)
+errors = Console(highlight=False, markup=False, emoji=False, stderr=True)
+
+quiet = False
+"""Set by `--quiet`: nothing is said and no bar is drawn; findings are still shown."""
+
+
+def say(text: str = "") -> None:
+    """Prints a message as it is, at any length, with nothing in it obeyed by the terminal."""
+    if not quiet:
+        out.print(Text(visible(text, keep="\n")), soft_wrap=True)
+
+
+class Speed(ProgressColumn):
+    """Steps per second, or seconds per step where that is more than one."""
+
+    def render(self, task: Task) -> Text:
+        speed = task.finished_speed or task.speed
+        if not speed:
+            return Text("")
+        if speed < 1:
+            return Text(f"{1 / speed:.1f} s each", style="dim")
+        return Text(f"{speed:.1f}/s" if speed < 100 else f"{speed:.0f}/s", style="dim")
+
+
+class Bar:
+    """What is counted: drawn on a terminal, told in lines elsewhere."""
+
+    def __init__(
+        self, description: str, total: int | None, done: int, log_every: int | None
+    ) -> None:
+        self.description = description
+        self.total = total
+        self.done = done
+        self.log_every = log_every
+        self.drawn: tuple[Progress, TaskID] | None = None
+
+    def step(self, n: int = 1, **fields: str) -> None:
+        """Counts `n` more; the fields stand beside the count, as `name value`."""
+        before, self.done = self.done, self.done + n
+        values = "  ".join(f"{name} {value}" for name, value in fields.items())
+        if self.drawn:
+            progress, task = self.drawn
+            progress.update(task, completed=self.done, fields=visible(values))
+        elif self.log_every and self.done // self.log_every > before // self.log_every:
+            count = str(self.done) if self.total is None else f"{self.done}/{self.total}"
+            say("  ".join(part for part in (self.description, count, values) if part))
+
+
+@contextmanager
+def progress(
+    description: str,
+    total: int | None,
+    done: int = 0,
+    log_every: int | None = None,
+    console: Console | None = None,
+) -> Iterator[Bar]:
+    """A bar on a terminal; elsewhere a line every `log_every` steps, or nothing.
+
+    `done` is how many of `total` were done in an earlier run.
+    """
+    console = console or out
+    bar = Bar(description, total, done, log_every)
+    if quiet or not console.is_terminal or console.is_dumb_terminal:
+        yield bar
+        return
+    with Progress(*columns(), console=console, expand=True) as drawing:
+        task = drawing.add_task(visible(description), total=total, completed=done, fields="")
+        bar.drawn = drawing, task
+        yield bar
+
+
+def columns() -> tuple[ProgressColumn, ...]:
+    return (
+        TextColumn("{task.description}", markup=False),
+        MofNCompleteColumn(),
+        BarColumn(bar_width=None, table_column=Column(ratio=1, min_width=4)),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+        TextColumn("left", style="dim"),
+        Speed(),
+        TextColumn("{task.fields[fields]}", markup=False),
+    )

@@ -1,0 +1,34 @@
+"""What one call of surefit has found and made so far, shown at once and kept for `--json`."""
+
+from surefit.doctor.findings import Finding
+
+from . import brief, console, terminal
+from .json_document import Json
+
+as_lines = False
+"""Set by `--brief`: a line for each finding."""
+
+findings: list[Finding] = []
+parts: dict[str, Json] = {}
+
+
+def begin() -> None:
+    global as_lines
+    as_lines = False
+    findings.clear()
+    parts.clear()
+
+
+def tell(*found: Finding) -> None:
+    """Shows findings on stderr, and keeps them for the JSON document."""
+    findings.extend(found)
+    if as_lines:
+        for finding in found:
+            console.errors.print(brief.line(finding), soft_wrap=True)
+    else:
+        terminal.show(found, console.errors)
+
+
+def add_part(name: str, value: Json) -> None:
+    """Puts a further key beside `findings` into the JSON document."""
+    parts[name] = value

@@ -1,0 +1,264 @@
+"""Findings as text for people: 80 columns, readable without colour."""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice, zip_longest
+from pathlib import Path
+
+from rich.cells import cell_len
+from rich.console import Console
+from rich.text import Text
+
+from surefit.doctor.findings import Fact, Finding, Fix, Severity
+
+from .visible import shorten, shorten_left, visible, wrap
+
+WIDTH = 80
+NARROWEST = 40
+LABEL = 13
+"""Where values begin: two spaces, the longest label, two spaces."""
+LONGEST_NAME = 28
+MOST_SOURCE_LINES = 4
+MOST_PYTHON_LINES = 4
+
+COLOURS = {Severity.ERROR: "bold red", Severity.WARNING: "bold yellow", Severity.NOTE: "bold cyan"}
+CODE = {".py", ".toml", ".yaml", ".yml", ".ini", ".cfg", ".sh"}
+"""Files of which the whole line is meant when nothing in it is named."""
+
+ReadSource = Callable[[str, int, int], Sequence[str]]
+"""File, first and last line (from 1) -> those lines, or none where the file has no such text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A printed line in parts, each with its style."""
+
+    parts: tuple[tuple[str, str], ...]
+
+    def __str__(self) -> str:
+        return "".join(text for text, _ in self.parts).rstrip()
+
+
+def line(*parts: str | tuple[str, str]) -> Line:
+    return Line(tuple((part, "") if isinstance(part, str) else part for part in parts))
+
+
+def read_lines(file: str, first: int, last: int) -> list[str]:
+    """Lines of a text file; bytes that are not UTF-8 are escaped, and binary files have none."""
+    try:
+        with Path(file).open("rb") as opened:
+            raw = list(islice(opened, first - 1, last))
+    except (OSError, ValueError):
+        return []
+    if any(b"\0" in bytes_ for bytes_ in raw):
+        return []
+    return [bytes_.decode("utf-8", "backslashreplace").rstrip("\r\n") for bytes_ in raw]
+
+
+def text(
+    findings: Sequence[Finding], width: int = WIDTH, read_source: ReadSource = read_lines
+) -> str:
+    """All findings, a blank line between them, each line at most `width` cells wide."""
+    blocks = (lines(finding, width, read_source) for finding in findings)
+    return "\n\n".join("\n".join(str(one) for one in block) for block in blocks)
+
+
+def show(
+    findings: Sequence[Finding], console: Console, read_source: ReadSource = read_lines
+) -> None:
+    """The same on a console, in colour where it has colours."""
+    width = max(NARROWEST, min(WIDTH, console.width)) if console.is_terminal else WIDTH
+    for finding in findings:
+        for one in lines(finding, width, read_source):
+            console.print(Text.assemble(*one.parts), soft_wrap=True)
+        console.print()
+
+
+def lines(finding: Finding, width: int, read_source: ReadSource) -> Iterator[Line]:
+    yield from header(finding, width)
+    yield from source(finding, width, read_source)
+    yield from facts(finding, width)
+    yield from labelled("why", finding.why, width)
+    yield from fixes(finding.fixes, width)
+    yield from python_said(finding.python_said, width)
+
+
+def header(finding: Finding, width: int) -> Iterator[Line]:
+    """One line of exactly `width`, then the headline; a place cut short is told in full below."""
+    end = f" ── {visible(finding.code)}"
+    most = width - cell_len(f"── {finding.severity}:  ── …{end}")
+    begin = f"{finding.severity}: {shorten(visible(finding.rule), most)} "
+    place = visible(str(finding.place))
+    room = width - cell_len(f"── {begin}── {end}")
+    shown = shorten_left(place, room)
+    dashes = "─" * (room - cell_len(shown) + len("──"))
+    yield line(
+        ("── ", "dim"),
+        (begin, COLOURS[finding.severity]),
+        (dashes, "dim"),
+        (f" {shown}", "bold"),
+        (end, "dim"),
+    )
+    for part in wrap(finding.headline, width):
+        yield line((part, "bold"))
+    if shown != place:
+        yield from labelled("where", place, width)
+
+
+def source(finding: Finding, width: int, read_source: ReadSource) -> Iterator[Line]:
+    """The lines of the place, and a mark under what the headline names in a single one."""
+    first = finding.place.line
+    if first is None or first < 1:
+        return
+    last = min(max(finding.place.end_line or first, first), first + MOST_SOURCE_LINES - 1)
+    is_code = Path(finding.place.file).suffix.lower() in CODE
+    found = [as_source(raw, is_code) for raw in read_source(finding.place.file, first, last)]
+    if not any(found):
+        return
+    named = re.findall(r"`([^`\n]+)`", finding.headline)
+    for number, whole in enumerate(found, start=first):
+        mark = marked(whole, named, is_code) if len(found) == 1 else None
+        shown, mark = around(whole, mark, width - 8)
+        yield line((f"{number:>5} │ "[-8:], "dim"), shown)
+        if mark:
+            begin, end = mark
+            under = "^" * cell_len(shown[begin:end])
+            yield line(("      │ ", "dim"), " " * cell_len(shown[:begin]), (under, "red"))
+
+
+def as_source(raw: str, is_code: bool) -> str:
+    return visible(raw.replace("\t", "    ") if is_code else raw).rstrip()
+
+
+def marked(whole: str, named: Sequence[str], is_code: bool) -> tuple[int, int] | None:
+    """Where the first of the named texts stands in a line; in code the line stands for itself."""
+    for name in named:
+        at = re.search(rf"(?<!\w){re.escape(visible(name))}(?!\w)", whole)
+        if at:
+            return whole_call(whole, *at.span()) if is_code else at.span()
+    stripped = whole.strip()
+    if not is_code or not stripped:
+        return None
+    begin = whole.index(stripped)
+    return begin, begin + len(stripped)
+
+
+def whole_call(whole: str, begin: int, end: int) -> tuple[int, int]:
+    """The span of a name with what it is an attribute of, and with what it is called on."""
+    begin -= len(re.findall(r"[\w.]*$", whole[:begin])[0])
+    depth = 0
+    for at, character in enumerate(whole[end:], start=end):
+        depth += {"(": 1, ")": -1}.get(character, 0)
+        if depth == 0:
+            return begin, at + 1 if character == ")" and at > end else end
+    return begin, end
+
+
+def around(
+    whole: str, mark: tuple[int, int] | None, width: int
+) -> tuple[str, tuple[int, int] | None]:
+    """A line cut to the width so that the mark is seen, and the mark where it is then."""
+    if cell_len(whole) <= width:
+        return whole, mark
+    begin, end = mark or (0, 0)
+    if cell_len(whole[:end]) < width:
+        return shorten(whole, width), mark
+    from_here = max(0, begin - 30)
+    shown = shorten(("…" if from_here else "") + whole[from_here:], width)
+    shift = from_here - (1 if from_here else 0)
+    return shown, (begin - shift, min(end - shift, len(shown)))
+
+
+def facts(finding: Finding, width: int) -> Iterator[Line]:
+    """`seen` and `ruled out`, with their names in one column."""
+    rows = [("seen", fact) for fact in finding.facts]
+    rows += [("ruled out", fact) for fact in finding.ruled_out]
+    most = min(LONGEST_NAME, (width - LABEL) // 2)
+    sizes = [cell_len(visible(fact.name)) for _, fact in rows]
+    column = max((size for size in sizes if size <= most), default=0)
+    for label, fact in rows:
+        yield from fact_lines(label, fact, column, width)
+
+
+def fact_lines(label: str, fact: Fact, column: int, width: int) -> Iterator[Line]:
+    """A name too long for its column gets lines of its own."""
+    name = visible(fact.name.replace("\n", " "))
+    indent = LABEL + column + 2 if column else LABEL
+    values = wrap(fact.value, width - indent)
+    if cell_len(name) > column:
+        yield from labelled(label, name, width)
+        rest = values
+    else:
+        filled = name + " " * (column - cell_len(name)) + "  " if column else ""
+        yield line(label_of(label), filled, values[0])
+        rest = values[1:]
+    for value in rest:
+        yield line(" " * indent, value)
+
+
+def label_of(label: str) -> tuple[str, str]:
+    return f"  {label}".ljust(LABEL), "dim"
+
+
+def labelled(label: str, said: str, width: int) -> Iterator[Line]:
+    if not said:
+        return
+    first, *rest = wrap(said, width - LABEL)
+    yield line(label_of(label), first)
+    for one in rest:
+        yield line(" " * LABEL, one)
+
+
+def fixes(all_fixes: Sequence[Fix], width: int) -> Iterator[Line]:
+    """Each with its diff; a proof that several share stands after the last of them."""
+    for fix, after in zip_longest(all_fixes, all_fixes[1:]):
+        yield from labelled("fix", fix.text, width)
+        if fix.patch:
+            yield from diff(fix.patch, width)
+        if fix.proof and not (after and after.proof == fix.proof):
+            yield from labelled("proof", fix.proof.said, width)
+
+
+def diff(patch: str, width: int) -> Iterator[Line]:
+    """What goes, under its line number, and what comes; where nothing goes, the line before."""
+    number = 0
+    before: tuple[int, str] | None = None
+    for raw in patch.splitlines():
+        if raw.startswith(("--- ", "+++ ", "\\")):
+            continue
+        if hunk := re.match(r"@@ -(\d+)", raw):
+            number, before = int(hunk[1]), None
+        elif raw.startswith("-"):
+            yield from diff_line(number, "-", raw[1:], "red", width)
+            number, before = number + 1, None
+        elif raw.startswith("+"):
+            if before:
+                yield from diff_line(before[0], " ", before[1], "", width)
+            before = None
+            yield from diff_line(None, "+", raw[1:], "green", width)
+        elif number:
+            before = number, raw[1:]
+            number += 1
+
+
+def diff_line(number: int | None, sign: str, raw: str, style: str, width: int) -> Iterator[Line]:
+    shown = as_source(raw, is_code=True)
+    kept = shown.lstrip(" ")
+    lead = shown[: min(len(shown) - len(kept), (width - 8) // 2)]
+    first, *rest = wrap(kept, width - 8 - len(lead))
+    begin = f"{number:>5}" if number else " " * 5
+    yield line((begin[-5:], "dim"), (f" {sign} {lead}{first}", style))
+    for one in rest:
+        yield line((" " * 8 + lead + one, style))
+
+
+def python_said(said: str, width: int) -> Iterator[Line]:
+    """Its beginning; the whole of a long text stands in the JSON document."""
+    shown = wrap(said.strip(), width - LABEL)
+    if len(shown) > MOST_PYTHON_LINES:
+        shown = [
+            *shown[: MOST_PYTHON_LINES - 1],
+            shorten(shown[MOST_PYTHON_LINES - 1] + " …", width - LABEL),
+        ]
+    yield from labelled("python", "\n".join(shown) if said.strip() else "", width)

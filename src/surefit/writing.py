@@ -1,0 +1,107 @@
+"""Files and folders that appear whole or not at all."""
+
+import os
+import shutil
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from surefit.doctor.findings import Fact, Finding, Fix, Place
+from surefit.doctor.rule import refusal
+from surefit.errors import BadInput
+
+DISK_FULL = refusal("SF193", "disk-full", "The disk had no room for what was to be saved.")
+NOT_WRITTEN = refusal("SF194", "not-written", "A file or folder could not be written.")
+
+FULL_DISK_WORDS = ("No space left", "Disk quota exceeded", "File too large")
+
+
+def write_json(file: Path, value: object) -> None:
+    _write(file, msgspec.json.format(msgspec.json.encode(value), indent=1) + b"\n")
+
+
+def write_lines(file: Path, records: Iterable[Mapping[str, Any]]) -> None:
+    _write(file, b"".join(msgspec.json.encode(record) + b"\n" for record in records))
+
+
+@contextmanager
+def new_folder(path: Path) -> Iterator[Path]:
+    """A folder to fill at the side; it takes its name when it is whole, and replaces its like."""
+    side = path.with_name(f".{path.name}.part")
+    shutil.rmtree(side, ignore_errors=True)
+    try:
+        with writing(path):  # inside, so that it sees the room left before any is made
+            side.mkdir(parents=True)
+            yield side
+            for file in side.iterdir():
+                _to_disk(file)
+            if path.exists():
+                shutil.rmtree(path)
+            side.rename(path)
+    except BaseException:
+        shutil.rmtree(side, ignore_errors=True)
+        raise
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Says in a finding that a disk was full or a folder closed; the libraries say it variously."""
+    try:
+        yield
+    except Exception as error:
+        finding = _failed_write(path, error)
+        if finding is None:
+            raise
+        raise BadInput(finding) from error
+
+
+def put(file: Path, content: bytes) -> None:
+    """To the side and renamed, so that a reader never sees half of it."""
+    side = file.with_name(f".{file.name}.part")
+    try:
+        side.write_bytes(content)
+        side.replace(file)
+    finally:
+        with suppress(OSError):
+            side.unlink(missing_ok=True)
+
+
+def _write(file: Path, content: bytes) -> None:
+    with writing(file):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        put(file, content)
+
+
+def _to_disk(file: Path) -> None:
+    if file.is_file():
+        with file.open("rb") as opened:
+            os.fsync(opened.fileno())
+
+
+def _failed_write(path: Path, error: Exception) -> Finding | None:
+    there = next(p for p in [path, *path.parents] if p.exists())
+    free = shutil.disk_usage(there).free
+    said = f"{type(error).__name__}: {error}"
+    # torch.save says only that writing failed, so that the room left must be looked at.
+    lost_by_torch = "PytorchStreamWriter" in said or "unexpected pos" in said
+    if any(word in said for word in FULL_DISK_WORDS) or (lost_by_torch and free < 1 << 20):
+        return DISK_FULL.finding(
+            Place(str(path)),
+            f"`{path.name}` could not be saved: the disk is full.",
+            facts=[Fact("free where it lies", f"{free:,} bytes in {there}")],
+            why="What was half written was removed; earlier checkpoints are as they were.",
+            fixes=[Fix("Make room there, then go on with `--resume` and the run's folder.")],
+            python_said=said.splitlines()[0],
+        )
+    closed = isinstance(error, PermissionError | NotADirectoryError | FileExistsError)
+    if closed or lost_by_torch:
+        return NOT_WRITTEN.finding(
+            Place(str(path)),
+            f"`{path}` could not be written.",
+            fixes=[Fix("Choose another folder:  --out FOLDER")],
+            python_said=said.splitlines()[0],
+        )
+    return None
