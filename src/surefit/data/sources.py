@@ -1,0 +1,159 @@
+"""Opens a file, a folder or a name as raw rows."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from itertools import chain
+from pathlib import Path
+from typing import NoReturn
+
+from surefit.did_you_mean import suggestion
+from surefit.doctor.findings import Fact, Finding, Fix, Place
+from surefit.doctor.rule import refusal
+from surefit.errors import BadInput
+
+from .csv_files import read_csv
+from .json_files import read_json, read_json_lines
+from .raw import RawRows
+from .tables import is_datasets_folder, load_datasets_folder, load_hub, read_parquet
+
+NO_SUCH_SOURCE = refusal(
+    "SF101",
+    "no-such-source",
+    "Rows come from a file, from a folder, from the hub as `owner/name`, or from `embedded`.",
+)
+UNKNOWN_KIND = refusal(
+    "SF102",
+    "unknown-kind-of-file",
+    "The end of a file's name says how it is read.",
+)
+EMPTY_SOURCE = refusal("SF103", "empty-source", "There is nothing to learn from no rows.")
+UNCLEAR_FOLDER = refusal(
+    "SF115",
+    "unclear-folder",
+    "A folder is read if `datasets` saved it, or if exactly one file of rows is in it.",
+)
+
+Reader = Callable[[Path, str], RawRows]
+
+READERS: dict[str, Reader] = {
+    ".jsonl": read_json_lines,
+    ".ndjson": read_json_lines,
+    ".json": read_json,
+    ".csv": read_csv,
+    ".tsv": partial(read_csv, separator="\t"),
+    ".parquet": read_parquet,
+}
+HUB_NAME = re.compile(r"[\w.-]+/[\w.-]+(:[\w.-]+)?")
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Raw rows that can be read once, and what was chosen on the way to them."""
+
+    name: str
+    rows: RawRows
+    notes: tuple[str, ...] = ()
+
+
+def open_source(name: str) -> Source:
+    """Refuses at once what cannot be opened; faults inside come as the rows are read."""
+    if name == "embedded":
+        from surefit.embedded import ROWS
+
+        return _open_file(ROWS, name)
+    path = Path(name)
+    if path.is_dir():
+        return _open_folder(path, name)
+    if path.exists():
+        return _open_file(path, name)
+    if _is_hub_name(path, name):
+        rows, notes = load_hub(name)
+        return Source(name, _not_empty(rows, name), notes)
+    _refuse_missing(path, name)
+
+
+def _open_file(path: Path, name: str) -> Source:
+    read = READERS.get(path.suffix.lower())
+    if read is None:
+        raise BadInput(_unknown_kind(path, name))
+    return Source(name, _not_empty(read(path, name), name, path))
+
+
+def _open_folder(path: Path, name: str) -> Source:
+    if is_datasets_folder(path):
+        rows, notes = load_datasets_folder(path, name)
+        return Source(name, _not_empty(rows, name), notes)
+    files = sorted(file for file in path.iterdir() if file.suffix.lower() in READERS)
+    if len(files) != 1:
+        raise BadInput(_unclear(name, files))
+    inside = str(Path(name) / files[0].name)
+    return Source(name, _open_file(files[0], inside).rows, (f"read `{inside}`",))
+
+
+def _is_hub_name(path: Path, name: str) -> bool:
+    """Not so if its end or its folder says that a file here was meant."""
+    looks_local = path.suffix.lower() in READERS or path.parent.is_dir()
+    return not looks_local and HUB_NAME.fullmatch(name) is not None
+
+
+def _not_empty(rows: RawRows, name: str, path: Path | None = None) -> RawRows:
+    first = next(rows, None)
+    if first is None:
+        raise BadInput(_empty(name, path))
+    yield from chain([first], rows)
+
+
+def _refuse_missing(path: Path, name: str) -> NoReturn:
+    folder = path.parent
+    beside = [file.name for file in folder.iterdir()] if folder.is_dir() else []
+    seen = _listed(beside) if folder.is_dir() else "no such folder"
+    raise BadInput(
+        NO_SUCH_SOURCE.finding(
+            Place(name),
+            f"There is no file or folder `{name}`.{suggestion(path.name, beside)}",
+            facts=(Fact(f"in `{folder}`", seen),),
+            fixes=(Fix("Give a path from the folder you are in, a hub name, or `embedded`."),),
+        )
+    )
+
+
+def _unknown_kind(path: Path, name: str) -> Finding:
+    return UNKNOWN_KIND.finding(
+        Place(name),
+        f"The name `{path.name}` does not say in which of the known formats its rows are.",
+        facts=(
+            Fact("its end", path.suffix or "none"),
+            Fact("known", ", ".join(READERS)),
+        ),
+        fixes=(Fix("Convert the file to one of these, or name it by what it holds."),),
+    )
+
+
+def _empty(name: str, path: Path | None) -> Finding:
+    size = path.stat().st_size if path else None
+    return EMPTY_SOURCE.finding(
+        Place(name),
+        f"`{name}` is empty." if size == 0 else f"`{name}` holds no rows.",
+        facts=(Fact("size", f"{size} bytes"),) if size is not None else (),
+        fixes=(Fix("Give a file with rows in it."),),
+    )
+
+
+def _unclear(name: str, files: list[Path]) -> Finding:
+    found = f"{len(files)} files of rows" if files else "no file of rows"
+    return UNCLEAR_FOLDER.finding(
+        Place(name),
+        f"The folder `{name}` holds {found}, and `datasets` did not save it.",
+        facts=(
+            Fact("files of rows", _listed([file.name for file in files])),
+            Fact("known", ", ".join(READERS)),
+        ),
+        fixes=(Fix(f"Give the path of one file, as `{name}/FILE`."),),
+    )
+
+
+def _listed(names: list[str]) -> str:
+    more = f" and {len(names) - 10} more" if len(names) > 10 else ""
+    return (", ".join(sorted(names)[:10]) + more) or "nothing"
