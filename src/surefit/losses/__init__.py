@@ -1,0 +1,1 @@
+"""Losses, each a module whose forward pass gives the loss of a batch."""

@@ -1,0 +1,1 @@
+"""Measures of a model; each says what it averages over."""

@@ -1,0 +1,1 @@
+"""Models, their tokenizers, their adapters and their answers."""
