@@ -4,18 +4,24 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from surefit.data.batches import PadRows
     from surefit.doctor.findings import Finding
     from surefit.errors import SurefitError
+    from surefit.recipes.sft import run as sft
     from surefit.recipes.sft_settings import LoraSft
+    from surefit.trainer import AnswerF1
 
 __version__ = "0.1.0"
 
-__all__ = ["Finding", "LoraSft", "SurefitError", "__version__"]
+__all__ = ["AnswerF1", "Finding", "LoraSft", "PadRows", "SurefitError", "__version__", "sft"]
 
 _WHERE = {
+    "AnswerF1": ("surefit.trainer", "AnswerF1"),
     "Finding": ("surefit.doctor.findings", "Finding"),
     "LoraSft": ("surefit.recipes.sft_settings", "LoraSft"),
+    "PadRows": ("surefit.data.batches", "PadRows"),
     "SurefitError": ("surefit.errors", "SurefitError"),
+    "sft": ("surefit.recipes.sft", "run"),
 }
 
 

@@ -1,0 +1,283 @@
+"""The `surefit` command: reads the call, runs one command, shows what it found."""
+
+import os
+import sys
+import traceback
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from inspect import cleandoc
+from pathlib import Path
+from typing import Any
+
+from cyclopts import App, Parameter
+from cyclopts.exceptions import CycloptsError
+from cyclopts.help import DefaultFormatter, HelpPanel
+from rich.console import Console, ConsoleOptions
+from rich.text import Text
+
+from surefit import __version__
+from surefit.doctor.findings import COMMAND_LINE, Finding, Fix, Place
+from surefit.doctor.rule import refusal
+from surefit.errors import SurefitError, WrongCall
+from surefit.render import console, json_document, outcome
+from surefit.settings import given_twice
+
+from .config_flags import ConfigFlags
+from .wrong_calls import as_finding, missing_file
+
+MISSING_PART = refusal(
+    "SF006", "missing-part", "A package that this command needs is absent or too old."
+)
+UNWRITABLE_JSON = refusal("SF012", "unwritable-json", "The file for `--json` cannot be written.")
+
+COMMANDS = {
+    "sft": "surefit.cli.sft:sft",
+    "eval": "surefit.cli.evaluate:evaluate",
+    "ask": "surefit.cli.ask:ask",
+    "env": "surefit.cli.env:env",
+}
+"""Command -> its function, imported when the command or its help is asked for."""
+
+ABOUT = "Trains models, and says what is wrong where training cannot work."
+
+GLOBAL_FLAGS = """\
+Every command takes:
+  --config FILE  Settings from a TOML or YAML file; flags win over it.
+  --json FILE    Findings as JSON, written at the end, also when there are none.
+  --brief        One line for each finding.
+  --quiet        No messages and no bars; findings only."""
+
+PARTS = {
+    "accelerate": "train",
+    "datasets": "train",
+    "gguf": "gguf",
+    "numpy": "train",
+    "peft": "train",
+    "psutil": "train",
+    "pyarrow": "train",
+    "rensa": "train",
+    "safetensors": "train",
+    "tokenizers": "train",
+    "torch": "train",
+    "transformers": "train",
+}
+"""Package -> the extra of surefit that brings it."""
+
+INTERRUPTED = 130
+PIPE_CLOSED = 141
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A command line without the flags that every command takes, and what those said."""
+
+    tokens: tuple[str, ...] = ()
+    config: Path | None = None
+    json: Path | None = None
+    brief: bool = False
+    quiet: bool = False
+
+    @property
+    def command(self) -> str:
+        return self.tokens[0] if self.tokens and self.tokens[0] in COMMANDS else ""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs one command; gives its exit code: 0 done, 1 failed or refused, 2 wrong call."""
+    outcome.begin()
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+    call = Call()
+    try:
+        call = read_call(sys.argv[1:] if argv is None else argv)
+        console.quiet, outcome.as_lines = call.quiet, call.brief
+        ended = attempt(call)
+        return write_json(call, ended)
+    except WrongCall as error:
+        outcome.tell(*error.findings)
+        return error.exit_code
+    finally:
+        console.quiet = False
+
+
+def read_call(argv: Sequence[str]) -> Call:
+    """Takes the flags of every command out of a command line, up to `--`."""
+    tokens: list[str] = []
+    given: dict[str, Any] = {}
+    rest = list(argv)
+    while rest:
+        token = rest.pop(0)
+        flag, has_value, value = token.partition("=")
+        if token == "--":
+            tokens += [token, *rest]
+            break
+        if flag not in ("--config", "--json") and token not in ("--brief", "--quiet"):
+            tokens.append(token)
+            continue
+        if flag in given:
+            raise WrongCall(given_twice(flag, flag, flag, COMMAND_LINE))
+        given[flag] = True
+        if flag in ("--config", "--json"):
+            if not has_value:
+                value = rest.pop(0) if rest and not rest[0].startswith("--") else ""
+            if not value:
+                raise WrongCall(missing_file(flag))
+            given[flag] = Path(value)
+    call = Call(tuple(tokens), **{flag.lstrip("-"): value for flag, value in given.items()})
+    refuse_unwritable(call.json)
+    return call
+
+
+def refuse_unwritable(path: Path | None) -> None:
+    """Before the work, not after it."""
+    if path and (path.is_dir() or not path.parent.is_dir()):
+        reason = "is a folder" if path.is_dir() else "is in a folder that does not exist"
+        raise WrongCall(UNWRITABLE_JSON.finding(Place(str(path)), f"`{path}` {reason}."))
+
+
+def attempt(call: Call) -> json_document.Ended:
+    """Runs the command, and shows whatever ended it."""
+    config = ConfigFlags(call.config, tuple(COMMANDS))
+    try:
+        code = run_command(call, config)
+        sys.stdout.flush()
+    except SurefitError as error:
+        outcome.tell(*(config.placed(finding) for finding in error.findings))
+        return json_document.Ended(error.exit_code)
+    except KeyboardInterrupt:
+        console.errors.print("Stopped.")
+        return json_document.Ended(INTERRUPTED, "KeyboardInterrupt")
+    except SystemExit as stop:  # from rich, too, when nobody reads its output any more
+        return json_document.Ended(stop.code if isinstance(stop.code, int) else 1)
+    except BrokenPipeError:
+        # Python would try to flush again at its end, and complain.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return json_document.Ended(PIPE_CLOSED, "BrokenPipeError")
+    except ImportError as error:
+        finding = missing_part(error)
+        if finding is None:
+            return own_fault(error)
+        outcome.tell(finding)
+        return json_document.Ended(1, said(error))
+    except Exception as error:  # noqa: BLE001 - the last to see it; it is shown in full
+        return own_fault(error)
+    return json_document.Ended(code)
+
+
+def run_command(call: Call, config: ConfigFlags) -> int:
+    app, form = make_app(config)
+    try:
+        function, bound, _ = app.parse_args(
+            call.tokens,
+            console=console.out,
+            print_error=False,
+            exit_on_error=False,
+            verbose=False,
+        )
+    except CycloptsError as error:
+        flags = ("--config", "--json", "--brief", "--quiet")
+        raise WrongCall(as_finding(error, COMMANDS, flags)) from error
+    if function == app.help_print:
+        form.description = cleandoc(app[call.command].help) if call.command else ABOUT
+        for name in () if call.command else COMMANDS:
+            app[name]  # imports it: the first line of its docstring stands in the list
+    code = function(*bound.args, **bound.kwargs)
+    return code if isinstance(code, int) else 0
+
+
+def make_app(config: Callable[..., None]) -> tuple[App, "Form"]:
+    form = Form()
+    app = App(
+        name="surefit",
+        help=ABOUT,
+        help_format="plaintext",
+        help_formatter=form,
+        help_epilogue=GLOBAL_FLAGS,
+        version=f"surefit {__version__}",
+        config=config,
+        default_parameter=Parameter(negative_iterable=(), show_default=default_in_words),
+    )
+    for name, function in COMMANDS.items():
+        app.command(function, name=name, sort_key=list(COMMANDS).index(name))
+    return app, form
+
+
+class Form(DefaultFormatter):
+    """A page of help that shows the whole docstring of a command as it is written."""
+
+    description = ABOUT
+
+    def render_description(
+        self, console: Console, _options: ConsoleOptions, _description: object
+    ) -> None:
+        console.print(Text(self.description), end="\n\n", soft_wrap=True)
+
+    def __call__(self, console: Console, options: ConsoleOptions, panel: HelpPanel) -> None:
+        """A text beneath a field is one paragraph, whatever lines it is written on."""
+        for entry in panel.entries:
+            shown = getattr(entry.description, "primary_renderable", None)
+            if isinstance(shown, Text):
+                entry.description.primary_renderable = Text(" ".join(shown.plain.split()))
+        super().__call__(console, options, panel)
+
+
+def default_in_words(value: object) -> str | None:
+    if value is None:
+        return None
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list | tuple):
+        return " ".join(map(str, value))
+    return str(value)
+
+
+def missing_part(error: BaseException | None) -> Finding | None:
+    """A finding if a package that surefit does not bring by itself was looked for in vain."""
+    while error is not None:
+        package = (getattr(error, "name", None) or "").partition(".")[0]
+        if isinstance(error, ImportError) and package in PARTS:
+            return missing_package(package, error)
+        error = error.__cause__
+    return None
+
+
+def missing_package(package: str, error: ImportError) -> Finding:
+    try:
+        headline = f"`{package}` {version(package)} lacks something that this command needs."
+    except PackageNotFoundError:
+        headline = f"`{package}` is not installed, and this command needs it."
+    return MISSING_PART.finding(
+        Place("environment"),
+        headline,
+        fixes=(Fix(f'pip install "surefit[{PARTS[package]}]"'),),
+        python_said=said(error),
+    )
+
+
+def own_fault(error: BaseException) -> json_document.Ended:
+    traceback.print_exception(error)
+    console.errors.print(
+        "\nThis is a fault of surefit. Report it with the lines above and with what `surefit env`"
+        " prints.",
+        soft_wrap=True,
+    )
+    return json_document.Ended(1, said(error))
+
+
+def said(error: BaseException) -> str:
+    return "".join(traceback.format_exception_only(error)).strip()
+
+
+def write_json(call: Call, ended: json_document.Ended) -> int:
+    if call.json is None:
+        return ended.code
+    content = json_document.document(call.command, ended, outcome.findings, parts=outcome.parts)
+    try:
+        json_document.write(call.json, content)
+    except OSError as error:
+        headline = f"`{call.json}` cannot be written: {error.strerror}."
+        outcome.tell(UNWRITABLE_JSON.finding(Place(str(call.json)), headline))
+        return ended.code or 1
+    return ended.code

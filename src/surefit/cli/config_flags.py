@@ -1,0 +1,78 @@
+"""Settings of a config file put behind the flags of a call: flags win, then file, then defaults."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from cyclopts import App, Argument, ArgumentCollection, Token
+
+from surefit.config_file import read_config
+from surefit.doctor.findings import COMMAND_LINE, Finding, Place
+from surefit.errors import WrongCall
+from surefit.settings import (
+    SETTINGS,
+    Config,
+    Misfit,
+    fit,
+    given_twice,
+    key_of,
+    unknown_setting,
+    wrong_type,
+)
+
+
+class ConfigFlags:
+    """The config file of one call, if it has one, as the parser wants it."""
+
+    def __init__(self, path: Path | None, commands: Sequence[str]) -> None:
+        self.path = path
+        self.commands = commands
+        self.places: dict[str, Place] = {}
+        """Settings that the file decided, and where."""
+
+    def __call__(
+        self, _app: App, command_chain: tuple[str, ...], arguments: ArgumentCollection
+    ) -> None:
+        if self.path is None:
+            return
+        command = " ".join(command_chain)
+        config = read_config(self.path, command, self.commands)
+        leaves = [one for one in arguments if one.parse and not one.children]
+        known = {key_of(name): one for one in leaves for name in one.names}
+        found: list[Finding] = []
+        taken: dict[str, str] = {}
+        for key in config:
+            argument = known.get(key_of(key))
+            if argument is None:
+                found.append(unknown_setting(key, command, list(known), config.place(key)))
+                continue
+            name = argument.field_info.name
+            if name in taken:
+                found.append(given_twice(name, taken[name], key, config.place(key)))
+                continue
+            taken[name] = key
+            found += self.put(argument, key, config)
+        if found:
+            raise WrongCall(*found)
+
+    def put(self, argument: Argument, key: str, config: Config) -> list[Finding]:
+        """Checks the value even where a flag wins: a file is right or wrong by itself."""
+        try:
+            value = fit(argument.hint, config[key])
+        except Misfit as misfit:
+            return [wrong_type(key, config[key], misfit.takes, config.place(key))]
+        if not argument.tokens:
+            self.places[argument.field_info.name] = config.place(key)
+            argument.append(
+                Token(keyword=key, value=str(value), source=str(self.path), implicit_value=value)
+            )
+        return []
+
+    def placed(self, finding: Finding) -> Finding:
+        """A finding about a setting, at the place that the setting came from."""
+        if finding.place != SETTINGS:
+            return finding
+        named = re.match(r"`(\w+)`", finding.headline)
+        place = self.places.get(named[1], COMMAND_LINE) if named else COMMAND_LINE
+        return replace(finding, place=place)

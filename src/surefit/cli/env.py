@@ -1,0 +1,30 @@
+"""`surefit env`."""
+
+from surefit.render import outcome
+from surefit.render.console import say
+from surefit.render.visible import wrap
+
+
+def env() -> None:
+    """Versions, devices, precisions and backends that work here, each tried.
+
+    For a bug report: it names no folder, no user and no host.
+
+    Example:
+
+        surefit env
+        surefit env --json environment.json
+    """
+    from surefit.environment import look
+
+    found: dict[str, dict[str, str]] = {}
+    for section in look():
+        found[section.name] = {entry.name: entry.value for entry in section.entries}
+        say(section.name)
+        column = max(len(entry.name) for entry in section.entries)
+        for entry in section.entries:
+            first, *rest = wrap(entry.value, 80 - column - 4)
+            say(f"  {entry.name:<{column}}  {first}")
+            for more in rest:
+                say(" " * (column + 4) + more)
+    outcome.add_part("environment", found)

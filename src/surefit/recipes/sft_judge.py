@@ -1,0 +1,76 @@
+"""The score of the held-out rows after each epoch, and the best weights so far."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from accelerate import Accelerator
+
+from surefit.data.templates import Tokenizer
+from surefit.data.tokens import TokenSet
+from surefit.metrics.evaluation import evaluate
+from surefit.models.save import save_trained
+from surefit.render.console import progress, say
+from surefit.train.interrupt import StopWish
+from surefit.train.progress import Progress
+from surefit.train.record import RunFolder
+
+
+@dataclass(frozen=True, slots=True)
+class Judge:
+    """Scores the held-out rows and keeps the best weights."""
+
+    folder: RunFolder
+    accelerator: Accelerator
+    model: Any
+    tokenizer: Tokenizer
+    held_out: TokenSet
+    max_new_tokens: int
+    batch_size: int
+
+    def score(self, epoch: int, state: Progress, wish: StopWish) -> float | None:
+        """F1 over the held-out rows, said and written down; None if there are none."""
+        if not len(self.held_out):
+            return None
+        with (
+            progress("Answering held-out rows", len(self.held_out)) as bar,
+            self.accelerator.autocast(),
+        ):
+
+            def answered(rows: int) -> None:
+                bar.step(rows)
+                wish.check()
+
+            found = evaluate(
+                self.model,
+                self.tokenizer,
+                self.held_out,
+                max_new_tokens=self.max_new_tokens,
+                batch_size=self.batch_size,
+                each=answered,
+            )
+        self.folder.add_score(state, epoch, found.score, found.predictions)
+        when = f"Epoch {epoch}" if epoch else "Before training"
+        say(
+            f"{when}: Average F1 Score = {found.score.f1:.4f}, "
+            f"exact match {found.score.exact_match:.4f} over {found.score.rows} held-out rows"
+        )
+        return found.score.f1
+
+    def end_epoch(self, state: Progress, wish: StopWish) -> Progress:
+        """Without held-out rows the newest weights count as the best."""
+        epoch = state.epoch + 1
+        f1 = self.score(epoch, state, wish)
+        better = f1 is None or f1 > state.best_f1
+        if better:
+            save_trained(self.model, self.tokenizer, self.folder.best(epoch))
+        return replace(
+            state,
+            epoch=epoch,
+            step_in_epoch=0,
+            loss_sum=0.0,
+            places=0,
+            epoch_loss=state.loss_sum / state.places,
+            best_epoch=epoch if better else state.best_epoch,
+            best_f1=f1 if better and f1 is not None else state.best_f1,
+            epochs_without_gain=0 if better else state.epochs_without_gain + 1,
+        )

@@ -1,0 +1,1 @@
+"""What all recipes do besides training: preflight, schedule, checkpoints, the run's record."""

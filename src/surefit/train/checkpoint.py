@@ -1,0 +1,166 @@
+"""Save and resume, exactly: trained weights, optimizer, schedule, scaler, random state, place."""
+
+import hashlib
+import random
+import shutil
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import torch
+from safetensors.torch import load_file, save_file
+from torch import nn
+
+from surefit.doctor.findings import Fact, Finding, Fix, Place
+from surefit.doctor.rule import refusal
+from surefit.errors import BadInput
+from surefit.writing import new_folder, write_json
+
+from .progress import Progress
+
+DAMAGED = refusal("SF195", "checkpoint-damaged", "A checkpoint is not as it was written.")
+FOREIGN = refusal("SF196", "checkpoint-of-another-run", "A checkpoint belongs to another run.")
+
+KEEP = 2
+"""Checkpoints that are kept: the newest, and one more in case it is damaged."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What changes in training and must be saved."""
+
+    model: nn.Module
+    optimizer: torch.optim.Optimizer
+    schedule: torch.optim.lr_scheduler.LRScheduler
+    scaler: Any = None
+
+
+def save_checkpoint(
+    folder: Path, parts: Parts, progress: Progress, identity: dict[str, str]
+) -> None:
+    """Written to the side and renamed; older checkpoints go when the new one stands."""
+    with new_folder(folder / f"step-{progress.step:07d}") as side:
+        save_file(_trained(parts.model), side / "weights.safetensors")
+        torch.save(_state(parts), side / "state.pt")
+        sums = {file.name: _sum(file) for file in sorted(side.iterdir())}
+        write_json(
+            side / "checkpoint.json",
+            {"progress": asdict(progress), "identity": identity, "sha256": sums},
+        )
+    for old in checkpoints(folder)[:-KEEP]:
+        shutil.rmtree(old)
+
+
+def checkpoints(folder: Path) -> list[Path]:
+    return sorted(folder.glob("step-*"))
+
+
+def load_checkpoint(folder: Path, parts: Parts, identity: dict[str, str]) -> Progress:
+    """Puts everything back as it was; raises `BadInput` and changes nothing if it cannot."""
+    meta = _read_meta(folder)
+    for name, wanted in meta["sha256"].items():
+        if not (folder / name).exists() or _sum(folder / name) != wanted:
+            raise BadInput(_damaged(folder, name, "its checksum is not the one that was written"))
+    _check_identity(folder, meta["identity"], identity)
+    weights = load_file(folder / "weights.safetensors")
+    state = torch.load(folder / "state.pt", weights_only=True, map_location="cpu")
+    _put_back(parts, weights, state)
+    return Progress(**meta["progress"])
+
+
+def _check_identity(folder: Path, saved: dict[str, str], now: dict[str, str]) -> None:
+    differing = [name for name in now if saved.get(name) != now[name]]
+    if differing:
+        raise BadInput(
+            FOREIGN.finding(
+                Place(str(folder)),
+                "This checkpoint was written by a run with other "
+                f"{', '.join(f'`{name}`' for name in differing)}.",
+                facts=[
+                    Fact(name, f"{saved.get(name)} in the checkpoint, {now[name]} now")
+                    for name in differing
+                ],
+                why="Going on from it would mix two runs, and its numbers would mean neither.",
+                fixes=[Fix("Restore what the run was started with, or start a new run.")],
+            )
+        )
+
+
+def _trained(model: nn.Module) -> dict[str, torch.Tensor]:
+    saved = model.state_dict().keys()
+    tensors: dict[str, torch.Tensor] = {
+        name: parameter for name, parameter in model.named_parameters() if parameter.requires_grad
+    }
+    tensors.update({name: b for name, b in model.named_buffers() if name in saved})
+    return {name: tensor.detach().contiguous() for name, tensor in tensors.items()}
+
+
+def _state(parts: Parts) -> dict[str, Any]:
+    return {
+        "optimizer": parts.optimizer.state_dict(),
+        "schedule": parts.schedule.state_dict(),
+        "scaler": parts.scaler.state_dict() if parts.scaler is not None else None,
+        "random": {
+            "python": random.getstate(),
+            "torch": torch.get_rng_state(),
+            "cuda": torch.cuda.get_rng_state_all() if torch.cuda.is_available() else [],
+        },
+    }
+
+
+def _put_back(parts: Parts, weights: dict[str, torch.Tensor], state: dict[str, Any]) -> None:
+    targets = dict(parts.model.named_parameters()) | dict(parts.model.named_buffers())
+    with torch.no_grad():
+        for name, tensor in weights.items():
+            targets[name].copy_(tensor)
+    parts.optimizer.load_state_dict(state["optimizer"])
+    parts.schedule.load_state_dict(state["schedule"])
+    if parts.scaler is not None and state["scaler"] is not None:
+        parts.scaler.load_state_dict(state["scaler"])
+    random.setstate(state["random"]["python"])
+    torch.set_rng_state(state["random"]["torch"])
+    if torch.cuda.is_available() and state["random"]["cuda"]:
+        torch.cuda.set_rng_state_all(state["random"]["cuda"])
+
+
+def fingerprint(*values: object) -> str:
+    """A short name for these values: equal only if they are."""
+    return hashlib.sha256(msgspec.json.encode(values)).hexdigest()[:16]
+
+
+def weights_fingerprint(model: nn.Module) -> str:
+    """Of names, shapes and a few values of each frozen weight: enough to know another model."""
+    digest = hashlib.sha256()
+    for name, parameter in model.named_parameters():
+        digest.update(f"{name} {tuple(parameter.shape)}".encode())
+        if not parameter.requires_grad:
+            digest.update(parameter.detach().flatten()[:64].float().cpu().numpy().tobytes())
+    return digest.hexdigest()[:16]
+
+
+def _read_meta(folder: Path) -> dict[str, Any]:
+    try:
+        meta: dict[str, Any] = msgspec.json.decode((folder / "checkpoint.json").read_bytes())
+        Progress(**meta["progress"])
+        dict(meta["sha256"]), dict(meta["identity"])
+    except (OSError, msgspec.DecodeError, KeyError, TypeError, ValueError) as error:
+        said = f"{type(error).__name__}: {error}"
+        raise BadInput(_damaged(folder, "checkpoint.json", said)) from error
+    return meta
+
+
+def _damaged(folder: Path, name: str, said: str) -> Finding:
+    earlier = [other.name for other in checkpoints(folder.parent) if other.name < folder.name]
+    instead = f" to go on from {earlier[-1]}" if earlier else " and start again"
+    return DAMAGED.finding(
+        Place(str(folder / name)),
+        f"`{name}` of checkpoint {folder.name} is damaged: {said}.",
+        facts=[Fact("other checkpoints", ", ".join(earlier) or "none")],
+        fixes=[Fix(f"Remove the folder {folder}{instead}.")],
+    )
+
+
+def _sum(file: Path) -> str:
+    with file.open("rb") as opened:
+        return hashlib.file_digest(opened, "sha256").hexdigest()

@@ -1,0 +1,250 @@
+"""A run that was killed, stopped or damaged, and goes on."""
+
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from surefit import embedded
+from surefit.cli import main
+from surefit.recipes import sft
+from surefit.recipes.sft_settings import LoraSft
+from surefit.train.checkpoint import checkpoints
+from surefit.train.interrupt import StopAsked
+from surefit.train.record import RunFolder
+
+STEPS = 45
+
+
+@pytest.fixture(scope="module")
+def rows(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    file = tmp_path_factory.mktemp("rows") / "rows.jsonl"
+    with embedded.ROWS.open() as source:
+        file.write_text("".join(islice(source, 64)))
+    return file
+
+
+def flags(rows: Path, out: Path) -> dict[str, Any]:
+    return {
+        "data": str(rows),
+        "out": str(out),
+        "epochs": 3,
+        "held_out": 0.0625,
+        "augmentation_factor": 1,
+        "lora_dropout": 0.1,  # so that the random state matters
+        "save_every": 4,
+        "max_new_tokens": 6,
+        "threads": 1,
+    }
+
+
+@pytest.fixture(scope="module")
+def unbroken(rows: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("unbroken") / "run"
+    assert sft.run(**flags(rows, out)).steps == STEPS
+    return out
+
+
+def assert_same_end(one: Path, other: Path) -> None:
+    assert RunFolder(one).metrics() == RunFolder(other).metrics()
+    name = "adapter/adapter_model.safetensors"
+    first, second = load_file(one / name), load_file(other / name)
+    assert first.keys() == second.keys()
+    assert all(torch.equal(first[key], second[key]) for key in first)
+    for epoch in range(4):
+        assert RunFolder(one).predictions(epoch) == RunFolder(other).predictions(epoch)
+
+
+def start(*words: str) -> subprocess.Popen[bytes]:
+    command = [sys.executable, "-m", "surefit", "sft", "--quiet", *words]
+    return subprocess.Popen(
+        command, env={**os.environ, "OMP_NUM_THREADS": "1"}, stderr=subprocess.PIPE
+    )
+
+
+def as_words(names: dict[str, Any]) -> list[str]:
+    return [f"--{name}={value}" for name, value in names.items()]
+
+
+def wait_for(out: Path, step: int, process: subprocess.Popen[bytes]) -> None:
+    """Until that step stands in the metrics; a run that ends first is a failed test."""
+    while not any(record["step"] >= step for record in RunFolder(out).metrics()):
+        assert process.poll() is None, f"ended with {process.returncode} before step {step}"
+        time.sleep(0.01)
+
+
+@pytest.mark.slow
+def test_killed_three_times_it_ends_as_if_never_stopped(
+    rows: Path, unbroken: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "run"
+    moments = random.Random(time.time_ns())
+    steps = sorted(moments.sample(range(1, STEPS), 3))
+    words = as_words(flags(rows, out))
+    for step in steps:
+        process = start(*words)
+        wait_for(out, step, process)
+        time.sleep(moments.random() * 0.05)
+        process.kill()
+        process.communicate()
+        assert process.returncode == -signal.SIGKILL, f"killed too late; steps were {steps}"
+        words = ["--resume", str(out)]
+    process = start(*words)
+    said = process.communicate()[1].decode()
+    assert process.returncode == 0, said
+    assert_same_end(unbroken, out)
+
+
+@pytest.mark.slow
+def test_ctrl_c_saves_and_says_how_to_go_on(rows: Path, unbroken: Path, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    process = start(*as_words(flags(rows, out)))
+    wait_for(out, 7, process)
+    process.send_signal(signal.SIGINT)
+    said = process.communicate(timeout=120)[1].decode()
+    assert process.returncode == 130
+    assert f"surefit sft --resume {out}" in " ".join(said.split())
+    assert checkpoints(out / "checkpoints")
+    sft.run(resume=out)
+    assert_same_end(unbroken, out)
+
+
+def stop_at(out: Path, rows: Path, step: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run that stops itself after a step, as Ctrl-C would stop it."""
+    add_step = RunFolder.add_step
+
+    def then_stop(folder: RunFolder, progress: Any, *values: Any) -> None:
+        add_step(folder, progress, *values)
+        if progress.step == step:
+            signal.raise_signal(signal.SIGINT)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(RunFolder, "add_step", then_stop)
+        assert main(["sft", *as_words(flags(rows, out))]) == 130
+
+
+def test_resumed_with_nothing_saved_it_starts_again(unbroken: Path, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    shutil.copytree(unbroken, out)
+    for name in ("checkpoints", "adapter", "predictions"):
+        shutil.rmtree(out / name)
+    (out / "report.json").unlink()
+    sft.run(resume=out)
+    assert_same_end(unbroken, out)
+
+
+def test_a_run_that_is_done_stays_as_it_is(
+    unbroken: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = (unbroken / "metrics.jsonl").read_bytes()
+    assert main(["sft", "--resume", str(unbroken)]) == 0
+    assert "nothing to go on with" in capsys.readouterr().out
+    assert (unbroken / "metrics.jsonl").read_bytes() == before
+
+
+def test_other_settings_are_refused(
+    rows: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "run"
+    stop_at(out, rows, 5, monkeypatch)
+    capsys.readouterr()
+    assert main(["sft", "--resume", str(out), "--epochs", "7"]) == 2
+    said = " ".join(capsys.readouterr().err.split())
+    assert "other `epochs`" in said
+    assert "3 in the run, 7 now" in said
+
+
+def test_a_damaged_checkpoint_is_named_and_an_earlier_one_offered(
+    rows: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "run"
+    stop_at(out, rows, 9, monkeypatch)
+    newest = checkpoints(out / "checkpoints")[-1]
+    weights = bytearray((newest / "weights.safetensors").read_bytes())
+    weights[-5] ^= 1
+    (newest / "weights.safetensors").write_bytes(weights)
+    metrics = (out / "metrics.jsonl").read_bytes()
+    capsys.readouterr()
+    assert main(["sft", "--resume", str(out)]) == 1
+    said = " ".join(capsys.readouterr().err.split())
+    assert "checkpoint-damaged" in said
+    assert "`weights.safetensors` of checkpoint step-0000009 is damaged" in said
+    assert "to go on from step-0000008" in said
+    assert (out / "metrics.jsonl").read_bytes() == metrics
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"{}", b'{"progress": {"x": 1}}'])
+def test_a_checkpoint_without_its_page_is_damaged(
+    content: bytes,
+    rows: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    out = tmp_path / "run"
+    stop_at(out, rows, 1, monkeypatch)
+    (checkpoints(out / "checkpoints")[-1] / "checkpoint.json").write_bytes(content)
+    capsys.readouterr()
+    assert main(["sft", "--resume", str(out)]) == 1
+    assert "`checkpoint.json` of checkpoint step-0000001 is damaged" in " ".join(
+        capsys.readouterr().err.split()
+    )
+
+
+def test_a_checkpoint_of_another_run_is_refused(
+    rows: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = tmp_path / "rows.jsonl"
+    shutil.copy(rows, data)
+    out = tmp_path / "run"
+    stop_at(out, data, 3, monkeypatch)
+    lines = data.read_text().splitlines()
+    data.write_text("\n".join([*lines[:-1], '{"input": "another row", "target": "other"}']))
+    capsys.readouterr()
+    assert main(["sft", "--resume", str(out)]) == 1
+    said = " ".join(capsys.readouterr().err.split())
+    assert "checkpoint-of-another-run" in said
+    assert "other `rows`" in said
+
+
+def test_resume_of_a_folder_that_is_no_run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["sft", "--resume", str(tmp_path / "nothing")]) == 1
+    assert "is not the folder of a run" in " ".join(capsys.readouterr().err.split())
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_stopped_in_an_evaluation_it_answers_again(
+    rows: Path, unbroken: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "run"
+    add_score = RunFolder.add_score
+
+    def stop_first(folder: RunFolder, progress: Any, epoch: int, *values: Any) -> None:
+        if epoch == 1:
+            raise StopAsked
+        add_score(folder, progress, epoch, *values)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(RunFolder, "add_score", stop_first)
+        assert main(["sft", *as_words(flags(rows, out))]) == 130
+    sft.run(resume=out)
+    assert_same_end(unbroken, out)
+
+
+def test_settings_of_a_run_are_those_it_was_given(rows: Path, unbroken: Path) -> None:
+    saved = RunFolder(unbroken).read_settings()
+    assert saved["lora_dropout"] == 0.1
+    assert saved["data"] == str(rows)
+    assert LoraSft(epochs=3).epochs == saved["epochs"]

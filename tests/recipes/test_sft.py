@@ -1,0 +1,164 @@
+"""The recipe end to end, on a few rows: what it prints, writes and gives back."""
+
+import json
+import math
+from itertools import islice
+from pathlib import Path
+
+import pytest
+import torch
+from peft import PeftModel
+from safetensors.torch import load_file
+
+from surefit import embedded
+from surefit.cli import main
+from surefit.models.load import find_model, load_model
+from surefit.recipes import sft
+from surefit.recipes.sft_settings import LoraSft
+from surefit.train.record import RunFolder
+
+
+@pytest.fixture
+def rows(tmp_path: Path) -> Path:
+    """The first 40 embedded rows."""
+    file = tmp_path / "rows.jsonl"
+    with embedded.ROWS.open() as source:
+        file.write_text("".join(islice(source, 40)))
+    return file
+
+
+def few_steps(rows: Path, out: Path, **more: object) -> LoraSft:
+    names: dict[str, object] = {"epochs": 2, "generate_batch_size": 4, "max_new_tokens": 4, **more}
+    return LoraSft(data=str(rows), out=out, **names)  # type: ignore[arg-type]
+
+
+def records(out: Path, name: str) -> list[dict[str, float]]:
+    return [record for record in RunFolder(out).metrics() if name in record]
+
+
+def test_a_run_leaves_a_folder_that_peft_loads(rows: Path, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    report = sft.train(few_steps(rows, out))
+
+    assert (report.epochs, report.steps, report.training_rows, report.held_out_rows) == (
+        2,
+        18,
+        36,
+        4,
+    )
+    assert [record["step"] for record in records(out, "loss")] == list(range(1, 19))
+    assert [record["epoch"] for record in records(out, "f1")] == [0, 1, 2]
+    assert report.f1 == max(record["f1"] for record in records(out, "f1")[1:])
+    for epoch in range(3):
+        assert len(RunFolder(out).predictions(epoch)) == 4
+    base = load_model(find_model("embedded"))
+    loaded = PeftModel.from_pretrained(base, str(out / "adapter"))
+    adapters = [p for name, p in loaded.named_parameters() if "lora_B" in name]
+    assert adapters
+    assert all(bool((p != 0).any()) for p in adapters)
+    assert json.loads((out / "report.json").read_text())["f1"] == report.f1
+
+
+def test_merged_model_answers_as_the_adapter_does(rows: Path, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    sft.train(few_steps(rows, out, merge=True, epochs=1, evaluate_before=False))
+    ids = torch.tensor([[5, 6, 7, 8, 9]])
+    adapted = PeftModel.from_pretrained(load_model(find_model("embedded")), str(out / "adapter"))
+    merged = load_model(find_model(str(out / "merged")))
+    with torch.no_grad():
+        assert torch.allclose(adapted(ids).logits, merged(ids).logits, atol=1e-4)
+        plain = load_model(find_model("embedded"))(ids).logits
+        assert not torch.allclose(plain, merged(ids).logits, atol=1e-2)
+
+
+def test_same_seed_same_bits_other_seed_other_bits(rows: Path, tmp_path: Path) -> None:
+    for name, seed in (("a", 1), ("b", 1), ("c", 2)):
+        settings = few_steps(
+            rows, tmp_path / name, seed=seed, epochs=1, max_steps=3, evaluate_before=False
+        )
+        sft.train(settings)
+    a, b, c = (load_file(tmp_path / n / "adapter/adapter_model.safetensors") for n in "abc")
+    assert all(torch.equal(a[name], b[name]) for name in a)
+    assert any(not torch.equal(a[name], c[name]) for name in a)
+
+
+def test_the_sources_flags_print_the_sources_numbers(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """1000 rows, factor 3: 2700 to train on, 100 to validate on, 675 steps an epoch."""
+    monkeypatch.chdir(tmp_path)
+    flags = "--epochs 10 --augmentation_factor 3 --lora_r 16 --batch_size 4 --max_seq_length 512"
+    code = main(["sft", *flags.split(), "--max-steps", "1", "--held_out", "0.1",
+                 "--no-evaluate-before", "--max-new-tokens", "1"])  # fmt: skip
+    printed = capsys.readouterr().out
+    assert code == 0
+    assert "augmentation with factor 3" in printed
+    assert "Original dataset size: 900" in printed
+    assert "Augmented dataset size: 2700" in printed
+    assert "Training on 2700 examples" in printed
+    assert "Validating on 100 examples, not 300: held out before augmentation" in printed
+    assert "Batches: 675 an epoch" in printed
+    assert "Average F1 Score = " in printed
+    assert (tmp_path / "runs/sft-1/adapter").is_dir()
+
+
+def test_full_training_moves_every_weight(rows: Path, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    sft.train(
+        few_steps(rows, out, full=True, max_steps=4, learning_rate=1e-3, evaluate_before=False)
+    )
+    before = load_model(find_model("embedded")).state_dict()
+    after = load_model(find_model(str(out / "model"))).state_dict()
+    assert all(not torch.equal(before[name], after[name]) for name in before)
+
+
+@pytest.mark.parametrize("precision", ["bf16", "fp16"])
+def test_low_precision_keeps_fp32_weights(rows: Path, tmp_path: Path, precision: str) -> None:
+    out = tmp_path / "run"
+    sft.train(few_steps(rows, out, precision=precision, max_steps=3, evaluate_before=False))
+    weights = load_file(out / "adapter/adapter_model.safetensors")
+    assert {tensor.dtype for tensor in weights.values()} == {torch.float32}
+    assert all(math.isfinite(record["loss"]) for record in records(out, "loss"))
+
+
+def test_gradient_checkpointing_gives_the_same_losses(rows: Path, tmp_path: Path) -> None:
+    losses = []
+    for name, checkpointing in (("a", False), ("b", True)):
+        settings = few_steps(
+            rows,
+            tmp_path / name,
+            gradient_checkpointing=checkpointing,
+            max_steps=4,
+            evaluate_before=False,
+        )
+        sft.train(settings)
+        losses.append([record["loss"] for record in records(tmp_path / name, "loss")])
+    assert losses[0] == pytest.approx(losses[1], rel=1e-5)
+
+
+def test_early_stopping_ends_a_run_that_does_not_gain(rows: Path, tmp_path: Path) -> None:
+    """With a learning rate of almost nothing no answer changes, so F1 never rises after epoch 1."""
+    out = tmp_path / "run"
+    report = sft.train(
+        few_steps(rows, out, epochs=5, early_stopping=1, learning_rate=1e-12, evaluate_before=False)
+    )
+    assert (report.epochs, report.best_epoch) == (2, 1)
+
+
+def test_several_processes_are_refused(
+    rows: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    assert main(["sft", "--data", str(rows), "--out", str(tmp_path / "run")]) == 2
+    assert "launched as 2 processes" in capsys.readouterr().err
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.slow
+def test_the_default_learns(tmp_path: Path) -> None:
+    """`surefit sft` without flags, as a stranger runs it."""
+    report = sft.train(LoraSft(out=tmp_path / "run"))
+    assert report.f1_before is not None
+    assert report.f1 is not None
+    assert report.f1_before < 0.2
+    assert report.f1 > 0.8

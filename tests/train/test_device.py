@@ -1,0 +1,59 @@
+"""Device, precision and threads."""
+
+import pytest
+import torch
+
+from surefit.errors import WrongCall
+from surefit.train.device import (
+    TINY,
+    choose_precision,
+    choose_threads,
+    make_accelerator,
+    threads_put_back,
+)
+
+
+def test_auto_is_fp32_without_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    assert choose_precision("auto") == "fp32"
+    assert choose_precision("bf16") == "bf16"
+
+
+def test_auto_is_bf16_on_a_gpu_that_has_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda: True)
+    assert choose_precision("auto") == "bf16"
+
+
+@threads_put_back()
+def test_tiny_models_get_one_thread_and_others_what_was_there() -> None:
+    torch.set_num_threads(2)
+    choose_threads(None, TINY)
+    assert torch.get_num_threads() == 2
+    choose_threads(None, TINY - 1)
+    assert torch.get_num_threads() == 1
+    choose_threads(2, TINY - 1)
+    assert torch.get_num_threads() == 2
+
+
+def test_threads_are_put_back_after_an_error() -> None:
+    @threads_put_back()
+    def fail(threads: int) -> None:
+        torch.set_num_threads(threads)
+        raise ZeroDivisionError
+
+    before = torch.get_num_threads()
+    with pytest.raises(ZeroDivisionError):
+        fail(before + 1)
+    assert torch.get_num_threads() == before
+
+
+def test_two_precisions_in_one_process() -> None:
+    assert make_accelerator("bf16").mixed_precision == "bf16"
+    assert make_accelerator("fp32").mixed_precision == "no"
+
+
+def test_several_processes_are_a_wrong_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WORLD_SIZE", "4")
+    with pytest.raises(WrongCall, match="launched as 4 processes"):
+        make_accelerator("fp32")

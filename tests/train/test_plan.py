@@ -1,0 +1,53 @@
+"""Steps and epochs of a run."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from surefit.train.plan import Plan
+
+
+def plan(rows: int, max_steps: int | None = None) -> Plan:
+    return Plan.of(rows=rows, batch_size=4, accumulate=4, epochs=3, max_steps=max_steps)
+
+
+def test_the_sources_count() -> None:
+    found = Plan.of(rows=2700, batch_size=4, accumulate=1, epochs=10, max_steps=None)
+    assert (found.epoch_steps, found.steps, found.epochs) == (675, 6750, 10)
+
+
+def test_accumulation_counts_steps_not_batches() -> None:
+    found = plan(50)  # 13 batches, so 4 steps an epoch
+    assert (found.epoch_steps, found.steps, found.epochs) == (4, 12, 3)
+    groups = found.groups([[index] for index in range(13)], epoch=0)
+    assert [len(group) for group in groups] == [4, 4, 4, 1]
+
+
+def test_most_steps_end_the_last_epoch_early() -> None:
+    short = plan(50, max_steps=6)
+    order = [[index] for index in range(13)]
+    assert short.epochs == 2
+    assert [len(short.groups(order, epoch)) for epoch in range(short.epochs)] == [4, 2]
+
+
+@given(
+    rows=st.integers(1, 200),
+    batch_size=st.integers(1, 9),
+    accumulate=st.integers(1, 9),
+    epochs=st.integers(1, 5),
+    max_steps=st.none() | st.integers(1, 300),
+)
+def test_groups_of_all_epochs_are_all_steps(
+    rows: int, batch_size: int, accumulate: int, epochs: int, max_steps: int | None
+) -> None:
+    found = Plan.of(
+        rows=rows,
+        batch_size=batch_size,
+        accumulate=accumulate,
+        epochs=epochs,
+        max_steps=max_steps,
+    )
+    order = [list(range(at, min(at + batch_size, rows))) for at in range(0, rows, batch_size)]
+    groups = [found.groups(order, epoch) for epoch in range(found.epochs)]
+    assert sum(len(some) for some in groups) == found.steps
+    for whole in groups[:-1]:
+        assert [row for group in whole for batch in group for row in batch] == list(range(rows))
