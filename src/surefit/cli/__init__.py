@@ -35,6 +35,7 @@ COMMANDS = {
     "sft": "surefit.cli.sft:sft",
     "eval": "surefit.cli.evaluate:evaluate",
     "ask": "surefit.cli.ask:ask",
+    "inspect": "surefit.cli.inspect:inspect",
     "env": "surefit.cli.env:env",
 }
 """Command -> its function, imported when the command or its help is asked for."""
