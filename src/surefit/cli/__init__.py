@@ -37,6 +37,7 @@ COMMANDS = {
     "ask": "surefit.cli.ask:ask",
     "inspect": "surefit.cli.inspect:inspect",
     "env": "surefit.cli.env:env",
+    "demo": "surefit.cli.demo:demo",
 }
 """Command -> its function, imported when the command or its help is asked for."""
 
