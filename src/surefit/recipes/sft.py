@@ -244,7 +244,7 @@ def _gave_up(state: Progress, settings: LoraSft) -> bool:
     patience = settings.early_stopping
     if patience is None or state.epochs_without_gain < patience:
         return False
-    say(f"Early stopping: F1 has not risen since epoch {state.best_epoch}")
+    say(f"Early stopping: F1 has not risen for {state.epochs_without_gain} epochs")
     return True
 
 

@@ -57,11 +57,12 @@ class Judge:
         return found.score.f1
 
     def end_epoch(self, state: Progress, wish: StopWish) -> Progress:
-        """Without held-out rows the newest weights count as the best."""
+        """Of equal epochs the later is the best, and without held-out rows the newest."""
         epoch = state.epoch + 1
         f1 = self.score(epoch, state, wish)
-        better = f1 is None or f1 > state.best_f1
-        if better:
+        best = f1 is None or f1 >= state.best_f1
+        gained = f1 is None or f1 > state.best_f1
+        if best:
             save_trained(self.model, self.tokenizer, self.folder.best(epoch))
         return replace(
             state,
@@ -70,7 +71,7 @@ class Judge:
             loss_sum=0.0,
             places=0,
             epoch_loss=state.loss_sum / state.places,
-            best_epoch=epoch if better else state.best_epoch,
-            best_f1=f1 if better and f1 is not None else state.best_f1,
-            epochs_without_gain=0 if better else state.epochs_without_gain + 1,
+            best_epoch=epoch if best else state.best_epoch,
+            best_f1=f1 if best and f1 is not None else state.best_f1,
+            epochs_without_gain=0 if gained else state.epochs_without_gain + 1,
         )
