@@ -41,7 +41,7 @@ def new_folder(path: Path) -> Iterator[Path]:
             if path.exists():
                 shutil.rmtree(path)
             side.rename(path)
-    except BaseException:
+    except BaseException:  # a kill by Ctrl-C too leaves nothing half-written
         shutil.rmtree(side, ignore_errors=True)
         raise
 
@@ -51,7 +51,7 @@ def writing(path: Path) -> Iterator[None]:
     """Says in a finding that a disk was full or a folder closed; the libraries say it variously."""
     try:
         yield
-    except Exception as error:
+    except Exception as error:  # safetensors and torch have their own kinds; others go on
         finding = _failed_write(path, error)
         if finding is None:
             raise

@@ -59,7 +59,7 @@ def call(function: UserFunction, name: str, row: Row, text: str, chance: random.
     """What the function makes of a row's text; refused at the row's place if it is no prompt."""
     try:
         given = function(text, row.target, chance)
-    except Exception as error:
+    except Exception as error:  # the user's program
         raise BadInput(_failed(name, text, row.place, error)) from error
     if isinstance(given, str) and given.strip():
         return given
