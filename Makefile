@@ -9,10 +9,10 @@ demo: $(VENV)/train ## set up and train on the embedded model and rows
 	$(BIN)/surefit demo
 
 test: $(VENV)/dev check ## set up, check and run all tests
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 fast: $(VENV)/dev ## the tests that take seconds
-	$(BIN)/python -m pytest -m "not slow"
+	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow"
 
 check: $(VENV)/dev ## format, lint, types, import contracts
 	$(BIN)/ruff format --check .

@@ -18,7 +18,7 @@ FOUND = Finding(
     ruled_out=(Fact("shared rows", "none are"),),
     why="Nobody pads them.",
     fixes=(
-        Fix("Pad them.", "--- a\n+++ b\n", Proof("held", "tried on a copy")),
+        Fix("Pad them.", patch="--- a\n+++ b\n", proof=Proof("held", "tried on a copy")),
         Fix("Or drop them."),
     ),
     python_said="ValueError: …",

@@ -39,8 +39,8 @@ RAGGED = Finding(
     fixes=(
         Fix(
             "Use `DataCollatorForSeq2Seq`, which pads `labels` too, with -100.",
-            PATCH,
-            Proof("held", "tried on a copy: labels are 4 × 412; the loss still sees 1144"),
+            patch=PATCH,
+            proof=Proof("held", "tried on a copy: labels are 4 × 412; the loss still sees 1144"),
         ),
     ),
     python_said="ValueError: Unable to create tensor, you should probably ...",
@@ -204,7 +204,7 @@ def test_lines_are_read_from_text_files_only(tmp_path: Path) -> None:
 
 def test_a_patch_that_only_adds_shows_the_line_before() -> None:
     patch = "--- a/a.py\n+++ b/a.py\n@@ -3,2 +3,3 @@\n import torch\n+import peft\n x = 1\n"
-    shown = text([finding(fixes=(Fix("Import it.", patch),))])
+    shown = text([finding(fixes=(Fix("Import it.", patch=patch),))])
     assert shown.splitlines()[2:] == [
         "  fix        Import it.",
         "    3   import torch",

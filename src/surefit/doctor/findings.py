@@ -3,7 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from surefit.doctor.conditions import Condition
+    from surefit.source.edits import Edit
 
 
 class Severity(StrEnum):
@@ -53,9 +57,17 @@ class Proof:
 
 @dataclass(frozen=True, slots=True)
 class Fix:
-    """A change that the user can make, with a diff where it is a change of code."""
+    """A change that the user can make.
+
+    A rule gives the edit of the source, and what must hold after it; `patch` is the same edit as a
+    unified diff, and `proof` how it was tried.
+    """
 
     text: str
+    edit: "Edit | None" = None
+    must: "Condition | None" = None
+    why_not_tried: str = ""
+    """Where there is no edit, or none that can be called proved: only the user can choose, say."""
     patch: str | None = None
     proof: Proof | None = None
 
@@ -74,3 +86,7 @@ class Finding:
     why: str = ""
     fixes: Sequence[Fix] = ()
     python_said: str = ""
+    about: str = ""
+    """Which fault of a run this is about: a crash's id, or empty where rule and place say it."""
+    ranks: Sequence[int] = ()
+    """In a launched run: the ranks that showed it."""

@@ -59,6 +59,7 @@ class Finding(Struct):
     why: str
     fixes: list[Fix]
     python_said: str
+    ranks: list[int] | UnsetType = UNSET
 
 
 class Ended(Struct):
@@ -116,6 +117,7 @@ def as_struct(finding: found.Finding) -> Finding:
         finding.why,
         [fix_as_struct(fix) for fix in finding.fixes],
         finding.python_said,
+        list(finding.ranks) or UNSET,
     )
 
 

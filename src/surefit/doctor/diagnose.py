@@ -1,0 +1,88 @@
+"""Shows a recording to every rule; one fault becomes one finding, the root cause first."""
+
+import traceback
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from surefit.doctor import catalogue
+from surefit.doctor.allowed import UNKNOWN_ALLOWANCE, allowed, unknown_allowances
+from surefit.doctor.catalogue import rules
+from surefit.doctor.findings import Finding, Severity
+from surefit.doctor.observations import Answer, Crash, Question
+from surefit.doctor.ranks import by_rank, with_ranks
+from surefit.doctor.recording import Recording
+from surefit.doctor.rule import Rule
+
+MOST_ROUNDS = 4
+"""A question may lead to another; no rule needs more than this."""
+
+AnswerQuestions = Callable[[Sequence[Question]], Iterable[Answer]]
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """Findings, the root cause first, and rules that failed themselves, a line each."""
+
+    findings: tuple[Finding, ...]
+    broken_rules: tuple[str, ...] = ()
+
+
+def diagnose(seen: Recording, answer: AnswerQuestions | None = None) -> Diagnosis:
+    """Asks every rule, has their questions answered, and asks again until nothing is open."""
+    for _ in range(MOST_ROUNDS):
+        seen.open_questions.clear()
+        diagnosis = look(seen)
+        if answer is None or not seen.open_questions:
+            break
+        came = list(answer(tuple(seen.open_questions)))
+        if not came:
+            break
+        seen.observations.extend(came)
+    return diagnosis
+
+
+def look(seen: Recording) -> Diagnosis:
+    """Every rule once; what a comment in the user's source allows is left out."""
+    found: list[tuple[Rule, Finding]] = []
+    broken = list(catalogue.broken())
+    looks: list[tuple[Rule, Callable[[], Iterable[Finding]]]] = [
+        *((rule, partial(rule.look, seen)) for rule in rules()),
+        (UNKNOWN_ALLOWANCE, partial(unknown_allowances, seen, rules())),
+    ]
+    for rule, find in looks:
+        try:
+            found += [(rule, one) for one in find() if not allowed(one, seen)]
+        except Exception as error:  # noqa: BLE001 - one rule that fails must not silence the others
+            last = traceback.extract_tb(error.__traceback__)[-1]
+            broken.append(
+                f"the rule {rule.name} failed: {type(error).__name__}: {error} (line {last.lineno})"
+            )
+    return Diagnosis(tuple(by_rank(in_order(one_each(found), seen), seen)), tuple(broken))
+
+
+def one_each(found: Sequence[tuple[Rule, Finding]]) -> list[Finding]:
+    """Of the findings about one fault the first that is not general, in the order of the rules."""
+    kept: dict[object, tuple[Rule, Finding]] = {}
+    for rule, finding in found:
+        fault = finding.about or (finding.rule, finding.place)
+        if fault not in kept:
+            kept[fault] = rule, finding
+            continue
+        first, known = kept[fault]
+        if first.general and not rule.general:
+            first, known, finding = rule, finding, known
+        kept[fault] = first, with_ranks(known, finding.ranks)
+    return [finding for _, finding in kept.values()]
+
+
+def in_order(findings: Iterable[Finding], seen: Recording) -> list[Finding]:
+    """What ended the run first, by time; then errors, warnings, notes, in the order of rules."""
+    at = {crash.id: crash.at for crash in seen.all(Crash) if not crash.swallowed}
+    severities = list(Severity)
+    never = float("inf")
+
+    def key(finding: Finding) -> tuple[float, int, str]:
+        return at.get(finding.about, never), severities.index(finding.severity), finding.code
+
+    return sorted(findings, key=key)

@@ -1,0 +1,565 @@
+"""What can be seen of a training run, as plain data.
+
+Observed processes write these as JSON Lines; rules read them, in the same minute or a year later.
+Only the standard library is imported here: this module is loaded inside the user's program.
+
+    Script      a file of the user's, as it was read
+    Crash       an exception, with the frames and values that it left behind
+    Swallowed   exceptions that the user's own code caught
+    Steps       what one process trained: losses, gradients, updates, order of events
+    Death       an end without an exception: a signal, a hang, `os._exit`
+    Answer      what a rule asked beyond the usual, and what the frozen frames or a second run said
+    Trace       files written outside and addresses talked to
+    Chance      where random streams began
+    NotObserved what could not be watched, and why
+    Ended       how the whole run ended
+"""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from surefit.doctor.findings import Place
+from surefit.source.spans import Span
+
+Json = Any
+"""Whatever JSON can hold."""
+
+
+@dataclass(frozen=True, slots=True)
+class Process:
+    """Which of the processes of a run saw something."""
+
+    pid: int = 0
+    role: str = "main"
+    """`main`, `worker` (of a loader), `rank` (of a launched run), `launcher` or `child`."""
+    rank: int | None = None
+    world: int | None = None
+    worker: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """A module of the model."""
+
+    kind: str
+    path: str | None = None
+    """`encoder.layer.1.proj`; empty for the root itself, None where no root was found."""
+    root: str | None = None
+    """Class of the largest module that holds it."""
+    made_at: Place | None = None
+    """The user's line that made it, or that called the library which did."""
+    own: bool = False
+    """Its class stands in the user's own code."""
+    sizes: dict[str, int] = field(default_factory=dict)
+    """Whole numbers among its own attributes: `in_features`, `num_embeddings`, `kernel_size`..."""
+    parameters: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    """Its own, not those of modules inside it: name -> shape."""
+    training: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A value, described without running any code of its own."""
+
+    text: str
+    """As the source writes it: `batch["labels"]`, `self.proj`."""
+    kind: str
+    identity: int = 0
+    """Equal numbers in one crash: the same object."""
+    shape: tuple[int, ...] | None = None
+    dtype: str | None = None
+    device: str | None = None
+    stride: tuple[int, ...] | None = None
+    contiguous: bool | None = None
+    requires_grad: bool | None = None
+    base_shape: tuple[int, ...] | None = None
+    """Of the tensor that this one is a view of."""
+    base_contiguous: bool | None = None
+    least: float | None = None
+    greatest: float | None = None
+    not_finite: int | None = None
+    """Least and greatest finite value, and how many are not; of tensors and arrays that are small
+    enough to look at whole."""
+    length: int | None = None
+    lengths: tuple[int, ...] | None = None
+    """Of the lists inside a list."""
+    nones: int = 0
+    """How many members of a list are None."""
+    members: dict[str, "Value"] = field(default_factory=dict)
+    """Of a mapping, or of a short list or tuple, one level deep."""
+    scalar: bool | int | float | str | None = None
+    """Where the value is exactly one of these; a long string is cut."""
+    layer: Layer | None = None
+    made_at: Place | None = None
+    file: str | None = None
+    """Of an array that lies on disk."""
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """One call on the way to an exception."""
+
+    place: Place
+    function: str
+    own: bool
+    """The user's own code, not a library's."""
+    line: str = ""
+    """The source of the statement, stripped."""
+    expression: str | None = None
+    """The part of it that failed."""
+    span: Span | None = None
+    values: tuple[Value, ...] = ()
+    """The failing expression's parts; in the user's own frames and in the innermost one, the
+    arguments and every local that the statement names, too."""
+    layer: Layer | None = None
+    """`self`, where that is a module."""
+    arguments: tuple[str, ...] = ()
+    """Names of the function's own arguments; their values are among `values`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """An exception earlier in a chain."""
+
+    said: str
+    place: Place | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TokenizerSeen:
+    """What a tokenizer is set to."""
+
+    kind: str
+    made_at: Place | None
+    size: int | None
+    """Tokens in all, added ones counted."""
+    pads: tuple[str, ...]
+    """The columns that `pad` fills up: its `model_input_names`."""
+    pad_id: int | None
+    eos_id: int | None
+    padding_side: str
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetSeen:
+    """Where rows come from."""
+
+    kind: str
+    made_at: Place | None
+    own: bool
+    rows: int | None
+    columns: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CollatorSeen:
+    """A collator and the rows that it was given."""
+
+    kind: str
+    made_at: Place | None
+    """Where it was made or, if it is a function of the user's, where it is defined."""
+    own: bool
+    rows: int
+    kinds: dict[str, tuple[str, ...]]
+    """Column -> kinds of its values, each once, in order of appearance."""
+    lengths: dict[str, tuple[int, ...]]
+    """Column -> length in each row, for columns that have lengths."""
+    shared: int
+    """How many lists of these rows are one object with another."""
+    pads: tuple[str, ...] = ()
+    tokenizer: TokenizerSeen | None = None
+    dataset: DatasetSeen | None = None
+    chosen_at: Place | None = None
+    """The user's line that handed it over (`Trainer(data_collator=...)`), if not `made_at`."""
+    supervised: dict[str, int] = field(default_factory=dict)
+    """Column of labels -> how many of them, over all rows, are not -100."""
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """Memory in use by one kind of holder."""
+
+    what: str
+    bytes: int
+    tensors: int
+    holder: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """What memory was used for when an allocation failed."""
+
+    device: str
+    asked: int | None
+    """Bytes of the allocation that failed."""
+    total: int | None
+    free: int | None
+    resident: int | None
+    held: tuple[Held, ...] = ()
+    """Largest first."""
+    batch: int | None = None
+    """Rows of the batch that was being worked on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Crash:
+    """An exception that ended a process, or was caught by the user's code and looked into once."""
+
+    id: str
+    at: float
+    """Seconds since 1970: of several ranks that fail, the first is the cause."""
+    process: Process
+    kind: str
+    """`ValueError`, `torch.OutOfMemoryError`: as Python names it."""
+    said: str
+    """Kind and message, as in the last line of a traceback."""
+    frames: tuple[Frame, ...] = ()
+    """Outermost first."""
+    chain: tuple[Link, ...] = ()
+    """Earlier exceptions, the first one first; `frames` are those of the first that has any of
+    the user's."""
+    layer: Layer | None = None
+    """The innermost module that was being called."""
+    collator: CollatorSeen | None = None
+    memory: Memory | None = None
+    steps: int = 0
+    """Optimizer steps before it, in this process."""
+    swallowed: bool = False
+    """The user's code caught it and went on."""
+    in_backward: bool = False
+    compiled: bool = False
+    """Raised inside `torch.compile`d code, where frames are missing."""
+    raised_in: str | None = None
+    """Id of the crash in a loader's worker or a pool that this one only passes on.
+    A recording joins the two: `frames` are then the main process's, followed by the worker's."""
+    passed_on: bool = False
+    """Raised in a worker, which handed it to another process."""
+
+    @property
+    def own_frame(self) -> Frame | None:
+        """The innermost frame of the user's own code."""
+        return next((frame for frame in reversed(self.frames) if frame.own), None)
+
+    def value(self, text: str) -> Value | None:
+        """The value of an expression in the innermost frame that has it."""
+        for frame in reversed(self.frames):
+            for value in frame.values:
+                if value.text == text:
+                    return value
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Assigned:
+    """A name that a handler, or what follows it, gave a value that was not computed."""
+
+    name: str
+    text: str
+    """The right-hand side as written."""
+    place: Place
+
+
+@dataclass(frozen=True, slots=True)
+class Swallowed:
+    """One kind of exception that one handler of the user's caught."""
+
+    process: Process
+    handler: Place
+    """From `except` to the handler's last line."""
+    tried: Place
+    """The `try` with its body."""
+    raised_at: Place | None
+    """The innermost own line in which it was raised."""
+    said: str
+    times: int
+    entries: int
+    """How often the `try` was entered."""
+    ran: tuple[str, ...]
+    """What was under way below the handler when it was raised: of `module`, `loss`, `loader`,
+    `backward`, `optimizer`."""
+    training: bool | None
+    """The mode of the outermost module that was running, if one was."""
+    grad: bool
+    """Gradients were being recorded."""
+    instead: tuple[Assigned, ...] = ()
+    crash: str | None = None
+    """Id of the crash that holds the frames of the first time."""
+
+
+@dataclass(frozen=True, slots=True)
+class OptimizerSeen:
+    """An optimizer, and what it did."""
+
+    kind: str
+    made_at: Place | None
+    serial: int
+    """Modules, parameters and optimizers are numbered together, in the order they were made."""
+    tensors: int
+    steps: int
+    first_rate: float
+    """As it was set when made: `initial_lr`, where a schedule has taken over. Of several groups the
+    highest, here and below."""
+    highest_rate: float
+    """That any step was taken with."""
+    without_gradient: int
+    """Steps, of those looked at, at which none of its tensors had a gradient."""
+    looked: int
+    last_rate: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class ParameterSeen:
+    """A parameter, and what its gradients and updates were at the steps looked at."""
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: str
+    made_at: Place | None
+    serial: int
+    layer: str = ""
+    """Kind of the module that holds it."""
+    registered: bool = True
+    """It is among the parameters of the model that was called; a plain list hides it from there."""
+    held_by: int | None = None
+    """Serial of its optimizer; of one that no optimizer holds any more, of the last that did."""
+    looked: int = 0
+    absent: int = 0
+    """Of those looked at: steps without a gradient."""
+    zero: int = 0
+    """Steps with a gradient of exactly zero everywhere."""
+    not_finite: int = 0
+    sampled: int = 0
+    """Elements with a gradient other than zero at a step, over all steps looked at."""
+    unchanged: int = 0
+    """Of these, elements that the step left as they were, to the bit."""
+    update: float | None = None
+    """Median size of the updates that were meant and left no trace, where it is known; `spacing` is
+    the distance to the next number that the dtype has, at the same elements."""
+    spacing: float | None = None
+    root: int = 0
+    """Serial of the root that it is named from."""
+    changed: bool = False
+    """Of one that no optimizer holds: its values changed all the same, by other means."""
+
+
+@dataclass(frozen=True, slots=True)
+class LossCall:
+    """Calls of one loss function from one line."""
+
+    name: str
+    place: Place | None
+    calls: int
+    looked: int
+    labels: int
+    """Labels given, over the calls looked at; `supervised` are those that are not ignored."""
+    supervised: int
+    shape: tuple[int, ...] = ()
+    """Of the predictions at the last call looked at."""
+    target_shape: tuple[int, ...] = ()
+    dtype: str = ""
+    target_dtype: str = ""
+    training: bool = True
+    """Gradients were recorded."""
+    probabilities: int = 0
+    """Calls looked at in which every row of predictions was non-negative and summed to one."""
+
+
+@dataclass(frozen=True, slots=True)
+class RootSeen:
+    """A module with parameters that is part of no other, and how it was called."""
+
+    kind: str
+    made_at: Place | None
+    serial: int
+    parameters: int
+    training: int = 0
+    """Outermost calls in training mode; `evaluating` are those in evaluation mode."""
+    evaluating: int = 0
+    """Calls of its parts from outside count as calls of it."""
+    called_at: Place | None = None
+    tensors: int = 0
+    """Parameters; `parameters` are their elements, `held` those that some optimizer held."""
+    held: int = 0
+    nested: int = 0
+    """Calls from inside other modules, at the few calls that were looked into."""
+
+
+@dataclass(frozen=True, slots=True)
+class LabelsSeen:
+    """Labels that one outermost call of a model was given."""
+
+    step: int
+    shape: tuple[int, ...]
+    supervised: int
+    training: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """What one process trained. Written every few seconds and at the end; the last one counts."""
+
+    process: Process
+    steps: int
+    seconds: float
+    """Since the first step."""
+    looked: int
+    """Steps at which values were taken; counts of values are samples unless this equals `steps`."""
+    cycles: dict[str, int]
+    """Letters between two steps -> how often. T, t: forward in training mode with and without
+    gradients; E, e: the same in evaluation mode; B backward, Z gradients cleared, C clipped,
+    U unscaled, A scaler's step, X skipped by it, S optimizer's step. X and S end a cycle. Equal
+    forwards in a row are one letter, `…` stands for what was too long to keep."""
+    losses: tuple[tuple[int, float], ...]
+    """(Steps taken before it, value that `backward` was called on): the first and last ones, and
+    a sample between."""
+    loss_at: Place | None = None
+    """The line of the user's that called `backward`."""
+    least_loss: float | None = None
+    greatest_loss: float | None = None
+    losses_not_finite: int = 0
+    backwards: int = 0
+    optimizers: tuple[OptimizerSeen, ...] = ()
+    parameters: tuple[ParameterSeen, ...] = ()
+    """Those that some optimizer holds; once for each that stepped with it."""
+    outside: tuple[ParameterSeen, ...] = ()
+    """Those that got a fresh gradient and that no optimizer holds."""
+    loss_calls: tuple[LossCall, ...] = ()
+    roots: tuple[RootSeen, ...] = ()
+    labels: tuple[LabelsSeen, ...] = ()
+    """Of the first calls; in a proof run of all."""
+    skipped: int = 0
+    """Steps that a gradient scaler left out."""
+    spent: float = 0.0
+    """Seconds that taking values took."""
+
+
+@dataclass(frozen=True, slots=True)
+class Death:
+    """An end without an exception."""
+
+    process: Process
+    how: str
+    """`signal`, `hang` or `exit` (`os._exit`)."""
+    signal: str = ""
+    code: int = 0
+    oom_killed: bool = False
+    """The kernel's own counter of such kills rose, or memory was at its limit."""
+    peak: int | None = None
+    """Most bytes resident; `limit` is what there was."""
+    limit: int | None = None
+    last: str = ""
+    """The last event seen, in words."""
+    steps: int = 0
+    stacks: dict[str, str] = field(default_factory=dict)
+    """Process and thread -> its stack, as text."""
+    place: Place | None = None
+    """The innermost own line on the main thread's stack, if it is known."""
+    at: float = 0.0
+    """Seconds since 1970, where that is known: when whoever started the process learned of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """Something that a rule must know beyond the usual."""
+
+    kind: str
+    """The name of a probe in autopsy/probes.py, or of a second run (stories/stories.py)."""
+    crash: str
+    """Id of the crash whose frames are meant; empty where a second run answers for a silent one."""
+    about: dict[str, Json] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A question and what came back; `said` is None where nothing could be found out, and why."""
+
+    question: Question
+    said: dict[str, Json] | None
+    why_not: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One operation in the story of a tensor, from a second run with a recorder."""
+
+    serial: int
+    name: str
+    place: Place | None
+    """The user's line; `inside` is the innermost line, which may be a library's."""
+    inside: Place | None
+    own: bool
+    shape: tuple[int, ...]
+    dtype: str
+    contiguous: bool
+    takes: tuple[int, ...] = ()
+    """Serials of the tensors that went in."""
+    numbers: tuple[float, ...] = ()
+    """Plain numbers among its arguments: the 0.9 of `0.9 * loss`, the bounds of a clamp."""
+    names: tuple[str, ...] = ()
+    """As the line writes them, where the operation is a statement `name = ...`."""
+    elements: int = 0
+    saturated: int = 0
+    """Elements that a clamp moved to one of its bounds."""
+    least: float | None = None
+    greatest: float | None = None
+    """Of what went in."""
+    result: float | None = None
+    """Of an operation that gives a single number."""
+    grad: bool = False
+    """Its result belongs to a graph."""
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """A file of the user's own code as it was run."""
+
+    file: str
+    text: str
+    main: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """What a run left or met outside its own folder, temporary files and library caches."""
+
+    process: Process
+    what: str
+    """`wrote`, `connected` or `started` (a program that cannot be watched)."""
+    where: str
+
+
+@dataclass(frozen=True, slots=True)
+class Chance:
+    """The state in which a random stream of the main process began."""
+
+    stream: str
+    """`random`, `numpy` or `torch`."""
+    state: list[Json]
+
+
+@dataclass(frozen=True, slots=True)
+class NotObserved:
+    """What could not be watched, and why."""
+
+    what: str
+    why: str
+    process: Process = Process()
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How the whole run ended, as its parent saw it."""
+
+    command: tuple[str, ...]
+    script: str | None
+    code: int
+    """As the shell would say it: 128 + n for a signal."""
+    seconds: float
+    peak: int | None = None
+    """Most bytes resident, over all processes together."""
+    steps: int = 0
+
+
+Observation = (
+    Script | Crash | Swallowed | Steps | Death | Answer | Trace | Chance | NotObserved | Ended
+)

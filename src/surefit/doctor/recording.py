@@ -1,0 +1,167 @@
+"""All observations of one run, and the questions that rules still have about it."""
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass, field, replace
+from functools import cache
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+
+from surefit.doctor import observations
+from surefit.doctor.findings import Place
+from surefit.doctor.observations import Answer, Crash, Json, Observation, Question, Script
+from surefit.source.reading import Source
+
+Kind = TypeVar("Kind")
+
+KINDS: dict[str, Any] = {
+    kind.__name__: kind
+    for kind in (
+        observations.Script,
+        observations.Crash,
+        observations.Swallowed,
+        observations.Steps,
+        observations.Death,
+        observations.Answer,
+        observations.Trace,
+        observations.Chance,
+        observations.NotObserved,
+        observations.Ended,
+    )
+}
+
+
+@dataclass(slots=True)
+class Recording:
+    """Observations in the order they were made. Rules read it; only answers are added to it."""
+
+    observations: list[Observation]
+    open_questions: list[Question] = field(default_factory=list)
+
+    def all(self, kind: type[Kind]) -> Iterator[Kind]:
+        return (one for one in self.observations if isinstance(one, kind))
+
+    def crash(self, identity: str | None) -> Crash | None:
+        return next((crash for crash in self.all(Crash) if crash.id == identity), None)
+
+    def source(self, place: Place | str | None) -> Source | None:
+        """The user's file that a place is in, parsed; None for other files and broken ones."""
+        file = place.file if isinstance(place, Place) else place
+        text = next((script.text for script in self.all(Script) if script.file == file), None)
+        return parsed(file, text) if file is not None and text is not None else None
+
+    def ask(self, question: Question) -> dict[str, Json] | None:
+        """What is known; if nothing yet, the question is noted and the rule is asked again."""
+        for answer in self.all(Answer):
+            if answer.question == question:
+                return answer.said
+        if question not in self.open_questions:
+            self.open_questions.append(question)
+        return None
+
+
+@cache
+def parsed(file: str, text: str) -> Source | None:
+    try:
+        return Source(file, text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):  # the last two: too deep
+        return None
+
+
+def as_line(observation: Observation) -> str:
+    """One line of JSON; numbers that JSON has no word for (nan, inf) are as Python writes them."""
+    return json.dumps({"saw": type(observation).__name__, **asdict(observation)})
+
+
+LONGEST = 100
+
+
+def read(lines: Iterable[str], folder: Path | None = None) -> Recording:
+    """Observations from JSON Lines; files under `folder` are named as seen from there.
+
+    A half-written last line, as a kill leaves it, is passed over.
+    """
+    seen: list[Observation] = []
+    for line in lines:
+        try:
+            raw = json.loads(line)
+        except ValueError:
+            continue
+        try:
+            kind = KINDS[raw.pop("saw")]
+            seen.append(msgspec.convert(shortened(raw, folder), kind, strict=False))
+        except (KeyError, TypeError, AttributeError, msgspec.ValidationError) as error:
+            why = f"this line of it cannot be read: {line[:LONGEST]} ({error})"
+            seen.append(observations.NotObserved("the recording", why))
+    return Recording(joined(latest(seen)))
+
+
+def joined(seen: list[Observation]) -> list[Observation]:
+    """Crashes of workers become part of the crash that they led to in the main process.
+
+    A worker that reads ahead fails again on later rows; what never arrived anywhere is left out.
+    """
+    passed_on = {one.id: one for one in seen if isinstance(one, Crash) and one.passed_on}
+    kept: list[Observation] = []
+    for one in seen:
+        if isinstance(one, Crash) and one.raised_in is not None:
+            kept.append(with_frames_of(one, passed_on.get(one.raised_in)))
+        elif not (isinstance(one, Crash) and one.passed_on):
+            kept.append(one)
+    return kept
+
+
+def with_frames_of(arrived: Crash, raised: Crash | None) -> Crash:
+    if raised is None:
+        return arrived
+    return replace(
+        arrived,
+        at=raised.at,
+        kind=raised.kind,
+        said=raised.said,
+        frames=(*arrived.frames, *raised.frames),
+        chain=raised.chain,
+        layer=raised.layer,
+        collator=raised.collator,
+        memory=raised.memory or arrived.memory,
+        compiled=raised.compiled,
+    )
+
+
+def latest(seen: Iterable[Observation]) -> list[Observation]:
+    """What is written again and again as it grows is kept once, as it was last."""
+    kept: dict[object, Observation] = {}
+    for number, one in enumerate(seen):
+        key: object = number
+        if isinstance(one, observations.Steps):
+            key = one.process.pid
+        elif isinstance(one, observations.Swallowed):
+            key = one.process.pid, one.handler, one.raised_at, one.said.partition(":")[0]
+        elif isinstance(one, Script):
+            key = "script", one.file
+        kept[key] = one
+    return list(kept.values())
+
+
+def shortened(raw: Any, folder: Path | None) -> Any:
+    if folder is None:
+        return raw
+    if isinstance(raw, dict):
+        return {
+            key: relative(value, folder)
+            if key == "file" and isinstance(value, str)
+            else shortened(value, folder)
+            for key, value in raw.items()
+        }
+    return [shortened(value, folder) for value in raw] if isinstance(raw, list) else raw
+
+
+def relative(file: str, folder: Path) -> str:
+    """A library's file by its name in the package: where that is installed says nothing."""
+    path = Path(file)
+    if "site-packages" in path.parts:
+        at = len(path.parts) - 1 - path.parts[::-1].index("site-packages")
+        return str(Path(*path.parts[at + 1 :]))
+    return str(path.relative_to(folder)) if path.is_relative_to(folder) else file

@@ -1,0 +1,262 @@
+"""Which number stands where none was measured, followed from where it began to where it is used."""
+
+import ast
+import math
+import operator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import TypeGuard
+
+from surefit.doctor.findings import Place
+from surefit.doctor.handlers import Loop, Tries, within_function
+from surefit.source.reading import Source, dotted
+
+Known = float | bool | list[float] | None
+
+MEASURES: dict[str, Callable[..., Known]] = {
+    "min": min,
+    "max": max,
+    "sum": sum,
+    "len": len,
+    "abs": abs,
+    "float": float,
+    "int": int,
+    "round": round,
+    "math.exp": math.exp,
+    "math.log": math.log,
+    "math.sqrt": math.sqrt,
+    "math.isinf": math.isinf,
+    "math.isnan": math.isnan,
+    "math.isfinite": math.isfinite,
+}
+CONSTANTS = {"inf": math.inf, "nan": math.nan, "NaN": math.nan}
+OPERATORS: dict[type[ast.AST], Callable[..., Known]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv,
+    ast.Pow: operator.pow,
+    ast.USub: operator.neg,
+    ast.UAdd: operator.pos,
+    ast.Not: operator.not_,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+    ast.Is: operator.is_,
+    ast.IsNot: operator.is_not,
+}
+
+
+class NotKnown(Exception):  # noqa: N818 - it says that, and ends nothing
+    """An expression that needs more than the source."""
+
+
+@dataclass(frozen=True, slots=True)
+class StandIn:
+    """A number that was not measured, under the name that it is used by."""
+
+    name: str
+    value: float
+    place: Place
+    given_back_by: str = ""
+    """The function, where the number has no name of its own."""
+
+
+def number_of(text: str) -> float | None:
+    """The plain number that an expression is: `10000.0`, `float("inf")`, `math.nan`."""
+    try:
+        value = Names({}).value(ast.parse(text, mode="eval").body)
+    except (SyntaxError, NotKnown):
+        return None
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+@dataclass(slots=True)
+class Names:
+    """What is known of the names of a function; reads expressions that need nothing else."""
+
+    known: dict[str, Known] = field(default_factory=dict)
+
+    def value(self, node: ast.expr) -> Known:
+        try:
+            return self._value(node)
+        except NotKnown:
+            raise
+        except (TypeError, ValueError, ArithmeticError) as error:
+            raise NotKnown from error
+
+    def _value(self, node: ast.expr) -> Known:
+        match node:
+            case ast.Constant(value=bool() | int() | float() | None as value):
+                return value
+            case ast.List(elts=[]):
+                return []
+            case ast.Name(id=name) if name in self.known:
+                return self.known[name]
+            case ast.Attribute(attr=name) if name in CONSTANTS:
+                return CONSTANTS[name]
+            case ast.UnaryOp(op=op, operand=one):
+                return self._applied(op, one)
+            case ast.BinOp(left=left, op=op, right=right):
+                return self._applied(op, left, right)
+            case ast.Compare(left=left, ops=[op], comparators=[right]):
+                return self._applied(op, left, right)
+            case ast.IfExp(test=test, body=body, orelse=orelse):
+                return self.value(body if self.value(test) else orelse)
+            case ast.Call():
+                return self._called(node)
+        raise NotKnown
+
+    def _applied(self, op: ast.AST, *operands: ast.expr) -> Known:
+        if type(op) not in OPERATORS:
+            raise NotKnown
+        return OPERATORS[type(op)](*(self.value(one) for one in operands))
+
+    def _called(self, call: ast.Call) -> Known:
+        name = dotted(call.func)
+        if name == "float" and len(call.args) == 1 and isinstance(call.args[0], ast.Constant):
+            return float(call.args[0].value)  # type: ignore[arg-type]
+        if name not in MEASURES or call.keywords:
+            raise NotKnown
+        return MEASURES[name](*(self.value(one) for one in call.args))
+
+    def run(self, statements: list[ast.stmt]) -> Iterator[ast.Assign | ast.Return]:
+        """Follows statements as far as they are known; gives those that set or return a value."""
+        for statement in statements:
+            for one in self._step(statement):
+                yield one
+                if isinstance(one, ast.Return):
+                    return
+
+    def _step(self, statement: ast.stmt) -> Iterator[ast.Assign | ast.Return]:
+        if isinstance(statement, ast.If):
+            try:
+                taken = statement.body if self.value(statement.test) else statement.orelse
+            except NotKnown:
+                self._forget(statement)
+            else:
+                yield from self.run(taken)
+        elif isinstance(statement, ast.Assign | ast.Return):
+            self._learn(statement)
+            yield statement
+        else:
+            self._forget(statement)
+
+    def _forget(self, statement: ast.stmt) -> None:
+        for node in ast.walk(statement):
+            if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+                self.known.pop(node.id, None)
+
+    def _learn(self, statement: ast.Assign | ast.Return) -> None:
+        if not isinstance(statement, ast.Assign) or not isinstance(statement.targets[0], ast.Name):
+            return
+        name = statement.targets[0].id
+        self.known.pop(name, None)
+        try:
+            self.known[name] = self.value(statement.value)
+        except NotKnown:
+            return
+
+
+def carried_on(source: Source, tried: Tries) -> StandIn | None:
+    """The last number that comes of sums and lists which a `try` was to fill, and never did.
+
+    They keep what they began with; what the function computes of them after its loop is followed
+    as far as it needs nothing else.
+    """
+    function = source.scope_of(tried)
+    if not isinstance(function, ast.FunctionDef):
+        return None
+    outermost = outermost_loop(source, tried)
+    begun = began(function, outermost, filled(tried))
+    if not begun:
+        return None
+    names = Names(begun)
+    after = [one for one in statements_after(source, outermost) if one is not outermost]
+    found: StandIn | None = None
+    for statement in names.run(after):
+        found = stand_in(source, statement, names, function.name) or found
+    return found
+
+
+def stand_in(
+    source: Source, statement: ast.Assign | ast.Return, names: Names, function: str
+) -> StandIn | None:
+    place = Place(source.file, statement.lineno, statement.end_lineno)
+    value = statement.value
+    if isinstance(statement, ast.Assign):
+        target = statement.targets[0]
+        known = names.known.get(target.id) if isinstance(target, ast.Name) else None
+        name = target.id if isinstance(target, ast.Name) else ""
+        return StandIn(name, float(known), place) if is_number(known) else None
+    if value is None or isinstance(value, ast.Tuple | ast.Name):
+        return None
+    try:
+        known = names.value(value)
+    except NotKnown:
+        return None
+    return StandIn("", float(known), place, function) if is_number(known) else None
+
+
+def is_number(value: Known) -> TypeGuard[float]:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def outermost_loop(source: Source, tried: Tries) -> ast.stmt:
+    """The outermost loop of the function that the `try` stands in, or the `try` itself."""
+    loops = [outer for outer in within_function(source, tried) if isinstance(outer, Loop)]
+    return loops[-1] if loops else tried
+
+
+def filled(tried: Tries) -> set[str]:
+    """Names that the `try` adds to."""
+    found: set[str] = set()
+    for statement in tried.body:
+        for node in ast.walk(statement):
+            match node:
+                case ast.AugAssign(target=ast.Name(id=name)):
+                    found.add(name)
+                case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="append")):
+                    found.add(name)
+    return found
+
+
+def began(function: ast.FunctionDef, before: ast.stmt, names: set[str]) -> dict[str, Known]:
+    """What these names are given before a statement, where that is a constant or an empty list."""
+    found: dict[str, Known] = {}
+    for node in ast.walk(function):
+        if isinstance(node, ast.Assign) and node.lineno < before.lineno:
+            for target, value in pairs(node):
+                if isinstance(target, ast.Name) and target.id in names:
+                    try:
+                        found[target.id] = Names({}).value(value)
+                    except NotKnown:
+                        found.pop(target.id, None)
+    return found
+
+
+def pairs(node: ast.Assign) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """`a, b = 0.0, 0` one by one."""
+    for target in node.targets:
+        if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
+            yield from zip(target.elts, node.value.elts, strict=False)
+        else:
+            yield target, node.value
+
+
+def statements_after(source: Source, statement: ast.stmt) -> list[ast.stmt]:
+    """Those behind it in its block, then behind the statement that this block is of, and so on."""
+    found: list[ast.stmt] = []
+    inner: ast.AST = statement
+    for outer in source.up(statement):
+        for _, members in ast.iter_fields(outer):
+            if isinstance(members, list) and inner in members:
+                found += members[members.index(inner) + 1 :]
+        if isinstance(outer, ast.FunctionDef | ast.AsyncFunctionDef | ast.Module):
+            break
+        inner = outer
+    return found

@@ -1,0 +1,30 @@
+"""How a tensor came to be, as a second run told it."""
+
+from dataclasses import dataclass
+
+import msgspec
+
+from surefit.doctor.observations import Operation, Question
+from surefit.doctor.recording import Recording
+
+OF_LOSS = "story-of-loss"
+
+
+@dataclass(frozen=True, slots=True)
+class LossStory:
+    """The operations that a loss was made by, newest first, as far as gradients pass them."""
+
+    operations: tuple[Operation, ...]
+    parameters: int
+    """How many a gradient could reach from the loss."""
+    past_clamps: int
+    """How many of them by a way on which no clamp holds back every element."""
+
+    def by_serial(self, serial: int) -> Operation | None:
+        return next((one for one in self.operations if one.serial == serial), None)
+
+
+def story_of_loss(seen: Recording, step: int) -> LossStory | None:
+    """Of the loss of the step after so many; None as long as no second run has told it."""
+    said = seen.ask(Question(OF_LOSS, "", {"step": step}))
+    return msgspec.convert(said, LossStory, strict=False) if said is not None else None

@@ -1,0 +1,78 @@
+"""The arithmetic of strides: which tensors `view` can reshape, and what gave them their strides."""
+
+from collections.abc import Sequence
+from math import prod
+
+
+def contiguous_strides(shape: Sequence[int]) -> tuple[int, ...]:
+    """Of a tensor of this shape whose elements lie one behind the other."""
+    strides: list[int] = []
+    step = 1
+    for size in reversed(shape):
+        strides.insert(0, step)
+        step *= max(size, 1)
+    return tuple(strides)
+
+
+def is_contiguous(shape: Sequence[int], stride: Sequence[int]) -> bool:
+    """Axes of length one do not count: nobody ever steps along them."""
+    usual = contiguous_strides(shape)
+    return prod(shape) == 0 or all(
+        size == 1 or have == want for size, have, want in zip(shape, stride, usual, strict=True)
+    )
+
+
+def inferred(shape: Sequence[int], target: Sequence[int]) -> tuple[int, ...] | None:
+    """The target with its one -1 filled in; None where the number of elements does not fit."""
+    count = prod(shape)
+    known = prod(size for size in target if size != -1)
+    if list(target).count(-1) == 1:
+        if known == 0 or count % known:
+            return None
+        return tuple(count // known if size == -1 else size for size in target)
+    return tuple(target) if known == count and -1 not in target else None
+
+
+def can_view(shape: Sequence[int], stride: Sequence[int], target: Sequence[int]) -> bool:
+    """Whether `view` of a tensor works; `target` has the right number of elements.
+
+    Neighbouring axes can be taken together, and split anew, only if stepping over the end of one
+    leads to the next element of the other.
+    """
+    if prod(shape) == 0:
+        return True
+    left = list(target)
+    for size, _ in runs(shape, stride):
+        filled = 1
+        while filled < size and left:
+            filled *= left.pop()
+        if filled != size:
+            return False
+        while left and left[-1] == 1:
+            left.pop()
+    return all(size == 1 for size in left)
+
+
+def runs(shape: Sequence[int], stride: Sequence[int]) -> list[tuple[int, int]]:
+    """Axes that lie in memory as one, the last first: (elements, step)."""
+    found: list[tuple[int, int]] = []
+    for size, step in reversed(list(zip(shape, stride, strict=True))):
+        if size == 1:
+            continue
+        if found and step == found[-1][0] * found[-1][1]:
+            found[-1] = found[-1][0] * size, found[-1][1]
+        else:
+            found.append((size, step))
+    return found or [(1, 1)]
+
+
+def is_reordered(shape: Sequence[int], stride: Sequence[int]) -> bool:
+    """A contiguous tensor whose axes were put in another order: a transposition, a permutation."""
+    axes = [(size, step) for size, step in zip(shape, stride, strict=True) if size != 1]
+    ordered = sorted(axes, key=lambda axis: -axis[1])
+    return axes != ordered and is_contiguous(*zip(*ordered, strict=True))
+
+
+def is_expanded(shape: Sequence[int], stride: Sequence[int]) -> bool:
+    """One element stands for many: a step of zero."""
+    return any(size > 1 and step == 0 for size, step in zip(shape, stride, strict=True))

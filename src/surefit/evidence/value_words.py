@@ -1,0 +1,74 @@
+"""Values in words: the shape of a tensor, the lengths in a list, a number as it is."""
+
+from surefit.doctor.observations import Value
+from surefit.doctor.words import counted, listed, shape_of
+from surefit.evidence.layer_names import described
+
+LONGEST = 60
+MOST_MEMBERS = 6
+MOST_NUMBERS = 8
+
+
+def in_words(value: Value) -> str:
+    """Everything about a value that tells it from another one of its kind."""
+    if value.shape is not None:
+        return tensor(value)
+    if value.layer is not None:
+        return described(value.layer)
+    if value.kind == "NoneType":
+        return "None"
+    if value.scalar is not None:
+        return shortened(repr(value.scalar))
+    return collection(value) if value.length is not None else a_kind(value)
+
+
+def tensor(value: Value) -> str:
+    """`float32 (8, 128) on cuda:0, 3 of them not finite`."""
+    kind = "" if value.kind in ("Tensor", "Parameter", "ndarray") else f"{value.kind} "
+    said = f"{kind}{value.dtype} {shape_of(value.shape or ())}"
+    if value.device not in (None, "cpu"):
+        said += f" on {value.device}"
+    if value.least is not None and value.greatest is not None and is_whole(value):
+        said += f", from {value.least:g} to {value.greatest:g}"
+    if value.not_finite:
+        said += f", {value.not_finite:,} of them not finite"
+    return f"{said}, in {value.file}" if value.file else said
+
+
+def is_whole(value: Value) -> bool:
+    return (value.dtype or "").startswith(("int", "uint"))
+
+
+def collection(value: Value) -> str:
+    if value.kind in ("list", "tuple", "Size"):
+        return sequence(value)
+    inside = [f"{name} {in_words(one)}" for name, one in list(value.members.items())[:MOST_MEMBERS]]
+    more = ", ..." if (value.length or 0) > len(inside) else ""
+    return f"{value.kind} of {value.length:,}: {', '.join(inside)}{more}"
+
+
+def sequence(value: Value) -> str:
+    numbers = [one.scalar for one in value.members.values()]
+    if numbers and len(numbers) <= MOST_NUMBERS and all(type(one) is int for one in numbers):
+        return f"{value.kind} ({', '.join(map(str, numbers))})"
+    said = f"{value.kind} of {value.length:,}"
+    if value.lengths and len(set(value.lengths)) > 1:
+        said += f", lengths {listed(value.lengths)}"
+    elif value.lengths:
+        said += f", each of {counted(value.lengths[0], 'item')}"
+    if value.nones:
+        said += f", {value.nones:,} of them None"
+    return said
+
+
+def a_kind(value: Value) -> str:
+    numbers = [
+        f"{name}={in_words(member)}"
+        for name, member in value.members.items()
+        if member.scalar is not None
+    ]
+    return shortened(f"{value.kind}({', '.join(numbers)})") if numbers else value.kind
+
+
+def shortened(text: str) -> str:
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"

@@ -1,0 +1,1 @@
+"""Faults of rows and of the batches made from them."""

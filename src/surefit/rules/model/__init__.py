@@ -1,0 +1,1 @@
+"""Faults of shapes inside a model."""

@@ -1,0 +1,191 @@
+"""An exception that no other rule explains: what failed, on which values, in which module.
+
+## What happens
+The run ended with an exception, and its mechanism is none that surefit knows. What is told is what
+was seen: the expression that failed, the values of its parts, the module that was being called,
+and the lines where these values came from.
+
+## Why it matters
+A traceback shows lines, mostly a library's. The shapes, types and sizes that made a line fail are
+gone with the process; here they are kept.
+
+## What to do
+Compare the values with what the expression needs. surefit proposes no change here: it would be a
+guess.
+
+## How it is recognised
+Every exception that ends a process, unless another rule explains it, it only passes on what
+another process raised, or it is a deliberate end (`sys.exit`, Ctrl-C). Nothing can be said of a
+script that is only read.
+"""
+
+import re
+from collections.abc import Iterator
+
+from surefit.doctor.causes import is_cause, ranks_that_followed
+from surefit.doctor.findings import Fact, Finding, Place, Severity
+from surefit.doctor.observations import CollatorSeen, Crash, Ended, Frame, Script, Value
+from surefit.doctor.recording import Recording
+from surefit.doctor.rule import Rule
+from surefit.doctor.words import code, listed, spoken
+from surefit.evidence.layer_names import described, name
+from surefit.evidence.origins import came_from, names_in
+from surefit.evidence.value_words import in_words
+
+RULE = Rule("SF899", "unrecognised-crash", Severity.ERROR, __doc__, general=True)
+
+MOST_VALUES = 8
+LONGEST = 120
+SHORT = 60
+
+
+@RULE.on(Crash)
+def run_ended_with_an_exception(crash: Crash, seen: Recording) -> Iterator[Finding]:
+    if crash.swallowed or not is_cause(crash, seen) or was_handled(crash, seen):
+        return
+    yield RULE.finding(
+        place_of(crash, seen),
+        headline(crash),
+        facts=tuple(facts(crash, seen)),
+        python_said=crash.said,
+        about=crash.id,
+    )
+
+
+def was_handled(crash: Crash, seen: Recording) -> bool:
+    """A process that the script started failed, and the script went on to a good end."""
+    codes = [ended.code for ended in seen.all(Ended)]
+    return crash.process.role == "child" and codes == [0]
+
+
+def place_of(crash: Crash, seen: Recording) -> Place:
+    frame = crash.own_frame
+    if frame is not None:
+        return frame.place
+    written = re.search(r'File "([^"]+)", line (\d+)', crash.said)
+    if written and "SyntaxError" in crash.said:
+        return known(Place(written[1], int(written[2])), seen)
+    dataset = crash.collator.dataset if crash.collator else None
+    if dataset and dataset.made_at:
+        return dataset.made_at
+    scripts = [script for script in seen.all(Script) if script.main]
+    if scripts:
+        return Place(scripts[0].file)
+    return crash.frames[-1].place if crash.frames else Place("the script")
+
+
+def known(place: Place, seen: Recording) -> Place:
+    """The same place under the name that the recording has for its file."""
+    for script in seen.all(Script):
+        if place.file.endswith(script.file):
+            return Place(script.file, place.line)
+    return place
+
+
+def headline(crash: Crash) -> str:
+    frame = crash.own_frame
+    kind = crash.kind.rpartition(".")[2]
+    if frame is None:
+        return f"The run ended with {kind}, and none of the lines on the way to it are yours."
+    if frame is crash.frames[-1] and frame.line.startswith("raise"):
+        return f"Your own `raise` in `{frame.function}` ended the run with {kind}."
+    return f"{code(failing(frame))} raised {kind}{inside(crash, frame)}."
+
+
+def failing(frame: Frame, most: int = LONGEST) -> str:
+    text = " ".join((frame.expression or frame.line).split())
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def inside(crash: Crash, frame: Frame) -> str:
+    """The module that was being called, and the library's function if it is one that failed."""
+    layer = crash.layer
+    said = f" in {name(layer)}" if layer and (layer.path or layer.own) else ""
+    innermost = crash.frames[-1]
+    return said if innermost is frame else f"{said}, inside `{innermost.function}`"
+
+
+def facts(crash: Crash, seen: Recording) -> Iterator[Fact]:
+    frame, innermost = crash.own_frame, crash.frames[-1] if crash.frames else None
+    told = list(values(frame, seen)) if frame else []
+    yield from told
+    if innermost is not None and innermost is not frame:
+        yield Fact("failed at", f"{innermost.place}  {failing(innermost, SHORT)}")
+        yield from library_values(innermost, frame)
+    layer = crash.layer
+    if layer and layer.path and not any(f"made at {layer.made_at}" in one.value for one in told):
+        made = f", made at {layer.made_at}" if layer.made_at else ""
+        yield Fact(name(layer), f"{described(layer)}{made}")
+    if crash.collator:
+        yield from rows(crash.collator)
+    if crash.chain:
+        yield Fact("first raised", crash.chain[0].said)
+    yield from where(crash, seen)
+
+
+def values(frame: Frame, seen: Recording) -> Iterator[Fact]:
+    """The parts of the failing expression, and the lines that they come from."""
+    source = seen.source(frame.place)
+    for value in parts(frame):
+        if says_something(value) and not is_told_by_its_parts(value, frame):
+            yield Fact(code(value.text), in_words(value) + came_from(value, frame, source))
+
+
+def parts(frame: Frame) -> list[Value]:
+    """Values in the failing expression, or in its line where the expression has none, in order."""
+    for text in (frame.expression, frame.line):
+        names = names_in(text) if text else set()
+        found = [one for one in frame.values if one.text in names]
+        if text and found:
+            return sorted(found, key=lambda one: text.find(one.text))[:MOST_VALUES]
+    return []
+
+
+def says_something(value: Value) -> bool:
+    """Not a bare object, whose class alone is known."""
+    return (
+        value.shape is not None
+        or value.layer is not None
+        or value.length is not None
+        or value.scalar is not None
+        or value.made_at is not None
+        or value.kind == "NoneType"
+    )
+
+
+def is_told_by_its_parts(value: Value, frame: Frame) -> bool:
+    """`self`, and what is only a way to something else that is told as well."""
+    longer = (f"{value.text}.", f"{value.text}[")
+    inside = [one for one in frame.values if one.text.startswith(longer) and says_something(one)]
+    return value.shape is None and value.scalar is None and bool(inside)
+
+
+def library_values(innermost: Frame, frame: Frame | None) -> Iterator[Fact]:
+    """Tensors in the failing part of the library's line or among its arguments, unless the user's
+    line has them; where there are none, the numbers."""
+    known = {value.identity for value in frame.values} if frame else set()
+    given = [one for one in innermost.values if one.text in innermost.arguments[1:]]
+    tensors = [one for one in (*parts(innermost), *given) if one.shape is not None]
+    numbers = [one for one in parts(innermost) if one.shape is None and says_something(one)]
+    shown = {one.text: one for one in tensors or numbers if one.identity not in known}
+    for value in list(shown.values())[:MOST_VALUES]:
+        yield Fact(f"{code(value.text)} there", in_words(value))
+
+
+def rows(collator: CollatorSeen) -> Iterator[Fact]:
+    """What a collator was given: kinds, and lengths where they differ."""
+    for column, kinds in list(collator.kinds.items())[:MOST_VALUES]:
+        lengths = collator.lengths.get(column, ())
+        uneven = f", lengths {listed(lengths)}" if len(set(lengths)) > 1 else ""
+        what = "rows" if column == "row" else f"`{column}`"
+        yield Fact(f"{what} given to `{collator.kind}`", f"{spoken(kinds)}{uneven}")
+
+
+def where(crash: Crash, seen: Recording) -> Iterator[Fact]:
+    """In which process, where there are several."""
+    process = crash.process
+    if process.role == "worker":
+        yield Fact("in", f"worker {process.worker} of a loader")
+    followed = ranks_that_followed(crash, seen)
+    if followed:
+        yield Fact("ranks that failed after it", listed(followed))

@@ -1,0 +1,1 @@
+"""A user's source: read and asked, and changed without touching the rest of it."""

@@ -1,0 +1,84 @@
+"""Classes of a file, their instances and methods: which function a call runs."""
+
+import ast
+
+from surefit.source.reading import MOST_NAMES, Source, dotted
+
+Method = ast.FunctionDef | ast.AsyncFunctionDef
+
+RETURNS_ITSELF = ("to", "cuda", "cpu", "half", "float", "double", "bfloat16", "train", "eval")
+"""Methods of a module that give back the module."""
+
+
+def function_called(source: Source, call: ast.Call) -> Method | None:
+    """The function of this file that a call runs: a plain one, a method of a class in the file,
+    or the `forward` of an instance that is called."""
+    called = call.func
+    if isinstance(called, ast.Name):
+        bound = source.bound_by(called)
+        if len(bound) == 1 and isinstance(bound[0], Method):
+            return bound[0]
+    if isinstance(called, ast.Attribute):
+        owner = class_of(source, called.value)
+        found = method(source, owner, called.attr) if owner else None
+        if found:
+            return found
+    instance = class_of(source, called)
+    return method(source, instance, "forward", "__call__") if instance else None
+
+
+def class_of(source: Source, node: ast.expr, deep: int = 0) -> ast.ClassDef | None:
+    """The class in this file that a value is an instance of: of `self`, or of a name or an
+    attribute of `self` that is assigned just once, from a call of the class."""
+    if isinstance(node, ast.Name) and is_self(source, node):
+        return next((one for one in source.up(node) if isinstance(one, ast.ClassDef)), None)
+    if isinstance(node, ast.Attribute):
+        node = set_on_self(source, node) or node
+    value = source.value_of(node)
+    made = value.func if isinstance(value, ast.Call) else None
+    if isinstance(made, ast.Attribute) and made.attr in RETURNS_ITSELF:
+        # `model = model.to(device)` leads back to itself.
+        return class_of(source, made.value, deep + 1) if deep < MOST_NAMES else None
+    return named_class(source, made) if made else None
+
+
+def named_class(source: Source, node: ast.expr) -> ast.ClassDef | None:
+    found = source.bound_by(node) if isinstance(node, ast.Name) else []
+    return found[0] if len(found) == 1 and isinstance(found[0], ast.ClassDef) else None
+
+
+def is_self(source: Source, name: ast.Name) -> bool:
+    """The first argument of a method."""
+    bound = source.bound_by(name)
+    function = source.parents.get(source.parents[bound[0]]) if len(bound) == 1 else None
+    if not isinstance(function, Method) or not isinstance(source.parents[function], ast.ClassDef):
+        return False
+    if any(dotted(one) == "staticmethod" for one in function.decorator_list):
+        return False
+    return next(iter([*function.args.posonlyargs, *function.args.args]), None) is bound[0]
+
+
+def set_on_self(source: Source, node: ast.Attribute) -> ast.expr | None:
+    """The value of `self.name`, if just one assignment in the class gives it."""
+    owner = class_of(source, node.value) if isinstance(node.value, ast.Name) else None
+    values = [
+        statement.value
+        for statement in (ast.walk(owner) if owner else ())
+        if isinstance(statement, ast.Assign)
+        for target in statement.targets
+        if isinstance(target, ast.Attribute) and target.attr == node.attr
+    ]
+    return values[0] if len(values) == 1 else None
+
+
+def method(source: Source, owner: ast.ClassDef, *names: str) -> Method | None:
+    """The first of these methods that a class has, or a class of this file that it is made from."""
+    for name in names:
+        for statement in owner.body:
+            if isinstance(statement, Method) and statement.name == name:
+                return statement
+    for one in owner.bases:
+        below = named_class(source, one)
+        if below is not None and below is not owner:
+            return method(source, below, *names)
+    return None

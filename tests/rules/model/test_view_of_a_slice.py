@@ -1,0 +1,195 @@
+"""Views that need a copy, on hand-made recordings: what made the tensor so, and what mends it."""
+
+from dataclasses import asdict, replace
+from textwrap import dedent
+
+import pytest
+
+from surefit.doctor.conditions import EvaluationRuns, ReExecuted
+from surefit.doctor.findings import Finding, Place, Severity
+from surefit.doctor.observations import (
+    Answer,
+    Crash,
+    Frame,
+    Layer,
+    Observation,
+    Operation,
+    Process,
+    Question,
+    Script,
+    Swallowed,
+    Value,
+)
+from surefit.doctor.recording import Recording
+from surefit.rules.model.view_of_a_slice import RULE
+from surefit.source.edits import patched
+from surefit.source.spans import Span
+
+SAID = "RuntimeError: view size is not compatible with input tensor's size and stride"
+TEXT = dedent(
+    """\
+    def loss_of(logits, labels):
+        targets = labels[:, 1:]
+        return entropy(logits, targets.view(-1))
+    loss_of(logits, labels)
+    """
+)
+TARGETS = Value(
+    "targets",
+    "Tensor",
+    3,
+    shape=(2, 23),
+    stride=(24, 1),
+    dtype="int64",
+    contiguous=False,
+    base_shape=(2, 24),
+)
+LABELS = Value("labels", "Tensor", 2, shape=(2, 24), stride=(24, 1), contiguous=True)
+OWN = Frame(
+    Place("train.py", 3),
+    "loss_of",
+    own=True,
+    line="return entropy(logits, targets.view(-1))",
+    expression="targets.view(-1)",
+    span=Span(3, 27, 3, 43),
+    values=(TARGETS, LABELS),
+    arguments=("logits", "labels"),
+)
+CRASH = Crash("1-1", 1.0, Process(1), "RuntimeError", SAID, (OWN,))
+
+
+def found(one: Crash, *more: Observation, text: str = TEXT) -> list[Finding]:
+    return list(RULE.look(Recording([Script("train.py", text), one, *more])))
+
+
+def with_value(value: Value) -> Crash:
+    return replace(CRASH, frames=(replace(OWN, values=(value, LABELS)),))
+
+
+def test_the_slice_is_named_and_precision_ruled_out() -> None:
+    (finding,) = found(CRASH)
+    assert finding.place == Place("train.py", 3)
+    assert finding.headline == (
+        "`targets.view(-1)` needs elements that lie one behind the other, and `targets` is a slice,"
+        " `labels[:, 1:]`."
+    )
+    assert [(fact.name, fact.value) for fact in finding.facts] == [
+        ("`targets`", "(2, 23), steps of (24, 1) in memory"),
+        ("made by a slice", "train.py:2  labels[:, 1:], of (2, 24)"),
+        ("with a batch of one row", "there is no gap, and the same line works"),
+    ]
+    assert [(fact.name, fact.value) for fact in finding.ruled_out] == [
+        ("mixed precision", "`targets` is int64; these steps fail in every dtype")
+    ]
+
+
+def test_the_own_call_becomes_reshape_and_must_give_equal_values() -> None:
+    (finding,) = found(CRASH)
+    (fix,) = finding.fixes
+    assert fix.edit is not None
+    assert patched(fix.edit, TEXT) == TEXT.replace("targets.view(-1)", "targets.reshape(-1)")
+    assert isinstance(fix.must, ReExecuted)
+    assert fix.must.question == Question(
+        "reshape", "1-1", {"frame": 0, "text": "targets", "shape": [-1]}
+    )
+
+
+LIBRARY = Frame(
+    Place("transformers/t5.py", 1054),
+    "T5.forward",
+    own=False,
+    expression="labels.view(-1)",
+    values=(replace(TARGETS, text="labels"),),
+    layer=Layer("T5", "", "T5"),
+)
+LOOP = dedent(
+    """\
+    def collate(rows):
+        ids = stack(rows)
+        return {"labels": ids[:, 1:]}
+    for batch in loader:
+        model(**batch)
+    """
+)
+BATCH = Value("batch", "dict", 9, members={"labels": replace(TARGETS, text="labels")})
+MAIN = Frame(
+    Place("train.py", 5),
+    "<module>",
+    own=True,
+    line="model(**batch)",
+    expression="model(**batch)",
+    values=(BATCH,),
+)
+INSIDE = replace(CRASH, frames=(MAIN, LIBRARY))
+
+
+def operation(serial: int, name: str, line: int, **more: object) -> Operation:
+    place = Place("train.py", line)
+    plain = Operation(serial, name, place, place, True, (2, 23), "int64", True)
+    return replace(plain, **more)  # type: ignore[arg-type]
+
+
+def story(*operations: Operation) -> Answer:
+    question = Question("story", "1-1", {"frame": 1, "text": "labels"})
+    return Answer(question, {"operations": [asdict(one) for one in operations]})
+
+
+def test_a_view_inside_a_library_is_mended_where_the_slice_is_made() -> None:
+    told = story(
+        operation(3, "to", 5, contiguous=False, takes=(2,)),
+        operation(2, "__getitem__", 3, contiguous=False, takes=(1,)),
+        operation(1, "stack", 2, shape=(2, 24)),
+    )
+    (finding,) = found(INSIDE, told, text=LOOP)
+    assert finding.place == Place("train.py", 3, 3)
+    assert finding.headline == (
+        "`T5` calls `labels.view(-1)`, which needs elements that lie one behind the other, and"
+        " `batch['labels']` is a slice, `ids[:, 1:]`."
+    )
+    (fix,) = finding.fixes
+    assert fix.edit is not None
+    assert '{"labels": ids[:, 1:].contiguous()}' in patched(fix.edit, LOOP)
+
+
+def test_without_its_story_nothing_is_edited() -> None:
+    seen = Recording([Script("train.py", LOOP), INSIDE])
+    (finding,) = RULE.look(seen)
+    assert ("story", {"frame": 1, "text": "labels"}) in [
+        (one.kind, one.about) for one in seen.open_questions
+    ]
+    assert finding.place == MAIN.place
+    assert [fix.edit for fix in finding.fixes] == [None]
+
+
+def test_a_swallowed_one_is_judged_by_its_handler() -> None:
+    handler, tried = Place("train.py", 6, 7), Place("train.py", 4, 5)
+    caught = Swallowed(
+        Process(1), handler, tried, OWN.place, SAID, 4, 4, ("module",), False, False, crash="1-1"
+    )
+    (finding,) = found(replace(CRASH, swallowed=True), caught)
+    assert finding.about == "1-1"
+    assert finding.fixes[0].must == EvaluationRuns(handler, 4)
+
+
+@pytest.mark.parametrize(
+    "one",
+    [
+        with_value(replace(TARGETS, shape=(1, 23))),
+        with_value(replace(TARGETS, stride=(23, 1), contiguous=True)),
+        replace(CRASH, frames=(replace(OWN, expression="targets.reshape(-1)"),)),
+        replace(CRASH, frames=(replace(OWN, expression="targets.view(-1, 7)"),)),
+        replace(CRASH, swallowed=True),
+        replace(CRASH, frames=()),
+    ],
+    ids=["one row", "contiguous", "no view", "wrong number", "handled", "no frames"],
+)
+def test_silence(one: Crash) -> None:
+    assert found(one) == []
+
+
+def test_a_script_that_is_only_read() -> None:
+    (finding,) = RULE.look(Recording([Script("train.py", TEXT)]))
+    assert finding.severity is Severity.WARNING
+    assert finding.place == Place("train.py", 3, 3)
+    assert "as soon as a batch has two rows" in finding.headline
+    assert list(RULE.look(Recording([Script("train.py", TEXT.replace("view", "reshape"))]))) == []
