@@ -32,6 +32,7 @@ MISSING_PART = refusal(
 UNWRITABLE_JSON = refusal("SF012", "unwritable-json", "The file for `--json` cannot be written.")
 
 COMMANDS = {
+    "run": "surefit.cli.run:run",
     "sft": "surefit.cli.sft:sft",
     "eval": "surefit.cli.evaluate:evaluate",
     "ask": "surefit.cli.ask:ask",
@@ -115,6 +116,9 @@ def read_call(argv: Sequence[str]) -> Call:
         if token == "--":
             tokens += [token, *rest]
             break
+        if begins_the_script(token, tokens):
+            tokens += ["--", token, *rest]
+            break
         if flag not in ("--config", "--json") and token not in ("--brief", "--quiet"):
             tokens.append(token)
             continue
@@ -130,6 +134,17 @@ def read_call(argv: Sequence[str]) -> Call:
     call = Call(tuple(tokens), **{flag.lstrip("-"): value for flag, value in given.items()})
     refuse_unwritable(call.json)
     return call
+
+
+VALUED = ("--proof-seconds", "--proof_seconds", "--hang-after", "--hang_after", "--record")
+"""Flags of `surefit run` that a value follows."""
+
+
+def begins_the_script(token: str, before: Sequence[str]) -> bool:
+    """From here on a command line of `surefit run` is the script's own."""
+    if not before or before[0] != "run" or before[-1] in VALUED:
+        return False
+    return token == "-m" or not token.startswith("-")
 
 
 def refuse_unwritable(path: Path | None) -> None:
@@ -273,9 +288,16 @@ def said(error: BaseException) -> str:
 
 
 def write_json(call: Call, ended: json_document.Ended) -> int:
-    if call.json is None:
+    if call.json is None or outcome.told_elsewhere:
         return ended.code
-    content = json_document.document(call.command, ended, outcome.findings, parts=outcome.parts)
+    content = json_document.document(
+        call.command,
+        json_document.Ended(ended.code, ended.exception or outcome.exception),
+        outcome.findings,
+        script=outcome.script,
+        not_observed=outcome.not_observed,
+        parts=outcome.parts,
+    )
     try:
         json_document.write(call.json, content)
     except OSError as error:

@@ -33,6 +33,16 @@ def say(text: str = "") -> None:
         out.print(Text(visible(text, keep="\n")), soft_wrap=True)
 
 
+@contextmanager
+def working(on: str) -> Iterator[None]:
+    """A moving sign on a terminal while something of unknown length is done; else nothing."""
+    if quiet or not errors.is_terminal or errors.is_dumb_terminal:
+        yield
+        return
+    with errors.status(visible(f"surefit: {on}")):
+        yield
+
+
 class Speed(ProgressColumn):
     """Steps per second, or seconds per step where that is more than one."""
 

@@ -10,13 +10,20 @@ as_lines = False
 
 findings: list[Finding] = []
 parts: dict[str, Json] = {}
+script: str | None = None
+"""The user's script, for commands that are about one; `exception` is what ended it."""
+exception: str | None = None
+not_observed: list[str] = []
+told_elsewhere = False
+"""Another process reports for this one, and writes the JSON document."""
 
 
 def begin() -> None:
-    global as_lines
-    as_lines = False
+    global as_lines, script, exception, told_elsewhere
+    as_lines, script, exception, told_elsewhere = False, None, None, False
     findings.clear()
     parts.clear()
+    not_observed.clear()
 
 
 def tell(*found: Finding) -> None:

@@ -1,0 +1,145 @@
+"""`surefit run`."""
+
+import atexit
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
+
+from surefit.did_you_mean import nearest
+from surefit.doctor.findings import COMMAND_LINE, Fix, Severity
+from surefit.doctor.rule import refusal
+from surefit.errors import WrongCall
+from surefit.render import console, outcome
+
+if TYPE_CHECKING:
+    from surefit.proof.examination import Examination
+
+NO_SCRIPT = refusal("SF014", "no-such-script", "There is no script of that name to run.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run:
+    """How a script is run and what is done about its faults. These flags stand before it."""
+
+    fix: bool = False
+    """Write the patches that held to your files, after showing them."""
+
+    proof: bool = True
+    """Try fixes on a copy of the folder."""
+
+    proof_seconds: float = 60.0
+    """Seconds that all tries together take at most."""
+
+    hang_after: float | None = None
+    """Seconds without an event of training after which the run counts as hung: the stack of every
+    process is taken, and the run is ended."""
+
+    exit_zero: bool = False
+    """Exit with 0 if the script does, whatever was found."""
+
+    record: Path | None = None
+    """A file that keeps all observations, as JSON Lines."""
+
+
+DEFAULTS = Run()
+
+
+def run(*command: str, settings: Annotated[Run, Parameter(name="*")] = DEFAULTS) -> int:
+    """Run a training script as it is, and say what went wrong in it, loudly or silently.
+
+    surefit run train.py --lr 3e-4
+    surefit run -m package.train
+    surefit run torchrun --nproc-per-node 2 train.py
+    torchrun --nproc-per-node 2 -m surefit run train.py
+
+    The script's output and exit code are its own; what surefit has to say follows on stderr.
+
+    Parameters
+    ----------
+    command
+        The script and its arguments; or `-m`, a module and its arguments; or a launcher.
+    """
+    refuse_missing(command)
+
+    from surefit.observe.script import Launch, python_command
+    from surefit.proof.examination import examine
+
+    script = command[0] if Path(command[0]).is_file() else None
+    outcome.script = script or " ".join(command)
+    examined = examine(
+        Launch(python_command(command), Path.cwd(), script),
+        prove_fixes=settings.proof,
+        proof_seconds=settings.proof_seconds,
+        hang_after=settings.hang_after,
+        progress=console.working,
+    )
+    if examined.seat is not None:
+        if not examined.seat.reports:
+            outcome.told_elsewhere = True
+            return examined.code
+        atexit.register(examined.seat.close)  # when all is told, on stderr and in files
+    tell(examined)
+    if settings.record is not None:
+        keep(examined, settings.record)
+    if settings.fix:
+        mend(examined)
+    failed = any(one.severity is Severity.ERROR for one in examined.findings)
+    return examined.code or int(failed and not settings.exit_zero)
+
+
+def refuse_missing(command: tuple[str, ...]) -> None:
+    """Before anything is started."""
+    from surefit.observe.script import program
+
+    if not command or command == ("-m",):
+        raise WrongCall(
+            NO_SCRIPT.finding(
+                COMMAND_LINE,
+                "`surefit run` was given no script.",
+                fixes=(Fix("Name one:  surefit run train.py"),),
+            )
+        )
+    name = command[0]
+    if name == "-m" or Path(name).is_file() or program(name):
+        return
+    beside = [str(path) for path in Path(name).parent.glob("*.py")]
+    meant = nearest(name, beside)
+    fixes = (Fix(f"Write `{meant}`, the nearest name."),) if meant else ()
+    headline = f"There is no file `{name}`, and no command of that name."
+    raise WrongCall(NO_SCRIPT.finding(COMMAND_LINE, headline, fixes=fixes))
+
+
+def tell(examined: "Examination") -> None:
+    """Findings, then what was not observed, then faults of surefit itself, a line each."""
+    outcome.exception = examined.exception
+    outcome.not_observed = [*examined.not_observed]
+    if examined.findings:
+        console.errors.print()
+    outcome.tell(*examined.findings)
+    for line in examined.not_observed:
+        console.errors.print(f"surefit: not observed: {line}", soft_wrap=True)
+    for line in examined.faults:
+        console.errors.print(f"surefit: {line}", soft_wrap=True)
+    if not examined.findings and not examined.code and not console.quiet:
+        from surefit.doctor.catalogue import rules
+
+        said = f"surefit: {len(rules())} rules found nothing in {examined.steps} steps"
+        console.errors.print(said, soft_wrap=True, style="dim")
+
+
+def keep(examined: "Examination", file: Path) -> None:
+    from surefit.doctor.recording import as_line
+    from surefit.writing import put
+
+    lines = [as_line(one) + "\n" for one in examined.recording.observations]
+    put(file, "".join(lines).encode())
+
+
+def mend(examined: "Examination") -> None:
+    """Writes what held; the diffs have been shown with the findings."""
+    from surefit.proof.verify import apply
+
+    for line in apply(examined.findings, Path.cwd()) or ["no fix held, so no file was changed"]:
+        console.errors.print(f"surefit: {line}", soft_wrap=True)

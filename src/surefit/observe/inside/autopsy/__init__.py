@@ -1,0 +1,1 @@
+"""What an exception left behind: frames, values, modules, rows."""

@@ -1,0 +1,1 @@
+"""Exceptions that the user's own code catches."""

@@ -1,0 +1,41 @@
+"""Starts observing this process: import hooks only, before the first line of the program."""
+
+import atexit
+import os
+import sys
+from importlib import import_module
+
+from surefit.observe.inside import finishing, main_program, own_modules, spool
+from surefit.observe.inside.after_import import Watcher
+
+PARTS = (
+    "autopsy.stacks",
+    "autopsy.memory",
+    "chance",
+    "origins",
+    "training.steps",
+    "workers",
+    "children",
+    "caught.swallowed",
+    "caught.suppressed",
+    "traces.traces",
+    "stories.stories",
+    "fingerprints",
+)
+"""Modules that register patches for when torch and its kin are imported."""
+
+
+def install() -> None:
+    if os.environ.get("SUREFIT_MAIN_PID") is None:
+        os.environ["SUREFIT_MAIN_PID"] = str(os.getpid())
+    sys.meta_path.insert(0, Watcher())
+    for name in PARTS:
+        try:
+            part = import_module(f"surefit.observe.inside.{name}")
+            getattr(part, "install", lambda: None)()
+        except Exception as error:  # noqa: BLE001 - the others still observe
+            spool.could_not(name, error)
+    own_modules.install()
+    main_program.install()
+    atexit.register(finishing.finish)
+    finishing.install()

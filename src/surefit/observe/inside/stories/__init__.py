@@ -1,0 +1,1 @@
+"""How a tensor came to be, recorded in a second run."""

@@ -1,0 +1,171 @@
+"""How a value came to be: asked of a second run, which records every operation on tensors.
+
+The environment holds the questions. A process that has answered all of them ends at once: what it
+would have done afterwards was done by the first run.
+"""
+
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import wraps
+from types import FrameType
+from typing import Any
+
+from surefit.doctor.observations import Answer, Crash, Frame, Question
+from surefit.observe.inside.after_import import after_import
+from surefit.observe.inside.autopsy import probes
+from surefit.observe.inside.autopsy.values import is_tensor
+from surefit.observe.inside.spool import guarded, process, saw
+from surefit.observe.inside.stories.recorder import Recorder, recording_mode
+from surefit.observe.inside.stories.telling import story
+
+STORY = "SUREFIT_STORY"
+"""Environment: {"until_step": n or null, "questions": [...]}, as `Asked` writes them."""
+OF_VALUE, OF_LOSS = "story", "story-of-loss"
+
+Stood = tuple[str, str, int]
+"""A function, the last part of its file (a second run stands in another folder), a line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question, and how to know its crash and its frame again in another run."""
+
+    question: Question
+    kind: str = ""
+    swallowed: bool = False
+    raised: Stood | None = None
+    """The innermost frame of the user's own code."""
+    frame: Stood | None = None
+    """The frame that is asked about; the recorder's own frames move the numbers."""
+
+    def is_about(self, crash: Crash) -> bool:
+        own = stood(crash.own_frame) if crash.own_frame else None
+        return (crash.kind, crash.swallowed, own) == (self.kind, self.swallowed, self.raised)
+
+    def here(self, crash: Crash) -> Question:
+        """The same question in the numbers of this run."""
+        found = [at for at, one in enumerate(crash.frames) if stood(one) == self.frame]
+        if not found:
+            return self.question
+        return replace(self.question, about={**self.question.about, "frame": found[-1]})
+
+
+def stood(frame: Frame) -> Stood:
+    return frame.function, os.path.basename(frame.place.file), frame.place.line or 0
+
+
+class Stories:
+    """What this process was asked, and the operations that answer it."""
+
+    def __init__(self, asked: Sequence[Asked], until_step: int | None) -> None:
+        self.open = list(asked)
+        self.until_step = until_step
+        self.steps = 0
+        self.recorder: Recorder | None = None
+
+    def record(self, torch: Any) -> None:
+        self.recorder = Recorder(torch)
+        recording_mode(self.recorder).__enter__()
+
+    def of_loss(self, loss: Any) -> None:
+        """Said when `backward` is about to run on a loss."""
+        for asked in list(self.open):
+            if asked.question.kind == OF_LOSS and asked.question.about.get("step") == self.steps:
+                self.answer(asked, loss)
+
+    def of_crash(self, crash: Crash, frames: Sequence[FrameType]) -> None:
+        """Stories of values, and what a probe answers while the frames of a swallowed one live."""
+        for asked in [one for one in self.open if one.is_about(crash)]:
+            here = asked.here(crash)
+            if asked.question.kind == OF_VALUE:
+                self.answer(asked, probes.value_in(frames, here.about))
+            else:
+                self.settle(asked, replace(probes.answer(here, frames), question=asked.question))
+
+    def stepped(self) -> None:
+        self.steps += 1
+        if self.until_step is not None and self.steps > self.until_step:
+            os._exit(0)
+
+    def answer(self, asked: Asked, value: Any) -> None:
+        recorder = self.recorder
+        if recorder is None or not is_tensor(value):
+            self.settle(asked, Answer(asked.question, None, "it is no tensor in the second run"))
+            return
+        with recorder.pause():
+            said = story(recorder, value, of_loss=asked.question.kind == OF_LOSS)
+        self.settle(asked, Answer(asked.question, said))
+
+    def settle(self, asked: Asked, answer: Answer) -> None:
+        saw(answer)
+        self.open.remove(asked)
+        if not self.open:
+            os._exit(0)
+
+
+stories: Stories | None = None
+
+
+def asked_here() -> Stories | None:
+    raw = os.environ.get(STORY)
+    if not raw:
+        return None
+    document = json.loads(raw)
+    return Stories([read(one) for one in document["questions"]], document["until_step"])
+
+
+def read(raw: dict[str, Any]) -> Asked:
+    places = {name: tuple(raw[name]) for name in ("raised", "frame") if raw.get(name)}
+    return Asked(**{**raw, **places, "question": Question(**raw["question"])})
+
+
+@guarded("how a value came to be")
+def about_crash(crash: Crash, frames: Sequence[FrameType]) -> None:
+    """Said by the autopsy, at its end: answers what was asked about this crash."""
+    if stories is not None:
+        stories.of_crash(crash, frames)
+
+
+def install() -> None:
+    """In every process of a second run; in all others nothing is recorded."""
+    global stories
+    stories = asked_here()
+    if stories is None:
+        return
+    after_import("torch")(_record)
+    after_import("torch.autograd")(_watch_backward)
+    after_import("torch.optim.optimizer")(_count_steps)
+
+
+def _record(torch: Any) -> None:
+    if stories is not None:
+        stories.record(torch)
+
+
+def _watch_backward(autograd: Any) -> None:
+    plain = autograd.backward
+
+    @wraps(plain)
+    def backward(tensors: Any, *args: Any, **kwargs: Any) -> Any:
+        _of_loss(tensors)
+        return plain(tensors, *args, **kwargs)
+
+    autograd.backward = backward
+
+
+@guarded("the story of the loss")
+def _of_loss(tensors: Any) -> None:
+    if stories is None or process().rank not in (None, 0):
+        return
+    first = tensors if not isinstance(tensors, tuple | list) else tensors[0]
+    stories.of_loss(first)
+
+
+def _count_steps(module: Any) -> None:
+    def stepped(*_: Any) -> None:
+        if stories is not None:
+            stories.stepped()
+
+    module.register_optimizer_step_post_hook(stepped)

@@ -1,0 +1,1 @@
+"""What a run writes, talks to and starts outside itself."""

@@ -1,0 +1,1 @@
+"""What is trained, step by step: losses, gradients, updates, modes."""

@@ -1,0 +1,54 @@
+"""How much time looking at values is allowed to take: a share of the run, and a little to begin."""
+
+import time
+
+from surefit.observe.inside import finishing, spool
+
+_all: list["Budget"] = []
+
+
+class Budget:
+    """Each kind of event has its own, so that frequent ones do not starve rare ones.
+
+    `with budget:` counts what is done inside. In a proof there is no limit.
+    """
+
+    __slots__ = ("begun", "entered", "opening", "share", "spent", "unlimited")
+
+    def __init__(self, share: float, opening: float) -> None:
+        self.share = share
+        self.opening = opening
+        self.unlimited = spool.in_proof()
+        self.begin()
+        _all.append(self)
+
+    def begin(self) -> None:
+        self.begun = 0.0
+        self.entered = 0.0
+        self.spent = 0.0
+
+    def allows(self, cost: float = 0.0) -> bool:
+        """Something that takes about so many seconds; the run begins with the first question."""
+        if self.unlimited:
+            return True
+        now = time.perf_counter()
+        if not self.begun:
+            self.begun = now
+        return self.spent + cost < self.share * (now - self.begun) + self.opening
+
+    def __enter__(self) -> None:
+        self.entered = time.perf_counter()
+
+    def __exit__(self, *_: object) -> None:
+        self.spent += time.perf_counter() - self.entered
+
+
+def spent() -> float:
+    """Seconds, over all budgets."""
+    return sum(budget.spent for budget in _all)
+
+
+@finishing.after_fork
+def forget_parent() -> None:
+    for budget in _all:
+        budget.begin()

@@ -1,0 +1,93 @@
+"""Calls of modules: the outermost ones are events of training, the rest is passed through."""
+
+from threading import get_ident
+from types import ModuleType
+from typing import Any
+
+from surefit.observe.inside import compiling
+from surefit.observe.inside.after_import import after_import
+from surefit.observe.inside.spool import could_not
+from surefit.observe.inside.training import calls, labels, letters, periodic, readable
+from surefit.observe.inside.training.letters import noted
+from surefit.observe.inside.training.under_way import now
+from surefit.observe.inside.unseen import around, stands_for
+
+AS_KNOWN = ("_compiled_call_impl", "_call_impl")
+"""What `Module.__call__` uses, in every version so far."""
+
+
+@after_import("torch.nn.modules.module")
+def module_calls(module: ModuleType) -> None:
+    plain = module.Module.__call__
+    if plain.__code__.co_names == AS_KNOWN:
+        stands_for(_call, plain)
+        module.Module.__call__ = _call
+    else:
+        module.Module.__call__ = around(plain, _begin_around, _end_around)
+
+
+def _call(self: Any, *args: Any, **kwargs: Any) -> Any:
+    """As torch has it, in one frame, and around the outermost call a note."""
+    outermost = False
+    if not compiling.is_compiling():
+        if not now.inside:
+            outermost = begin(self, args, kwargs)
+        elif now.wide:
+            nested(self)
+    try:
+        if self._compiled_call_impl is not None:
+            return self._compiled_call_impl(*args, **kwargs)
+        return self._call_impl(*args, **kwargs)
+    finally:
+        if outermost:
+            end()
+
+
+def begin(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Whether a call is an event, noted as begun. That of a module without parameters is not:
+    what it calls is looked at instead."""
+    try:
+        thread = get_ident()
+        known = calls.of(module) if now.thread in (thread, 0) else None
+        if known is None or not known.counts:
+            return False
+        now.thread = thread
+        grad = readable.torch().is_grad_enabled()
+        if vars(module).get("training", True):
+            now.training = training = True
+            letters.note("T" if grad else "t", True)
+            known.training = count = known.training + 1
+        else:
+            now.training = training = False
+            letters.note("E" if grad else "e", True)
+            known.evaluating = count = known.evaluating + 1
+        if not count & (count - 1):  # the first, and powers of two
+            now.wide = True
+        if "labels" in kwargs or (args and hasattr(type(args[0]), "keys")):
+            labels.look(args, kwargs, training)
+        if noted.now >= periodic.due:
+            periodic.write(noted.now)
+    except Exception as error:  # noqa: BLE001 - the user's module runs, whatever happens here
+        could_not("calls of modules", error)
+    now.inside = True
+    return True
+
+
+def _begin_around(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    return not now.inside and begin(args[0], args[1:], kwargs)
+
+
+def _end_around(_args: tuple[Any, ...], _result: Any) -> None:
+    end()
+
+
+def end() -> None:
+    now.inside = now.wide = False
+    letters.ended()
+
+
+def nested(module: Any) -> None:
+    try:
+        calls.inside(module)
+    except Exception as error:  # noqa: BLE001 - see above
+        could_not("calls of modules", error)

@@ -1,0 +1,45 @@
+"""A few elements of a tensor, at places that move from look to look."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from surefit.observe.inside import spool
+from surefit.observe.inside.training import readable
+
+SIZE = 256 if spool.in_proof() else 64
+TURN = 7919
+"""A prime: successive looks begin at places that do not repeat soon."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spots:
+    """Equally spaced places in a dense stretch of memory."""
+
+    count: int
+    step: int
+    offset: int
+
+    def view(self, tensor: Any) -> Any:
+        """Of a tensor, or of another one with the same strides."""
+        return tensor.as_strided((self.count,), (self.step,), tensor.storage_offset() + self.offset)
+
+
+def spots(tensor: Any, turn: int) -> Spots | None:
+    """None where a tensor has no elements, or has them scattered."""
+    elements = tensor.numel()
+    if not elements or not readable.is_dense(tensor):
+        return None
+    if elements <= SIZE:
+        return Spots(elements, 1, 0)
+    step = elements // SIZE
+    step -= 1 - step % 2  # an even step would meet the same few columns of a matrix again and again
+    return Spots(SIZE, step, turn * TURN % (elements - step * (SIZE - 1)))
+
+
+def spacing(values: Any) -> Any:
+    """Distance from each value to the next larger number of its dtype."""
+    library = readable.torch()
+    about = library.finfo(values.dtype)
+    size = values.abs().float().clamp_min(about.smallest_normal)
+    _, exponent = library.frexp(size)
+    return library.ldexp(library.full_like(size, about.eps), exponent - 1)

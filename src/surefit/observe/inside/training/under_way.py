@@ -1,0 +1,30 @@
+"""What of training is under way in this process."""
+
+from surefit.observe.inside import finishing
+
+
+class Now:
+    """Slots, because this is asked at every call of a module."""
+
+    __slots__ = ("inside", "losing", "thread", "training", "wide")
+
+    def __init__(self) -> None:
+        self.inside = False
+        """A module or a backward pass is running: calls of modules are parts of it."""
+        self.wide = False
+        """Calls of modules inside the running one are counted, too."""
+        self.losing = False
+        """A loss function is running."""
+        self.thread = 0
+        """The one that trains: that of the last backward pass or, before any, of the first call.
+        What other threads call meanwhile is not its order of events."""
+        self.training: bool | None = None
+        """Mode of the outermost module with parameters that is running, or ran last."""
+
+
+now = Now()
+
+
+@finishing.after_fork
+def forget_parent() -> None:
+    now.__init__()  # type: ignore[misc]

@@ -1,0 +1,43 @@
+"""Runs an unmodified script, or a launcher of scripts, as a child, and writes down what happens."""
+
+import shutil
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+from surefit.observe.launch import Launch as Launch
+from surefit.observe.launch import observed_environment as observed_environment
+from surefit.observe.launch import program as program
+from surefit.observe.launch import python_command as python_command
+from surefit.observe.launched import Seat
+from surefit.observe.watching import Ask as Ask
+from surefit.observe.watching import Limits, OnCrash, Watch
+from surefit.observe.watching import Watched as Watched
+
+
+def watch(
+    launch: Launch,
+    *,
+    environment: Mapping[str, str] | None = None,
+    quiet: bool = False,
+    seconds: float | None = None,
+    bytes_: int | None = None,
+    hang_after: float | None = None,
+    on_crash: OnCrash | None = None,
+    seat: Seat | None = None,
+) -> Watched:
+    """Runs the command to its end; quiet: in a session of its own, and what it prints is dropped.
+
+    `seat`: the place among ranks that share a spool; whoever reports for all waits for them.
+    """
+    where = seat.folder if seat else Path(tempfile.mkdtemp(prefix="surefit-"))
+    limits = Limits(seconds, bytes_, hang_after)
+    try:
+        with Watch(launch, where, limits, quiet, on_crash, seat) as watching:
+            watching.start(environment or {})
+            stopped = watching.until_it_ends()
+            watching.leave_word(stopped)
+        return watching.result(stopped)
+    finally:
+        if seat is None:
+            shutil.rmtree(where, ignore_errors=True)

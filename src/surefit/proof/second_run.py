@@ -1,0 +1,90 @@
+"""How values came to be, found out by running the script once more with a recorder in a copy."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+
+from surefit.doctor.observations import Answer, Ended, Question
+from surefit.doctor.progress import steps_before
+from surefit.doctor.recording import Recording
+from surefit.observe.inside.autopsy.probes import PROBES
+from surefit.observe.inside.stories.stories import OF_LOSS, OF_VALUE, STORY, Asked, stood
+from surefit.observe.script import Launch
+from surefit.observe.script import watch as watch_script
+from surefit.proof.sandbox import CannotTry, Snapshot, Watch, attempt, refuse_outside
+
+SPARE_BYTES = 1 << 30
+"""Beside twice what the first run had resident: the recorder keeps notes, not tensors."""
+
+
+def answer_by_second_run(
+    questions: Sequence[Question],
+    seen: Recording,
+    launch: Launch,
+    before: Snapshot | None,
+    *,
+    seconds: float,
+    watch: Watch = watch_script,
+) -> list[Answer]:
+    """An answer to each question, also where it is that there is none."""
+    asked = [one for question in questions if (one := recognisable(question, seen)) is not None]
+    if not asked:
+        return [Answer(question, None, "the process had ended") for question in questions]
+    try:
+        refuse_outside(seen)
+        watched = attempt(
+            launch,
+            before,
+            {},
+            environment={STORY: as_environment(asked, seen), "TORCHDYNAMO_DISABLE": "1"},
+            seconds=seconds,
+            bytes_=most_bytes(seen),
+            watch=watch,
+        )
+    except CannotTry as reason:
+        return [Answer(question, None, str(reason)) for question in questions]
+    told = {key(answer.question): answer for answer in watched.recording.all(Answer)}
+    missing = "the second run did not come to it"
+    return [told.get(key(question), Answer(question, None, missing)) for question in questions]
+
+
+def recognisable(question: Question, seen: Recording) -> Asked | None:
+    """The question with what tells its crash and frame in another run; None where nothing does."""
+    if question.kind == OF_LOSS:
+        return Asked(question)
+    crash = seen.crash(question.crash)
+    if crash is None or not (question.kind == OF_VALUE or question.kind in PROBES):
+        return None
+    own, number = crash.own_frame, question.about.get("frame")
+    known = isinstance(number, int) and 0 <= number < len(crash.frames)
+    meant = crash.frames[number] if known and isinstance(number, int) else None
+    return Asked(
+        question,
+        crash.kind,
+        crash.swallowed,
+        stood(own) if own else None,
+        stood(meant) if meant else None,
+    )
+
+
+def as_environment(asked: Sequence[Asked], seen: Recording) -> str:
+    """The recorder needs not go on beyond the last step that is asked about."""
+    steps = [last_step(one.question, seen) for one in asked]
+    return json.dumps({"until_step": max(steps), "questions": [asdict(one) for one in asked]})
+
+
+def last_step(question: Question, seen: Recording) -> int:
+    crash = seen.crash(question.crash)
+    step = question.about.get("step")
+    if crash is not None:
+        return steps_before(crash, seen)
+    return step if isinstance(step, int) else 0
+
+
+def most_bytes(seen: Recording) -> int | None:
+    peaks = [one.peak for one in seen.all(Ended) if one.peak]
+    return 2 * max(peaks) + SPARE_BYTES if peaks else None
+
+
+def key(question: Question) -> tuple[str, str, str]:
+    return question.kind, question.crash, json.dumps(question.about, sort_keys=True)

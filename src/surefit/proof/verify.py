@@ -1,0 +1,231 @@
+"""Tries a fix in the sandbox, observes the run again, and holds it against its condition."""
+
+import os
+import time
+import traceback
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from surefit.doctor.conditions import Condition, needs_no_run
+from surefit.doctor.findings import Finding, Fix, Proof, Severity
+from surefit.doctor.observations import Ended, Process
+from surefit.doctor.recording import Recording
+from surefit.doctor.words import counted
+from surefit.observe.inside import spool
+from surefit.observe.script import Launch, Watched
+from surefit.observe.script import watch as observed
+from surefit.proof.apply import apply as apply
+from surefit.proof.goal import Goal, goal_of, refuse_too_long, whole_run
+from surefit.proof.judged import Try, judged
+from surefit.proof.own_file import OwnFile, Patched, read_by_python
+from surefit.proof.sandbox import CannotTry, Snapshot, Watch, attempt, refuse_outside
+from surefit.source.patches import Edit, both
+
+LEAST_SECONDS = 2.0
+"""No Python with torch in it starts in less."""
+MORE_MEMORY = 1 << 30
+
+
+def prove(
+    findings: Sequence[Finding],
+    first: Recording,
+    launch: Launch,
+    before: Snapshot | None = None,
+    *,
+    seconds: float = 60.0,
+    watch: Watch = observed,
+) -> tuple[Finding, ...]:
+    """The same findings, each fix with its diff and with how it was tried, or why it was not.
+
+    All tries share `seconds`. What held for one finding is applied when the next is tried, so that
+    the run gets past it.
+    """
+    trial = Trial(first, launch, before, seconds, watch)
+    return tuple(trial.proved(finding) for finding in findings)
+
+
+@dataclass
+class Trial:
+    """Tries, one after the other, on one run."""
+
+    first: Recording
+    launch: Launch
+    before: Snapshot | None
+    seconds: float
+    watch: Watch
+    began: float = field(default_factory=lambda: time.monotonic())
+    held: list[tuple[Finding, Fix]] = field(default_factory=list)
+
+    def proved(self, finding: Finding) -> Finding:
+        """The fixes in their order; after one that held, the others are not tried."""
+        fixes: list[Fix] = []
+        held = False
+        for fix in finding.fixes:
+            patched = self.with_patch(fix)
+            if held and may_be_tried(patched):
+                said = "not tried: the fix above held"
+                patched = replace(patched, proof=Proof("not-tried", said))
+            else:
+                patched = replace(patched, proof=self.proof(finding, patched))
+            fixes.append(patched)
+            if patched.proof and patched.proof.status == "held":
+                held = True
+                self.held.append((finding, patched))
+        return replace(finding, fixes=tuple(fixes))
+
+    def with_patch(self, fix: Fix) -> Fix:
+        if fix.edit is None:
+            return fix
+        try:
+            return replace(fix, patch=self.file(fix.edit).as_diff(fix.edit))
+        except (CannotTry, ValueError, OSError):  # said when it is to be tried
+            return fix
+
+    def proof(self, finding: Finding, fix: Fix) -> Proof:
+        """Never an exception: a failure of the proof is no finding of the user's."""
+        try:
+            return self.tried(finding, fix)
+        except CannotTry as error:
+            return self.re_executed(fix, error) or Proof("not-tried", error.said)
+        except Exception as error:  # noqa: BLE001 - see above
+            last = traceback.extract_tb(error.__traceback__)[-1]
+            where = f"{Path(last.filename).name}:{last.lineno}"
+            said = f"not tried: surefit failed: {type(error).__name__}: {error} ({where})"
+            return Proof("not-tried", said)
+
+    def tried(self, finding: Finding, fix: Fix) -> Proof:
+        refuse_untriable(finding, fix)
+        assert fix.edit is not None
+        assert fix.must is not None
+        refuse_outside(self.first)
+        refuse_other_hosts(self.first)
+        patched = self.patched(fix.edit)
+        goal = goal_of(finding, fix.must, self.first, self.left())
+        goal, without = self.shown_without(fix.must, goal) if goal.silent else (goal, "")
+        made = Try(
+            goal,
+            self.first,
+            self.run(patched, goal),
+            fix.must,
+            any(must.changes_the_past for must in (fix.must, *self.held_conditions())),
+            {name: file.text for name, file in patched.items()},
+            finding.about,
+            self.seconds,
+        )
+        with_others = "".join(f", with the fix of {found.rule}" for found, _ in self.held)
+        return judged(made, f"tried on a copy{with_others}", without)
+
+    def left(self) -> float:
+        return self.seconds - (time.monotonic() - self.began)
+
+    def run(self, patched: Mapping[str, Patched], goal: Goal) -> Watched:
+        refuse_too_long(goal, self.left() - LEAST_SECONDS, self.seconds)
+        return attempt(
+            self.launch,
+            self.before,
+            {name: file.content for name, file in patched.items()},
+            environment={spool.PROOF: "1", spool.STOP_AFTER: str(goal.steps)},
+            seconds=self.left(),
+            bytes_=self.memory(),
+            watch=self.watch,
+        )
+
+    def shown_without(self, must: Condition, goal: Goal) -> tuple[Goal, str]:
+        """A condition that the run meets without the fix, too, proves nothing about it: the steps
+        after which it is not met, and what is said of it then. Some faults come late."""
+        whole = whole_run(self.first)
+        for one in (goal, whole) if whole.steps > goal.steps else (goal,):
+            watched = self.run(self.patched(), one)
+            refuse_unfinished(watched)
+            judgement = must.judge(self.first, watched.recording)
+            if not judgement.held:
+                return replace(one, seconds=one.seconds / 2), judgement.said
+        steps = counted(one.steps, "step")
+        raise CannotTry(f"in {steps} it is so without the fix, too: {judgement.said}", was_run=True)
+
+    def held_conditions(self) -> list[Condition]:
+        return [fix.must for _, fix in self.held if fix.must]
+
+    def patched(self, edit: Edit | None = None) -> dict[str, Patched]:
+        """By file: with the edits that held so far, and with this one."""
+        edits: dict[str, Edit] = {}
+        for one in (*(fix.edit for _, fix in self.held), edit):
+            if one is not None:
+                edits[one.file] = both(edits[one.file], one) if one.file in edits else one
+        try:
+            if edit is not None:
+                self.file(edit).as_diff(edit)
+            return {name: self.file(one).patched(one) for name, one in edits.items()}
+        except ValueError as error:
+            raise CannotTry(str(error)) from error
+
+    def file(self, edit: Edit) -> OwnFile:
+        """As it lies on the disk, if it still is what was run."""
+        source = self.first.source(edit.file)
+        if source is None:
+            raise CannotTry(f"the source of {edit.file} was not seen")
+        on_disk = OwnFile.read(self.launch.cwd / edit.file)
+        if read_by_python(on_disk.text) != source.text:
+            raise CannotTry(f"{edit.file} was changed after it was read")
+        return on_disk
+
+    def memory(self) -> int | None:
+        """Twice what the first run had at most, and a little, so that small ones are not cut."""
+        peak = max((ended.peak or 0 for ended in self.first.all(Ended)), default=0)
+        return 2 * peak + MORE_MEMORY if peak else None
+
+    def re_executed(self, fix: Fix, why: CannotTry) -> Proof | None:
+        """Where a run cannot decide, the answers of the first one do, if they can."""
+        if not may_be_tried(fix) or fix.must is None or not needs_no_run(fix.must):
+            return None
+        judgement = fix.must.judge(self.first, self.first)
+        if not judgement.held:
+            return None
+        run = "a run on a copy proved nothing" if why.was_run else "the script was not run again"
+        said = f"re-executed on the captured input: {judgement.said}; {run}: {why.reason}"
+        return Proof("held", said)
+
+
+def may_be_tried(fix: Fix) -> bool:
+    return fix.edit is not None and fix.must is not None and not fix.why_not_tried
+
+
+def refuse_untriable(finding: Finding, fix: Fix) -> None:
+    if fix.why_not_tried:
+        raise CannotTry(fix.why_not_tried)
+    if fix.edit is None:
+        raise CannotTry("it is no edit of your source")
+    if fix.must is None:
+        raise CannotTry("nothing in numbers says that it is right")
+    if finding.severity is Severity.NOTE:
+        raise CannotTry("a note is not worth a run")
+
+
+def refuse_unfinished(watched: Watched) -> None:
+    if watched.stopped or watched.code:
+        how = (
+            f"was ended for its {watched.stopped}"
+            if watched.stopped
+            else (f"ends with code {watched.code}")
+        )
+        raise CannotTry(f"the copy without the fix {how}", was_run=True)
+
+
+def refuse_other_hosts(first: Recording) -> None:
+    """All ranks of a run must be started again together, which only their launcher can do."""
+    world = os.environ.get("WORLD_SIZE", "")
+    if world.isdigit() and int(world) > 1:
+        raise CannotTry(
+            f"this is one of {world} ranks; started as `surefit run torchrun ...`, surefit can"
+            " start all of them again"
+        )
+    ranks = processes_by_rank(first)
+    worlds = [process.world for process in ranks.values() if process.world]
+    if worlds and len(ranks) < max(worlds):
+        raise CannotTry(f"{len(ranks)} of {max(worlds)} ranks ran on this machine")
+
+
+def processes_by_rank(first: Recording) -> dict[int, Process]:
+    seen = (one.process for one in first.observations if hasattr(one, "process"))
+    return {process.rank: process for process in seen if process.rank is not None}

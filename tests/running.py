@@ -1,0 +1,99 @@
+"""Scripts run plainly, observed, and by `surefit run`, and what each way left."""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from textwrap import dedent
+from typing import Any
+
+from surefit.doctor.observations import Crash, NotObserved, Swallowed
+from surefit.doctor.recording import Recording, read
+from surefit.observe.script import observed_environment
+
+LONGEST = 300
+"""Seconds, on a machine that others use too."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """A program that has ended."""
+
+    code: int
+    out: str
+    err: str
+    seen: Recording = field(default_factory=lambda: Recording([]))
+    document: dict[str, Any] = field(default_factory=dict)
+    """What `--json` wrote."""
+
+    @property
+    def crash(self) -> Crash:
+        (crash,) = [one for one in self.seen.all(Crash) if not one.swallowed]
+        return crash
+
+    @property
+    def swallowed(self) -> list[Swallowed]:
+        return list(self.seen.all(Swallowed))
+
+    @property
+    def faults(self) -> list[str]:
+        """Of surefit itself."""
+        every = self.seen.all(NotObserved)
+        return [f"{one.what}: {one.why}" for one in every if "surefit failed" in one.why]
+
+    def rules(self) -> list[str]:
+        return [finding["rule"] for finding in self.document["findings"]]
+
+
+def written(folder: Path, **files: str) -> Path:
+    """Puts scripts into a folder; gives the first one."""
+    for name, text in files.items():
+        (folder / f"{name}.py").write_text(dedent(text).lstrip("\n"), encoding="utf-8")
+    return folder / f"{next(iter(files))}.py"
+
+
+def plainly(words: Sequence[object], cwd: Path, **more: str) -> Ran:
+    return _run([sys.executable, *map(str, words)], cwd, {**os.environ, **more})
+
+
+def observed(words: Sequence[object], cwd: Path, **more: str) -> Ran:
+    """With nobody who watches or asks: only what the processes themselves write down."""
+    with tempfile.TemporaryDirectory() as spool:
+        environment = observed_environment(Path(spool), more)
+        ran = _run([sys.executable, *map(str, words)], cwd, environment)
+        lines = [line for file in _spooled(Path(spool)) for line in file.read_text().splitlines()]
+    return Ran(ran.code, ran.out, ran.err, read(lines, cwd))
+
+
+def _spooled(folder: Path) -> Iterator[Path]:
+    yield from sorted(folder.glob("*.jsonl"))
+
+
+def surefit_run(words: Sequence[object], cwd: Path, flags: Sequence[str] = (), **more: str) -> Ran:
+    """`surefit run FLAGS WORDS`, with all that it saw and told."""
+    with tempfile.TemporaryDirectory() as folder:
+        document, record = Path(folder) / "document.json", Path(folder) / "record.jsonl"
+        tell = ["--json", str(document), "--record", str(record)]
+        command = [sys.executable, "-m", "surefit", "run", *tell, *flags, *map(str, words)]
+        ran = _run(command, cwd, {**os.environ, **more})
+        seen = read(record.read_text().splitlines()) if record.exists() else Recording([])
+        told = json.loads(document.read_text()) if document.exists() else {}
+    return Ran(ran.code, ran.out, ran.err, seen, told)
+
+
+def _run(command: Sequence[str], cwd: Path, environment: Mapping[str, str]) -> Ran:
+    ended = subprocess.run(
+        command,
+        cwd=cwd,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=LONGEST,
+        stdin=subprocess.DEVNULL,
+        check=False,
+    )
+    return Ran(ended.returncode, ended.stdout, ended.stderr)
