@@ -14,11 +14,12 @@ test: $(VENV)/dev check ## set up, check and run all tests
 fast: $(VENV)/dev ## the tests that take seconds
 	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow"
 
-check: $(VENV)/dev ## format, lint, types, import contracts
+check: $(VENV)/dev ## format, lint, types, import contracts, rule pages
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/lint-imports
 	$(BIN)/mypy
+	$(BIN)/python -m tools.rule_pages --check
 
 controls: $(VENV)/train ## the score of the same training on weights that were not pretrained
 	$(BIN)/python -m tools.controls

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from surefit.cli import make_app
+from surefit.cli import make_app, read_call
 from surefit.cli.config_flags import ConfigFlags
 
 README = Path(__file__).parents[1] / "README.md"
@@ -23,8 +23,8 @@ TARGETS = re.findall(r"^make (\w+)", README.read_text(), re.MULTILINE)
 @pytest.mark.parametrize("command", COMMANDS)
 def test_commands_are_understood(command: str) -> None:
     app, _ = make_app(ConfigFlags(None, ()))
-    words = shlex.split(command)[1:]
-    app.parse_args(words, exit_on_error=False, print_error=False)
+    call = read_call(shlex.split(command)[1:])
+    app.parse_args(call.tokens, exit_on_error=False, print_error=False)
 
 
 def test_there_are_commands_to_test() -> None:

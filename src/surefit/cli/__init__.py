@@ -33,6 +33,8 @@ UNWRITABLE_JSON = refusal("SF012", "unwritable-json", "The file for `--json` can
 
 COMMANDS = {
     "run": "surefit.cli.run:run",
+    "lint": "surefit.cli.lint:lint",
+    "explain": "surefit.cli.explain:explain",
     "sft": "surefit.cli.sft:sft",
     "eval": "surefit.cli.evaluate:evaluate",
     "ask": "surefit.cli.ask:ask",

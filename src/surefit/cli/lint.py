@@ -1,0 +1,137 @@
+"""`surefit lint`."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from surefit.did_you_mean import nearest
+from surefit.doctor.findings import COMMAND_LINE, Finding, Fix, Place, Proof, Severity
+from surefit.doctor.rule import refusal
+from surefit.errors import WrongCall
+from surefit.render import console, outcome
+
+if TYPE_CHECKING:
+    from surefit.doctor.recording import Recording
+
+NO_SUCH_PATH = refusal("SF015", "nothing-to-read", "A path has no Python file that can be read.")
+NOT_PYTHON = refusal("SF017", "not-python", "A file that was to be read is not Python.")
+
+NOT_RUN = "lint runs nothing; `surefit run` tries it"
+NOT_CODE = (".ipynb", ".json", ".jsonl", ".toml", ".yaml", ".yml", ".md", ".txt", ".csv")
+"""Some of these would pass as Python by chance."""
+
+
+def lint(*paths: Path) -> int:
+    """Read training scripts without running them, and say what is wrong in them.
+
+    surefit lint train.py
+    surefit lint src experiments/train.py
+    surefit lint --brief
+
+    `# surefit: allow[rule-name]` on a line, or alone on the line above it, silences
+    a rule there, for `surefit run` too. The exit code is 1 if there is an error.
+
+    Parameters
+    ----------
+    paths
+        Python files, and folders to look through; by default the current folder.
+    """
+    from surefit.observe.scripts import python_files
+
+    chosen = paths or (Path(),)
+    refuse_wrong_paths(chosen)
+    files = python_files(chosen)
+    if not files:
+        raise WrongCall(*(no_such_path(path, "has no Python file in it") for path in chosen))
+    found, faults = [], []
+    with console.progress("Reading scripts", len(files)) as bar:
+        for file in files:
+            told, broken = read(file, Path.cwd())
+            found += told
+            faults += broken
+            bar.step()
+    tell(found, len(files), faults)
+    return int(bool(faults) or any(one.severity is Severity.ERROR for one in found))
+
+
+def read(path: Path, folder: Path) -> tuple[list[Finding], list[str]]:
+    """What the rules say of one file, by lines, and the rules that failed themselves."""
+    from surefit.doctor.diagnose import look
+    from surefit.doctor.recording import Recording
+    from surefit.observe.scripts import Unreadable, read_script
+
+    script = read_script(path, folder)
+    if isinstance(script, Unreadable):
+        return [not_python(script.file, script.line, script.why)], []
+    seen = Recording([script])
+    diagnosis = look(seen)
+    found = [unproved(finding, seen) for finding in diagnosis.findings]
+    return (
+        sorted(found, key=lambda finding: finding.place.line or 0),
+        [f"{script.file}: {line}" for line in diagnosis.broken_rules],
+    )
+
+
+def refuse_wrong_paths(paths: Sequence[Path]) -> None:
+    found = [
+        no_such_path(path, "is not a Python file" if path.exists() else "does not exist")
+        for path in paths
+        if not path.exists() or (path.is_file() and path.suffix.lower() in NOT_CODE)
+    ]
+    if found:
+        raise WrongCall(*found)
+
+
+def no_such_path(path: Path, reason: str) -> Finding:
+    beside = (
+        [str(one) for one in path.parent.iterdir() if one.is_dir() or one.suffix == ".py"]
+        if path.parent.is_dir() and not path.exists()
+        else []
+    )
+    meant = nearest(str(path), beside)
+    fixes = (Fix(f"Write `{meant}`, the nearest name."),) if meant else ()
+    return NO_SUCH_PATH.finding(COMMAND_LINE, f"`{path}` {reason}.", fixes=fixes)
+
+
+def not_python(file: str, line: int | None, why: str) -> Finding:
+    return NOT_PYTHON.finding(
+        Place(file, line),
+        f"`{file}` cannot be read as Python, so no rule was asked about it: {why}.",
+    )
+
+
+def unproved(finding: Finding, seen: "Recording") -> Finding:
+    """With each edit as a patch; nothing was tried."""
+    return replace(finding, fixes=tuple(as_patch(fix, seen) for fix in finding.fixes))
+
+
+def as_patch(fix: Fix, seen: "Recording") -> Fix:
+    from surefit.source.edits import as_diff
+
+    source = seen.source(fix.edit.file) if fix.edit else None
+    if fix.edit is None or source is None:
+        said = fix.why_not_tried or "there is no patch to try"
+        return replace(fix, proof=Proof("not-tried", said))
+    try:
+        patch = as_diff(fix.edit, source.text)
+    except ValueError:
+        return replace(fix, proof=Proof("not-tried", fix.why_not_tried or "it cannot be patched"))
+    return replace(fix, patch=patch, proof=Proof("not-tried", fix.why_not_tried or NOT_RUN))
+
+
+def tell(found: Sequence[Finding], files: int, faults: Sequence[str]) -> None:
+    """Findings, then rules that failed, then how many files and findings there are."""
+    outcome.tell(*found)
+    for line in faults:
+        console.errors.print(f"surefit: {line}", soft_wrap=True)
+    counts = [
+        counted(sum(one.severity is severity for one in found), severity.value)
+        for severity in Severity
+        if any(one.severity is severity for one in found)
+    ]
+    console.say(f"{counted(files, 'file')} read: {', '.join(counts) or 'nothing found'}")
+
+
+def counted(number: int, noun: str) -> str:
+    return f"{number} {noun}" + ("" if number == 1 else "s")

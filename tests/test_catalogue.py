@@ -1,0 +1,98 @@
+"""What every rule owes: a code and a name of its own, a page, a case, and checks that are pure."""
+
+import ast
+import importlib
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+import surefit
+from surefit.doctor.catalogue import rules
+from surefit.doctor.observations import Script
+from surefit.doctor.pages import refusals
+from surefit.doctor.recording import KINDS
+from surefit.doctor.rule import Rule
+
+PACKAGE = Path(surefit.__file__).parent
+FILES = sorted(file for file in (PACKAGE / "rules").rglob("*.py") if not file.name.startswith("__"))
+CASES = Path(__file__).parent / "cases"
+SECTIONS = ["What happens", "Why it matters", "What to do", "How it is recognised"]
+ONLY_READ = "a script that is only read"
+"""Every page says what is looked for there; or that there is no such check:"""
+NOT_STATIC = "Nothing can be said of a script that is only read"
+
+by_name = pytest.mark.parametrize("rule", rules(), ids=lambda rule: rule.name)
+by_file = pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+
+
+def test_codes_and_names_are_used_once() -> None:
+    known = (*rules(), *refusals())
+    assert [code for code, times in Counter(rule.code for rule in known).items() if times > 1] == []
+    assert [name for name, times in Counter(rule.name for rule in known).items() if times > 1] == []
+
+
+def test_every_file_is_a_rule_and_every_rule_a_file() -> None:
+    assert sorted(rule.name for rule in rules()) == sorted(
+        file.stem.replace("_", "-") for file in FILES
+    )
+
+
+def test_every_case_is_of_a_rule() -> None:
+    folders = {folder.name for folder in CASES.iterdir() if folder.is_dir()}
+    assert folders - {"__pycache__"} == {rule.name for rule in rules()}
+
+
+@by_name
+def test_a_rule_has_a_case(rule: Rule) -> None:
+    for name in ("bad.py", "good.py", "diagnosis.txt"):
+        assert (CASES / rule.name / name).is_file(), name
+    said = (CASES / rule.name / "diagnosis.txt").read_text(encoding="utf-8")
+    assert f"── {rule.severity}: {rule.name} " in said
+    assert f" ── {rule.code}\n" in said
+
+
+@by_name
+def test_a_rule_explains_itself(rule: Rule) -> None:
+    lines = rule.explanation.splitlines()
+    assert lines[0].endswith(".")
+    assert lines[1] == ""
+    assert [line[3:] for line in lines if line.startswith("## ")] == SECTIONS
+    for number, line in enumerate(lines):
+        if line.startswith("## "):
+            assert lines[number + 1].strip(), line
+
+
+@by_name
+def test_a_rule_has_checks_of_things_that_are_observed(rule: Rule) -> None:
+    kinds = [kind for kind, _ in rule.checks]
+    assert kinds
+    assert {kind.__name__ for kind in kinds} <= set(KINDS)
+    said = " ".join(rule.explanation.split())
+    assert ONLY_READ in said, f"the page says nothing of {ONLY_READ}"
+    assert (Script in kinds) is (NOT_STATIC not in said), f"`{NOT_STATIC}`: is that so?"
+
+
+@by_file
+def test_a_rule_is_found_under_its_file(file: Path) -> None:
+    name = ".".join(file.relative_to(PACKAGE.parent).with_suffix("").parts)
+    rule = importlib.import_module(name).RULE
+    assert rule.name == file.stem.replace("_", "-")
+    assert rule.explanation == importlib.import_module(name).__doc__
+
+
+@by_file
+def test_a_rule_knows_plain_data_only(file: Path) -> None:
+    """Of surefit the doctor and what is below it; of the rest, the standard library."""
+    names = set()
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            names.add("." * node.level + (node.module or ""))
+    own = {name for name in names if name.partition(".")[0] == "surefit"}
+    assert {
+        name for name in own if not name.startswith(("surefit.doctor.", "surefit.rules."))
+    } == set()
+    heavy = {"torch", "numpy", "transformers", "datasets", "peft", "accelerate", "trl"}
+    assert {name.partition(".")[0] for name in names} & heavy == set()
