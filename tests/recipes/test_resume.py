@@ -113,7 +113,7 @@ def test_ctrl_c_saves_and_says_how_to_go_on(rows: Path, unbroken: Path, tmp_path
     process.send_signal(signal.SIGINT)
     said = process.communicate(timeout=120)[1].decode()
     assert process.returncode == 130
-    assert f"surefit sft --resume {out}" in " ".join(said.split())
+    assert f"surefitsft--resume{out}" in "".join(said.split())  # a long path wraps anywhere
     assert checkpoints(out / "checkpoints")
     sft.run(resume=out)
     assert_same_end(unbroken, out)

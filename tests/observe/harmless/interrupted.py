@@ -8,6 +8,7 @@ import ending
 import torch
 from torch import nn
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # also where a shell ignores it
 ending.seed()
 model = nn.Linear(3, 3)
 optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
