@@ -6,7 +6,7 @@ import sys
 from importlib import import_module
 
 from surefit.observe.inside import finishing, main_program, own_modules, spool
-from surefit.observe.inside.after_import import Watcher
+from surefit.observe.inside.after_import import Watcher, catch_up
 
 PARTS = (
     "autopsy.stacks",
@@ -35,6 +35,7 @@ def install() -> None:
             getattr(part, "install", lambda: None)()
         except Exception as error:  # noqa: BLE001 - the others still observe
             spool.could_not(name, error)
+    catch_up()
     own_modules.install()
     main_program.install()
     atexit.register(finishing.finish)
