@@ -20,6 +20,32 @@ os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 settings.register_profile("surefit", max_examples=40, deadline=None, derandomize=True)
 settings.load_profile("surefit")
 
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """A file at a time to a process, as `--dist loadfile` has it; but the tests of slow files that
+    make nothing for all of their tests go one by one, to whichever process has time."""
+    from xdist.scheduler import LoadFileScheduling
+
+    if config.getvalue("dist") != "loadfile":
+        return None
+    scheduler = LoadFileScheduling(config, log)
+    scheduler._split_scope = _sent_together
+    return scheduler
+
+
+def _sent_together(test: str) -> str:
+    """What is sent with this test: itself, or its file."""
+    file = test.partition("::")[0]
+    return test if _goes_apart(file) else file
+
+
+@cache
+def _goes_apart(file: str) -> bool:
+    text = (Path(__file__).parents[1] / file).read_text(encoding="utf-8")
+    return "mark.slow" in text and 'scope="module"' not in text
+
+
 CHATML = (
     "{% for m in messages %}{{ '<|im_start|>' + m['role'] + '\n' + m['content'] + '<|im_end|>\n' }}"
     "{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}"

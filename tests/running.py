@@ -6,11 +6,13 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import chdir
 from dataclasses import dataclass, field
 from pathlib import Path
 from textwrap import dedent
 from typing import Any
 
+import forked
 from surefit.doctor.observations import Crash, NotObserved, Swallowed
 from surefit.doctor.recording import Recording, read
 from surefit.observe.script import observed_environment
@@ -83,6 +85,39 @@ def surefit_run(words: Sequence[object], cwd: Path, flags: Sequence[str] = (), *
         seen = read(record.read_text().splitlines()) if record.exists() else Recording([])
         told = json.loads(document.read_text()) if document.exists() else {}
     return Ran(ran.code, ran.out, ran.err, seen, told)
+
+
+def forked_plainly(words: Sequence[object], cwd: Path) -> Ran:
+    """`plainly`, in a fork of a Python that has imported torch."""
+    with forked.captured() as said:
+        child = forked.started([sys.executable, *map(str, words)], cwd=cwd, env=dict(os.environ))
+        code = child.wait(LONGEST)
+    return Ran(code, said.out, said.err)
+
+
+def forked_observed(words: Sequence[object], cwd: Path) -> Ran:
+    """`observed`, in such a fork."""
+    with tempfile.TemporaryDirectory() as spool:
+        environment = observed_environment(Path(spool), {"PYTHONHASHSEED": "0"})
+        with forked.captured() as said:
+            command = [sys.executable, *map(str, words)]
+            code = forked.started(command, cwd=cwd, env=environment).wait(LONGEST)
+        lines = [line for file in _spooled(Path(spool)) for line in file.read_text().splitlines()]
+    return Ran(code, said.out, said.err, read(lines, cwd))
+
+
+def forked_run(words: Sequence[object], cwd: Path, flags: Sequence[str] = ()) -> Ran:
+    """`surefit_run`, with the command in this process and the script in such forks."""
+    from surefit.cli import main
+
+    with tempfile.TemporaryDirectory() as folder, chdir(cwd):
+        document, record = Path(folder) / "document.json", Path(folder) / "record.jsonl"
+        tell = ["--json", str(document), "--record", str(record)]
+        with forked.forking(), forked.captured() as said:
+            code = main(["run", *tell, *flags, *map(str, words)])
+        seen = read(record.read_text().splitlines()) if record.exists() else Recording([])
+        told = json.loads(document.read_text()) if document.exists() else {}
+    return Ran(code, said.out, said.err, seen, told)
 
 
 def _run(command: Sequence[str], cwd: Path, environment: Mapping[str, str]) -> Ran:

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from running import forked_plainly, forked_run
+
 CLEAN = sorted((Path(__file__).parent / "clean").glob("*.py"))
 COMMAND = (sys.executable, "-m", "surefit")
 
@@ -16,23 +18,13 @@ COMMAND = (sys.executable, "-m", "surefit")
 @pytest.mark.parametrize("script", CLEAN, ids=lambda script: script.stem)
 def test_a_healthy_run_gets_no_word(script: Path, tmp_path: Path) -> None:
     shutil.copy(script, tmp_path)
-    out = tmp_path / "findings.json"
-    plain = subprocess.run(
-        [sys.executable, script.name], cwd=tmp_path, capture_output=True, text=True, check=True
-    )
-    done = subprocess.run(
-        [*COMMAND, "run", "--json", str(out), script.name],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-    document = json.loads(out.read_text(encoding="utf-8"))
-    assert document["findings"] == []
-    assert document["not_observed"] == []
-    assert done.stdout == plain.stdout
-    assert done.returncode == 0
+    plain = forked_plainly([script.name], tmp_path)
+    assert plain.code == 0, plain.err
+    ran = forked_run([script.name], tmp_path)
+    assert ran.document["findings"] == []
+    assert ran.document["not_observed"] == []
+    assert ran.out == plain.out
+    assert ran.code == 0
 
 
 def test_reading_healthy_scripts_finds_nothing(tmp_path: Path) -> None:

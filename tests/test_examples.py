@@ -1,13 +1,12 @@
 """The failures of the examples, word for word, and what is said about them."""
 
-import json
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from running import forked_run
 
 pytestmark = pytest.mark.slow
 
@@ -20,17 +19,9 @@ def distillation(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, list[di
     """What the script printed, and the findings."""
     folder = tmp_path_factory.mktemp("distillation")
     shutil.copy(EXAMPLES / DISTILLATION, folder)
-    done = subprocess.run(
-        [sys.executable, "-m", "surefit", "run", "--json", "findings.json", DISTILLATION],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-    findings = json.loads((folder / "findings.json").read_text(encoding="utf-8"))["findings"]
-    assert done.returncode == 1
-    return done.stdout, findings
+    ran = forked_run([DISTILLATION], folder)
+    assert ran.code == 1
+    return ran.out, ran.document["findings"]
 
 
 def line_of(finding: dict[str, Any]) -> str:

@@ -4,12 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from running import Ran, observed, plainly, written
+from running import Ran, forked_observed, observed, plainly, written
 from surefit.doctor.observations import Crash, Frame, Value
 
 
-def looked(tmp_path: Path, text: str) -> Ran:
-    ran = observed([written(tmp_path, script=text)], tmp_path)
+def looked(tmp_path: Path, text: str, *, really: bool = False) -> Ran:
+    """In a fork of a Python with torch in it, where that is needed; or really from nothing."""
+    way = forked_observed if "torch" in text and not really else observed
+    ran = way([written(tmp_path, script=text)], tmp_path)
     assert ran.code == 1, ran.err
     assert "surefit" not in ran.err
     assert ran.faults == []
@@ -18,7 +20,7 @@ def looked(tmp_path: Path, text: str) -> Ran:
 
 def looked_as_plainly(tmp_path: Path, text: str) -> Ran:
     """The same; what is printed is what plain Python prints."""
-    ran, plain = looked(tmp_path, text), plainly(["script.py"], tmp_path)
+    ran, plain = looked(tmp_path, text, really=True), plainly(["script.py"], tmp_path)
     assert (ran.out, ran.code) == (plain.out, plain.code)
     assert ran.err == plain.err.replace('"script.py"', f'"{tmp_path}/script.py"')
     return ran

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from running import Ran, observed, plainly, surefit_run, written
+from running import Ran, forked_run, observed, plainly, surefit_run, written
 from surefit.doctor.observations import Crash, Ended, NotObserved, Script
 from surefit.observe.script import Launch, python_command, watch
 
@@ -325,7 +325,7 @@ def test_silent_failure_is_an_error_unless_told_otherwise(
     flags: list[str], code: int, tmp_path: Path
 ) -> None:
     script = written(tmp_path, main=SWALLOWS)
-    ran = surefit_run([script], tmp_path, ["--no-proof", *flags])
+    ran = forked_run([script], tmp_path, ["--no-proof", *flags])
     assert ran.out == "100.0\n"
     assert "swallowed-evaluation" in ran.rules()
     assert ran.code == code

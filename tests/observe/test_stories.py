@@ -2,13 +2,13 @@
 
 import json
 import os
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import forked
 from surefit.doctor.findings import Place
 from surefit.doctor.observations import Answer, Crash, Frame, Process, Question
 from surefit.doctor.recording import Recording, read
@@ -70,11 +70,10 @@ def run(script: Path, questions: list[dict[str, Any]], spool: Path) -> tuple[Rec
         "PYTHONPATH": str(BOOT),
         stories.STORY: json.dumps(asked),
     }
-    done = subprocess.run(
-        [sys.executable, script], env=environment, capture_output=True, text=True, check=False
-    )
+    with forked.captured() as said:
+        forked.started([sys.executable, str(script)], cwd=Path.cwd(), env=environment).wait()
     lines = [line for file in spool.glob("*.jsonl") for line in file.read_text().splitlines()]
-    return read(lines, script.parent), done.stdout
+    return read(lines, script.parent), said.out
 
 
 @pytest.mark.slow

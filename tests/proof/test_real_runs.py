@@ -1,11 +1,13 @@
 """The whole way with real runs: watched, patched, watched again, judged."""
 
 import sys
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
+from forked import forking
 from surefit.doctor.conditions import All, Condition, LabelsReachModel, Moves
 from surefit.doctor.findings import Finding, Fix, Place, Proof, Severity
 from surefit.doctor.progress import first_crash
@@ -75,6 +77,8 @@ class Tried:
     folder: Path
     text: str
     seconds: float = 120.0
+    really: bool = False
+    """From nothing, not in a fork of a Python with torch in it."""
 
     def replacing(self, old: str, new: str, must: Condition) -> Proof:
         """The proof of replacing one piece of the text, which stands in it once."""
@@ -83,7 +87,11 @@ class Tried:
         start = self.text.index(old)
         line = self.text.count("\n", 0, start) + 1
         column = start - self.text.rfind("\n", 0, start) - 1
-        edit = Edit("train.py", (Replace(Span(line, column, line, column + len(old)), new),))
+        span = Span(line, column, line, column + len(old))
+        with nullcontext() if self.really else forking():
+            return self.proof(Edit("train.py", (Replace(span, new),)), must)
+
+    def proof(self, edit: Edit, must: Condition) -> Proof:
         launch = Launch((sys.executable, "train.py"), self.folder, "train.py")
         before = snapshot(self.folder)
         seen = watch(launch).recording
@@ -92,7 +100,7 @@ class Tried:
             "some-rule",
             "SF1",
             Severity.ERROR,
-            Place("train.py", line),
+            Place("train.py", edit.changes[0].span.line),
             "It.",
             fixes=(Fix("Change it.", edit, must),),
             about=crash.id if crash else "",
@@ -112,7 +120,8 @@ def folder(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> Path:
 
 def test_a_crash_is_mended(folder: Path) -> None:
     (folder / "log.txt").write_text("an earlier run\n")
-    proof = Tried(folder, CRASHING).replacing(".view(-1)", ".reshape(-1)", LabelsReachModel(28, 4))
+    tried = Tried(folder, CRASHING, really=True)
+    proof = tried.replacing(".view(-1)", ".reshape(-1)", LabelsReachModel(28, 4))
     assert proof == Proof(
         "held",
         "tried on a copy: 2 steps past the fault; 3 losses before the fault are equal to the bit; "
