@@ -16,6 +16,7 @@ import pytest
 from running import LONGEST, Ran, surefit_run, written
 from surefit.doctor.observations import Crash, Death, Process
 from surefit.doctor.recording import read
+from surefit.launch_notes import UnsafeFolderError
 from surefit.observe import launched
 
 LAUNCH = {
@@ -77,11 +78,11 @@ def test_a_folder_that_others_can_write_to_is_refused(
 ) -> None:
     folder = seated(monkeypatch, 0).folder
     folder.chmod(0o777)
-    with pytest.raises(launched.UnsafeFolderError):
+    with pytest.raises(UnsafeFolderError):
         launched.take_seat()
     folder.rename(temporary / "real")
     folder.symlink_to(temporary / "real")
-    with pytest.raises(launched.UnsafeFolderError):
+    with pytest.raises(UnsafeFolderError):
         launched.take_seat()
 
 
