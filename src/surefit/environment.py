@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
+from logging import ERROR, getLogger
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -64,6 +65,7 @@ def look() -> Iterator[Section]:
     names = usable_devices(torch)
     yield Section("precisions", tuple(precisions(torch, names)))
     yield Section("attention", tuple(attention(torch, names)))
+    yield Section("4 bits", tuple(four_bits(torch, names)))
     yield Section("distribution", tuple(distribution(torch)))
 
 
@@ -233,6 +235,35 @@ def all_ones(torch: Any, attended: Any) -> None:
     attended.float().sum().backward()
     if not torch.allclose(attended.float(), torch.ones_like(attended.float()), atol=1e-2):
         raise ArithmeticError("attention over ones is not one")
+
+
+def four_bits(torch: Any, names: list[str]) -> Iterator[Entry]:
+    for device in names:
+        yield Entry(f"bitsandbytes on {device}", four_bit(torch, device))
+
+
+def four_bit(torch: Any, device: str) -> str:
+    """Whether weights can be held in 4 bits there and gradients go through them."""
+    if version_of("bitsandbytes") == "not installed":
+        return "no: not installed"
+    return tried(partial(train_through_four_bits, torch, device))
+
+
+def train_through_four_bits(torch: Any, device: str) -> None:
+    """A frozen layer answers, then is trained through: its gradient is that of the same numbers."""
+    # It says at import that a faster kernel is absent; nobody here asked for one.
+    getLogger("bitsandbytes").setLevel(ERROR)
+    bitsandbytes = import_module("bitsandbytes")
+    layer = bitsandbytes.nn.Linear4bit(64, 32, bias=False, quant_type="nf4")
+    layer.support_avx512bf16_for_cpu = False  # as `models/quantised.py` has it, and why
+    layer = layer.to(device).requires_grad_(False).eval()
+    held = bitsandbytes.functional.dequantize_4bit(layer.weight.data, layer.weight.quant_state)
+    given = torch.ones(2, 64, device=device, requires_grad=True)
+    with torch.no_grad():
+        layer(given)
+    layer.train()(given).float().sum().backward()
+    if not torch.allclose(given.grad[0], held.float().sum(0).reshape(-1), rtol=1e-3, atol=1e-4):
+        raise ArithmeticError("the gradient is wrong")
 
 
 def distribution(torch: Any) -> Iterator[Entry]:

@@ -3,6 +3,7 @@
 import json
 import sys
 from importlib.metadata import PackageNotFoundError
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,8 @@ def test_env_tells_and_writes_the_same(tmp_path: Path, capsys: pytest.CaptureFix
     assert written["precisions"]["fp32 on cpu"] == "works"
     assert written["attention"]["eager on cpu"] == "works"
     assert written["distribution"]["gloo"] == "works"
+    found = written["4 bits"]["bitsandbytes on cpu"]
+    assert (found == "no: not installed") == (find_spec("bitsandbytes") is None)
     for section, entries in written.items():
         assert f"{section}\n" in told
         for name in entries:

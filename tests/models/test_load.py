@@ -16,7 +16,7 @@ from surefit.doctor.findings import Finding
 from surefit.embedded import MODEL
 from surefit.errors import BadInput
 from surefit.models.answer import answers
-from surefit.models.load import find_model, load_model, load_tokenizer
+from surefit.models.load import find_model, held_in, load_model, load_tokenizer
 
 
 @pytest.fixture
@@ -52,6 +52,20 @@ def test_weights_are_fp32_unless_told_otherwise(embedded_model: Any) -> None:
     assert {p.dtype for p in embedded_model.parameters()} == {torch.float32}
     half = load_model(find_model("embedded"), torch.bfloat16)
     assert {p.dtype for p in half.parameters()} == {torch.bfloat16}
+
+
+@pytest.mark.parametrize(
+    ("precision", "full", "held"),
+    [
+        ("fp32", False, torch.float32),
+        ("bf16", False, torch.bfloat16),
+        ("fp16", False, torch.float16),
+        ("bf16", True, torch.float32),
+        ("fp16", True, torch.float32),
+    ],
+)
+def test_weights_that_are_trained_stay_fp32(precision: str, full: bool, held: torch.dtype) -> None:
+    assert held_in(precision, full=full) == held
 
 
 def test_a_folder_of_the_qwen3_architecture_loads_and_answers(

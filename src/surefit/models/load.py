@@ -91,22 +91,47 @@ def load_tokenizer(source: ModelSource, pad_token: str | None = None) -> Tokeniz
     return tokenizer
 
 
-def load_model(source: ModelSource, dtype: Any = None) -> Any:
-    """The causal model, in fp32 unless told otherwise; it can be saved, whatever it came from."""
+def load_model(source: ModelSource, dtype: Any = None, *, four_bit: bool = False) -> Any:
+    """The causal model, in fp32 unless told otherwise; it can be saved, whatever it came from.
+
+    In 4 bits, the matrices between embedding and head are so held, and multiplied in `dtype`.
+    """
     import torch
     from transformers import AutoModelForCausalLM
 
+    from .quantised import check_four_bit, four_bit_config, keep_gradients, quantise
+
+    if four_bit:
+        check_four_bit()
+    dtype = dtype or torch.float32
+    smaller = {"quantization_config": four_bit_config(dtype)} if four_bit else {}
     with _loading(source, "model"):
         both: Any = AutoModelForCausalLM.from_pretrained(
             source.location,
-            dtype=dtype or torch.float32,
+            dtype=dtype,
             output_loading_info=True,
+            **({} if source.gguf_file else smaller),
             **source.options,
         )
     model, loaded = both
     if loaded["missing_keys"]:
         raise BadInput(_weights_missing(source, model, sorted(loaded["missing_keys"])))
-    return _plain(model) if source.gguf_file else model
+    if source.gguf_file:
+        model = quantise(_plain(model), dtype) if four_bit else _plain(model)
+    keep_gradients(model)
+    return model
+
+
+def held_in(precision: str, *, full: bool) -> Any:
+    """The type to load weights in, for arithmetic in fp32, bf16 or fp16.
+
+    Weights that are trained stay fp32. Frozen ones lose nothing that the arithmetic would not
+    round away, and held in fp32 they would be copied to the lower type in every pass.
+    """
+    import torch
+
+    lower = {"bf16": torch.bfloat16, "fp16": torch.float16}
+    return torch.float32 if full else lower.get(precision, torch.float32)
 
 
 def _plain(model: Any) -> Any:

@@ -10,6 +10,8 @@ from surefit.doctor.findings import COMMAND_LINE, Fact, Finding, Fix
 from surefit.doctor.rule import refusal
 from surefit.errors import BadInput
 
+from .quantised import weights_in
+
 ALL_LINEAR = "all-linear"
 
 NO_TARGET = refusal(
@@ -32,7 +34,10 @@ class Trainable:
 def add_lora(
     model: Any, rank: int, alpha: int | None, dropout: float, targets: tuple[str, ...]
 ) -> Any:
-    """The model with fresh adapters (all else frozen); their start comes from torch's seed."""
+    """The model with fresh adapters (all else frozen); their start comes from torch's seed.
+
+    Adapters are fp32, whatever the frozen weights are held in.
+    """
     from peft import LoraConfig, get_peft_model
 
     _check_targets(model, targets)
@@ -50,8 +55,8 @@ def add_lora(
 def count_trainable(model: nn.Module) -> Trainable:
     parameters = list(model.parameters())
     return Trainable(
-        trained=sum(p.numel() for p in parameters if p.requires_grad),
-        all=sum(p.numel() for p in parameters),
+        trained=sum(weights_in(p) for p in parameters if p.requires_grad),
+        all=sum(weights_in(p) for p in parameters),
     )
 
 
