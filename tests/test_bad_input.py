@@ -10,6 +10,7 @@ import shutil
 import subprocess
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
 
@@ -194,6 +195,17 @@ CASES = {
         ("nowhere",),
         code=2,
     ),
+    "learning rate so small that steps round away": Case(
+        lambda: write(rows()),
+        f"{TRAIN} --learning-rate 1e-12",
+        ("SF166", "% of the weights", "1e-12", "`float32`", "--learning-rate "),
+    ),
+    "all weights trained in 4 bits": Case(
+        lambda: write(rows()),
+        f"{TRAIN} --full --load-in-4bit",
+        ("SF168", "`--full`", "`--load-in-4bit`"),
+        code=2,
+    ),
 }
 
 
@@ -201,6 +213,14 @@ def everything() -> dict[str, bytes]:
     """Every file below the current folder, with what is in it."""
     files = (path for path in sorted(Path().rglob("*")) if "__pycache__" not in path.parts)
     return {str(path): path.read_bytes() if path.is_file() else b"" for path in files}
+
+
+if find_spec("bitsandbytes") is None:
+    CASES["4 bits without bitsandbytes"] = Case(
+        lambda: write(rows()),
+        f"{TRAIN} --load-in-4bit",
+        ("SF167", "bitsandbytes, which is not installed", 'pip install "surefit[4bit]"'),
+    )
 
 
 @pytest.mark.parametrize("name", CASES)

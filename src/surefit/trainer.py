@@ -72,19 +72,18 @@ def training_rows(
 
 
 def _tokens(rows: Sequence[Mapping[str, str]], to_tokens: RowTokenizer) -> TokenSet:
-    from surefit.data.bad_rows import grouped
     from surefit.errors import refuse_if
 
     made = tokenize(
-        (
+        [
             Row(
                 number,
                 Place("rows", row=number + 1),
                 (Turn("user", row["input"]), Turn("assistant", row["target"])),
             )
             for number, row in enumerate(rows)
-        ),
+        ],
         to_tokens,
     )
-    refuse_if(grouped(made.bad, len(rows)))
+    refuse_if(made.bad.findings(len(rows)))
     return made

@@ -6,8 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from surefit.data import duplicates, rare_shingles
 from surefit.data.duplicates import SIMILAR, SMALL, groups, similarity
 from surefit.data.rows import Row, Turn
+from surefit.data.shingles import codes, plain, shingles
 from surefit.doctor.findings import Place
 
 LONG = (
@@ -106,3 +108,63 @@ def test_the_order_of_other_rows_makes_no_difference() -> None:
     last = len(texts) - 1
     assert forward == [[at, at + 30] for at in range(10)]
     assert sorted(sorted(last - at for at in group) for group in backward) == forward
+
+
+@st.composite
+def rows_of_many_kinds(draw: st.DrawFn) -> list[Row]:
+    """Few answers; rows of one template, twins with a few letters changed, equal ones, others."""
+    chance = random.Random(draw(st.integers(0, 10**6)))
+    template = sentence(chance, draw(st.integers(0, 25)))
+    made: list[tuple[str, str]] = []
+    for _ in range(draw(st.integers(1, 30))):
+        text = f"{template} {sentence(chance, draw(st.integers(0, 8)))}"
+        if made and chance.random() < 0.4:
+            text = chance.choice(made)[0]
+            for _ in range(chance.randrange(4)):
+                at = chance.randrange(len(text) + 1)
+                text = f"{text[:at]}{chance.choice('xyz 東🙂')}{text[at:]}"
+        made.append((text, chance.choice(["yes", "YES ", "no", "no one"])))
+    return rows_of(*made)
+
+
+@settings(deadline=None, max_examples=60)
+@given(rows=rows_of_many_kinds(), small=st.integers(1, 16), large=st.integers(1, 40))
+def test_groups_are_those_of_all_pairs_whatever_is_compared_how(
+    rows: list[Row], small: int, large: int
+) -> None:
+    wanted: dict[str, list[int]] = {}
+    for one in rows:
+        wanted.setdefault(plain(one.target), []).append(one.number)
+    by_pairs = [
+        [places[at] for at in group]
+        for places in wanted.values()
+        for group in by_all_pairs([rows[place].input for place in places])
+    ]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(duplicates, "SMALL", small)
+        patch.setattr(duplicates, "LARGE", large)
+        patch.setattr(duplicates, "ROWS_AT_ONCE", 7)
+        patch.setattr(rare_shingles, "ROWS_AT_ONCE", 3)
+        patch.setattr(rare_shingles, "ENTRIES_AT_ONCE", 50)
+        patch.setattr(rare_shingles, "COUNTERS", 64)
+        found = groups(rows)
+    assert found == sorted(by_pairs)
+
+
+def test_every_row_is_told_of_once() -> None:
+    told: list[int] = []
+    groups(rows_of(*((LONG[at % 7 :], f"{at % 30}") for at in range(100))), told.append)
+    assert sum(told) == 100
+
+
+@given(st.lists(st.text(max_size=12), min_size=1, max_size=5))
+def test_codes_tell_shingles_apart(texts: list[str]) -> None:
+    flat, bounds = codes(texts)
+    known: dict[int, str] = {}
+    for text, begin, end in zip(texts, bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
+        in_order = [text[at : at + 4] for at in range(max(1, len(text) - 3))]
+        assert set(in_order) == shingles(text)
+        for code, shingle in zip(flat[begin:end].tolist(), in_order, strict=True):
+            padded = shingle.ljust(4, "\0")
+            assert known.setdefault(code, padded) == padded
+    assert len(known) == len(set(known.values()))

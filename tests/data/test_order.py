@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from surefit.data.order import WINDOW, epoch_batches, padding_waste
+from surefit.data.order import WINDOW, epoch_batches, padding_waste, share
 
 lengths = st.lists(st.integers(1, 512), max_size=300)
 sizes = st.integers(1, 17)
@@ -95,3 +95,41 @@ def test_waste_is_the_share_of_padding(lengths: list[int], size: int, seed: int)
 def test_waste_by_hand() -> None:
     assert padding_waste([1, 3, 4, 4], [[0, 1], [2, 3]]) == pytest.approx(2 / 14)
     assert padding_waste([], []) == 0
+
+
+@given(rows=st.integers(1, 60), world=st.integers(1, 9), most=st.integers(1, 9))
+def test_processes_share_a_batch_without_overlap_or_loss(rows: int, world: int, most: int) -> None:
+    shares = [share(range(rows), rank, world, most) for rank in range(world)]
+    taken = [row for parts in shares for part in parts for row in part]
+    assert sorted(taken) == list(range(rows))
+    assert len({len(parts) for parts in shares}) == 1, "all must reduce together"
+    assert all(len(part) <= most for parts in shares for part in parts)
+    sizes = [sum(map(len, parts)) for parts in shares]
+    assert max(sizes) - min(sizes) <= 1
+
+
+@given(rows=st.integers(1, 60), world=st.integers(1, 9), most=st.integers(1, 9))
+def test_no_part_is_empty_on_all_processes(rows: int, world: int, most: int) -> None:
+    assert all(share(range(rows), 0, world, most))
+
+
+@given(lengths=lengths, seed=st.integers(), epoch=epochs, bucket=st.booleans())
+def test_an_epoch_in_any_number_of_processes_has_the_same_rows_in_the_same_steps(
+    lengths: list[int], seed: int, epoch: int, bucket: bool
+) -> None:
+    """What a resume in mid-epoch with other processes rests on."""
+    batches = epoch_batches(lengths, 8, seed, epoch, bucket=bucket)
+    for world in (1, 2, 3, 8, 11):
+        for batch in batches:
+            parts = [part for rank in range(world) for part in share(batch, rank, world, 4)]
+            assert sorted(row for part in parts for row in part) == sorted(batch)
+
+
+def test_processes_have_rows_of_like_length() -> None:
+    rows = log_normal_lengths(1000, 0)
+    longest = [
+        [max(rows[row] for part in share(batch, rank, 2, 4) for row in part) for rank in (0, 1)]
+        for batch in epoch_batches(rows, 8, 0, 0)
+    ]
+    waits = sum(abs(one - other) for one, other in longest) / sum(max(both) for both in longest)
+    assert waits < 0.03

@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from surefit.data.rows import Fields, Row, RowSet, Turn, read_rows
+from surefit.data import rows as rows_module
+from surefit.data.bad_rows import BadRow, BadRows
+from surefit.data.rows import TOO_FEW_ROWS, Fields, Row, RowSet, Turn, read_rows
 from surefit.doctor.findings import Finding, Place
 from surefit.errors import BadInput
 
@@ -305,6 +307,37 @@ def test_rows_of_tables_are_called_rows() -> None:
     assert str(finding.place) == "rows.parquet, row 2"
     assert finding.headline == "`target` is null in row 2."
     assert facts(finding)["bad rows"] == "1 of 2: row 2"
+
+
+def test_bad_rows_are_counted_and_only_the_first_are_kept() -> None:
+    place = Place("rows.jsonl", line=1)
+    bad = BadRows(BadRow(place, TOO_FEW_ROWS, "Bad", str(at % 2)) for at in range(10_000))
+    assert len(bad) == 10_000
+    assert [fault.count for fault in bad._faults.values()] == [5000, 5000]
+    assert all(len(fault.numbers) == 20 for fault in bad._faults.values())
+
+
+@pytest.mark.parametrize("most", [1, 3, 10])
+def test_a_kind_that_shows_late_is_that_of_all_rows(
+    most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rows_module, "MOST_WITHOUT_KIND", most)
+    other = {"text": "a"}
+    found = read(other, {"text": "b"}, [], GOOD, other, GOOD, skip=True)
+    assert [row.number for row in found.rows] == [3, 5]
+    assert [facts(finding)["bad rows"] for finding in found.bad] == [
+        "3 of 6: lines 1, 2, 5",
+        "1 of 6: line 3",
+    ]
+    assert refused(*[other] * 9).headline == "No row has the columns `input` and `target`."
+
+
+def test_rows_are_told_of_as_they_are_read() -> None:
+    told: list[int] = []
+    bad = GOOD | {"target": None}
+    name = write([GOOD, bad] * 1500)
+    read_rows(name, skip_bad_rows=True, each=told.append)
+    assert (sum(told), len(told)) == (3000, 3)
 
 
 # Too few

@@ -9,7 +9,7 @@ import pytest
 
 from surefit.data.bad_rows import BadRow
 from surefit.data.raw import RawRow
-from surefit.data.sources import open_source
+from surefit.data.sources import count_rows, open_source
 from surefit.doctor.findings import Finding
 from surefit.errors import BadInput
 
@@ -114,6 +114,32 @@ def test_parquet_over_several_row_groups() -> None:
     many: list[dict[str, object]] = [{"input": f"i{n}", "target": str(n)} for n in range(7)]
     pq.write_table(pa.Table.from_pylist(many), "rows.parquet", row_group_size=3)
     assert read("rows.parquet") == list(enumerate(many, start=1))
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "count"),
+    [
+        ("rows.jsonl", "{}\n" * 7, 7),
+        ("rows.csv", "input,target\n" * 4, 4),
+        ("rows.json", "[{}]", None),
+        ("rows.parquet", "PAR1 this is not one", None),
+        ("rows.txt", "a\n", None),
+    ],
+)
+def test_rows_are_counted_for_a_bar_where_that_is_quick(
+    name: str, content: str, count: int | None
+) -> None:
+    assert count_rows(write(name, content)) == count
+
+
+def test_other_sources_are_not_counted() -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    pq.write_table(pa.Table.from_pylist(ROWS), "rows.parquet")
+    assert count_rows("rows.parquet") == 2
+    assert count_rows("embedded") == 1000
+    assert (count_rows("."), count_rows("owner/name"), count_rows("nowhere.jsonl")) == (None,) * 3
 
 
 def test_a_datasets_folder() -> None:

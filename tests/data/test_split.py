@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from surefit.data.duplicates import SIMILAR, similarity
 from surefit.data.rows import Row, Turn
-from surefit.data.split import split
+from surefit.data.split import _sums, split
 from surefit.doctor.findings import Place
 from surefit.errors import BadInput
 
@@ -57,7 +57,7 @@ def test_no_twin_is_on_the_other_side_and_the_count_is_exact(
         for kept in made.train
         for held in made.held_out
     )
-    assert sorted(r.number for r in made.train + made.held_out) == list(range(len(rows)))
+    assert sorted(r.number for r in (*made.train, *made.held_out)) == list(range(len(rows)))
     assert len(made.held_out) == wanted - made.short_by
     assert made.short_by == nearest_below(rows, made.groups, wanted)
     held = {r.number for r in made.held_out}
@@ -72,6 +72,16 @@ def nearest_below(rows: list[Row], groups: tuple[tuple[int, ...], ...], wanted: 
     for size in [*map(len, groups), *([1] * alone)]:
         sums |= {total + size for total in sums}
     return wanted - max(total for total in sums if total <= wanted)
+
+
+@given(st.lists(st.integers(1, 9), max_size=30), st.integers(0, 60))
+def test_sums_that_are_counted_again_are_those_that_were_kept(sizes: list[int], most: int) -> None:
+    reachable = [{0}]
+    for size in reversed(sizes):
+        more = {total + size for total in reachable[-1]}
+        reachable.append({total for total in reachable[-1] | more if total <= most})
+    wanted = [sum(1 << total for total in totals) for totals in reversed(reachable)]
+    assert list(_sums(sizes, most)) == wanted
 
 
 def test_a_thousand_rows_hold_out_a_hundred() -> None:
@@ -125,7 +135,7 @@ def test_an_exact_count_that_would_leak_is_missed_and_said() -> None:
 
 def test_a_share_of_0_holds_nothing_out() -> None:
     made = split(distinct_rows(3), 0.0, seed=0)
-    assert (len(made.train), made.held_out) == (3, ())
+    assert (len(made.train), list(made.held_out)) == (3, [])
 
 
 def test_a_small_share_holds_out_one_row() -> None:

@@ -177,12 +177,36 @@ def test_rows_that_fit_are_kept_beside_those_that_do_not(
     small_tokenizer: Any, said: list[str], limit: int
 ) -> None:
     rows = [row_of("Who?", target) for target in said]
-    called: list[None] = []
-    made = tokenize(rows, plain(small_tokenizer, limit), lambda: called.append(None))
+    called: list[int] = []
+    made = tokenize(rows, plain(small_tokenizer, limit), called.append)
     assert len(made) == len(made.rows) == len(made.tokens)
-    assert len(made) + len(made.bad) == len(called) == len(rows)
+    assert len(made) + len(made.bad) == sum(called) == len(rows)
     for row, tokens in zip(made.rows, made.tokens, strict=True):
         assert tokens.answer == alone(small_tokenizer, row.target)
+
+
+@given(
+    said=st.lists(st.lists(texts, min_size=2, max_size=4), min_size=1, max_size=6),
+    limit=st.integers(5, 80),
+    loss_on_all=st.booleans(),
+    parses_special_tokens=st.booleans(),
+)
+def test_many_rows_at_once_are_what_they_are_one_by_one(
+    tokenizer: Any,
+    said: list[list[str]],
+    limit: int,
+    loss_on_all: bool,
+    parses_special_tokens: bool,
+) -> None:
+    rows = [row_of(*turns[: len(turns) // 2 * 2]) for turns in said]
+    template = PlainTemplate(PLAIN, parses_special_tokens)
+    by = RowTokenizer(tokenizer, template, limit, loss_on_all)
+    one_by_one = [tokens_or_none(by, row) for row in rows]
+    found = list(by.many(rows))
+    assert [one if isinstance(one, Tokens) else None for one in found] == one_by_one
+    made = tokenize(rows, by)
+    assert made.tokens == [one for one in one_by_one if one is not None]
+    assert len(made.bad) == one_by_one.count(None)
 
 
 # Names of special tokens in the text

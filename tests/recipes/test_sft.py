@@ -136,11 +136,33 @@ def test_gradient_checkpointing_gives_the_same_losses(rows: Path, tmp_path: Path
     assert losses[0] == pytest.approx(losses[1], rel=1e-5)
 
 
+def test_packing_batches_and_accumulation_take_the_same_steps(rows: Path, tmp_path: Path) -> None:
+    """However the rows of a step are laid out, its loss and its gradient are the same."""
+    layouts: dict[str, dict[str, object]] = {
+        "padded": {"batch_size": 8},
+        "packed": {"batch_size": 8, "packing": True, "pack_tokens": 64},
+        "accumulated": {"batch_size": 2, "rows_per_step": 8, "bucket": False},
+        "one batch": {"batch_size": 8, "bucket": False},
+    }
+    taken = {}
+    for name, layout in layouts.items():
+        settings = few_steps(
+            rows, tmp_path / name, max_steps=4, held_out=0.0, evaluate_before=False, **layout
+        )
+        sft.train(settings)
+        taken[name] = records(tmp_path / name, "loss")
+    for one, other in (("padded", "packed"), ("one batch", "accumulated")):
+        for column in ("loss", "gradient_norm", "supervised_tokens"):
+            assert [record[column] for record in taken[other]] == pytest.approx(
+                [record[column] for record in taken[one]], rel=1e-5
+            ), (one, other, column)
+
+
 def test_early_stopping_ends_a_run_that_does_not_gain(rows: Path, tmp_path: Path) -> None:
     """With a learning rate of almost nothing no answer changes, so F1 never rises after epoch 1."""
     out = tmp_path / "run"
     report = sft.train(
-        few_steps(rows, out, epochs=5, early_stopping=1, learning_rate=1e-12, evaluate_before=False)
+        few_steps(rows, out, epochs=5, early_stopping=1, learning_rate=1e-7, evaluate_before=False)
     )
     assert (report.epochs, report.best_epoch) == (2, 2)  # of equals the later
 

@@ -1,5 +1,7 @@
 """Device, precision and threads."""
 
+import os
+
 import pytest
 import torch
 
@@ -53,7 +55,25 @@ def test_two_precisions_in_one_process() -> None:
     assert make_accelerator("fp32").mixed_precision == "no"
 
 
-def test_several_processes_are_a_wrong_call(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_world_that_is_not_the_launchers_is_a_wrong_call(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    make_accelerator("fp32")  # a process that trains alone already
     monkeypatch.setenv("WORLD_SIZE", "4")
-    with pytest.raises(WrongCall, match="launched as 4 processes"):
+    monkeypatch.setenv("RANK", "2")
+    with pytest.raises(WrongCall, match="as 4 processes, and 1 of them would train together"):
         make_accelerator("fp32")
+
+
+def test_a_world_without_a_rank_is_a_wrong_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WORLD_SIZE", "4")
+    monkeypatch.delenv("RANK", raising=False)
+    with pytest.raises(WrongCall, match="launched as 4 processes, and `RANK` is not set"):
+        make_accelerator("fp32")
+
+
+def test_every_process_loads_real_weights_to_check(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`accelerate launch --use_fsdp` sets it, and transformers reads it when it loads a model."""
+    monkeypatch.setenv("FSDP_CPU_RAM_EFFICIENT_LOADING", "true")
+    make_accelerator("fp32")
+    assert os.environ["FSDP_CPU_RAM_EFFICIENT_LOADING"] == "false"

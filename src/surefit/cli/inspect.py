@@ -7,7 +7,6 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-from surefit.data.bad_rows import grouped
 from surefit.data.inspect_rows import Tokenized, examples, inspect_rows, tokenize_within
 from surefit.data.inspection import Example, Inspection
 from surefit.data.rows import Fields, RowSet, read_rows
@@ -144,7 +143,8 @@ def _tokens(settings: InspectRows, read: RowSet, tokenizer: Tokenizer) -> Tokeni
 
 
 def _unusable(read: RowSet, tokens: Tokenized) -> tuple[Finding, ...]:
-    return grouped((*tokens.whole.bad, *tokens.within.bad), len(read.rows) + read.skipped)
+    total = len(read.rows) + read.skipped
+    return (*tokens.whole.bad.findings(total), *tokens.within.bad.findings(total))
 
 
 def _split(settings: InspectRows, read: RowSet) -> tuple[Split, tuple[Finding, ...]]:

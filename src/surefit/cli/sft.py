@@ -16,12 +16,21 @@ def sft(settings: Annotated[LoraSft, Parameter(name="*")] = DEFAULTS) -> None:
     surefit sft --data rows.jsonl --model Qwen/Qwen3-0.6B-Base --epochs 3
     surefit sft --epochs 10 --augmentation_factor 3 --lora_r 16 --batch_size 4
     surefit sft --resume runs/sft-1
+    torchrun --nproc-per-node 2 -m surefit sft   two processes, each half of every step
     """
     from surefit.recipes.sft_rows import part_rows
+    from surefit.train.first_here import first_here_then_others
+    from surefit.train.one_voice import as_one_command
+    from surefit.train.shared_work import shared_working_folder
 
-    # Rows first: a bad one is named in a moment, torch takes seconds to load.
-    rows = part_rows(settings) if settings.resume is None else None
+    with as_one_command(), shared_working_folder() as work:
+        # Rows first: a bad one is named in a moment, torch takes seconds to load.
+        rows = None
+        if settings.resume is None:
+            rows = first_here_then_others(lambda: part_rows(settings, work), lambda: None)
 
-    from surefit.recipes.sft import train
+        from surefit.recipes.sft import train
+        from surefit.train.ranks import leave_together
 
-    train(settings, rows)
+        train(settings, rows, work)
+        leave_together()

@@ -5,32 +5,38 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
-from .rows import Row, Turn
+from .made import Made
+from .row import Row
 from .spelling import misspelt
+from .turns import Turn
 from .user_noise import call, load_function
 
 Noise: TypeAlias = Callable[[Row, str, random.Random], str]
 """Given a row, the text of its last user turn and a source of chance: another text."""
 
 
-def augment(
-    rows: Sequence[Row], factor: int, seed: int, with_: str | None = None
-) -> tuple[Row, ...]:
+def augment(rows: Sequence[Row], factor: int, seed: int, with_: str | None = None) -> Made[Row]:
     """Each row, followed by `factor - 1` copies with noise in the last turn of the user.
 
     A copy keeps number, place, target and all other turns. It depends on the seed, on the row's
-    number and on which copy it is, and not on the rows around it. The noise is in the spelling
-    alone: to leave out or swap words could make another answer right. `with_` names a function of
-    the user's, `module:function`, that makes the noise instead.
+    number and on which copy it is, and not on the rows around it, so that it is made only when it
+    is asked for. The noise is in the spelling alone: to leave out or swap words could make another
+    answer right. `with_` names a function of the user's, `module:function`, that makes the noise
+    instead; it is tried on the first row at once.
     """
     noise = _spelling_noise if with_ is None else _noise_of_user(with_)
-    return tuple(
-        row
-        if copy == 0
-        else _copy(row, noise, random.Random(f"augment {seed} {row.number} {copy}"))
-        for row in rows
-        for copy in range(factor)
-    )
+
+    def make(place: int) -> Row:
+        at, copy = divmod(place, factor)
+        row = rows[at]
+        if copy == 0:
+            return row
+        return _copy(row, noise, random.Random(f"augment {seed} {row.number} {copy}"))
+
+    made = Made(len(rows) * factor, make)
+    if with_ is not None and rows:
+        make(factor - 1)
+    return made
 
 
 def _spelling_noise(row: Row, text: str, chance: random.Random) -> str:

@@ -1,7 +1,7 @@
 """Rows that cannot be used, gathered into one finding for each fault and field."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 
 from surefit.doctor.findings import Fact, Finding, Fix, Place
 from surefit.doctor.rule import Rule
@@ -39,12 +39,39 @@ class BadRow:
         )
 
 
-def grouped(bad: Iterable[BadRow], total: int) -> tuple[Finding, ...]:
-    """One finding for each rule and field, at its first row; `total` counts good and bad rows."""
-    groups: dict[tuple[str, str], list[BadRow]] = {}
-    for row in bad:
-        groups.setdefault((row.rule.code, row.field), []).append(row)
-    return tuple(_finding(group, total) for group in groups.values())
+@dataclass(slots=True)
+class Fault:
+    """Bad rows of one rule and field: the first of them, where the first few are, and how many."""
+
+    first: BadRow
+    numbers: list[str] = field(default_factory=list)
+    """At most `MOST_PLACES` lines or rows."""
+
+    count: int = 0
+
+    def add(self, row: BadRow) -> None:
+        self.count += 1
+        if len(self.numbers) < MOST_PLACES:
+            self.numbers.append(str(row.place.line or row.place.row))
+
+
+class BadRows:
+    """Bad rows, however many, in the memory of a few: they are counted and the first are kept."""
+
+    def __init__(self, rows: Iterable[BadRow] = ()) -> None:
+        self._faults: dict[tuple[str, str], Fault] = {}
+        for row in rows:
+            self.add(row)
+
+    def __len__(self) -> int:
+        return sum(fault.count for fault in self._faults.values())
+
+    def add(self, row: BadRow) -> None:
+        self._faults.setdefault((row.rule.code, row.field), Fault(row)).add(row)
+
+    def findings(self, total: int) -> tuple[Finding, ...]:
+        """One for each rule and field, at its first row; `total` counts good and bad rows."""
+        return tuple(_finding(fault, total) for fault in self._faults.values())
 
 
 def shown(value: object) -> str:
@@ -54,35 +81,34 @@ def shown(value: object) -> str:
     return text if len(text) <= MOST_CHARACTERS else f"{text[: MOST_CHARACTERS - 1]}…"
 
 
-def _finding(group: Sequence[BadRow], total: int) -> Finding:
-    first = group[0]
-    if len(group) == 1:
+def _finding(fault: Fault, total: int) -> Finding:
+    first = fault.first
+    if fault.count == 1:
         headline = f"{first.headline}{_on(first.place)}."
     else:
-        headline = f"{first.headline} in {len(group)} of {total} rows, first{_on(first.place)}."
+        headline = f"{first.headline} in {fault.count} of {total} rows, first{_on(first.place)}."
     return first.rule.finding(
         first.place,
         headline,
-        facts=(Fact("bad rows", _places(group, total)), *first.facts),
+        facts=(Fact("bad rows", _places(fault, total)), *first.facts),
         why=first.why,
-        fixes=(*first.fixes, _mend_or_skip(group)),
+        fixes=(*first.fixes, _mend_or_skip(fault)),
         python_said=first.python_said,
     )
 
 
-def _places(group: Sequence[BadRow], total: int) -> str:
-    numbers = [str(row.place.line or row.place.row) for row in group]
-    word = _word(group[0].place) + ("s" if len(group) > 1 else "")
-    listed = f"{len(group)} of {total}: {word} {', '.join(numbers[:MOST_PLACES])}"
-    more = len(group) - MOST_PLACES
+def _places(fault: Fault, total: int) -> str:
+    word = _word(fault.first.place) + ("s" if fault.count > 1 else "")
+    listed = f"{fault.count} of {total}: {word} {', '.join(fault.numbers)}"
+    more = fault.count - len(fault.numbers)
     return f"{listed} and {more} more" if more > 0 else listed
 
 
-def _mend_or_skip(group: Sequence[BadRow]) -> Fix:
-    word = _word(group[0].place)
-    if len(group) == 1:
+def _mend_or_skip(fault: Fault) -> Fix:
+    word = _word(fault.first.place)
+    if fault.count == 1:
         return Fix(f"Mend this {word}, or go on without it: `--skip-bad-rows`.")
-    return Fix(f"Mend these {word}s, or go on without the {len(group)}: `--skip-bad-rows`.")
+    return Fix(f"Mend these {word}s, or go on without the {fault.count}: `--skip-bad-rows`.")
 
 
 def _on(place: Place) -> str:

@@ -3,7 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from surefit.data.tokens import IGNORED
 from surefit.doctor.findings import Fact, Finding, Fix, Place
@@ -11,6 +13,7 @@ from surefit.doctor.rule import refusal
 from surefit.errors import BadInput
 
 Batch = dict[str, torch.Tensor]
+Numbers = NDArray[np.integer[Any]]
 
 UNEQUAL_ROW = refusal(
     "SF161", "columns-of-unequal-length", "A row's labels or mask are not as many as its tokens."
@@ -20,9 +23,9 @@ UNEQUAL_ROW = refusal(
 class PadRows:
     """Pads rows on the right to the longest of their batch: pad id, 0 and -100.
 
-    Takes rows with `input_ids` and `labels`, as lists or tensors; an `attention_mask` is kept where
-    rows have one. It masks by place, never by id: a real EOS stays supervised where pad is EOS.
-    Give it to the Trainer as `data_collator=PadRows(tokenizer)`.
+    Takes rows with `input_ids` and `labels`, as lists, arrays or tensors; an `attention_mask` is
+    kept where rows have one. It masks by place, never by id: a real EOS stays supervised where pad
+    is EOS. Give it to the Trainer as `data_collator=PadRows(tokenizer)`.
     """
 
     def __init__(self, tokenizer: Any = None, *, pad_id: int | None = None) -> None:
@@ -33,38 +36,52 @@ class PadRows:
         self.pad_id = int(found)
 
     def __call__(self, rows: Sequence[Mapping[str, Any]]) -> Batch:
-        ids = [_as_list(row["input_ids"]) for row in rows]
-        masks = [
-            _as_list(row.get("attention_mask", [1] * len(i)))
-            for row, i in zip(rows, ids, strict=True)
-        ]
-        labels = [_as_list(row["labels"]) for row in rows]
-        for name, others in (("labels", labels), ("attention_mask", masks)):
-            for index, (row, other) in enumerate(zip(ids, others, strict=True)):
-                if len(row) != len(other):
-                    raise BadInput(_unequal(index, len(row), name, len(other)))
+        ids = columns(rows, "input_ids")
+        labels = columns(rows, "labels", ids)
         return {
             "input_ids": pad(ids, self.pad_id),
-            "attention_mask": pad(masks, 0),
+            "attention_mask": _masks(rows, ids),
             "labels": pad(labels, IGNORED),
         }
 
 
-def pad(rows: Sequence[Sequence[int]], filler: int, *, left: bool = False) -> torch.Tensor:
+def columns(
+    rows: Sequence[Mapping[str, Any]], name: str, ids: Sequence[Numbers] | None = None
+) -> list[Numbers]:
+    """One column of each row, as arrays; raises `BadInput` where one is not as long as its ids."""
+    found = [np.asarray(row[name]) for row in rows]
+    for index, (own, one) in enumerate(zip(ids or found, found, strict=True)):
+        if len(own) != len(one):
+            raise BadInput(_unequal(index, len(own), name, len(one)))
+    return found
+
+
+def pad(
+    rows: Sequence[Sequence[int] | Numbers], filler: int, *, left: bool = False
+) -> torch.Tensor:
     """A `[rows, longest]` tensor of int64, filled on the right, or on the left to generate."""
     longest = max(len(row) for row in rows)
-    filled = torch.full((len(rows), longest), filler, dtype=torch.int64)
+    filled = np.full((len(rows), longest), filler, dtype=np.int64)
     for place, row in zip(filled, rows, strict=True):
-        values = torch.as_tensor(row, dtype=torch.int64)
         if left:
-            place[longest - len(row) :] = values
+            place[longest - len(row) :] = row
         else:
-            place[: len(row)] = values
-    return filled
+            place[: len(row)] = row
+    return torch.from_numpy(filled)
 
 
-def _as_list(values: Any) -> list[int]:
-    return values.tolist() if isinstance(values, torch.Tensor) else list(values)
+def unsupervised(batch: Batch) -> Batch:
+    """The same batch without a label: it goes forward and back and teaches nothing."""
+    return {**batch, "labels": torch.full_like(batch["labels"], IGNORED)}
+
+
+def _masks(rows: Sequence[Mapping[str, Any]], ids: Sequence[Numbers]) -> torch.Tensor:
+    if any("attention_mask" in row for row in rows):
+        ones = [{"attention_mask": np.ones(len(one), np.int64)} for one in ids]
+        own = [{**one, **row} for one, row in zip(ones, rows, strict=True)]
+        return pad(columns(own, "attention_mask", ids), 0)
+    lengths = np.array([len(one) for one in ids])
+    return torch.from_numpy((np.arange(lengths.max()) < lengths[:, None]).astype(np.int64))
 
 
 def _unequal(index: int, ids: int, name: str, count: int) -> Finding:

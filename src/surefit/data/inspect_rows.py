@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations, groupby, islice
 from math import ceil
 
-from .bad_rows import BadRow
+from .bad_rows import BadRows
 from .duplicates import similarity
 from .inspection import (
     Bin,
@@ -28,6 +28,7 @@ from .order import epoch_batches, padding_waste
 from .rows import Row, RowSet
 from .split import Split
 from .templates import Unusable
+from .token_store import TokenWriter
 from .tokens import IGNORED, RowTokenizer, Tokens, TokenSet
 
 MOST_BINS = 12
@@ -58,31 +59,27 @@ def tokenize_within(
 ) -> Tokenized:
     """`each` is called once for every row."""
     endless = replace(to_tokens, max_tokens=sys.maxsize)
-    whole: list[tuple[Row, Tokens]] = []
-    within: list[tuple[Row, Tokens]] = []
-    unreadable: list[BadRow] = []
-    too_long: list[BadRow] = []
+    unreadable, too_long = BadRows(), BadRows()
     fewest: dict[int, int] = {}
-    for row in rows:
-        each()
-        try:
-            tokens = endless(row)
-        except Unusable as unusable:
-            unreadable.append(unusable.bad)
-            continue
-        whole.append((row, tokens))
-        if len(tokens.ids) > min(to_tokens.max_tokens, *LIMITS):
-            fewest[row.number] = _fewest(row, endless, len(tokens.ids))
-        try:
-            fits = len(tokens.ids) <= to_tokens.max_tokens
-            within.append((row, tokens if fits else to_tokens(row)))
-        except Unusable as unusable:
-            too_long.append(unusable.bad)
-    return Tokenized(to_tokens, _set(whole, unreadable), _set(within, too_long), fewest)
-
-
-def _set(pairs: Sequence[tuple[Row, Tokens]], bad: Sequence[BadRow]) -> TokenSet:
-    return TokenSet(tuple(row for row, _ in pairs), tuple(one for _, one in pairs), tuple(bad))
+    with TokenWriter() as whole, TokenWriter() as within:
+        for at, row in enumerate(rows):
+            each()
+            try:
+                tokens = endless(row)
+            except Unusable as unusable:
+                unreadable.add(unusable.bad)
+                continue
+            whole.add(at, tokens)
+            if len(tokens.ids) > min(to_tokens.max_tokens, *LIMITS):
+                fewest[row.number] = _fewest(row, endless, len(tokens.ids))
+            try:
+                fits = len(tokens.ids) <= to_tokens.max_tokens
+                within.add(at, tokens if fits else to_tokens(row))
+            except Unusable as unusable:
+                too_long.add(unusable.bad)
+        return Tokenized(
+            to_tokens, whole.finish(rows, unreadable), within.finish(rows, too_long), fewest
+        )
 
 
 def inspect_rows(

@@ -3,6 +3,7 @@
 import codecs
 import json
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 
 import msgspec
@@ -13,6 +14,7 @@ from surefit.errors import BadInput
 
 from .bad_rows import BadRow, shown
 from .encoding import decoded, refuse_other_marks
+from .json_lists import ELEMENT, SPACE, NotAList, list_elements
 from .raw import RawRow, RawRows
 
 INVALID_JSON = refusal(
@@ -37,9 +39,7 @@ NO_LIST_OF_ROWS = refusal(
     "A `.json` file holds a list of objects, or an object in which exactly one value is a list.",
 )
 
-SPACE = " \t\r\n"
 LINE = msgspec.json.Decoder()
-ELEMENT = json.JSONDecoder()
 TYPES = {str: "a text", bool: "true or false", int: "a number", float: "a number", list: "a list"}
 
 
@@ -58,7 +58,19 @@ def read_json_lines(path: Path, name: str) -> RawRows:
 
 
 def read_json(path: Path, name: str) -> RawRows:
-    """The file is read whole; one that turns out to hold an object on each line is read as such."""
+    """A list is read element by element, anything else whole; a file that turns out to hold an
+    object on each line is read as such."""
+    given = 0
+    try:
+        for line, value in list_elements(path):
+            yield _row(value, Place(name, line=line))
+            given += 1
+    except (NotAList, ValueError):
+        # The whole text is needed to say where the fault is.
+        yield from islice(_rows_of_whole(path, name), given, None)
+
+
+def _rows_of_whole(path: Path, name: str) -> RawRows:
     text = _whole_text(path, name)
     start = _past_space(text, 0)
     try:

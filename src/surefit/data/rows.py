@@ -1,16 +1,19 @@
 """Rows of a source, checked as they are read."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from pathlib import Path
 
 from surefit.did_you_mean import nearest
 from surefit.doctor.findings import Fact, Finding, Fix, Place
 from surefit.doctor.rule import refusal
 from surefit.errors import BadInput, refuse_if
 
-from .bad_rows import BadRow, grouped
+from .bad_rows import BadRow, BadRows
 from .raw import RawRow, RawRows
+from .row import Row
+from .row_store import ROWS_AT_ONCE, RowWriter
 from .sources import open_source
 from .turns import MISSING_COLUMN, Fields, Kind, Role, Turn, kind_of, turns_of
 
@@ -23,6 +26,9 @@ TOO_FEW_ROWS = refusal(
 )
 
 FEWEST = 2
+MOST_WITHOUT_KIND = 10_000
+"""So many rows are kept while the first that has a kind is looked for; then all are read again."""
+
 DEFAULT_FIELDS = Fields()
 OTHER_NAMES = {
     "input": ("prompt", "question", "instruction", "query", "source", "text"),
@@ -32,33 +38,14 @@ OTHER_NAMES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """One example: turns, the last of them the assistant's."""
-
-    number: int
-    """Which row of the source it is, from 0; copies that augmentation makes keep it."""
-
-    place: Place
-    turns: tuple[Turn, ...]
-
-    @property
-    def input(self) -> str:
-        """The text of all turns before the last, a line break between them."""
-        return "\n".join(turn.text for turn in self.turns[:-1])
-
-    @property
-    def target(self) -> str:
-        """The text of the last turn, which is the assistant's."""
-        return self.turns[-1].text
-
-
-@dataclass(frozen=True, slots=True)
 class RowSet:
     """The usable rows of one source, in its order, and what was wrong with the others."""
 
     source: str
     kind: Kind
-    rows: tuple[Row, ...]
+    rows: Sequence[Row]
+    """Made from their bytes whenever they are asked for."""
+
     bad: tuple[Finding, ...]
     skipped: int
     """How many rows were left out; a finding of `bad` groups several of them."""
@@ -68,37 +55,60 @@ class RowSet:
 
 
 def read_rows(
-    source: str, fields: Fields = DEFAULT_FIELDS, *, skip_bad_rows: bool = False
+    source: str,
+    fields: Fields = DEFAULT_FIELDS,
+    *,
+    skip_bad_rows: bool = False,
+    store: Path | None = None,
+    each: Callable[[int], object] = lambda _: None,
 ) -> RowSet:
-    """Refuses a source with bad rows, naming them all, unless told to go on without them."""
+    """Refuses a source with bad rows, naming them all, unless told to go on without them.
+
+    The rows go to a file at `store`, or into memory if there is none. `each` is told how many
+    were read since it was last called.
+    """
     opened = open_source(source)
     kind, raw_rows = _kind(opened.rows, fields, source)
-    good: list[Row] = []
-    bad: list[BadRow] = []
-    for number, raw in enumerate(raw_rows):
-        row = _row(raw, number, kind, fields)
-        bad.append(row) if isinstance(row, BadRow) else good.append(row)
-    findings = grouped(bad, len(good) + len(bad))
-    if not skip_bad_rows:
-        refuse_if(findings)
-    if len(good) < FEWEST:
-        raise BadInput(_too_few(source, len(good), len(bad)), *findings)
-    return RowSet(source, kind, tuple(good), findings, len(bad), opened.notes)
+    bad = BadRows()
+    with RowWriter(store) as writer:
+        number = good = 0
+        for number, raw in enumerate(raw_rows, start=1):
+            row = _row(raw, number - 1, kind, fields)
+            if isinstance(row, BadRow):
+                bad.add(row)
+            elif skip_bad_rows or not len(bad):
+                writer.add(row)
+                good += 1
+            if number % ROWS_AT_ONCE == 0:
+                each(ROWS_AT_ONCE)
+        each(number % ROWS_AT_ONCE)
+        findings = bad.findings(number)
+        if not skip_bad_rows:
+            refuse_if(findings)
+        if good < FEWEST:
+            raise BadInput(_too_few(source, good, len(bad)), *findings)
+        return RowSet(source, kind, writer.finish(), findings, len(bad), opened.notes)
 
 
 def _kind(rows: RawRows, fields: Fields, source: str) -> tuple[Kind, Iterator[RawRow | BadRow]]:
     """The kind of the first row that has one, and all rows again."""
     seen: list[RawRow | BadRow] = []
-    for row in rows:
-        seen.append(row)
-        kind = kind_of(tuple(row.values), fields) if isinstance(row, RawRow) else None
-        if kind:
-            return kind, chain(seen, rows)
-    first = next((row for row in seen if isinstance(row, RawRow)), None)
-    bad = [row for row in seen if isinstance(row, BadRow)]
+    first: RawRow | None = None
+    bad = BadRows()
+    total = 0
+    for total, row in enumerate(rows, start=1):
+        if total <= MOST_WITHOUT_KIND:
+            seen.append(row)
+        if isinstance(row, BadRow):
+            bad.add(row)
+        elif kind := kind_of(tuple(row.values), fields):
+            again = chain(seen, rows) if total <= MOST_WITHOUT_KIND else open_source(source).rows
+            return kind, again
+        else:
+            first = first or row
     if first is None:
-        raise BadInput(*grouped(bad, len(bad)), _too_few(source, 0, len(bad)))
-    raise BadInput(_no_kind(first, fields), *grouped(bad, len(seen)))
+        raise BadInput(*bad.findings(total), _too_few(source, 0, total))
+    raise BadInput(_no_kind(first, fields), *bad.findings(total))
 
 
 def _row(raw: RawRow | BadRow, number: int, kind: Kind, fields: Fields) -> Row | BadRow:

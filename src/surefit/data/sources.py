@@ -16,7 +16,13 @@ from surefit.errors import BadInput
 from .csv_files import read_csv
 from .json_files import read_json, read_json_lines
 from .raw import RawRows
-from .tables import is_datasets_folder, load_datasets_folder, load_hub, read_parquet
+from .tables import (
+    count_parquet,
+    is_datasets_folder,
+    load_datasets_folder,
+    load_hub,
+    read_parquet,
+)
 
 NO_SUCH_SOURCE = refusal(
     "SF101",
@@ -72,6 +78,29 @@ def open_source(name: str) -> Source:
         rows, notes = load_hub(name)
         return Source(name, _not_empty(rows, name), notes)
     _refuse_missing(path, name)
+
+
+def count_rows(name: str) -> int | None:
+    """About how many rows a source has, where that is known in a moment, for a bar to fill."""
+    from surefit.embedded import ROWS
+
+    path = ROWS if name == "embedded" else Path(name)
+    if not path.is_file():
+        return None
+    try:
+        match path.suffix.lower():
+            case ".parquet":
+                return count_parquet(path)
+            case ".jsonl" | ".ndjson" | ".csv" | ".tsv":
+                return _lines(path)
+    except OSError:
+        pass  # a file that cannot be read is for `open_source` to refuse
+    return None
+
+
+def _lines(path: Path) -> int:
+    with path.open("rb") as file:
+        return sum(part.count(b"\n") for part in iter(lambda: file.read(1 << 20), b""))
 
 
 def _open_file(path: Path, name: str) -> Source:

@@ -1,15 +1,17 @@
 """Held-out rows of which training sees no twin."""
 
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from math import isqrt
 
 from surefit.doctor.findings import Fact, Fix, Place
 from surefit.doctor.rule import refusal
 from surefit.errors import BadInput
 
 from .duplicates import groups
-from .rows import Row
+from .made import Chosen
+from .row import Row
 
 NOTHING_TO_TRAIN_ON = refusal(
     "SF131",
@@ -22,8 +24,8 @@ NOTHING_TO_TRAIN_ON = refusal(
 class Split:
     """Rows to train on and rows held out, both in the order of their source."""
 
-    train: tuple[Row, ...]
-    held_out: tuple[Row, ...]
+    train: Chosen[Row]
+    held_out: Chosen[Row]
 
     wanted: int
     """How many rows the share comes to; fewer are held out only if twins leave no other way."""
@@ -40,19 +42,25 @@ class Split:
         return self.wanted - len(self.held_out)
 
 
-def split(rows: Sequence[Row], share: float, seed: int) -> Split:
+def split(
+    rows: Sequence[Row], share: float, seed: int, each: Callable[[int], object] = lambda _: None
+) -> Split:
     """Depends on nothing but its arguments. `round(len(rows) * share)` rows are held out, at least
-    one unless the share is 0."""
+    one unless the share is 0. `each` is told how many rows were searched for twins since it was
+    last called."""
+    import numpy as np
+
     wanted = max(1, round(len(rows) * share)) if share > 0 else 0
     if wanted >= len(rows):
         _refuse(rows, share, wanted)
-    twins = groups(rows)
+    twins = groups(rows, each)
     order = list(range(len(rows)))
     random.Random(f"split {seed}").shuffle(order)
-    held_out = _held_out(order, twins, wanted)
+    is_held_out = np.zeros(len(rows), dtype=bool)
+    is_held_out[list(_held_out(order, twins, wanted))] = True
     return Split(
-        train=tuple(row for at, row in enumerate(rows) if at not in held_out),
-        held_out=tuple(row for at, row in enumerate(rows) if at in held_out),
+        train=Chosen(rows, np.flatnonzero(~is_held_out)),
+        held_out=Chosen(rows, np.flatnonzero(is_held_out)),
         wanted=wanted,
         leaks_avoided=_leaks(set(order[:wanted]), twins),
         groups=tuple(tuple(rows[at].number for at in group) for group in twins),
@@ -62,41 +70,59 @@ def split(rows: Sequence[Row], share: float, seed: int) -> Split:
 def _held_out(order: Sequence[int], twins: Sequence[Sequence[int]], wanted: int) -> set[int]:
     """Rows in their order with their twins; a group larger than what is left to fill is passed
     over, and only if that runs out of rows are the groups chosen by their sizes."""
-    turn = {at: place for place, at in enumerate(order)}
-    together = sorted(twins, key=lambda group: min(turn[at] for at in group))
-    alone = sorted(set(order).difference(*twins), key=lambda at: turn[at])
-    units = [*together, *([at] for at in alone)]
-    units.sort(key=lambda unit: min(turn[at] for at in unit))
-    held_out = _taken(units, wanted)
-    return held_out if len(held_out) == wanted else _nearest(together, alone, wanted)
-
-
-def _taken(units: Sequence[Sequence[int]], wanted: int) -> set[int]:
+    group_of = {at: group for group in twins for at in group}
     taken: set[int] = set()
-    for unit in units:
+    together: dict[int, Sequence[int]] = {}
+    for at in order:
+        if len(taken) == wanted:
+            return taken
+        unit = group_of.get(at, [at])
+        if at in group_of:
+            if unit[0] in together:
+                continue
+            together[unit[0]] = unit
         if len(taken) + len(unit) <= wanted:
             taken.update(unit)
-    return taken
+    if len(taken) == wanted:
+        return taken
+    alone = [at for at in order if at not in group_of]
+    return _nearest(list(together.values()), alone, wanted)
 
 
 def _nearest(together: Sequence[Sequence[int]], alone: Sequence[int], wanted: int) -> set[int]:
     """Groups whose sizes, with rows that stand alone, sum to `wanted` or to the most below it."""
     sums = _sums([len(group) for group in together], wanted)
-    left = _fewest_that_fill(sums[0], wanted - len(alone))
+    left = _fewest_that_fill(next(sums), wanted - len(alone))
     taken: set[int] = set()
-    for group, reachable in zip(together, sums[1:], strict=True):
+    for group, reachable in zip(together, sums, strict=True):
         if len(group) <= left and reachable >> (left - len(group)) & 1:
             taken.update(group)
             left -= len(group)
     return taken.union(alone[: wanted - len(taken)])
 
 
-def _sums(sizes: Sequence[int], most: int) -> list[int]:
-    """For each size, as bits: the sums up to `most` that it and those after it can reach."""
-    sums = [1]
-    for size in reversed(sizes):
-        sums.append((sums[-1] | sums[-1] << size) & ((1 << (most + 1)) - 1))
-    return sums[::-1]
+def _sums(sizes: Sequence[int], most: int) -> Iterator[int]:
+    """As bits: the sums up to `most` that all sizes can reach, then those of all but the first,
+    and so on to those of none. They come from the end, so that some are kept and those between
+    are counted again: all of them, for many twins, are more than memory holds."""
+    step = isqrt(len(sizes)) + 1
+    kept = {len(sizes): 1}
+    for at, found in _backwards(sizes, len(sizes), 0, 1, most):
+        if at % step == 0:
+            kept[at] = found
+    for begin in range(0, len(sizes) + 1, step):
+        end = min(begin + step, len(sizes))
+        between = dict(_backwards(sizes, end, begin, kept[end], most)) | {end: kept[end]}
+        yield from (between[at] for at in range(begin, min(begin + step, len(sizes) + 1)))
+
+
+def _backwards(
+    sizes: Sequence[int], end: int, begin: int, found: int, most: int
+) -> Iterator[tuple[int, int]]:
+    within = (1 << (most + 1)) - 1
+    for at in range(end - 1, begin - 1, -1):
+        found = (found | found << sizes[at]) & within
+        yield at, found
 
 
 def _fewest_that_fill(sums: int, least: int) -> int:

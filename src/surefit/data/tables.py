@@ -47,6 +47,17 @@ def read_parquet(path: Path, name: str) -> RawRows:
         raise BadInput(_unreadable(error, name)) from None
 
 
+def count_parquet(path: Path) -> int | None:
+    """None for a file that cannot be read, which is for `read_parquet` to say."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        return int(pq.read_metadata(path).num_rows)
+    except (pa.ArrowException, OSError):
+        return None
+
+
 def is_datasets_folder(path: Path) -> bool:
     return (path / "dataset_dict.json").is_file() or (path / "dataset_info.json").is_file()
 

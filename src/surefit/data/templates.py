@@ -9,7 +9,7 @@ from surefit.doctor.rule import refusal
 from surefit.errors import BadInput, WrongCall
 
 from .bad_rows import BadRow, shown
-from .rows import Row
+from .row import Row
 from .turns import Turn
 
 PLAIN = "{input}\nAnswer:"

@@ -15,7 +15,7 @@ from surefit.doctor.rule import Rule, refusal
 from surefit.errors import BadInput, WrongCall
 
 from .bad_rows import shown
-from .rows import Row
+from .row import Row
 
 NOT_IMPORTABLE = refusal(
     "SF132",

@@ -1,12 +1,18 @@
-"""The loss of the next token, from supervised places only."""
+"""The loss of the next token, from hidden states of supervised places, a chunk at a time."""
 
-from typing import Any
+from typing import Any, Literal
 
 import torch
-import torch.nn.functional as F
 from torch import nn
 
-from surefit.data.tokens import IGNORED
+from .cross_entropy import cross_entropy, head_cross_entropy
+from .head import bare, only_at, parts_of, why_inseparable
+from .places import Places, find_places, supervised_places
+
+__all__ = ["NextTokenLoss", "Way", "supervised_places"]
+
+Way = Literal["chunks", "places", "tokens"]
+"""Of what logits are made: of a chunk of places at a time, of all places, or of all tokens."""
 
 
 class NextTokenLoss(nn.Module):
@@ -14,31 +20,50 @@ class NextTokenLoss(nn.Module):
 
     The loss is a sum over supervised places divided by `places`: by the count of all batches that
     share an optimizer step, so that accumulation weighs by tokens and not by batches.
+
+    In chunks the logits of a batch are never made: the hidden states meet the head's weight here.
+    That is the model's own loss only where the model does nothing else to its logits; otherwise the
+    head works inside the model, on supervised places only. `train/own_loss.py` settles the way by
+    comparing losses.
+
+    Under `fully_shard` the head's weight must be whole in here: shard the layers of the model one
+    by one and then this module, so that the head lies in the outermost group. The names that
+    accelerate looks for lead it to do so: it is told the layers, and of no head to shard apart.
     """
 
     def __init__(self, model: Any) -> None:
         super().__init__()
         self.model = model
+        self.way: Way = "chunks" if why_inseparable(model) is None else "tokens"
+        self.config: Any = getattr(model, "config", None)
+        self._no_split_modules = sorted(getattr(bare(model), "_no_split_modules", None) or ())
+
+    def tie_weights(self) -> None:
+        """accelerate calls it after it has put sharded weights in place."""
+        bare(self.model).tie_weights()
 
     def forward(
         self,
         input_ids: torch.Tensor,
-        attention_mask: torch.Tensor,
         labels: torch.Tensor,
-        places: int,
+        places: int | torch.Tensor,
+        attention_mask: torch.Tensor | None = None,
+        position_ids: torch.Tensor | None = None,
     ) -> torch.Tensor:
-        logits = self.model(
-            input_ids=input_ids, attention_mask=attention_mask, use_cache=False
-        ).logits
-        total = F.cross_entropy(
-            logits[:, :-1].flatten(0, 1).float(),
-            labels[:, 1:].flatten(),
-            ignore_index=IGNORED,
-            reduction="sum",
-        )
-        return total / places
+        """With `position_ids`, rows lie end to end; `use_cache=False` keeps them apart."""
+        given = {"input_ids": input_ids, "use_cache": False}
+        given |= {} if attention_mask is None else {"attention_mask": attention_mask}
+        given |= {} if position_ids is None else {"position_ids": position_ids}
+        return self._summed(given, find_places(labels)) / places
 
-
-def supervised_places(labels: torch.Tensor) -> int:
-    """How many places of these labels the loss sees; the first of a row has no prediction."""
-    return int((labels[:, 1:] != IGNORED).sum())
+    def _summed(self, given: dict[str, Any], places: Places) -> torch.Tensor:
+        parts = parts_of(self.model)
+        if self.way == "chunks":
+            hidden = places.of(parts.backbone(**given)[0])
+            return head_cross_entropy(hidden, parts.weight, parts.bias, places.targets)
+        if self.way == "places":
+            with only_at(places, parts.head):
+                logits = self.model(**given).logits[0]
+        else:
+            logits = places.of(self.model(**given).logits)
+        return cross_entropy(logits, places.targets)

@@ -7,7 +7,10 @@ from typing import Any
 from surefit.data.templates import Tokenizer
 from surefit.data.tokens import TokenSet
 from surefit.metrics.answers import AnswerScore, exact_match, score, token_f1
-from surefit.models.answer import answers
+from surefit.models.answer import ALL, Share, shared_answers
+
+Answered = list[tuple[int, str]]
+"""The places of rows and what was answered there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,17 +28,25 @@ def evaluate(
     *,
     max_new_tokens: int,
     batch_size: int,
+    share: Share = ALL,
+    gathered: Callable[[Answered], Answered] = list,
     each: Callable[[int], object] = lambda _: None,
 ) -> Evaluation:
-    """Greedy answers to the last question of each row; a failing batch stops it, never a score."""
-    said = answers(
+    """Greedy answers to the last question of each row; a failing batch stops it, never a score.
+
+    Processes that share the rows all get the evaluation of every row.
+    """
+    mine = shared_answers(
         model,
         tokenizer,
         [tokens.prompt for tokens in rows.tokens],
         max_new_tokens=max_new_tokens,
         batch_size=batch_size,
+        share=share,
         each=each,
     )
+    texts = dict(gathered(list(mine.items())))
+    said = [texts[index] for index in range(len(rows))]
     targets = [row.target for row in rows.rows]
     predictions = tuple(
         {

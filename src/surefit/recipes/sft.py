@@ -2,43 +2,56 @@
 
 import math
 import time
+from contextlib import nullcontext
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import torch
 from accelerate import Accelerator
 
-from surefit.data.batches import Batch, PadRows
-from surefit.data.order import epoch_batches
-from surefit.data.templates import settle_template
+from surefit.data.order import epoch_batches, padding_waste
+from surefit.data.step_batches import StepBatches
 from surefit.data.tokens import TokenSet, check_tokenizer
 from surefit.doctor.findings import Fact, Finding, Fix, Place
 from surefit.doctor.rule import refusal
 from surefit.errors import BadInput
-from surefit.losses.next_token import NextTokenLoss, supervised_places
-from surefit.models.load import ModelSource, find_model, load_model, load_tokenizer
+from surefit.losses.next_token import NextTokenLoss
+from surefit.models.load import ModelSource, find_model, held_in, load_model, load_tokenizer
 from surefit.models.lora import add_lora, count_trainable
+from surefit.models.quantised import check_four_bit
 from surefit.models.save import save_merged
 from surefit.render.console import progress, say
 from surefit.settings import as_dict, from_names
 from surefit.train.checkpoint import Parts, fingerprint, weights_fingerprint
 from surefit.train.device import (
+    choose_precision,
     choose_threads,
     describe_device,
     make_accelerator,
     threads_put_back,
 )
+from surefit.train.first_here import first_here_then_others
 from surefit.train.interrupt import StopAsked, stop_when_asked
-from surefit.train.plan import Plan
+from surefit.train.isolation import check_isolation
+from surefit.train.lost_process import noticing_death
+from surefit.train.one_voice import only_first_speaks
+from surefit.train.own_loss import settle_loss
+from surefit.train.plan import Plan, StepRows
 from surefit.train.preflight import check_read_back, check_tokens, preflight
 from surefit.train.progress import Progress
+from surefit.train.random_state import seed_rank
+from surefit.train.ranks import Ranks, ranks_of
 from surefit.train.record import Report, RunFolder, check_free, next_free, start_run
 from surefit.train.resume import Saving, settings_of, stopped
 from surefit.train.schedule import linear_decay
+from surefit.train.shared_work import shared_working_folder
+from surefit.train.step import forward_backward, to_device
+from surefit.train.trackers import check_trackers, start_trackers
 
 from .sft_judge import Judge
-from .sft_rows import PartedRows, part_rows, say_parted, tokenize_rows
+from .sft_rows import PartedRows, open_prepared, prepare
 from .sft_settings import LEARNING_RATE, LoraSft
 
 LOSS_LOST = refusal("SF189", "loss-became-nan", "The loss of a training step is not a number.")
@@ -50,14 +63,32 @@ def run(**settings: Any) -> Report:
 
 
 @threads_put_back()
-def train(settings: LoraSft, rows: PartedRows | None = None) -> Report:
-    """Rows that were parted under these settings already need not be read again."""
+def train(settings: LoraSft, rows: PartedRows | None = None, work: Path | None = None) -> Report:
+    """Rows that were parted under these settings already, in `work`, need not be read again."""
+    check_trackers(settings.report_to)
+    if settings.load_in_4bit:
+        check_four_bit(full=settings.full)
+    given = nullcontext(work) if work else shared_working_folder()
+    with only_first_speaks(), given as work:
+        accelerator = make_accelerator(settings.precision)
+        ranks = ranks_of(accelerator)
+        folder, settings = ranks.first_does(partial(_folder, settings))
+        if folder.is_done:
+            say(f"{folder.path} is done; there is nothing to go on with.")
+            return folder.read_report()
+        with noticing_death(folder):
+            return _train(settings, rows, work, replace(folder, writes=ranks.is_first), accelerator)
+
+
+def _train(
+    settings: LoraSft,
+    rows: PartedRows | None,
+    work: Path,
+    folder: RunFolder,
+    accelerator: Accelerator,
+) -> Report:
     began = time.monotonic()
-    folder, settings = _folder(settings)
-    if folder.is_done:
-        say(f"{folder.path} is done; there is nothing to go on with.")
-        return folder.read_report()
-    accelerator = make_accelerator(settings.precision)
+    ranks = ranks_of(accelerator)
     say(f"Using device: {describe_device(accelerator)}")
     say(f"Loading model: {settings.model}")
     source = find_model(settings.model, trust_remote_code=settings.trust_remote_code)
@@ -65,52 +96,81 @@ def train(settings: LoraSft, rows: PartedRows | None = None) -> Report:
     check_tokenizer(tokenizer, settings.model)
 
     # source -> rows -> tokens -> batches
-    rows = rows or part_rows(settings)
+    prepared = first_here_then_others(
+        partial(prepare, settings, tokenizer, work, rows), partial(open_prepared, work)
+    )
+    train_set, held_out = prepared.train_set, prepared.held_out
     learning_rate = settings.learning_rate or source.learning_rate or LEARNING_RATE
-    template = settle_template(settings.template, rows.source.kind, tokenizer)
-    settings = replace(settings, template=template, learning_rate=learning_rate)
-    say_parted(settings, rows)
-    train_set, held_out = tokenize_rows(settings, rows, tokenizer)
-    lengths = [len(tokens.ids) for tokens in train_set.tokens]
-    collate = PadRows(pad_id=tokenizer.pad_token_id)
+    step_rows = _step_rows(settings, ranks)
+    settings = replace(
+        settings,
+        template=prepared.template,
+        learning_rate=learning_rate,
+        accumulate=step_rows.batches,
+        rows_per_step=step_rows.rows,
+    )
+    lengths: list[int] = train_set.lengths.tolist()
+    batches = StepBatches(
+        train_set,
+        lengths,
+        tokenizer.pad_token_id,
+        settings.batch_size,
+        step_rows.rows,
+        (settings.pack_tokens or max(lengths)) if settings.packing else None,
+        ranks.rank,
+        ranks.world,
+    )
+    plan = Plan.of(
+        rows=len(lengths), step=step_rows, epochs=settings.epochs, max_steps=settings.max_steps
+    )
+    _say_batches(settings, plan, step_rows, lengths)
 
     # model
     torch.manual_seed(settings.seed)
     model = _trainable_model(settings, source)
-    check_tokens((*train_set.tokens, *held_out.tokens), tokenizer, model)
+    check_tokens((train_set, held_out), tokenizer, model)
+    identity = _identity(settings, model, train_set, held_out)
     optimizer = torch.optim.AdamW(
         [parameter for parameter in model.parameters() if parameter.requires_grad],
         lr=learning_rate,
         weight_decay=settings.weight_decay,
     )
-    plan = Plan.of(
-        rows=len(lengths),
-        batch_size=settings.batch_size,
-        accumulate=settings.accumulate,
-        epochs=settings.epochs,
-        max_steps=settings.max_steps,
-    )
     schedule = linear_decay(optimizer, plan.steps, settings.warmup)
-    loss_of, stepper = accelerator.prepare(NextTokenLoss(model), optimizer)
+    loss_of: Any = NextTokenLoss(model)
+    if not accelerator.is_fsdp2:  # a model to be sharded need not fit on one device
+        loss_of.to(accelerator.device)
 
-    # one row read back, the longest batch there and back; stops here with a diagnosis
+    # one row read back, the loss beside the model's own, a batch there and back; stops here with a
+    # diagnosis
     check_read_back(train_set.tokens[0], train_set.rows[0].target, tokenizer)
-    longest = sorted(range(len(lengths)), key=lambda row: -lengths[row])[: settings.batch_size]
+    if slower := settle_loss(loss_of, batches.made([0])):
+        say(slower)
+    if settings.packing:
+        check_isolation(loss_of, train_set.features(range(min(3, len(train_set)))))
+    loss_of, stepper = accelerator.prepare(loss_of, optimizer)
     model.train()
-    first_loss, memory = preflight(loss_of, _to(accelerator, collate(train_set.features(longest))))
-    say(f"Preflight: loss {first_loss:.4f} on the longest batch; a step takes {memory}")
+    first_loss, memory = preflight(
+        loss_of,
+        to_device(accelerator, batches.longest()),
+        learning_rate=learning_rate,
+        accumulates=step_rows.batches > 1,
+        backward=accelerator.backward,
+        instead=to_device(accelerator, batches.shortest()),
+    )
+    say(f"Preflight: loss {first_loss:.4f} before training; a step takes {memory}")
 
     # the run folder is made only now: what cannot work has left nothing behind
     if settings.resume is None:
-        start_run(folder.path, as_dict(settings))
+        ranks.first_does(partial(start_run, folder.path, as_dict(settings)))
     say(f"Run folder: {folder.path}")
-    saving = Saving(
-        folder,
-        Parts(model, optimizer, schedule, accelerator.scaler),
-        _identity(settings, model, train_set, held_out),
-    )
+    trackers = start_trackers(settings.report_to, as_dict(settings), folder, ranks.is_first)
+    folder = replace(folder, tell=trackers.add)
+    parts = Parts(model, optimizer, schedule, accelerator.scaler)
+    saving = Saving(folder, parts, identity, ranks)
+    if ranks.world > 1:
+        seed_rank(settings.seed, ranks.rank)
     state = saving.restore()
-    longest_answer = max(len(tokens.answer) for tokens in train_set.tokens)
+    longest_answer = int(train_set.answer_lengths.max())
     judge = Judge(
         folder,
         accelerator,
@@ -119,43 +179,52 @@ def train(settings: LoraSft, rows: PartedRows | None = None) -> Report:
         held_out,
         max_new_tokens=settings.max_new_tokens or longest_answer + 8,
         batch_size=settings.generate_batch_size,
+        ranks=ranks,
+        outermost=loss_of,
     )
 
     # loss -> metrics
-    with stop_when_asked() as wish:
+    with trackers, stop_when_asked() as wish:
         try:
             if settings.evaluate_before and state.step == 0:
                 judge.score(0, state, wish)
             while state.epoch < plan.epochs and not _gave_up(state, settings):
                 order = epoch_batches(
-                    lengths, settings.batch_size, settings.seed, state.epoch, bucket=settings.bucket
+                    lengths,
+                    step_rows.in_a_batch,
+                    settings.seed,
+                    state.epoch,
+                    bucket=settings.bucket,
                 )
-                groups = plan.groups(order, state.epoch)
+                steps = plan.groups(order, state.epoch)
                 title = f"Epoch {state.epoch + 1}/{plan.epochs}"
                 with progress(
-                    title, len(groups), done=state.step_in_epoch, log_every=settings.log_every
+                    title, len(steps), done=state.step_in_epoch, log_every=settings.log_every
                 ) as bar:
-                    for group in groups[state.step_in_epoch :]:
-                        batches = [
-                            _to(accelerator, collate(train_set.features(chosen)))
-                            for chosen in group
-                        ]
+                    for step in steps[state.step_in_epoch :]:
                         rate = float(schedule.get_last_lr()[0])
-                        loss, norm, places = _forward_backward(
-                            accelerator, loss_of, batches, settings.max_grad_norm
+                        places = batches.places(step)
+                        there = forward_backward(
+                            accelerator,
+                            ranks,
+                            loss_of,
+                            batches.of(step),
+                            places,
+                            settings.max_grad_norm,
                         )
+                        (loss,) = ranks.summed(there.loss)
                         if not math.isfinite(loss):
-                            raise BadInput(_loss_lost(folder, state, loss, group, train_set))
+                            raise BadInput(_loss_lost(folder, state, loss, step, train_set))
                         stepper.step()
                         if not accelerator.optimizer_step_was_skipped:
                             schedule.step()
                         stepper.zero_grad()
                         state = _counted(state, loss, places)
-                        folder.add_step(state, loss, rate, norm, places)
+                        folder.add_step(state, loss, rate, there.norm, places)
                         bar.step(loss=f"{loss:.4f}", lr=f"{rate:.1e}")
                         if state.step % settings.save_every == 0:
                             saving.save(state)
-                        wish.check()
+                        _stop_if(ranks.any(wish.asked))
                 say(f"{title}: average loss {state.loss_sum / state.places:.4f}")
                 state = judge.end_epoch(state, wish)
                 saving.save(state)
@@ -168,7 +237,8 @@ def train(settings: LoraSft, rows: PartedRows | None = None) -> Report:
     best = state.best_epoch or plan.epochs
     trained = folder.finish(best, "model" if settings.full else "adapter")
     if settings.merge and not settings.full:
-        save_merged(model, trained, tokenizer, folder.path / "merged")
+        merged = folder.path / "merged"
+        ranks.first_does(lambda: save_merged(load_model(source), trained, tokenizer, merged))
     score = folder.score_of(best)
     report = Report(
         folder=str(folder.path),
@@ -197,8 +267,31 @@ def _folder(settings: LoraSft) -> tuple[RunFolder, LoraSft]:
     return RunFolder(path), settings
 
 
+def _step_rows(settings: LoraSft, ranks: Ranks) -> StepRows:
+    """A run that goes on keeps the rows of its steps, in however many processes."""
+    if settings.resume is not None and settings.rows_per_step is not None:
+        return StepRows(settings.rows_per_step, settings.accumulate)
+    return StepRows.of(
+        settings.batch_size, settings.accumulate, settings.rows_per_step, ranks.world
+    )
+
+
+def _say_batches(settings: LoraSft, plan: Plan, step_rows: StepRows, lengths: list[int]) -> None:
+    order = epoch_batches(lengths, step_rows.in_a_batch, settings.seed, 0, bucket=settings.bucket)
+    layout = (
+        f"packed into sequences of at most {settings.pack_tokens or max(lengths)} tokens"
+        if settings.packing
+        else f"{padding_waste(lengths, order):.1%} padding"
+    )
+    say(
+        f"Batches: {len(order)} an epoch, {layout}; {step_rows.rows} rows to a step, "
+        f"{plan.steps} steps"
+    )
+
+
 def _trainable_model(settings: LoraSft, source: ModelSource) -> Any:
-    model = load_model(source)
+    dtype = held_in(choose_precision(settings.precision), full=settings.full)
+    model = load_model(source, dtype, four_bit=settings.load_in_4bit)
     if settings.gradient_checkpointing:
         model.gradient_checkpointing_enable({"use_reentrant": False})
     if not settings.full:
@@ -216,20 +309,6 @@ def _trainable_model(settings: LoraSft, source: ModelSource) -> Any:
     return model
 
 
-def _forward_backward(
-    accelerator: Accelerator, loss_of: Any, batches: list[Batch], max_norm: float
-) -> tuple[float, float, int]:
-    """Loss and gradient norm of one optimizer step over its supervised places, and their count."""
-    places = sum(supervised_places(batch["labels"]) for batch in batches)
-    total = 0.0
-    for batch in batches:
-        loss = loss_of(**batch, places=places)
-        accelerator.backward(loss)
-        total += loss.item()
-    norm = accelerator.clip_grad_norm_(loss_of.parameters(), max_norm)
-    return total, float(norm), places
-
-
 def _counted(state: Progress, loss: float, places: int) -> Progress:
     return replace(
         state,
@@ -238,6 +317,12 @@ def _counted(state: Progress, loss: float, places: int) -> Progress:
         loss_sum=state.loss_sum + loss * places,
         places=state.places + places,
     )
+
+
+def _stop_if(asked: bool) -> None:
+    """On all processes alike, at the same step."""
+    if asked:
+        raise StopAsked
 
 
 def _gave_up(state: Progress, settings: LoraSft) -> bool:
@@ -256,13 +341,9 @@ def _identity(
     counts = {name: value for name, value in as_dict(settings).items() if name not in aside}
     return {
         "settings": fingerprint(counts),
-        "rows": fingerprint([t.ids for t in train_set.tokens], [t.ids for t in held_out.tokens]),
+        "rows": fingerprint(train_set.fingerprint(), held_out.fingerprint()),
         "model": weights_fingerprint(model),
     }
-
-
-def _to(accelerator: Accelerator, batch: Batch) -> Batch:
-    return {name: tensor.to(accelerator.device) for name, tensor in batch.items()}
 
 
 def _loss_lost(

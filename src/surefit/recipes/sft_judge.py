@@ -1,6 +1,8 @@
 """The score of the held-out rows after each epoch, and the best weights so far."""
 
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from accelerate import Accelerator
@@ -8,10 +10,13 @@ from accelerate import Accelerator
 from surefit.data.templates import Tokenizer
 from surefit.data.tokens import TokenSet
 from surefit.metrics.evaluation import evaluate
+from surefit.models.answer import Share
 from surefit.models.save import save_trained
+from surefit.models.shards import is_sharded, whole_weights
 from surefit.render.console import progress, say
-from surefit.train.interrupt import StopWish
+from surefit.train.interrupt import StopAsked, StopWish
 from surefit.train.progress import Progress
+from surefit.train.ranks import Ranks
 from surefit.train.record import RunFolder
 
 
@@ -26,6 +31,11 @@ class Judge:
     held_out: TokenSet
     max_new_tokens: int
     batch_size: int
+    ranks: Ranks = field(default_factory=Ranks)
+    """They share the rows, and all get the score of every row."""
+
+    outermost: Any = None
+    """What was prepared for training, around the model."""
 
     def score(self, epoch: int, state: Progress, wish: StopWish) -> float | None:
         """F1 over the held-out rows, said and written down; None if there are none."""
@@ -34,11 +44,13 @@ class Judge:
         with (
             progress("Answering held-out rows", len(self.held_out)) as bar,
             self.accelerator.autocast(),
+            outermost_whole(self.outermost),
         ):
 
             def answered(rows: int) -> None:
                 bar.step(rows)
-                wish.check()
+                if self.ranks.any(wish.asked):
+                    raise StopAsked
 
             found = evaluate(
                 self.model,
@@ -46,6 +58,8 @@ class Judge:
                 self.held_out,
                 max_new_tokens=self.max_new_tokens,
                 batch_size=self.batch_size,
+                share=Share(self.ranks.rank, self.ranks.world, in_step=is_sharded(self.model)),
+                gathered=self.ranks.gathered,
                 each=answered,
             )
         self.folder.add_score(state, epoch, found.score, found.predictions)
@@ -63,7 +77,7 @@ class Judge:
         best = f1 is None or f1 >= state.best_f1
         gained = f1 is None or f1 > state.best_f1
         if best:
-            save_trained(self.model, self.tokenizer, self.folder.best(epoch))
+            self.save(epoch)
         return replace(
             state,
             epoch=epoch,
@@ -75,3 +89,21 @@ class Judge:
             best_f1=f1 if best and f1 is not None else state.best_f1,
             epochs_without_gain=0 if gained else state.epochs_without_gain + 1,
         )
+
+    def save(self, epoch: int) -> None:
+        weights = whole_weights(self.model, keep=self.ranks.is_first)
+        place = self.folder.best(epoch)
+        self.ranks.first_does(lambda: save_trained(self.model, self.tokenizer, place, weights))
+
+
+@contextmanager
+def outermost_whole(outermost: Any) -> Iterator[None]:
+    """Answers go round the outermost module, whose own shards its forward pass would have met."""
+    if not hasattr(outermost, "unshard"):
+        yield
+        return
+    outermost.unshard()
+    try:
+        yield
+    finally:
+        outermost.reshard()

@@ -1,19 +1,30 @@
 """Source -> rows -> tokens for fine-tuning, and what the user is told on the way."""
 
+import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 
+import msgspec
+
+from surefit.data.arrow_files import ArrowFile, room_for
 from surefit.data.augment import augment
-from surefit.data.bad_rows import grouped
-from surefit.data.order import epoch_batches, padding_waste
+from surefit.data.made import Chosen
+from surefit.data.peak_memory import peak_memory
+from surefit.data.row_store import StoredRows, stored_at
 from surefit.data.rows import Fields, Row, RowSet, read_rows
+from surefit.data.sources import count_rows
 from surefit.data.split import Split, split
-from surefit.data.templates import Tokenizer, choose_template
+from surefit.data.templates import Tokenizer, choose_template, settle_template
 from surefit.data.tokens import RowTokenizer, TokenSet, tokenize
 from surefit.errors import refuse_if
 from surefit.render.console import progress, say
 
 from .sft_settings import LoraSft
+
+CONTENTS = "prepared.json"
+MANY_ROWS = 100_000
+"""From so many on it is said what it cost to prepare them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,19 +33,84 @@ class PartedRows:
 
     source: RowSet
     split: Split
-    train: tuple[Row, ...]
+    train: Sequence[Row]
+    seconds: float = 0.0
+    """How long that took."""
 
 
-def part_rows(settings: LoraSft) -> PartedRows:
-    """Split first, so that no copy of a held-out row is trained on; needs no torch."""
-    read = read_rows(
-        settings.data,
-        Fields(settings.input_field, settings.target_field),
-        skip_bad_rows=settings.skip_bad_rows,
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """Rows as tokens, to train on and held out, and the name of the template they came by."""
+
+    train_set: TokenSet
+    held_out: TokenSet
+    template: str
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """What another process must know to open a folder of prepared rows."""
+
+    rows: str
+    template: str
+    factor: int
+    seed: int
+    augment_with: str | None
+
+
+def prepare(
+    settings: LoraSft, tokenizer: Tokenizer, folder: Path, rows: PartedRows | None = None
+) -> Prepared:
+    """Reads rows, unless they were parted under these settings already, and makes them tokens.
+
+    The folder then holds all that `open_prepared` needs, in this process or in another one of the
+    same machine; it must stay as long as the result is used.
+    """
+    began = time.monotonic()
+    rows = rows or part_rows(settings, folder)
+    template = settle_template(settings.template, rows.source.kind, tokenizer)
+    settings = replace(settings, template=template)
+    say_parted(settings, rows)
+    train_set, held_out = tokenize_rows(settings, rows, tokenizer, folder)
+    _write_contents(folder, settings, rows)
+    seconds = rows.seconds + time.monotonic() - began
+    if len(rows.train) >= MANY_ROWS:
+        _say_cost(train_set, held_out, seconds)
+    return Prepared(train_set, held_out, template)
+
+
+def open_prepared(folder: Path) -> Prepared:
+    """What `prepare` made in this folder."""
+    contents = msgspec.json.decode((folder / CONTENTS).read_bytes(), type=Contents)
+    rows = StoredRows(ArrowFile(Path(contents.rows)))
+    train = augment(
+        _side(rows, folder, "train"), contents.factor, contents.seed, contents.augment_with
     )
-    parts = split(read.rows, settings.held_out, settings.seed)
+    return Prepared(
+        TokenSet(train, ArrowFile(folder / "train.arrow")),
+        TokenSet(_side(rows, folder, "held_out"), ArrowFile(folder / "held_out.arrow")),
+        contents.template,
+    )
+
+
+def part_rows(settings: LoraSft, folder: Path | None = None) -> PartedRows:
+    """Split first, so that no copy of a held-out row is trained on; needs no torch.
+
+    The rows lie in the folder, or in memory if there is none.
+    """
+    began = time.monotonic()
+    with progress("Reading rows", count_rows(settings.data)) as bar:
+        read = read_rows(
+            settings.data,
+            Fields(settings.input_field, settings.target_field),
+            skip_bad_rows=settings.skip_bad_rows,
+            store=folder and folder / "rows.arrow",
+            each=bar.step,
+        )
+    with progress("Looking for duplicates", len(read.rows)) as bar:
+        parts = split(read.rows, settings.held_out, settings.seed, bar.step)
     more = augment(parts.train, settings.augmentation_factor, settings.seed, settings.augment_with)
-    return PartedRows(read, parts, more)
+    return PartedRows(read, parts, more, time.monotonic() - began)
 
 
 def say_parted(settings: LoraSft, rows: PartedRows) -> None:
@@ -60,26 +136,32 @@ def say_parted(settings: LoraSft, rows: PartedRows) -> None:
 
 
 def tokenize_rows(
-    settings: LoraSft, rows: PartedRows, tokenizer: Tokenizer
+    settings: LoraSft, rows: PartedRows, tokenizer: Tokenizer, folder: Path | None = None
 ) -> tuple[TokenSet, TokenSet]:
-    """Rows to train on and held-out rows as tokens."""
+    """Rows to train on and held-out rows as tokens, in the folder or in memory."""
     template = choose_template(settings.template, tokenizer)
     to_tokens = RowTokenizer(
         tokenizer, template, settings.max_tokens, loss_on_all=settings.loss_on == "all"
     )
-    train_set = _tokenize(rows.train, to_tokens, settings, "Tokenizing training rows")
-    held_out = _tokenize(rows.split.held_out, to_tokens, settings, "Tokenizing held-out rows")
+    train_set = _tokenize(rows.train, to_tokens, settings, "training", _in(folder, "train"))
+    held_out = _tokenize(
+        rows.split.held_out, to_tokens, settings, "held-out", _in(folder, "held_out")
+    )
     _say_tokens(settings, train_set)
     return train_set, held_out
 
 
 def _tokenize(
-    rows: Sequence[Row], to_tokens: RowTokenizer, settings: LoraSft, title: str
+    rows: Sequence[Row],
+    to_tokens: RowTokenizer,
+    settings: LoraSft,
+    which: str,
+    store: Path | None,
 ) -> TokenSet:
-    with progress(title, len(rows)) as bar:
-        tokens = tokenize(rows, to_tokens, bar.step)
-    if tokens.bad:
-        findings = grouped(tokens.bad, len(rows))
+    with progress(f"Tokenizing {which} rows", len(rows)) as bar:
+        tokens = tokenize(rows, to_tokens, bar.step, store=store)
+    if len(tokens.bad):
+        findings = tokens.bad.findings(len(rows))
         if not settings.skip_bad_rows or not len(tokens):
             refuse_if(findings)
         for finding in findings:
@@ -87,21 +169,54 @@ def _tokenize(
     return tokens
 
 
+def _in(folder: Path | None, name: str) -> Path | None:
+    return folder and folder / f"{name}.arrow"
+
+
+def _write_contents(folder: Path, settings: LoraSft, rows: PartedRows) -> None:
+    import numpy as np
+
+    contents = Contents(
+        str(stored_at(rows.source.rows, folder).absolute()),
+        settings.template,
+        settings.augmentation_factor,
+        settings.seed,
+        settings.augment_with,
+    )
+    with room_for(folder / CONTENTS):
+        np.save(folder / "train.npy", rows.split.train.places)
+        np.save(folder / "held_out.npy", rows.split.held_out.places)
+        (folder / CONTENTS).write_bytes(msgspec.json.encode(contents))
+
+
+def _side(rows: Sequence[Row], folder: Path, name: str) -> Chosen[Row]:
+    import numpy as np
+
+    return Chosen(rows, np.load(folder / f"{name}.npy"))
+
+
+def _say_cost(train_set: TokenSet, held_out: TokenSet, seconds: float) -> None:
+    rows = len(train_set) + len(held_out)
+    tokens = int(train_set.lengths.sum() + held_out.lengths.sum())
+    say(
+        f"Prepared {rows:,} rows of {tokens:,} tokens in {seconds:,.0f} s; peak memory "
+        f"{peak_memory() / 1e6:,.0f} MB"
+    )
+
+
 def _say_tokens(settings: LoraSft, rows: TokenSet) -> None:
-    lengths = [len(tokens.ids) for tokens in rows.tokens]
-    supervised = sum(tokens.supervised for tokens in rows.tokens)
+    lengths = rows.lengths.tolist()
+    supervised = int(rows.supervised.sum())
     say(
         f"Tokens: {sum(lengths):,} in all, {max(lengths)} in the longest row, "
         f"{supervised / sum(lengths):.1%} of them in the loss"
     )
-    cut = sum(tokens.cut > 0 for tokens in rows.tokens)
+    cut = int((rows.cuts > 0).sum())
     if cut:
         say(
             f"Longer than {settings.max_tokens} tokens: {cut} of {len(rows)} rows lost the "
             "beginning of their prompt; every target is whole and ends with EOS"
         )
-    order = epoch_batches(lengths, settings.batch_size, settings.seed, 0, bucket=settings.bucket)
-    say(f"Batches: {len(order)} an epoch, {padding_waste(lengths, order):.1%} padding")
 
 
 def _why_so_few(settings: LoraSft, rows: int) -> str:

@@ -75,8 +75,19 @@ class LoraSft:
     accumulate: Annotated[int, Parameter(alias="--gradient-accumulation-steps")] = 1
     """Batches to an optimizer step; their gradients are weighed by tokens."""
 
+    rows_per_step: int | None = None
+    """Rows to an optimizer step over all processes; by default batch size times accumulated
+    batches times processes. A run that goes on with other processes keeps it."""
+
     bucket: bool = True
     """Put rows of like length into one batch, which saves padding."""
+
+    packing: bool = False
+    """Lay the rows of a step end to end, blind to each other, in place of padded batches: the same
+    gradients without padding."""
+
+    pack_tokens: int | None = None
+    """The most tokens that packed rows have together; by default as many as the longest row."""
 
     learning_rate: Annotated[float | None, Parameter(alias="--lr")] = None
     """The highest learning rate; by default the model's own, or 2e-4."""
@@ -113,6 +124,9 @@ class LoraSft:
     """CPU threads; by default 1 for models under 10 million weights, where more only wait for
     each other, and torch's own choice for larger ones."""
 
+    load_in_4bit: bool = False
+    """Hold the frozen weights in 4 bits (QLoRA); needs bitsandbytes."""
+
     gradient_checkpointing: bool = False
     """Compute activations twice to hold fewer of them."""
 
@@ -134,6 +148,11 @@ class LoraSft:
     log_every: int = 25
     """Optimizer steps between lines of the log when there is no terminal."""
 
+    report_to: Annotated[
+        tuple[Literal["tensorboard", "trackio", "wandb"], ...], Parameter(consume_multiple=True)
+    ] = ()
+    """Trackers that get what the run's metrics file gets."""
+
     merge: bool = False
     """Save the model with the adapters merged into it, too."""
 
@@ -150,6 +169,8 @@ class LoraSft:
             max_steps=at_least(1),
             batch_size=at_least(1),
             accumulate=at_least(1),
+            rows_per_step=at_least(1),
+            pack_tokens=at_least(8),
             learning_rate=at_least(0.0, itself=False),
             warmup=between(0.0, 1.0),
             weight_decay=at_least(0.0),

@@ -1,11 +1,10 @@
 """A run's trained model, to score rows with or to ask."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from surefit.data.bad_rows import grouped
 from surefit.data.rows import Fields, Row, read_rows
 from surefit.data.templates import Tokenizer, choose_template
 from surefit.data.tokens import RowTokenizer, TokenSet, tokenize
@@ -45,8 +44,8 @@ class Trained:
     def score(self, data: str, fields: Fields, *, skip_bad_rows: bool = False) -> Evaluation:
         read = read_rows(data, fields, skip_bad_rows=skip_bad_rows)
         tokens = self._tokens(read.rows)
-        refuse_if(() if skip_bad_rows else grouped(tokens.bad, len(read.rows)))
-        longest = max(len(one.answer) for one in tokens.tokens)
+        refuse_if(() if skip_bad_rows else tokens.bad.findings(len(read.rows)))
+        longest = int(tokens.answer_lengths.max())
         with progress("Answering rows", len(tokens)) as bar:
             return evaluate(
                 self.model,
@@ -57,7 +56,7 @@ class Trained:
                 each=bar.step,
             )
 
-    def _tokens(self, rows: Iterable[Row]) -> TokenSet:
+    def _tokens(self, rows: Sequence[Row]) -> TokenSet:
         template = choose_template(self.settings.template, self.tokenizer)
         return tokenize(rows, RowTokenizer(self.tokenizer, template, self.settings.max_tokens))
 

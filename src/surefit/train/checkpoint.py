@@ -1,7 +1,6 @@
 """Save and resume, exactly: trained weights, optimizer, schedule, scaler, random state, place."""
 
 import hashlib
-import random
 import shutil
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -15,15 +14,20 @@ from torch import nn
 from surefit.doctor.findings import Fact, Finding, Fix, Place
 from surefit.doctor.rule import refusal
 from surefit.errors import BadInput
-from surefit.writing import new_folder, write_json
+from surefit.models.shards import is_sharded
+from surefit.writing import new_folder, write_json, writing
 
 from .progress import Progress
+from .random_state import random_state, restore_random_state
+from .ranks import Ranks
 
 DAMAGED = refusal("SF195", "checkpoint-damaged", "A checkpoint is not as it was written.")
 FOREIGN = refusal("SF196", "checkpoint-of-another-run", "A checkpoint belongs to another run.")
 
 KEEP = 2
 """Checkpoints that are kept: the newest, and one more in case it is damaged."""
+
+ALONE = Ranks()
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,35 +41,91 @@ class Parts:
 
 
 def save_checkpoint(
-    folder: Path, parts: Parts, progress: Progress, identity: dict[str, str]
+    folder: Path, parts: Parts, progress: Progress, identity: dict[str, str], ranks: Ranks = ALONE
 ) -> None:
-    """Written to the side and renamed; older checkpoints go when the new one stands."""
-    with new_folder(folder / f"step-{progress.step:07d}") as side:
-        save_file(_trained(parts.model), side / "weights.safetensors")
-        torch.save(_state(parts), side / "state.pt")
+    """Written to the side and renamed; older checkpoints go when the new one stands.
+
+    The first process writes; of a sharded model each has written its shards before.
+    """
+    path = folder / f"step-{progress.step:07d}"
+    about = {"progress": asdict(progress), "identity": identity, "processes": ranks.world}
+    states = ranks.gathered([random_state()])
+    if not is_sharded(parts.model):
+        ranks.first_does(lambda: _write(path, _Whole(parts), _state(parts, states), about))
+        return
+    aside = path.with_name(f".{path.name}.shards")
+    try:
+        from .sharded_checkpoint import save_shards
+
+        with writing(path):
+            groups = save_shards(aside, parts.model, parts.optimizer)
+        state = _state(parts, states, groups)
+        ranks.first_does(lambda: _write(path, _Shards(aside), state, about))
+    finally:
+        if ranks.is_first:
+            shutil.rmtree(aside, ignore_errors=True)
+
+
+def _write(
+    path: Path, tensors: "_Whole | _Shards", state: dict[str, Any], about: dict[str, Any]
+) -> None:
+    with new_folder(path) as side:
+        tensors.put(side)
+        torch.save(state, side / "state.pt")
         sums = {file.name: _sum(file) for file in sorted(side.iterdir())}
-        write_json(
-            side / "checkpoint.json",
-            {"progress": asdict(progress), "identity": identity, "sha256": sums},
-        )
-    for old in checkpoints(folder)[:-KEEP]:
+        write_json(side / "checkpoint.json", {**about, "sha256": sums})
+    for old in checkpoints(path.parent)[:-KEEP]:
         shutil.rmtree(old)
+
+
+@dataclass(frozen=True, slots=True)
+class _Whole:
+    """Tensors of a model that every process holds."""
+
+    parts: Parts
+
+    def put(self, side: Path) -> None:
+        save_file(_trained(self.parts.model), side / "weights.safetensors")
+
+
+@dataclass(frozen=True, slots=True)
+class _Shards:
+    """Tensors that the processes have written already."""
+
+    aside: Path
+
+    def put(self, side: Path) -> None:
+        for file in self.aside.iterdir():
+            file.rename(side / file.name)
 
 
 def checkpoints(folder: Path) -> list[Path]:
     return sorted(folder.glob("step-*"))
 
 
-def load_checkpoint(folder: Path, parts: Parts, identity: dict[str, str]) -> Progress:
-    """Puts everything back as it was; raises `BadInput` and changes nothing if it cannot."""
+def load_checkpoint(
+    folder: Path, parts: Parts, identity: dict[str, str], ranks: Ranks = ALONE
+) -> Progress:
+    """Puts everything back as it was; raises `BadInput` and changes nothing if it cannot.
+
+    The processes can be more or fewer than those that saved it.
+    """
     meta = _read_meta(folder)
     for name, wanted in meta["sha256"].items():
         if not (folder / name).exists() or _sum(folder / name) != wanted:
             raise BadInput(_damaged(folder, name, "its checksum is not the one that was written"))
     _check_identity(folder, meta["identity"], identity)
-    weights = load_file(folder / "weights.safetensors")
     state = torch.load(folder / "state.pt", weights_only=True, map_location="cpu")
-    _put_back(parts, weights, state)
+    if state["groups"] is None:
+        _put_back(parts, load_file(folder / "weights.safetensors"), state["optimizer"])
+    else:
+        from .sharded_checkpoint import load_shards
+
+        load_shards(folder, parts.model, parts.optimizer, state["groups"])
+    parts.schedule.load_state_dict(state["schedule"])
+    if parts.scaler is not None and state["scaler"] is not None:
+        parts.scaler.load_state_dict(state["scaler"])
+    restore_random_state(state["random"], ranks.rank)
     return Progress(**meta["progress"])
 
 
@@ -96,32 +156,37 @@ def _trained(model: nn.Module) -> dict[str, torch.Tensor]:
     return {name: tensor.detach().contiguous() for name, tensor in tensors.items()}
 
 
-def _state(parts: Parts) -> dict[str, Any]:
+def _state(
+    parts: Parts, states: list[dict[str, Any]], groups: list[dict[str, Any]] | None = None
+) -> dict[str, Any]:
+    """`states`: the random numbers of all processes. The shards hold the optimizer's tensors."""
     return {
-        "optimizer": parts.optimizer.state_dict(),
+        "optimizer": parts.optimizer.state_dict() if groups is None else None,
+        "groups": groups,
         "schedule": parts.schedule.state_dict(),
         "scaler": parts.scaler.state_dict() if parts.scaler is not None else None,
-        "random": {
-            "python": random.getstate(),
-            "torch": torch.get_rng_state(),
-            "cuda": torch.cuda.get_rng_state_all() if torch.cuda.is_available() else [],
-        },
+        "random": states,
     }
 
 
-def _put_back(parts: Parts, weights: dict[str, torch.Tensor], state: dict[str, Any]) -> None:
+def _put_back(parts: Parts, weights: dict[str, torch.Tensor], optimizer: dict[str, Any]) -> None:
     targets = dict(parts.model.named_parameters()) | dict(parts.model.named_buffers())
     with torch.no_grad():
         for name, tensor in weights.items():
-            targets[name].copy_(tensor)
-    parts.optimizer.load_state_dict(state["optimizer"])
-    parts.schedule.load_state_dict(state["schedule"])
-    if parts.scaler is not None and state["scaler"] is not None:
-        parts.scaler.load_state_dict(state["scaler"])
-    random.setstate(state["random"]["python"])
-    torch.set_rng_state(state["random"]["torch"])
-    if torch.cuda.is_available() and state["random"]["cuda"]:
-        torch.cuda.set_rng_state_all(state["random"]["cuda"])
+            targets[name].copy_(_like(targets[name], tensor))
+    parameters = [one for group in parts.optimizer.param_groups for one in group["params"]]
+    for number, held in optimizer["state"].items():
+        for name, value in held.items():
+            held[name] = _like(parameters[number], value)
+    parts.optimizer.load_state_dict(optimizer)
+
+
+def _like(parameter: torch.Tensor, value: Any) -> Any:
+    if not hasattr(parameter, "device_mesh") or not isinstance(value, torch.Tensor):
+        return value
+    from .sharded_checkpoint import like
+
+    return like(parameter, value)
 
 
 def fingerprint(*values: object) -> str:

@@ -3,17 +3,21 @@
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 
 import torch
 from accelerate import Accelerator
 from accelerate.state import AcceleratorState
+from accelerate.utils import InitProcessGroupKwargs
 
-from surefit.doctor.findings import COMMAND_LINE, Fact, Fix
+from surefit.doctor.findings import COMMAND_LINE, Fact, Finding, Fix
 from surefit.doctor.rule import refusal
 from surefit.errors import WrongCall
 
-MANY_PROCESSES = refusal(
-    "SF188", "one-process-only", "The recipe was started in several processes and trains in one."
+OTHER_WORLD = refusal(
+    "SF178",
+    "world-size-differs",
+    "The launcher started more or fewer processes than train together.",
 )
 
 TINY = 10_000_000
@@ -22,24 +26,46 @@ TINY = 10_000_000
 PRECISIONS = {"fp32": "no", "bf16": "bf16", "fp16": "fp16"}
 
 
+LONGEST_WAIT = timedelta(minutes=30)
+"""For the slowest process in one exchange: saving, or its share of the held-out rows."""
+
+
 def make_accelerator(precision: str) -> Accelerator:
     """Weights stay fp32; bf16 and fp16 are the arithmetic of the forward pass."""
-    world = int(os.environ.get("WORLD_SIZE", "1"))
-    if world > 1:
-        raise WrongCall(
-            MANY_PROCESSES.finding(
-                COMMAND_LINE,
-                f"This run was launched as {world} processes; `surefit sft` trains in one.",
-                facts=[Fact("WORLD_SIZE", str(world))],
-                why=f"They would be {world} separate runs that know nothing of each other.",
-                fixes=[Fix("Start it without `torchrun` or `accelerate launch`.")],
-            )
-        )
+    launched = int(os.environ.get("WORLD_SIZE", "1"))
+    if launched > 1 and "RANK" not in os.environ:
+        raise WrongCall(_other_world(launched, "`RANK` is not set, so that this is none of them"))
+    # Else FSDP leaves all processes but the first without weights until they are sharded, and
+    # what is checked before that, on every process, would be checked on nothing.
+    os.environ["FSDP_CPU_RAM_EFFICIENT_LOADING"] = "false"
     # A second run in the same process may ask for another precision.
     AcceleratorState._reset_state()
-    return Accelerator(
+    accelerator = Accelerator(
         mixed_precision=PRECISIONS[choose_precision(precision)],
+        # Unless told so, accelerate 1.15 makes of processes without a GPU as many separate runs.
         cpu=not torch.accelerator.is_available(),
+        kwargs_handlers=[InitProcessGroupKwargs(timeout=LONGEST_WAIT)],
+    )
+    if accelerator.mixed_precision == "fp16" and accelerator.device.type == "cpu":
+        # accelerate 1.15 would compute in fp32 there, without a word.
+        accelerator.native_amp = True
+        accelerator.scaler = torch.amp.GradScaler("cpu")
+    if launched not in (1, accelerator.num_processes):
+        seen = f"{accelerator.num_processes} of them would train together"
+        raise WrongCall(_other_world(launched, seen))
+    return accelerator
+
+
+def _other_world(launched: int, seen: str) -> Finding:
+    return OTHER_WORLD.finding(
+        COMMAND_LINE,
+        f"This run was launched as {launched} processes, and {seen}.",
+        facts=[Fact("WORLD_SIZE", str(launched))],
+        why="They would be separate runs that know nothing of each other.",
+        fixes=[
+            Fix("Launch it anew:  torchrun --nproc-per-node N -m surefit sft ..."),
+            Fix("Or unset `WORLD_SIZE` to train in one process."),
+        ],
     )
 
 
@@ -69,6 +95,8 @@ def choose_threads(asked: int | None, weights: int) -> None:
 
 def describe_device(accelerator: Accelerator) -> str:
     precision = {"no": "fp32"}.get(accelerator.mixed_precision, accelerator.mixed_precision)
+    world = accelerator.num_processes
+    together = f", {world} processes" if world > 1 else ""
     if accelerator.device.type == "cuda":
-        return f"{accelerator.device} ({torch.cuda.get_device_name()}, {precision})"
-    return f"{accelerator.device.type} ({precision})"
+        return f"{accelerator.device} ({torch.cuda.get_device_name()}, {precision}{together})"
+    return f"{accelerator.device.type} ({precision}{together})"

@@ -1,21 +1,24 @@
 """One batch there and back before a long run: what cannot work stops here, in seconds."""
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from operator import itemgetter
 from typing import Any
 
-import psutil
 import torch
 from torch import nn
 
 from surefit.data.batches import Batch
 from surefit.data.templates import Tokenizer
-from surefit.data.tokens import IGNORED, Tokens
+from surefit.data.tokens import IGNORED, Tokens, TokenSet
 from surefit.doctor.findings import Fact, Fix, Place
 from surefit.doctor.rule import refusal
-from surefit.errors import BadInput
-from surefit.losses.next_token import supervised_places
+from surefit.errors import BadInput, refuse_if
+from surefit.losses.places import CHUNK, supervised_places
+
+from .allocator import give_back_freed_memory
+from .lost_updates import finding, lost_updates, refused
+from .memory import Memory, Pass, free_memory, measured, megabytes, memory_of
 
 NOTHING_TRAINED = refusal("SF181", "nothing-to-train", "No weight of the model is trained.")
 BAD_LOSS = refusal("SF182", "loss-not-finite", "The loss of the first batch is not a number.")
@@ -29,36 +32,20 @@ NOT_READ_BACK = refusal(
     "SF187", "target-not-read-back", "The supervised tokens of a row do not spell its target."
 )
 
+AMPLE = 2.0
+"""Room in sizes of a step. glibc keeps what tensors have freed in a heap full of holes: up to 1.6
+times as much was measured (`benchmarks/memory.py`)."""
 
-@dataclass(frozen=True, slots=True)
-class Memory:
-    """What a step holds, in bytes."""
-
-    weights: int
-    gradients_and_optimizer: int
-    """For every trained weight its gradient and Adam's two moments."""
-
-    activations: int
-    """Counted in a forward pass on the longest batch: what autograd keeps for the way back."""
-
-    @property
-    def total(self) -> int:
-        return self.weights + self.gradients_and_optimizer + self.activations
-
-    def __str__(self) -> str:
-        return (
-            f"about {megabytes(self.total)}: weights {megabytes(self.weights)}, gradients and "
-            f"optimizer {megabytes(self.gradients_and_optimizer)}, activations of the longest "
-            f"batch {megabytes(self.activations)}"
-        )
+FEW_PLACES = 9
+"""Supervised in one part of a batch; beside the same part with one, they tell what each costs."""
 
 
-def check_tokens(rows: Sequence[Tokens], tokenizer: Tokenizer, model: Any) -> None:
+def check_tokens(sets: Sequence[TokenSet], tokenizer: Tokenizer, model: Any) -> None:
     """Raises `BadInput` for ids or lengths that this model has no place for."""
+    filled = [rows for rows in sets if len(rows)]
     table = model.get_input_embeddings().weight.shape[0]
-    highest = max(rows, key=lambda row: max(row.ids))
-    if max(highest.ids) >= table:
-        token = max(highest.ids)
+    token, row = max((_highest(rows, rows.highest_ids) for rows in filled), key=itemgetter(0))
+    if token >= table:
         raise BadInput(
             OUTSIDE.finding(
                 Place("model"),
@@ -66,23 +53,29 @@ def check_tokens(rows: Sequence[Tokens], tokenizer: Tokenizer, model: Any) -> No
                 f"embedding: it has {table} rows, 0 to {table - 1}.",
                 facts=[
                     Fact("tokenizer", f"{len(tokenizer)} tokens"),
-                    Fact("first row with it", str(highest.number + 1)),
+                    Fact("first row with it", str(row + 1)),
                 ],
                 why="Tokens were added to the tokenizer, or it belongs to another model.",
                 fixes=[Fix("Use the tokenizer that was saved with this model.")],
             )
         )
     places = getattr(model.config, "max_position_embeddings", None)
-    longest = max(rows, key=lambda row: len(row.ids))
-    if places is not None and len(longest.ids) > places:
+    length, row = max((_highest(rows, rows.lengths) for rows in filled), key=itemgetter(0))
+    if places is not None and length > places:
         raise BadInput(
             TOO_MANY_PLACES.finding(
                 Place("model"),
-                f"The longest row has {len(longest.ids)} tokens; the model has {places} places.",
-                facts=[Fact("longest row", str(longest.number + 1))],
+                f"The longest row has {length} tokens; the model has {places} places.",
+                facts=[Fact("longest row", str(row + 1))],
                 fixes=[Fix(f"Lower the limit:  --max-tokens {places}")],
             )
         )
+
+
+def _highest(rows: TokenSet, numbers: Any) -> tuple[int, int]:
+    """The highest of a number that each row has, and the first row with it."""
+    at = int(numbers.argmax())
+    return int(numbers[at]), rows.tokens[at].number
 
 
 def check_read_back(row: Tokens, target: str, tokenizer: Tokenizer) -> None:
@@ -102,9 +95,24 @@ def check_read_back(row: Tokens, target: str, tokenizer: Tokenizer) -> None:
     )
 
 
-def preflight(loss_of: nn.Module, longest: Batch) -> tuple[float, Memory]:
+def preflight(
+    loss_of: nn.Module,
+    longest: Batch,
+    *,
+    learning_rate: float | None = None,
+    accumulates: bool = False,
+    backward: Callable[[torch.Tensor], object] = torch.Tensor.backward,
+    instead: Batch | None = None,
+) -> tuple[float, Memory]:
     """The loss of the longest batch, once there and back, and what memory a step takes.
 
+    A smaller batch goes `instead` where the forecast leaves ample room: the first step then comes
+    sooner, and the memory told is the forecast. Where room is short, freed memory is given back at
+    once from here on, so that a step takes what is told and no more.
+
+    Raises `BadInput` for what cannot work: also for steps of this learning rate, the highest of
+    the run, that would round to nothing. `accumulates`: a step has several batches. `backward` is
+    the way back as the run makes it: in fp16 it scales the loss.
     Weights, gradients and random state are left as they were.
     """
     trained = [parameter for parameter in loss_of.parameters() if parameter.requires_grad]
@@ -118,87 +126,135 @@ def preflight(loss_of: nn.Module, longest: Batch) -> tuple[float, Memory]:
         )
     states = torch.get_rng_state(), _accelerator_rng()
     try:
-        loss, memory = _there(loss_of, trained, longest)
-        if not math.isfinite(loss.item()):
-            raise BadInput(_bad_loss(loss.item(), longest))
-        if loss.requires_grad:
-            loss.backward()
+        forecast = memory_forecast(loss_of, longest, accumulates=accumulates)
+        ample = _check_room(forecast, longest)
+        if not ample:
+            give_back_freed_memory()
+        batch = instead if instead is not None and ample else longest
+        loss, memory = _there_and_back(loss_of, batch, accumulates, backward)
+        if batch is instead:
+            memory = forecast
+        if not math.isfinite(loss):
+            raise BadInput(_bad_loss(loss, batch))
         if not any(p.grad is not None and bool((p.grad != 0).any()) for p in trained):
-            raise BadInput(_no_gradient(loss.item(), trained))
+            raise BadInput(_no_gradient(loss, trained))
+        if learning_rate is not None:
+            lost = lost_updates(trained, learning_rate)
+            refuse_if(finding(one) for one in lost if refused(one))
     finally:
         loss_of.zero_grad(set_to_none=True)
         torch.set_rng_state(states[0])
         if states[1] is not None:
             torch.cuda.set_rng_state_all(states[1])
-    return loss.item(), memory
+    return loss, memory
 
 
-def _there(
-    loss_of: nn.Module, trained: list[nn.Parameter], longest: Batch
-) -> tuple[torch.Tensor, Memory]:
-    """First one row, to know what the whole batch will hold before it is made."""
-    one = {name: tensor[:1] for name, tensor in longest.items()}
-    rows = longest["input_ids"].shape[0]
-    _, held = _forward(loss_of, one)
-    forecast = _memory(loss_of, trained, held * rows)
-    _check_room(forecast, longest)
-    loss, held = _forward(loss_of, longest)
-    return loss, _memory(loss_of, trained, held)
+def memory_forecast(loss_of: nn.Module, longest: Batch, *, accumulates: bool = False) -> Memory:
+    """What the longest batch will hold, from parts of it; nothing of its size is made."""
+    # Processes that share a model would wait for each other in here, and learn nothing by it.
+    module: nn.Module = getattr(loss_of, "module", loss_of)
+    rows, tokens = longest["input_ids"].shape
+    parts = [_part(longest, halvings) for halvings in range(3)]
+    passes = [_forward(module, part) for part in parts]
+    sizes = [part["input_ids"].shape[1] for part in parts]
+    constant, linear, square = _curve(sizes, [one.kept for one in passes])
+    kept_by_loss, working = _of_the_loss(module, longest, passes)
+    kept = constant + rows * (linear * tokens + square * tokens**2) + kept_by_loss
+    trained = [p.numel() * p.element_size() for p in module.parameters() if p.requires_grad]
+    # A tied embedding's gradient comes in two parts, and then there is their sum.
+    peak = max(kept + working, sum(trained) + 2 * max(trained))
+    return memory_of(module, Pass(int(kept), int(peak)), accumulates=accumulates)
 
 
-def _forward(loss_of: nn.Module, batch: Batch) -> tuple[torch.Tensor, int]:
-    """The loss, and the bytes that autograd keeps for the way back beside the weights."""
-    own = {parameter.untyped_storage().data_ptr() for parameter in loss_of.parameters()}
-    kept: dict[int, int] = {}
-
-    def note(tensor: torch.Tensor) -> torch.Tensor:
-        storage = tensor.untyped_storage()
-        if storage.data_ptr() not in own:
-            kept[storage.data_ptr()] = storage.nbytes()
-        return tensor
-
-    with torch.autograd.graph.saved_tensors_hooks(note, lambda tensor: tensor):
-        loss = loss_of(**batch, places=max(1, supervised_places(batch["labels"])))
-    return loss, sum(kept.values())
+def _of_the_loss(module: nn.Module, longest: Batch, passes: list[Pass]) -> tuple[float, float]:
+    """What it keeps and what it needs for a moment, from one place and a few more."""
+    few, one = _forward(module, _part(longest, 2, FEW_PLACES)), passes[2]
+    places = supervised_places(longest["labels"])
+    at_once = min(places, CHUNK) if getattr(module, "way", "chunks") == "chunks" else places
+    kept = (few.kept - one.kept) / (FEW_PLACES - 1)
+    working = ((few.peak - few.kept) - (one.peak - one.kept)) / (FEW_PLACES - 1)
+    of_layers = max(one.peak - one.kept for one in passes)
+    return max(0.0, kept * (places - 1)), max(of_layers, working * at_once)
 
 
-def _memory(loss_of: nn.Module, trained: list[nn.Parameter], activations: int) -> Memory:
-    return Memory(
-        weights=sum(p.numel() * p.element_size() for p in loss_of.parameters()),
-        gradients_and_optimizer=sum(3 * p.numel() * p.element_size() for p in trained),
-        activations=activations,
+def _part(batch: Batch, halvings: int, places: int = 1) -> Batch:
+    """The first of several rows, or the first quarter of a single one, so many times halved.
+
+    So few places are supervised because the head can cost more than all layers.
+    """
+    rows, tokens = batch["input_ids"].shape
+    cut = max(FEW_PLACES + 1, tokens >> (halvings if rows > 1 else halvings + 2))
+    part = {name: tensor[:1, :cut] for name, tensor in batch.items()}
+    labels = torch.full_like(part["input_ids"], IGNORED)
+    labels[:, -places:] = part["input_ids"][:, -places:]
+    if "position_ids" in part:
+        # Two rows, however small the part: a single one would need no mask.
+        half = -(-len(labels[0]) // 2)
+        part["position_ids"] = torch.arange(len(labels[0]), device=labels.device)[None] % half
+    return {**part, "labels": labels}
+
+
+def _curve(sizes: list[int], counts: list[int]) -> tuple[float, float, float]:
+    """Bytes by tokens of a row: what copies of weights take, what layers and what masks take."""
+    (x, y, z), (a, b, c) = sizes, counts
+    if len({x, y, z}) < 3:
+        return 0.0, a / x, 0.0
+    near, far = (a - b) / (x - y), (b - c) / (y - z)
+    square = max(0.0, (near - far) / (x - z))
+    linear = max(0.0, near - square * (x + y))
+    return max(0.0, a - linear * x - square * x**2), linear, square
+
+
+def _forward(module: nn.Module, batch: Batch) -> Pass:
+    places = max(1, supervised_places(batch["labels"]))
+    return measured(module, batch.values(), lambda: module(**batch, places=places))[1]
+
+
+def _there_and_back(
+    loss_of: nn.Module,
+    longest: Batch,
+    accumulates: bool,
+    backward: Callable[[torch.Tensor], object],
+) -> tuple[float, Memory]:
+    places = max(1, supervised_places(longest["labels"]))
+    loss, found = measured(
+        loss_of, longest.values(), lambda: loss_of(**longest, places=places), backward
     )
+    return float(loss.detach()), memory_of(loss_of, found, accumulates=accumulates)
 
 
-def _check_room(memory: Memory, longest: Batch) -> None:
-    needed = memory.gradients_and_optimizer + memory.activations  # the weights are there already
-    if longest["input_ids"].is_cuda:
-        room, where = torch.cuda.mem_get_info()[0], "on the GPU"
-    else:
-        room, where = psutil.virtual_memory().available, "in memory"
-    if needed > room:
-        rows, tokens = longest["input_ids"].shape
-        fits = max(1, int(rows * (room - memory.gradients_and_optimizer) / memory.activations))
-        raise BadInput(
-            NO_MEMORY.finding(
-                Place("settings"),
-                f"A step on the longest batch needs {megabytes(needed)}, and {megabytes(room)} "
-                f"are free {where}.",
-                facts=[
-                    Fact("longest batch", f"{rows} rows x {tokens} tokens"),
-                    Fact("activations", megabytes(memory.activations)),
-                    Fact("gradients and optimizer", megabytes(memory.gradients_and_optimizer)),
-                ],
-                fixes=[
-                    *(
-                        [Fix(f"Smaller batches:  --batch-size {fits} --accumulate {rows // fits}")]
-                        if fits < rows
-                        else []
-                    ),
-                    Fix("Hold fewer activations:  --gradient-checkpointing"),
-                ],
-            )
+def _check_room(memory: Memory, longest: Batch) -> bool:
+    """Whether there is ample room, on a CPU; raises `BadInput` where there is too little."""
+    on_gpu = longest["input_ids"].is_cuda
+    room, where = free_memory(on_gpu), "on the GPU" if on_gpu else "in memory"
+    needed = memory.beside_weights  # the weights are there already
+    if needed <= room:
+        return not on_gpu and AMPLE * needed <= room
+    rows, tokens = longest["input_ids"].shape
+    fixed = needed - memory.activations
+    fits = max(1, int(rows * (room - fixed) / max(1, memory.activations)))
+    packed = "position_ids" in longest
+    raise BadInput(
+        NO_MEMORY.finding(
+            Place("settings"),
+            f"A step on the longest batch needs {megabytes(needed)}, and {megabytes(room)} "
+            f"are free {where}.",
+            facts=[
+                Fact("longest batch", f"{rows} rows x {tokens} tokens"),
+                Fact("activations", megabytes(memory.activations)),
+                Fact("gradients and optimizer", megabytes(memory.gradients + memory.optimizer)),
+            ],
+            fixes=[
+                *([Fix(f"Fewer packed tokens:  --pack-tokens {tokens // 2}")] if packed else []),
+                *(
+                    [Fix(f"Smaller batches:  --batch-size {fits} --accumulate {rows // fits}")]
+                    if fits < rows
+                    else []
+                ),
+                Fix("Hold fewer activations:  --gradient-checkpointing"),
+            ],
         )
+    )
 
 
 def _accelerator_rng() -> list[torch.Tensor] | None:
@@ -222,10 +278,6 @@ def _no_gradient(loss: float, trained: list[nn.Parameter]) -> Any:
         why="They do not take part in the loss, so no step would change them.",
         fixes=[Fix("Choose layers that the model uses:  --lora-targets all-linear")],
     )
-
-
-def megabytes(count: float) -> str:
-    return f"{count / 1e9:.1f} GB" if count >= 1e9 else f"{count / 1e6:.1f} MB"
 
 
 def _letters(text: str) -> str:

@@ -52,11 +52,19 @@ class Report:
     exact_match: float | None = None
 
 
+def _nobody(_record: Mapping[str, Any]) -> None:
+    """By its name it can be sent to other processes."""
+
+
 @dataclass(frozen=True, slots=True)
 class RunFolder:
     """The folder of one run and the names in it."""
 
     path: Path
+    writes: bool = True
+    """Of several processes the first alone writes, and all read."""
+    tell: Callable[[Mapping[str, Any]], object] = _nobody
+    """Given every line that the metrics file gets."""
 
     @property
     def settings_file(self) -> Path:
@@ -129,12 +137,16 @@ class RunFolder:
         score: AnswerScore,
         predictions: Iterable[Mapping[str, Any]],
     ) -> None:
-        write_lines(self.predictions_file(epoch), predictions)
+        if self.writes:
+            write_lines(self.predictions_file(epoch), predictions)
         self._add({"step": progress.step, "epoch": epoch, **asdict(score)})
 
     def _add(self, record: Mapping[str, Any]) -> None:
+        if not self.writes:
+            return
         with writing(self.metrics_file), self.metrics_file.open("ab") as file:
             file.write(msgspec.json.encode(record) + b"\n")
+        self.tell(record)
 
     def metrics(self) -> list[dict[str, Any]]:
         if not self.metrics_file.exists():
@@ -145,17 +157,21 @@ class RunFolder:
 
     def keep_metrics(self, keep: Callable[[dict[str, Any]], bool]) -> None:
         """Forgets what happened after the checkpoint that the run goes on from."""
+        if not self.writes:
+            return
         write_lines(self.metrics_file, [record for record in self.metrics() if keep(record)])
 
     def keep_best(self, epoch: int | None) -> None:
         """Removes what was the best before."""
-        for folder in self.path.glob("best/epoch-*"):
+        for folder in self.path.glob("best/epoch-*") if self.writes else ():
             if epoch is None or folder != self.best(epoch):
                 shutil.rmtree(folder)
 
     def finish(self, epoch: int, name: str) -> Path:
         """Gives the best weights their final name; done already, it changes nothing."""
         final = self.path / name
+        if not self.writes:
+            return final
         if not final.exists():
             self.best(epoch).rename(final)
         if (self.path / "best").is_dir():
@@ -163,7 +179,8 @@ class RunFolder:
         return final
 
     def write_report(self, report: Report) -> None:
-        write_json(self.report_file, asdict(report))
+        if self.writes:
+            write_json(self.report_file, asdict(report))
 
     def score_of(self, epoch: int) -> dict[str, Any]:
         """The evaluation after that epoch (0: before training); empty if there was none."""

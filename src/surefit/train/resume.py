@@ -1,7 +1,7 @@
 """Going on with a run that was stopped, and stopping one so that it can go on."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -12,6 +12,7 @@ from surefit.settings import as_dict, from_names
 
 from .checkpoint import Parts, checkpoints, load_checkpoint, save_checkpoint
 from .progress import Progress
+from .ranks import Ranks
 from .record import RunFolder
 
 OTHER_SETTINGS = refusal(
@@ -29,11 +30,10 @@ def settings_of(asked: Settings, place: Path) -> tuple[RunFolder, Settings]:
     own = replace(from_names(kind, folder.read_settings()), resume=place, out=place)
     default = kind()
     differing = [
-        field.name
-        for field in fields(kind)
-        if field.name not in {"resume", "out"}
-        and getattr(asked, field.name)
-        not in (getattr(default, field.name), getattr(own, field.name))
+        one.name
+        for one in fields(kind)
+        if one.name not in {"resume", "out"}
+        and getattr(asked, one.name) not in (getattr(default, one.name), getattr(own, one.name))
     ]
     if differing:
         raise WrongCall(_other_settings(folder, differing, as_dict(own), as_dict(asked)))
@@ -47,17 +47,19 @@ class Saving:
     folder: RunFolder
     parts: Parts
     identity: dict[str, str]
+    ranks: Ranks = field(default_factory=Ranks)
 
     def save(self, progress: Progress) -> None:
-        save_checkpoint(self.folder.checkpoints, self.parts, progress, self.identity)
+        """All processes together: it is there when they go on."""
+        save_checkpoint(self.folder.checkpoints, self.parts, progress, self.identity, self.ranks)
 
     def restore(self) -> Progress:
         """Goes back to the newest checkpoint and forgets what came after it."""
-        found = checkpoints(self.folder.checkpoints)
+        found = self.ranks.first_does(lambda: checkpoints(self.folder.checkpoints))
         if not found:
             self.folder.keep_metrics(lambda _: False)
             return Progress()
-        progress = load_checkpoint(found[-1], self.parts, self.identity)
+        progress = load_checkpoint(found[-1], self.parts, self.identity, self.ranks)
         self.folder.keep_metrics(_known_to(progress))
         return progress
 
