@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
+from surefit.doctor.symptoms import Symptom
 
 if TYPE_CHECKING:
     from surefit.doctor.recording import Recording
@@ -22,6 +23,8 @@ class Rule:
     explanation: str
     general: bool = False
     """Gives way to every other rule that has something to say about the same fault."""
+    symptoms: tuple[Symptom, ...] = ()
+    """How it looks in a traceback alone: see `surefit explain -`."""
     checks: list[tuple[type[Any], Callable[..., Iterable[Finding]]]] = field(
         default_factory=list, compare=False, repr=False
     )
