@@ -62,10 +62,10 @@ BROKEN_OBSERVER = {
             raise RuntimeError("broken on purpose")
     """,
     "answers": """
-        from surefit.observe.inside.autopsy import probes
+        from surefit.observe.inside.autopsy import questions
         def broken(*_, **__):
             raise RuntimeError("broken on purpose")
-        probes.answer_parent = broken
+        questions.answer_parent = broken
     """,
     "a half-written observation": """
         import os

@@ -6,19 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from surefit.doctor.conditions import (
-    All,
-    Condition,
-    EvaluationRuns,
-    GradientsFlow,
-    LabelsReachModel,
-    Moves,
-    NoUpdatesLost,
-    ReExecuted,
-    moved_to,
-    needs_no_run,
-)
+from surefit.doctor.conditions.condition import All, Condition, needs_no_run
+from surefit.doctor.conditions.evaluation import EvaluationRuns
+from surefit.doctor.conditions.labels import LabelsReachModel
+from surefit.doctor.conditions.parameters import GradientsFlow, Moves, NoUpdatesLost
+from surefit.doctor.conditions.re_executed import ReExecuted
 from surefit.doctor.findings import Place
+from surefit.doctor.moved import moved_to
 from surefit.doctor.observations import (
     Answer,
     Crash,

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from surefit.doctor.conditions import Moves
+from surefit.doctor.conditions.parameters import Moves
 from surefit.doctor.findings import Finding, Place, Severity
 from surefit.doctor.observations import Crash, Ended, Process, Steps
 from surefit.doctor.recording import Recording

@@ -8,7 +8,10 @@ from pathlib import Path
 import pytest
 
 from forked import forking
-from surefit.doctor.conditions import All, Condition, LabelsReachModel, Moves
+from surefit.doctor.conditions.condition import All, Condition
+from surefit.doctor.conditions.labels import LabelsReachModel
+from surefit.doctor.conditions.parameters import Moves
+from surefit.doctor.conditions.values import ValuesAt, Wanted
 from surefit.doctor.findings import Finding, Fix, Place, Proof, Severity
 from surefit.doctor.progress import first_crash
 from surefit.observe.script import Launch, watch
@@ -213,3 +216,37 @@ def test_parameters_that_stay_outside(folder: Path) -> None:
     assert proof == Proof(
         "failed", "tried on a copy, and it did not hold: no optimizer holds `head.weight`"
     )
+
+
+COLUMN = """
+import torch
+from torch import nn
+
+torch.manual_seed(0)
+model = nn.Linear(4, 3)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+loss_of = nn.CrossEntropyLoss()
+for step in range(6):
+    x = torch.randn(16 if step < 3 else 7, 4)
+    labels = torch.randint(0, 3, (len(x), 1) if step > 1 else (len(x),))
+    loss = loss_of(model(x), labels)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
+
+
+def test_values_at_a_patched_line_are_seen_and_judged(tmp_path: Path) -> None:
+    tried = Tried(tmp_path, COLUMN)
+    place = Place("train.py", COLUMN[: COLUMN.index("loss = loss_of")].count("\n") + 1)
+    right = ValuesAt(place, (Wanted("labels.squeeze(-1)", (16,), "int64", least=0, greatest=2),))
+    proof = tried.replacing("(x), labels)", "(x), labels.squeeze(-1))", right)
+    assert proof.status == "held", proof.said
+    assert "`labels.squeeze(-1)` is (16,), int64, from 0 to 2 at train.py:12" in proof.said
+    wrong = ValuesAt(place, (Wanted("labels.squeeze(-1)", (8,)),))
+    proof = tried.replacing("(x), labels)", "(x), labels.squeeze(-1))", wrong)
+    assert proof.status == "failed", proof.said
+    assert "`labels.squeeze(-1)` has the shape (16,)" in proof.said
+    unread = ValuesAt(place, (Wanted("labels.sum(0)", (1,)),))
+    proof = tried.replacing("(x), labels)", "(x), labels.squeeze(-1))", unread)
+    assert proof.status == "not-tried", proof.said

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from surefit.doctor.conditions import Condition, Judgement, LabelsReachModel, ReExecuted
+from surefit.doctor.conditions.condition import Condition, Judgement
+from surefit.doctor.conditions.labels import LabelsReachModel
+from surefit.doctor.conditions.re_executed import ReExecuted
 from surefit.doctor.findings import Finding, Fix, Place, Proof, Severity
 from surefit.doctor.observations import (
     Answer,

@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
-    from surefit.doctor.conditions import Condition
+    from surefit.doctor.conditions.condition import Condition
     from surefit.source.edits import Edit
 
 

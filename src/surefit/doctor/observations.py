@@ -9,6 +9,7 @@ Only the standard library is imported here: this module is loaded inside the use
     Steps       what one process trained: losses, gradients, updates, order of events
     Death       an end without an exception: a signal, a hang, `os._exit`
     Answer      what a rule asked beyond the usual, and what the frozen frames or a second run said
+    Passed      values at a line that a condition watches, in a proof run
     Trace       files written outside and addresses talked to
     Chance      where random streams began
     NotObserved what could not be watched, and why
@@ -463,7 +464,7 @@ class Question:
     """Something that a rule must know beyond the usual."""
 
     kind: str
-    """The name of a probe in autopsy/probes.py, or of a second run (stories/stories.py)."""
+    """The name of a probe in autopsy/probes/, or of a second run (stories/stories.py)."""
     crash: str
     """Id of the crash whose frames are meant; empty where a second run answers for a silent one."""
     about: dict[str, Json] = field(default_factory=dict)
@@ -476,6 +477,30 @@ class Answer:
     question: Question
     said: dict[str, Json] | None
     why_not: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Watchpoint:
+    """A line of the user's at which a proof run is to write down values."""
+
+    place: Place
+    """As it was in the first run."""
+    texts: tuple[str, ...]
+    """Names, attributes, subscripts and views of tensors, as the patched line can write them."""
+    after: bool = False
+    """Once the statement has run; otherwise before it does."""
+
+
+@dataclass(frozen=True, slots=True)
+class Passed:
+    """Values at a watched line, one of the first times that a proof run came by."""
+
+    process: Process
+    watched: Watchpoint
+    step: int
+    """Optimizer steps before it."""
+    values: tuple[Value, ...]
+    """What could be read there; `text` is as the watchpoint has it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -561,5 +586,15 @@ class Ended:
 
 
 Observation = (
-    Script | Crash | Swallowed | Steps | Death | Answer | Trace | Chance | NotObserved | Ended
+    Script
+    | Crash
+    | Swallowed
+    | Steps
+    | Death
+    | Answer
+    | Passed
+    | Trace
+    | Chance
+    | NotObserved
+    | Ended
 )

@@ -25,6 +25,7 @@ KINDS: dict[str, Any] = {
         observations.Steps,
         observations.Death,
         observations.Answer,
+        observations.Passed,
         observations.Trace,
         observations.Chance,
         observations.NotObserved,

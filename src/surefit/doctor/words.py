@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 MOST_LISTED = 8
+MOST_NAMED = 3
 
 IRREGULAR = {"axis": "axes", "batch": "batches", "process": "processes"}
 
@@ -45,3 +46,11 @@ def bytes_of(count: float) -> str:
         if count >= size:
             return f"{count / size:,.1f} {unit}"
     return f"{count:.0f} bytes"
+
+
+def some(names: Iterable[str]) -> str:
+    """The first few in backticks, and how many more."""
+    every = list(dict.fromkeys(names))
+    shown = [f"`{name}`" for name in every[:MOST_NAMED]]
+    left = len(every) - len(shown)
+    return spoken([*shown, f"{left:,} more"] if left else shown)

@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 
 from surefit.doctor.observations import Answer, Question
-from surefit.observe.inside.autopsy.probes import PATIENCE, PROBES, SOCKET
+from surefit.observe.inside.autopsy.questions import PATIENCE, SOCKET, probes
 
 
 class Asker:
@@ -57,7 +57,7 @@ class Crashed:
 
     def ask(self, questions: Sequence[Question]) -> list[Answer]:
         """Answers to those questions that are about this crash and that a probe can answer."""
-        mine = [one for one in questions if one.crash == self.crash and one.kind in PROBES]
+        mine = [one for one in questions if one.crash == self.crash and one.kind in probes()]
         found = [answer for one in mine if (answer := self._ask(one)) is not None]
         self.answers += found
         return found

@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass
 
-from surefit.doctor.conditions import Condition
+from surefit.doctor.conditions.condition import Condition
 from surefit.doctor.findings import Finding
 from surefit.doctor.observations import Ended
 from surefit.doctor.progress import final_steps, steps_before, steps_taken

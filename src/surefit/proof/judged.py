@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from surefit.doctor.conditions import Condition
+from surefit.doctor.conditions.condition import Condition
 from surefit.doctor.findings import Proof
 from surefit.doctor.observations import Crash, Death, Ended
 from surefit.doctor.progress import first_crash, steps_taken

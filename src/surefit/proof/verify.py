@@ -1,5 +1,6 @@
 """Tries a fix in the sandbox, observes the run again, and holds it against its condition."""
 
+import json
 import os
 import time
 import traceback
@@ -7,12 +8,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from surefit.doctor.conditions import Condition, needs_no_run
+from surefit.doctor.conditions.condition import Condition, needs_no_run
+from surefit.doctor.conditions.condition import watchpoints as watched_by
 from surefit.doctor.findings import Finding, Fix, Proof, Severity
+from surefit.doctor.moved import became
 from surefit.doctor.observations import Ended, Process
 from surefit.doctor.recording import Recording
 from surefit.doctor.words import counted
-from surefit.observe.inside import spool
+from surefit.observe.inside import spool, watchpoints
 from surefit.observe.script import Launch, Watched
 from surefit.observe.script import watch as observed
 from surefit.proof.apply import apply as apply
@@ -21,6 +24,7 @@ from surefit.proof.judged import Try, judged
 from surefit.proof.own_file import OwnFile, Patched, read_by_python
 from surefit.proof.sandbox import CannotTry, Snapshot, Watch, attempt, refuse_outside
 from surefit.source.patches import Edit, both
+from surefit.source.reading import Source
 
 LEAST_SECONDS = 2.0
 """No Python with torch in it starts in less."""
@@ -106,7 +110,7 @@ class Trial:
         made = Try(
             goal,
             self.first,
-            self.run(patched, goal),
+            self.run(patched, goal, fix.must),
             fix.must,
             any(must.changes_the_past for must in (fix.must, *self.held_conditions())),
             {name: file.text for name, file in patched.items()},
@@ -119,24 +123,41 @@ class Trial:
     def left(self) -> float:
         return self.seconds - (time.monotonic() - self.began)
 
-    def run(self, patched: Mapping[str, Patched], goal: Goal) -> Watched:
+    def run(self, patched: Mapping[str, Patched], goal: Goal, must: Condition) -> Watched:
         refuse_too_long(goal, self.left() - LEAST_SECONDS, self.seconds)
         return attempt(
             self.launch,
             self.before,
             {name: file.content for name, file in patched.items()},
-            environment={spool.PROOF: "1", spool.STOP_AFTER: str(goal.steps)},
+            environment={
+                spool.PROOF: "1",
+                spool.STOP_AFTER: str(goal.steps),
+                watchpoints.WATCH: self.watched(patched, must),
+            },
             seconds=self.left(),
             bytes_=self.memory(),
             watch=self.watch,
         )
+
+    def watched(self, patched: Mapping[str, Patched], must: Condition) -> str:
+        """The lines at which the condition must see values, where the patch has moved them to."""
+        found = []
+        for one in watched_by(must, self.first):
+            source = self.first.source(one.place)
+            lines = range(one.place.line or 0, (one.place.line or 0) + 1)
+            if source is not None and one.place.file in patched:
+                new = Source(one.place.file, patched[one.place.file].text)
+                lines = became(lines.start, source.lines, new.lines)
+            if lines:
+                found.append(watchpoints.as_environment(one, lines))
+        return json.dumps(found)
 
     def shown_without(self, must: Condition, goal: Goal) -> tuple[Goal, str]:
         """A condition that the run meets without the fix, too, proves nothing about it: the steps
         after which it is not met, and what is said of it then. Some faults come late."""
         whole = whole_run(self.first)
         for one in (goal, whole) if whole.steps > goal.steps else (goal,):
-            watched = self.run(self.patched(), one)
+            watched = self.run(self.patched(), one, must)
             refuse_unfinished(watched)
             judgement = must.judge(self.first, watched.recording)
             if not judgement.held:

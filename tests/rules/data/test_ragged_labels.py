@@ -6,7 +6,7 @@ from textwrap import dedent
 
 import pytest
 
-from surefit.doctor.conditions import LabelsArrive
+from surefit.doctor.conditions.labels import LabelsArrive
 from surefit.doctor.findings import Finding, Place, Severity
 from surefit.doctor.observations import (
     CollatorSeen,

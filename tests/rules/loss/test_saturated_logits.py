@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from surefit.doctor.conditions import GradientsFlow
+from surefit.doctor.conditions.parameters import GradientsFlow
 from surefit.doctor.findings import Finding, Place, Severity
 from surefit.doctor.observations import (
     Answer,

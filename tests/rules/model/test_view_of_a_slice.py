@@ -5,7 +5,8 @@ from textwrap import dedent
 
 import pytest
 
-from surefit.doctor.conditions import EvaluationRuns, ReExecuted
+from surefit.doctor.conditions.evaluation import EvaluationRuns
+from surefit.doctor.conditions.re_executed import ReExecuted
 from surefit.doctor.findings import Finding, Place, Severity
 from surefit.doctor.observations import (
     Answer,

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from surefit.doctor.conditions import Moves
+from surefit.doctor.conditions.parameters import Moves
 from surefit.doctor.findings import Finding, Place, Severity
 from surefit.doctor.observations import (
     OptimizerSeen,

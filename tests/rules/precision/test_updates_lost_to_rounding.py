@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from surefit.doctor.conditions import NoUpdatesLost
+from surefit.doctor.conditions.parameters import NoUpdatesLost
 from surefit.doctor.findings import Finding, Place, Severity
 from surefit.doctor.observations import OptimizerSeen, ParameterSeen, Process, Script, Steps
 from surefit.doctor.recording import Recording

@@ -18,6 +18,7 @@ PARTS = (
     "children",
     "caught.swallowed",
     "caught.suppressed",
+    "watchpoints",
     "traces.traces",
     "stories.stories",
     "fingerprints",

@@ -26,7 +26,9 @@ import ast
 from collections.abc import Iterator
 
 from surefit.doctor.causes import is_cause, was_only_read
-from surefit.doctor.conditions import Condition, LabelsArrive, LabelsReachModel, ReExecuted
+from surefit.doctor.conditions.condition import Condition
+from surefit.doctor.conditions.labels import LabelsArrive, LabelsReachModel
+from surefit.doctor.conditions.re_executed import ReExecuted
 from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
 from surefit.doctor.observations import CollatorSeen, Crash, Question, Script
 from surefit.doctor.recording import Recording

@@ -29,7 +29,7 @@ import ast
 import math
 from collections.abc import Iterator
 
-from surefit.doctor.conditions import GradientsFlow
+from surefit.doctor.conditions.parameters import GradientsFlow
 from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
 from surefit.doctor.observations import Operation, RootSeen, Steps
 from surefit.doctor.recording import Recording

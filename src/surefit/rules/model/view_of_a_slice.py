@@ -27,7 +27,9 @@ import ast
 from collections.abc import Iterator
 
 from surefit.doctor.causes import caught_by, is_cause, was_only_read
-from surefit.doctor.conditions import Condition, EvaluationRuns, ReExecuted
+from surefit.doctor.conditions.condition import Condition
+from surefit.doctor.conditions.evaluation import EvaluationRuns
+from surefit.doctor.conditions.re_executed import ReExecuted
 from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
 from surefit.doctor.observations import Crash, Frame, Json, Question, Script
 from surefit.doctor.recording import Recording

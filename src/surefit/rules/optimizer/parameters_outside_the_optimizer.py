@@ -30,7 +30,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from surefit.doctor.causes import was_only_read
-from surefit.doctor.conditions import Moves
+from surefit.doctor.conditions.parameters import Moves
 from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
 from surefit.doctor.observations import OptimizerSeen, ParameterSeen, Script, Steps
 from surefit.doctor.recording import Recording

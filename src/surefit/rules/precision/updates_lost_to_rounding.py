@@ -34,7 +34,7 @@ be said of a script that is only read.
 from collections.abc import Iterator, Sequence
 from math import prod
 
-from surefit.doctor.conditions import NoUpdatesLost
+from surefit.doctor.conditions.parameters import NoUpdatesLost
 from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
 from surefit.doctor.observations import OptimizerSeen, ParameterSeen, Script, Steps
 from surefit.doctor.recording import Recording

@@ -25,7 +25,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from surefit.doctor.causes import is_cause
-from surefit.doctor.conditions import Judgement
+from surefit.doctor.conditions.condition import Judgement
 from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
 from surefit.doctor.observations import Crash, Death, Ended, Held, Memory, Script
 from surefit.doctor.recording import Recording

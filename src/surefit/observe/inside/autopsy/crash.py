@@ -12,7 +12,7 @@ from typing import Any
 from surefit.doctor.findings import Place
 from surefit.doctor.observations import Crash, Frame, Layer, Link, Value
 from surefit.observe.inside import finishing, own_code, spool, workers
-from surefit.observe.inside.autopsy import expressions, memory, probes
+from surefit.observe.inside.autopsy import expressions, memory, questions
 from surefit.observe.inside.autopsy.collators import collator_in
 from surefit.observe.inside.autopsy.layers import largest_holder, layer_of
 from surefit.observe.inside.autopsy.values import describe, is_module
@@ -63,7 +63,7 @@ def look_and_answer(error: BaseException) -> None:
         seen = look(error)
         finishing.finish()
         if seen is not None:
-            probes.answer_parent(seen, [one.frame for one in stack(error)])
+            questions.answer_parent(seen, [one.frame for one in stack(error)])
     except Exception as failure:  # noqa: BLE001 - the user's error has been shown; this is one line below it
         spool.could_not("the crash", failure)
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from surefit.doctor.findings import Place
 from surefit.doctor.observations import Assigned, Swallowed
-from surefit.observe.inside import finishing, own_code, spool
+from surefit.observe.inside import finishing, own_code, spool, watchpoints
 from surefit.observe.inside.after_import import after_import
 from surefit.observe.inside.unseen import strip
 
@@ -93,6 +93,7 @@ def probed(raw: bytes, file: str) -> CodeType:
     for node, scope in list(scopes.items()):
         if isinstance(node, Tries) and node.handlers and not _is_translated(scope):
             _probe(node, scope, os.path.abspath(file))
+    watchpoints.put_in(tree, file)
     code = compile(tree, file, "exec", dont_inherit=True)
     sources[file] = Probed(raw, code)
     return code
@@ -334,4 +335,4 @@ def install() -> None:
 @after_import("torch._dynamo.config")
 def unseen_by_compiler(config: ModuleType) -> None:
     """The compiler passes over the probes, as over a logging call, and its graph stays whole."""
-    config.ignore_logging_functions.update({tried, caught})
+    config.ignore_logging_functions.update({tried, caught, watchpoints.passed})

@@ -14,7 +14,7 @@ from typing import Any
 
 from surefit.doctor.observations import Answer, Crash, Frame, Question
 from surefit.observe.inside.after_import import after_import
-from surefit.observe.inside.autopsy import probes
+from surefit.observe.inside.autopsy import questions
 from surefit.observe.inside.autopsy.values import is_tensor
 from surefit.observe.inside.spool import guarded, process, saw
 from surefit.observe.inside.stories.recorder import Recorder, recording_mode
@@ -80,9 +80,9 @@ class Stories:
         for asked in [one for one in self.open if one.is_about(crash)]:
             here = asked.here(crash)
             if asked.question.kind == OF_VALUE:
-                self.answer(asked, probes.value_in(frames, here.about))
+                self.answer(asked, questions.value_in(frames, here.about))
             else:
-                self.settle(asked, replace(probes.answer(here, frames), question=asked.question))
+                self.settle(asked, replace(questions.answer(here, frames), question=asked.question))
 
     def stepped(self) -> None:
         self.steps += 1

@@ -1,0 +1,82 @@
+"""Labels reach the model, as many as the rows hold."""
+
+from dataclasses import dataclass
+
+from surefit.doctor.conditions.condition import Judgement
+from surefit.doctor.conditions.re_executed import ReExecuted
+from surefit.doctor.observations import LabelsSeen
+from surefit.doctor.progress import final_steps, first_crash, steps_before
+from surefit.doctor.recording import Recording
+from surefit.doctor.words import counted
+
+
+@dataclass(frozen=True, slots=True)
+class LabelsReachModel:
+    """The batch of the fault reaches the model with as many supervised labels as its rows hold."""
+
+    expected: int
+    rows: int
+    changes_the_past: bool = False
+    steps: int | None = None
+    """That it must see; otherwise as many as are usual."""
+    at: int | None = None
+    """Optimizer steps before that batch; None: as many as there were before the crash."""
+
+    def wants(self, before: Recording) -> int | None:  # noqa: ARG002
+        return self.steps
+
+    def judge(self, before: Recording, after: Recording) -> Judgement:
+        crash = first_crash(before)
+        at = self.at if self.at is not None else steps_before(crash, before) if crash else 0
+        rank = crash.process.rank if crash else None
+        given = calls_at(after, at, rank)[self.calls_before(calls_at(before, at, rank)) :]
+        if not given:
+            seen = any(steps.labels for steps in final_steps(after))
+            return Judgement(False, f"no labels reached the model after step {at:,}", seen)
+        same_rows = [call for call in given if call.shape[:1] == (self.rows,)] or given
+        call = next((one for one in same_rows if self.is_it(one)), same_rows[0])
+        wanted = counted(self.expected, "label")
+        if self.is_it(call):
+            return Judgement(
+                True, f"{wanted} of {counted(self.rows, 'row')} reach the model, all that there are"
+            )
+        reached = f"{counted(call.supervised, 'label')} of {counted(call.shape[0], 'row')} reach"
+        return Judgement(
+            False, f"{reached} the model, and {counted(self.rows, 'row')} hold {wanted}"
+        )
+
+    def is_it(self, call: LabelsSeen) -> bool:
+        return call.supervised == self.expected and call.shape[:1] == (self.rows,)
+
+    def calls_before(self, calls: list[LabelsSeen]) -> int:
+        """At the step of the fault, where several batches make a step; the batch itself, if the
+        model was what failed, is none of them."""
+        return len(calls) - 1 if calls and self.is_it(calls[-1]) else len(calls)
+
+
+@dataclass(frozen=True, slots=True)
+class LabelsArrive:
+    """In a run all labels reach the model; where it is given none, or there is no run, another
+    collator makes as many of the very rows."""
+
+    in_a_run: LabelsReachModel
+    of_these_rows: ReExecuted
+    needs_no_run: bool = True
+
+    @property
+    def changes_the_past(self) -> bool:
+        return self.in_a_run.changes_the_past
+
+    def wants(self, before: Recording) -> int | None:
+        return self.in_a_run.wants(before)
+
+    def judge(self, before: Recording, after: Recording) -> Judgement:
+        if after is not before:
+            judged = self.in_a_run.judge(before, after)
+            if judged.decided:
+                return judged
+        return self.of_these_rows.judge(before, after)
+
+
+def calls_at(seen: Recording, step: int, rank: int | None) -> list[LabelsSeen]:
+    return [call for steps in final_steps(seen, rank) for call in steps.labels if call.step == step]
