@@ -1,0 +1,1 @@
+"""What was saved and does not fit what it is loaded into."""

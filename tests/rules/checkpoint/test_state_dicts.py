@@ -1,0 +1,131 @@
+"""Checkpoints that do not fit, on hand-made recordings: each of the ways told from the others."""
+
+from textwrap import dedent
+from typing import Any
+
+import pytest
+
+from surefit.doctor.conditions.re_executed import ReExecuted
+from surefit.doctor.findings import Finding, Place
+from surefit.doctor.observations import Answer, Crash, Frame, Layer, Process, Question, Script
+from surefit.doctor.recording import Recording
+from surefit.rules.checkpoint import (
+    checkpoint_of_another_model,
+    checkpoint_of_other_sizes,
+    state_dict_prefix,
+    whole_checkpoint_loaded,
+)
+from surefit.source.edits import patched
+
+RULES = [
+    module.RULE
+    for module in (
+        state_dict_prefix,
+        whole_checkpoint_loaded,
+        checkpoint_of_other_sizes,
+        checkpoint_of_another_model,
+    )
+]
+TEXT = dedent(
+    """\
+    net = Net(4)
+    net.load_state_dict(torch.load("net.pt"))
+    """
+)
+OWN = {"body.weight": [16, 8], "body.bias": [16], "head.weight": [4, 16]}
+FRAMES = (
+    Frame(Place("train.py", 2), "<module>", own=True, line="net.load_state_dict(...)"),
+    Frame(
+        Place("torch/nn/modules/module.py", 9),
+        "Module.load_state_dict",
+        own=False,
+        layer=Layer("Net"),
+    ),
+)
+CRASH = Crash("1-1", 1.0, Process(1), "RuntimeError", "RuntimeError: it does not fit", FRAMES)
+
+
+def told(given: dict[str, Any], *, inside: Any = None, own: Any = None) -> list[Finding]:
+    said = {
+        "kind": "Net",
+        "own": own or OWN,
+        "given": given,
+        "other": [],
+        "inside": inside or {},
+        "made_at": {"file": "train.py", "line": 1},
+    }
+    answer = Answer(Question("state-dict", CRASH.id), said)
+    seen = Recording([Script("train.py", TEXT, True), CRASH, answer])
+    return [finding for rule in RULES for finding in rule.look(seen)]
+
+
+def test_a_prefix_that_was_saved_is_taken_from_every_name() -> None:
+    (finding,) = told({f"module.{name}": shape for name, shape in OWN.items()})
+    assert finding.rule == "state-dict-prefix"
+    assert finding.headline == (
+        "All 3 names of the state dict begin with `module.`, and those of `Net` do not."
+    )
+    (fix,) = finding.fixes
+    assert fix.edit is not None
+    assert (
+        '{name.removeprefix("module."): tensor for name, tensor in torch.load("net.pt").items()}'
+        in patched(fix.edit, TEXT)
+    )
+    assert isinstance(fix.must, ReExecuted)
+
+
+def test_a_prefix_that_the_model_has_is_where_to_load() -> None:
+    (finding,) = told(OWN, own={f"_orig_mod.{name}": shape for name, shape in OWN.items()})
+    assert finding.rule == "state-dict-prefix"
+    (fix,) = finding.fixes
+    assert fix.edit is not None
+    assert "net._orig_mod.load_state_dict(" in patched(fix.edit, TEXT)
+
+
+def test_an_entry_with_the_names_and_shapes_is_the_one() -> None:
+    (finding,) = told({}, inside={"model": OWN, "average": {"body.weight": [16, 8]}})
+    assert finding.rule == "whole-checkpoint-loaded"
+    (fix,) = finding.fixes
+    assert fix.edit is not None
+    assert 'load_state_dict(torch.load("net.pt")["model"])' in patched(fix.edit, TEXT)
+
+
+def test_two_entries_that_fit_leave_the_choice() -> None:
+    (finding,) = told({}, inside={"model": OWN, "average": OWN})
+    assert finding.rule == "checkpoint-of-another-model"
+
+
+def test_other_sizes_are_counted_where_the_model_is_made() -> None:
+    (finding,) = told({**OWN, "head.weight": [10, 16]})
+    assert finding.rule == "checkpoint-of-other-sizes"
+    assert finding.place == Place("train.py", 1)
+    assert finding.headline == (
+        "The checkpoint was saved with 10 where `Net` has 4: 1 tensor of `head` has another shape."
+    )
+    assert all(fix.why_not_tried for fix in finding.fixes)
+
+
+def test_a_layer_with_another_name_is_seen_by_its_shapes() -> None:
+    given = {"body.weight": [16, 8], "body.bias": [16], "fc.weight": [4, 16]}
+    (finding,) = told(given)
+    assert finding.rule == "checkpoint-of-another-model"
+    facts = {fact.name: fact.value for fact in finding.facts}
+    assert facts["of the same shapes"] == "`fc` there, `head` here"
+
+
+@pytest.mark.parametrize("more", [{"new.weight": [2]}, {"head.bias": [4]}])
+def test_a_prefix_that_leaves_something_over_is_none(more: dict[str, Any]) -> None:
+    given = {f"module.{name}": shape for name, shape in {**OWN, **more}.items()}
+    (finding,) = told(given)
+    assert finding.rule == "checkpoint-of-another-model"
+
+
+def test_nothing_is_said_where_everything_fits() -> None:
+    assert told(OWN) == []
+
+
+def test_another_crash_is_not_asked_about() -> None:
+    crash = Crash("1-1", 1.0, Process(1), "RuntimeError", "RuntimeError: x", FRAMES[:1])
+    seen = Recording([Script("train.py", TEXT, True), crash])
+    assert [finding for rule in RULES for finding in rule.look(seen)] == []
+    assert seen.open_questions == []
