@@ -344,6 +344,22 @@ class ParameterSeen:
 
 
 @dataclass(frozen=True, slots=True)
+class LossGiven:
+    """What one call of a loss function was given."""
+
+    step: int
+    """Optimizer steps before it."""
+    shape: tuple[int, ...]
+    dtype: str
+    target_shape: tuple[int, ...]
+    target_dtype: str
+    supervised: int
+    """Labels that are not ignored; of a loss that ignores none, all elements."""
+    total: float
+    """Sum of these labels, so that two runs can be told to have had the same ones."""
+
+
+@dataclass(frozen=True, slots=True)
 class LossCall:
     """Calls of one loss function from one line."""
 
@@ -363,6 +379,8 @@ class LossCall:
     """Gradients were recorded."""
     probabilities: int = 0
     """Calls looked at in which every row of predictions was non-negative and summed to one."""
+    each: tuple[LossGiven, ...] = ()
+    """In a proof run: what each of the first calls was given."""
 
 
 @dataclass(frozen=True, slots=True)

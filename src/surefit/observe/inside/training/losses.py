@@ -3,17 +3,18 @@
 import functools
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import CodeType, FrameType, ModuleType
 from typing import Any
 
 from surefit.doctor.findings import Place
-from surefit.doctor.observations import LossCall
-from surefit.observe.inside import finishing, own_code
+from surefit.doctor.observations import LossCall, LossGiven
+from surefit.observe.inside import finishing, own_code, spool
 from surefit.observe.inside.after_import import after_import
 from surefit.observe.inside.identity import identity
 from surefit.observe.inside.training import readable
 from surefit.observe.inside.training.budget import Budget
+from surefit.observe.inside.training.letters import noted
 from surefit.observe.inside.training.under_way import now
 from surefit.observe.inside.unseen import around
 
@@ -44,6 +45,8 @@ MOST_ELEMENTS = 65_536
 MOST_PLACES = 64
 NEAR = 1e-3
 MOST_SITES = 4096
+MOST_GIVEN = 200
+"""Calls from one line of which a proof run writes down what each was given."""
 
 training = Budget(share=0.0015, opening=0.1)
 evaluation = Budget(share=0.0015, opening=0.1)
@@ -65,6 +68,7 @@ class Calls:
     target_shape: tuple[int, ...] = ()
     dtype: str = ""
     target_dtype: str = ""
+    each: list[LossGiven] = field(default_factory=list)
 
 
 _calls: dict[tuple[str, Place | None, bool], Calls] = {}
@@ -141,8 +145,23 @@ def _look(calls: Calls, args: tuple[Any, ...], kwargs: dict[str, Any], ignored: 
         label = args[ignored] if len(args) > ignored else kwargs.get("ignore_index", -100)
         readable.read((target != label).sum(), functools.partial(_supervised, calls))
     else:
+        label = None
         calls.supervised += count
+    if spool.in_proof() and len(calls.each) < MOST_GIVEN:
+        _write_down(calls, target, label)
     _look_for_probabilities(calls, given)
+
+
+def _write_down(calls: Calls, target: Any, ignored: Any) -> None:
+    """What this very call is given, to be compared with what it was given before a patch."""
+    kept = target if ignored is None else target[target != ignored]
+    shapes = calls.shape, calls.dtype, calls.target_shape, calls.target_dtype
+    step, count = noted.steps, int(kept.numel())
+
+    def add(total: float) -> None:
+        calls.each.append(LossGiven(step, *shapes, count, float(total)))
+
+    readable.read(kept.double().sum(), add)
 
 
 def _rows(target: Any) -> int:
@@ -197,6 +216,7 @@ def seen() -> tuple[LossCall, ...]:
             one.target_dtype,
             one.training,
             one.probabilities,
+            tuple(one.each),
         )
         for one in _calls.values()
     )
