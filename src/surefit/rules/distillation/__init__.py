@@ -1,0 +1,1 @@
+"""Faults of teaching one model by another."""
