@@ -5,10 +5,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from surefit.doctor.findings import Place
-from surefit.doctor.observations import Script
+from surefit.doctor.observations import Crash, Frame, Script
 from surefit.doctor.recording import Recording
 from surefit.source.reading import Source, called
 
+DEFAULT = 2
+"""Classes of a classifier of transformers that is not told how many there are."""
 NAMES = ("num_labels", "num_classes", "n_classes", "n_labels", "out_features", "out_channels")
 LAYERS = {"Linear": 1, "Conv1d": 1, "Conv2d": 1, "Conv3d": 1, "LazyLinear": 0}
 
@@ -72,3 +74,42 @@ def default_of(source: Source, argument: ast.arg) -> ast.expr | None:
         value = arguments.kw_defaults[arguments.kwonlyargs.index(argument)]
     given = any(one.arg == argument.arg for one in source.every(ast.keyword))
     return None if given or value is None else source.value_of(value)
+
+
+@dataclass(frozen=True, slots=True)
+class Untold:
+    """A call that makes a classifier and could say how many classes it has."""
+
+    source: Source
+    call: ast.Call
+
+    @property
+    def place(self) -> Place:
+        return Place(self.source.file, self.call.lineno, self.call.end_lineno)
+
+    @property
+    def text(self) -> str:
+        return f"`{called(self.call)}`"
+
+
+def untold_classifier(crash: Crash, seen: Recording) -> Untold | None:
+    """The call of a configuration, or of `from_pretrained`, that made the model which failed and
+    does not say `num_labels`."""
+    roots = [frame.layer for frame in crash.frames if not frame.own and is_root(frame)]
+    place = roots[-1].made_at if roots and roots[-1] else None
+    source = seen.source(place)
+    statement = source.statement_at(place.line) if source and place and place.line else None
+    if source is None or statement is None or "num_labels" in source.text:
+        return None
+    calls = [one for one in ast.walk(statement) if isinstance(one, ast.Call)]
+    makers = [one for one in calls if says_classes(one)]
+    makers = makers or [one for one in source.every(ast.Call) if called(one).endswith("Config")]
+    return Untold(source, makers[0]) if len(makers) == 1 else None
+
+
+def is_root(frame: Frame) -> bool:
+    return frame.layer is not None and frame.layer.path == "" and "For" in frame.layer.kind
+
+
+def says_classes(call: ast.Call) -> bool:
+    return called(call).endswith("Config") or called(call) == "from_pretrained"

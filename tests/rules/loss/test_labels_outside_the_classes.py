@@ -1,5 +1,7 @@
 """Labels that are no class: which way is told by the values, and which only the user knows."""
 
+from dataclasses import replace
+
 import pytest
 
 from recorded_losses import LossCrash, tensor
@@ -60,6 +62,25 @@ def test_a_marker_is_ignored_and_how_many_it_is() -> None:
     assert "6 labels of this batch then take no part" in finding.fixes[0].text
     assert "nn.CrossEntropyLoss(ignore_index=255)" in one.mended(finding)
     assert (gets(one).supervised, gets(one).total) == (6, 3.0)
+
+
+def test_a_classifier_that_was_not_told_how_many() -> None:
+    text = """
+        config = BertConfig(hidden_size=8)
+        model = BertForSequenceClassification(config)
+        for ids, y in loader:
+            loss = model(input_ids=ids, labels=y).loss
+        """
+    target = tensor("y", (8,), "int64")
+    one = LossCrash(text, tensor("logits", (8, 2)), target, called_as="model")
+    layer = Layer("BertForSequenceClassification", "", made_at=Place("train.py", 2))
+    own, inner, loss = one.crash.frames
+    forward = replace(inner, place=Place("transformers/bert.py", 7), layer=layer)
+    one.crash = replace(one.crash, frames=(own, forward, loss))
+    one.holds({0.0: 2, 1.0: 2, 2.0: 2, 3.0: 2})
+    (finding,) = one.found(RULE)
+    assert finding.place == Place("train.py", 1, 1)
+    assert "BertConfig(hidden_size=8, num_labels=4)" in one.mended(finding)
 
 
 def test_two_signs() -> None:

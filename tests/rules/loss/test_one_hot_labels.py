@@ -63,7 +63,7 @@ def test_before_they_are_flattened() -> None:
 @pytest.mark.parametrize(
     "more", [{"single": 5, "most_ones": 3}, {"stored": 90, "stored_single": 70}]
 )
-def test_several_classes_are_the_users_choice(more: dict[str, int]) -> None:
+def test_several_classes_are_the_users_choice(more: dict[str, Any]) -> None:
     (finding,) = crash(**more).found(RULE)
     assert "multi-label" in finding.headline
     assert [fix.edit for fix in finding.fixes] == [None, None]

@@ -33,7 +33,13 @@ from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import counted, shape_of
-from surefit.evidence.class_counts import ClassCount, class_count
+from surefit.evidence.class_counts import (
+    DEFAULT,
+    ClassCount,
+    Untold,
+    class_count,
+    untold_classifier,
+)
 from surefit.evidence.failed_losses import (
     INDICES,
     OF_CLASSES,
@@ -104,7 +110,8 @@ class Outside:
 
     @property
     def too_many(self) -> bool:
-        return self.least == 0 and self.greatest < 2 * self.classes + 2 and self.classes > 1
+        near = self.greatest < 2 * self.classes + 2 or 2 * self.labels.different > self.greatest
+        return self.least >= 0 and near and self.classes > 1
 
 
 @RULE.on(Crash)
@@ -116,7 +123,7 @@ def labels_are_no_classes(crash: Crash, seen: Recording) -> Iterator[Finding]:
     made = made_in(crash, loss, seen)
     if made is not None and made.of != "row" and not is_tensor(made):
         made = None
-    count = class_count(seen, outside.classes)
+    count = number_of_classes(crash, outside, seen)
     yield RULE.finding(
         place_of(loss, outside, made, count, seen),
         headline(crash, loss, outside),
@@ -137,11 +144,21 @@ def values_outside(crash: Crash, loss: FailedLoss, seen: Recording) -> Outside |
     return Outside(labels, loss.classes, found) if labels and found else None
 
 
+def number_of_classes(
+    crash: Crash, outside: Outside, seen: Recording
+) -> ClassCount | Untold | None:
+    """Where it is chosen, or could have been."""
+    found = class_count(seen, outside.classes)
+    if found is None and outside.classes == DEFAULT:
+        return untold_classifier(crash, seen)
+    return found
+
+
 def place_of(
     loss: FailedLoss,
     outside: Outside,
     made: Step | None,
-    count: ClassCount | None,
+    count: ClassCount | Untold | None,
     seen: Recording,
 ) -> Place:
     if outside.begins_at_one or outside.signs:
@@ -173,14 +190,21 @@ def headline(crash: Crash, loss: FailedLoss, outside: Outside) -> str:
 
 
 def facts(
-    crash: Crash, loss: FailedLoss, outside: Outside, made: Step | None, count: ClassCount | None
+    crash: Crash,
+    loss: FailedLoss,
+    outside: Outside,
+    made: Step | None,
+    count: ClassCount | Untold | None,
 ) -> Iterator[Fact]:
     labels = outside.labels
     different = f"{labels.different} different, from {outside.least} to {outside.greatest}"
     yield Fact(target_name(crash, loss), f"{shape_of(loss.target.shape or ())}, {different}")
     yield Fact("outside", with_counts(outside.values))
     yield Fact(given_name(crash, loss), shape_of(loss.given.shape or ()))
-    if count is not None:
+    if isinstance(count, Untold):
+        said = f"{count.place}  {count.text} does not say `num_labels`, so that there are"
+        yield Fact(counted(outside.classes, "class"), f"{said} {DEFAULT}")
+    elif count is not None:
         text = " ".join(count.source.lines[count.node.lineno - 1].split())
         yield Fact(counted(outside.classes, "class"), f"{count.place}  {text}")
     if made is not None:
@@ -198,7 +222,7 @@ def fixes(
     loss: FailedLoss,
     outside: Outside,
     made: Step | None,
-    count: ClassCount | None,
+    count: ClassCount | Untold | None,
     seen: Recording,
 ) -> Iterator[Fix]:
     labels = outside.labels
@@ -315,7 +339,7 @@ def wider(
     crash: Crash,
     loss: FailedLoss,
     outside: Outside,
-    count: ClassCount | None,
+    count: ClassCount | Untold | None,
     plain: LossGets,
     seen: Recording,
 ) -> Fix:
@@ -327,16 +351,20 @@ def wider(
             why_not_tried="where the number of classes is chosen was not found in your source",
         )
     shape = loss.given.shape or ()
-    edit = replaced(count.source, count.node, str(wanted))
+    if isinstance(count, Untold):
+        edit = argument_added(count.source, count.call, "num_labels", str(wanted))
+        how = f"`num_labels={wanted}` for {count.text} at {count.place}"
+    else:
+        edit = replaced(count.source, count.node, str(wanted))
+        how = f"{wanted} for {count.name} at {count.place}"
     gets = replace(
         plain,
+        total=None,  # a wider layer draws more random numbers, and what is drawn later is another
         shape=(*shape[:1], wanted, *shape[2:]),
         changes_the_past=True,
         at_least=ENOUGH * wanted,
     )
-    return Fix(
-        f"{said}: {wanted} for {count.name} at {count.place}.", edit, must(crash, seen, gets)
-    )
+    return Fix(f"{said}: {how}.", edit, must(crash, seen, gets))
 
 
 def choices(outside: Outside) -> Iterator[Fix]:
