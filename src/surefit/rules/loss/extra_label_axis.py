@@ -24,6 +24,7 @@ is only read.
 
 import ast
 from collections.abc import Iterator
+from math import prod
 
 from surefit.doctor.causes import is_cause
 from surefit.doctor.conditions.loss_inputs import LossGets
@@ -68,7 +69,7 @@ def labels_have_an_axis_too_many(crash: Crash, seen: Recording) -> Iterator[Find
     loss = failed_loss(crash, seen) if is_cause(crash, seen) else None
     axis = extra_axis(loss) if loss else None
     labels = label_values(seen, crash, loss) if loss and axis is not None else None
-    if loss is None or axis is None or not are_classes(loss, labels):
+    if loss is None or axis is None or labels is None or not are_classes(loss, labels):
         return
     made = made_in_loop(crash, loss, seen) or made_in(crash, loss, seen)
     if made is not None and made.of != "batch" and must_cast(loss) and not is_tensor(made):
@@ -102,9 +103,7 @@ def extra_axis(loss: FailedLoss) -> int | None:
     return next((axis for axis in found if axis), found[0]) if found else None
 
 
-def are_classes(loss: FailedLoss, labels: LabelValues | None) -> bool:
-    if labels is None:
-        return loss.target.least is None and loss.target.dtype in INDICES
+def are_classes(loss: FailedLoss, labels: LabelValues) -> bool:
     return labels.whole and labels.all_known and not labels.outside(loss.classes or 0)
 
 
@@ -138,12 +137,10 @@ def headline(crash: Crash, loss: FailedLoss) -> str:
     )
 
 
-def facts(
-    crash: Crash, loss: FailedLoss, made: Step | None, labels: LabelValues | None
-) -> Iterator[Fact]:
+def facts(crash: Crash, loss: FailedLoss, made: Step | None, labels: LabelValues) -> Iterator[Fact]:
     predictions = shape_of(loss.given.shape or ())
     yield Fact(given_name(crash, loss), f"{predictions}, {counted(loss.classes or 0, 'class')}")
-    held = f", {values_in_words(labels)}" if labels else ""
+    held = f", {values_in_words(labels)}"
     yield Fact(
         target_name(crash, loss), f"{loss.target.dtype} {shape_of(loss.target.shape or ())}{held}"
     )
@@ -152,13 +149,10 @@ def facts(
         yield Fact("used at", str(loss.own.place))
 
 
-def not_several(loss: FailedLoss, labels: LabelValues | None) -> Iterator[Fact]:
-    if labels is not None:
-        count = counted(labels.elements, "label")
-        places = 1
-        for size in loss.wanted or ():
-            places *= size
-        yield Fact("several targets", f"there are {count} for {counted(places, 'prediction')}")
+def not_several(loss: FailedLoss, labels: LabelValues) -> Iterator[Fact]:
+    """As many labels as predictions, ignored ones not counted."""
+    places = counted(prod(loss.wanted or ()), "prediction")
+    yield Fact("several targets", f"there are {counted(labels.elements, 'label')} for {places}")
 
 
 def fix(
@@ -166,7 +160,7 @@ def fix(
     loss: FailedLoss,
     axis: int,
     made: Step | None,
-    labels: LabelValues | None,
+    labels: LabelValues,
     seen: Recording,
 ) -> Fix:
     cast = ".long()" if must_cast(loss) else ""
@@ -175,8 +169,8 @@ def fix(
         Place(loss.own.place.file, loss.own.place.line),
         loss.wanted or (),
         INDICES,
-        labels.elements if labels else None,
-        labels.total if labels else None,
+        labels.elements,
+        labels.total,
     )
     edit, text = change(loss, axis, made, cast)
     if edit is None:
