@@ -3,8 +3,8 @@
 ## What happens
 `BCEWithLogitsLoss` compares each of C outputs with a target of its own, [N, C] with [N, C]. Class
 indices [N] have one number per row: `Target size (torch.Size([8])) must be the same as input size
-(torch.Size([8, 3]))`. In transformers it is `problem_type="multi_label_classification"` that
-chooses this loss.
+(torch.Size([8, 3]))`. A classifier of transformers chooses this loss for
+`problem_type="multi_label_classification"` and, where it is not told, for float labels.
 
 ## Why it matters
 Reshaped or repeated until the sizes agree, class indices above 1 are targets that no probability
@@ -30,7 +30,7 @@ from surefit.doctor.observations import Crash
 from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
-from surefit.doctor.words import counted, shape_of
+from surefit.doctor.words import code, counted, shape_of
 from surefit.evidence.failed_losses import (
     INDICES,
     FailedLoss,
@@ -41,8 +41,9 @@ from surefit.evidence.failed_losses import (
     target_name,
 )
 from surefit.evidence.label_fixes import must
+from surefit.evidence.label_sources import Step, is_tensor, made_in
 from surefit.evidence.label_values import LabelValues, label_values, values_in_words
-from surefit.source.edits import Edit, appended, call_becomes, replaced
+from surefit.source.edits import Edit, appended, call_becomes, replaced, wrapped
 from surefit.source.patches import both
 from surefit.source.reading import called
 
@@ -74,7 +75,9 @@ def binary_loss_was_given_class_indices(crash: Crash, seen: Recording) -> Iterat
     outputs = (loss.given.shape or ())[-1]
     given, target = given_name(crash, loss), target_name(crash, loss)
     chosen = problem_type(crash, loss, seen) or constructor(loss, seen)
+    floats = None if chosen else float_labels(crash, loss, seen)
     place = Place(chosen[0], chosen[1].lineno) if chosen else loss.own.place
+    place = floats.place if floats else place
     yield RULE.finding(
         place,
         f"{target} holds one class index per row, {shape_of(loss.target.shape or ())}, and"
@@ -84,7 +87,7 @@ def binary_loss_was_given_class_indices(crash: Crash, seen: Recording) -> Iterat
             Fact(target, f"{loss.target.dtype}, {values_in_words(labels)}"),
             Fact(given, f"{shape_of(loss.given.shape or ())}, {counted(outputs, 'output')}"),
         ),
-        why="A binary loss asks of every output whether it is on; a class index says which one is.",
+        why=why(crash, loss),
         fixes=tuple(fixes(crash, loss, labels, seen)),
         python_said=crash.said,
         about=crash.id,
@@ -111,6 +114,25 @@ def who(crash: Crash, loss: FailedLoss) -> str:
     return f"`{loss.name}` in `{model}`" if model else loss_name(loss)
 
 
+def why(crash: Crash, loss: FailedLoss) -> str:
+    if next(inside(crash, loss), None) and loss.target.dtype not in INDICES:
+        return (
+            f"The labels are {loss.target.dtype}, and a classifier of transformers that is not told"
+            " its `problem_type` takes float labels for multi-label ones."
+        )
+    return "A binary loss asks of every output whether it is on; a class index says which one is."
+
+
+def float_labels(crash: Crash, loss: FailedLoss, seen: Recording) -> Step | None:
+    """Where labels are made whose kind of number alone made a model choose this loss."""
+    if next(inside(crash, loss), None) is None or loss.target.dtype in INDICES:
+        return None
+    if PROBLEM in (loss.source.text if loss.source else ""):
+        return None
+    made = made_in(crash, loss, seen)
+    return made if made is not None and (is_tensor(made) or made.of == "row") else None
+
+
 def fixes(crash: Crash, loss: FailedLoss, labels: LabelValues, seen: Recording) -> Iterator[Fix]:
     gets = LossGets(
         "cross_entropy",
@@ -128,6 +150,13 @@ def fixes(crash: Crash, loss: FailedLoss, labels: LabelValues, seen: Recording) 
         edit = replaced(source, chosen[1], text) if source else None
         said = f"If a row has one class: `{PROBLEM}={text}`."
         yield Fix(said, edit, must(crash, seen, gets) if edit else None)
+    elif (made := float_labels(crash, loss, seen)) is not None:
+        if is_tensor(made):
+            edit, how = appended(made.source, made.node, ".long()"), f"{made.text}.long()"
+        else:
+            edit, how = wrapped(made.source, made.node, "int(", ")"), f"int({made.text})"
+        said = f"If a row has one class, give whole numbers: {code(how)}."
+        yield Fix(said, edit, must(crash, seen, gets))
     elif next(inside(crash, loss), None):
         said = f'If a row has one class: `{PROBLEM}="single_label_classification"`.'
         yield Fix(said, why_not_tried="where the kind of problem is chosen was not found")
