@@ -13,6 +13,7 @@ PARTS = (
     "autopsy.memory",
     "chance",
     "origins",
+    "epochs",
     "training.steps",
     "workers",
     "children",

@@ -133,6 +133,12 @@ def loaders(module: ModuleType) -> None:
     noted_when_made(module.DataLoader)
 
 
+@after_import("torch.utils.data.sampler")
+def samplers(module: ModuleType) -> None:
+    """A loader that stands in the head of a loop is soon gone; what draws its batches stays."""
+    noted_when_made(module.BatchSampler)
+
+
 @after_import("torch.utils.data.dataset")
 def datasets(module: ModuleType) -> None:
     for name in ("TensorDataset", "Subset", "ConcatDataset"):
