@@ -34,6 +34,9 @@ CHANNELS = {
 }
 """Layers whose declared width is that of the channels, and how many axes follow that one."""
 
+STATE = "expected_hidden_size"
+"""An argument of the function in which recurrent layers look at their state, not at their input."""
+
 NORMS = ("BatchNorm1d", "BatchNorm2d", "BatchNorm3d")
 """Their `num_features` is the size of axis 1."""
 
@@ -64,7 +67,7 @@ class Misfit:
 def misfit_of(crash: Crash) -> Misfit | None:
     """Of the innermost module that was being run, if it has a declared width."""
     for number, frame in reversed(list(enumerate(crash.frames))):
-        if frame.layer is not None:
+        if frame.layer is not None and STATE not in frame.arguments:
             return misfit_in(number, frame, frame.layer)
     return None
 

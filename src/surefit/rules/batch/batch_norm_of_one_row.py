@@ -22,7 +22,6 @@ says how many batches of how many rows came before; a loop over `range` or `spli
 source and its numbers. Nothing can be said of a script that is only read.
 """
 
-import ast
 from collections.abc import Iterator
 from math import prod
 
@@ -35,21 +34,16 @@ from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import code, shape_of, times
 from surefit.evidence.batch_lines import batch_line, caller_of_model, is_without_gradients
+from surefit.evidence.dropped_batches import UNCOUNTED, drop, dropped
 from surefit.evidence.hand_made_batches import CutBatches, one_row_left
 from surefit.evidence.layer_names import described, name
 from surefit.evidence.loaders import (
     LoaderSeen,
     ShortBatch,
-    arguments_call,
-    loader_call,
     loaders_at_work,
-    makes_several,
     short_batch,
 )
 from surefit.evidence.misfits import first_tensor
-from surefit.source.edits import argument_added
-from surefit.source.patches import Edit
-from surefit.source.reading import Source, called
 
 RULE = Rule(
     "SF231",
@@ -70,8 +64,6 @@ NOTHING_TO_COMPARE = (
     "In training mode a batch norm takes mean and spread over the batch; of a single value the"
     " spread is 0."
 )
-UNCOUNTED = "no line was found at which the rows of a batch can be counted"
-NOT_FOUND = "no call that makes this loader alone was found in your source"
 YOUR_CHOICE = "the batch size and the kind of norm are your choice"
 
 
@@ -131,13 +123,9 @@ def facts(layer: Layer, given: Value, *more: Fact) -> tuple[Fact, ...]:
 def last_batch(
     crash: Crash, seen: Recording, layer: Layer, given: Value, short: ShortBatch, place: Place
 ) -> Finding:
-    source = seen.source(place)
-    call = loader_call(source, place) if source else None
-    trainer = arguments_call(source) if source and call is None else None
-    found = call or trainer
-    at = Place(place.file, found.lineno) if found else place
+    dropping = dropped(seen, place)
     return RULE.finding(
-        at,
+        dropping.place,
         f"The last batch of an epoch has one row ({short.arithmetic}), and {name(layer)}, a"
         f" `{layer.kind}` in training mode, cannot normalise over one row.",
         facts=facts(
@@ -146,71 +134,21 @@ def last_batch(
             Fact("rows", f"{short.arithmetic}: {short.before} whole batches, and one row"),
         ),
         why=NOTHING_TO_COMPARE,
-        fixes=tuple(ways(crash, source, call, trainer, short)),
+        fixes=(drop(crash, short, dropping), other_size(short)),
         python_said=crash.said,
         about=crash.id,
     )
 
 
-def ways(
-    crash: Crash,
-    source: Source | None,
-    call: ast.Call | None,
-    trainer: ast.Call | None,
-    short: ShortBatch,
-) -> Iterator[Fix]:
-    argument, edit = left_out(source, call, trainer)
-    line = batch_line(crash, 1)
-    fewer = trainer is not None or (source is not None and batches_are_counted(source))
-    size = short.loader.size
-    must = WholeBatches(line.place, line.text, line.mode, size, fewer) if line else None
-    yield Fix(
-        f"Leave the incomplete batch out: `{argument}`. {lost(short)}",
-        edit,
-        must,
-        UNCOUNTED if edit and not must else "" if edit else NOT_FOUND,
-    )
+def other_size(short: ShortBatch) -> Fix:
     larger = range(short.loader.size + 1, short.total)
     size = next((one for one in larger if short.total % one != 1), short.total)
     rest = f" + {short.total % size}" if short.total % size else ""
-    yield Fix(
+    return Fix(
         f"Or keep every row with another batch size: {short.total} ="
         f" {times((short.total // size, size))}{rest}.",
         why_not_tried="the batch size is your choice",
     )
-
-
-def batches_are_counted(source: Source) -> bool:
-    """`len(loader)`: a schedule over all steps, say, which is then another one from the start."""
-    counts = [one for one in source.every(ast.Call) if called(one) == "len" and one.args]
-    return any("loader" in source.segment(one.args[0]).lower() for one in counts)
-
-
-def lost(short: ShortBatch) -> str:
-    said = f"1 of {short.total} rows is then not trained on in an epoch"
-    if short.loader.shuffles:
-        return f"{said}, another one in each because the loader shuffles."
-    return f"{said}, always the same one; `shuffle=True` makes it another in each."
-
-
-def left_out(
-    source: Source | None, call: ast.Call | None, trainer: ast.Call | None
-) -> tuple[str, Edit | None]:
-    """A line that makes loaders for evaluation, too, must not drop rows of theirs: it drops where
-    it shuffles."""
-    if source is None or (call is None and trainer is None):
-        return "drop_last=True", None
-    if call is None and trainer is not None:
-        edit = argument_added(source, trainer, "dataloader_drop_last", "True")
-        return "dataloader_drop_last=True", edit
-    assert call is not None
-    shuffles = source.argument(call, "shuffle", 2)
-    value = "True"
-    if makes_several(source, call):
-        if shuffles is None or isinstance(shuffles, ast.Constant):
-            return "drop_last=True", None
-        value = source.segment(shuffles)
-    return f"drop_last={value}", argument_added(source, call, "drop_last", value)
 
 
 def last_round(crash: Crash, layer: Layer, given: Value, cut: CutBatches) -> Finding:
