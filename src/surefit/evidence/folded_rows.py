@@ -76,6 +76,19 @@ def uneven_rows(crash: Crash) -> Rows | None:
     return None
 
 
+def rows_at_the_loss(crash: Crash) -> Rows | None:
+    """What a loss was given, where the two sides have any other number of rows."""
+    frame = crash.frames[-1] if crash.frames else None
+    if frame is None or not {"input", "target"} <= set(frame.arguments):
+        return None
+    values = {value.text: value for value in frame.values}
+    given, target = values.get("input"), values.get("target")
+    if given is None or target is None or not given.shape or not target.shape:
+        return None
+    rows = Rows(len(crash.frames) - 1, given, target)
+    return rows if rows.predicted != rows.labelled else None
+
+
 def in_expression(frame: Frame) -> tuple[Value, Value] | None:
     """`predicted == labels`, with names on both sides."""
     named = names_in(frame.expression or "")
