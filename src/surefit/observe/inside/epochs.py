@@ -104,7 +104,8 @@ def _made_at(sampler: Any) -> Place | None:
         place = origins.made_at(one)
         if place is not None:
             return place
-    every = origins.alive(vars(sys.modules[LOADER])["DataLoader"])
+    module = sys.modules.get(LOADER)
+    every = origins.alive(vars(module)["DataLoader"]) if module is not None else iter(())
     made = (one for one in every if attributes(one).get("batch_sampler") is sampler)
     return next((origins.made_at(one) for one in made), None)
 
