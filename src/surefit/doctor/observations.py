@@ -174,6 +174,10 @@ class CollatorSeen:
     """The user's line that handed it over (`Trainer(data_collator=...)`), if not `made_at`."""
     supervised: dict[str, int] = field(default_factory=dict)
     """Column of labels -> how many of them, over all rows, are not -100."""
+    shapes: dict[str, tuple[tuple[int, ...], ...]] = field(default_factory=dict)
+    """Column -> shape in each row, for columns that have one; of lists in a list by the first."""
+    totals: dict[str, int] = field(default_factory=dict)
+    """Column of whole numbers -> their sum over all rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -414,6 +418,18 @@ class LabelsSeen:
 
 
 @dataclass(frozen=True, slots=True)
+class InputsSeen:
+    """Tensors that one outermost call of a model was given."""
+
+    step: int
+    training: bool
+    shapes: dict[str, tuple[int, ...]]
+    """By keyword, by key of a mapping, or by position: `input_ids`, `0`."""
+    totals: dict[str, int] = field(default_factory=dict)
+    """Sum of the elements of each that holds whole numbers and lies in main memory."""
+
+
+@dataclass(frozen=True, slots=True)
 class Steps:
     """What one process trained. Written every few seconds and at the end; the last one counts."""
 
@@ -450,6 +466,8 @@ class Steps:
     """Steps that a gradient scaler left out."""
     spent: float = 0.0
     """Seconds that taking values took."""
+    inputs: tuple[InputsSeen, ...] = ()
+    """Of the first calls; in a proof run of more."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -163,3 +163,8 @@ def collators(module: ModuleType) -> None:
         )
         if own:
             noted_when_made(kind)
+
+
+@after_import("transformers.trainer")
+def trainers(module: ModuleType) -> None:
+    noted_when_made(module.Trainer)

@@ -1,6 +1,7 @@
 """The collator that was at work when an exception was raised, and the rows that it was given."""
 
 import os
+import sys
 from collections.abc import Sequence
 from functools import partial
 from types import CodeType, FrameType, FunctionType, MethodType
@@ -93,6 +94,8 @@ def _seen(collator: Any, rows: list[Any], dataset: Any) -> CollatorSeen:
     lengths: dict[str, tuple[int, ...]] = {}
     lists: list[int] = []
     supervised: dict[str, int] = {}
+    shapes: dict[str, tuple[tuple[int, ...], ...]] = {}
+    totals: dict[str, int] = {}
     for table, row in zip(tables, rows, strict=True):
         items = table if table is not None else _unnamed(row)
         for key, value in items.items():
@@ -103,6 +106,9 @@ def _seen(collator: Any, rows: list[Any], dataset: Any) -> CollatorSeen:
             length = _length(value)
             if length is not None:
                 lengths[column] = (*lengths.get(column, ()), length)
+                shapes[column] = (*shapes.get(column, ()), _shape(value))
+            if (total := _total(value)) is not None:
+                totals[column] = totals.get(column, 0) + total
             if type(value) is list:
                 lists.append(id(value))
             if column.startswith("label") and (count := _supervised(value)) is not None:
@@ -120,8 +126,49 @@ def _seen(collator: Any, rows: list[Any], dataset: Any) -> CollatorSeen:
         _pads(collator, tokenizer),
         tokenizer_seen(tokenizer) if tokenizer is not None else None,
         dataset_seen(dataset) if dataset is not None else None,
+        chosen_at=_handed_over_at(collator, dataset),
         supervised=supervised,
+        shapes=shapes,
+        totals=totals,
     )
+
+
+def _handed_over_at(collator: Any, dataset: Any) -> Place | None:
+    """The user's line that made the loader which was given both."""
+    torch_data = sys.modules.get("torch.utils.data.dataloader")
+    for loader in (
+        origins.alive(torch_data.DataLoader) if torch_data and dataset is not None else ()
+    ):
+        held = attributes(loader)
+        if held.get("dataset") is dataset and _unwrapped(held.get("collate_fn")) is collator:
+            return origins.made_at(loader)
+    return None
+
+
+def _shape(value: Any) -> tuple[int, ...]:
+    """Of a tensor or an array; of lists, by the first one at each level."""
+    if is_tensor(value) or is_a(value, "numpy", "ndarray"):
+        with untouched():
+            return tuple(int(size) for size in value.shape)
+    sizes: list[int] = []
+    while type(value) in (list, tuple):
+        sizes.append(len(value))
+        value = value[0] if value else None
+    return tuple(sizes) if sizes else (_length(value) or 0,)
+
+
+def _total(value: Any) -> int | None:
+    """The sum of whole numbers; None for all else."""
+    if is_tensor(value):
+        with untouched():
+            whole = not value.is_floating_point() and not value.is_complex()
+            return int(value.sum()) if whole else None
+    if is_a(value, "numpy", "ndarray"):
+        return int(value.sum()) if value.dtype.kind in "iub" else None
+    if type(value) in (list, tuple) and value:
+        parts = [one if type(one) is int else _total(one) for one in value]
+        return sum(parts) if None not in parts else None  # type: ignore[arg-type]
+    return None
 
 
 def _supervised(value: Any) -> int | None:

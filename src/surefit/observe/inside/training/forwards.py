@@ -7,7 +7,7 @@ from typing import Any
 from surefit.observe.inside import compiling
 from surefit.observe.inside.after_import import after_import
 from surefit.observe.inside.spool import could_not
-from surefit.observe.inside.training import calls, labels, letters, periodic, readable
+from surefit.observe.inside.training import calls, inputs, labels, letters, periodic, readable
 from surefit.observe.inside.training.letters import noted
 from surefit.observe.inside.training.under_way import now
 from surefit.observe.inside.unseen import around, stands_for
@@ -65,6 +65,8 @@ def begin(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
             now.wide = True
         if "labels" in kwargs or (args and hasattr(type(args[0]), "keys")):
             labels.look(args, kwargs, training)
+        if count <= inputs.most:
+            inputs.look(args, kwargs, training)
         if noted.now >= periodic.due:
             periodic.write(noted.now)
     except Exception as error:  # noqa: BLE001 - the user's module runs, whatever happens here

@@ -10,6 +10,7 @@ from surefit.observe.inside.training import (  # noqa: F401 - registers its patc
     budget,
     clearing,
     forwards,
+    inputs,
     labels,
     losses,
     optimizers,
@@ -90,4 +91,5 @@ def _steps() -> Steps:
         labels.seen(),
         scaler.skipped(),
         budget.spent(),
+        inputs.seen(),
     )

@@ -1,0 +1,77 @@
+"""Rows reach the model as one tensor, with all that they hold."""
+
+from dataclasses import dataclass
+
+from surefit.doctor.conditions.condition import Judgement
+from surefit.doctor.observations import InputsSeen
+from surefit.doctor.progress import final_steps, first_crash, steps_before
+from surefit.doctor.recording import Recording
+from surefit.doctor.words import counted, shape_of
+
+
+@dataclass(frozen=True, slots=True)
+class RowsReachModel:
+    """The batch of the fault reaches the model in this shape, and its numbers are all there."""
+
+    shape: tuple[int, ...]
+    total: int | None = None
+    """Sum of the whole numbers that the rows hold; None: they are no whole numbers."""
+    elements: int | None = None
+    """How many numbers the rows hold; the rest of the shape is padding, the same all over.
+    None: there is none."""
+    name: str | None = None
+    """The argument it must arrive as; None: any."""
+    changes_the_past: bool = False
+    steps: int | None = None
+
+    def wants(self, before: Recording) -> int | None:  # noqa: ARG002
+        return self.steps
+
+    def judge(self, before: Recording, after: Recording) -> Judgement:
+        crash = first_crash(before)
+        at = steps_before(crash, before) if crash else 0
+        rank = crash.process.rank if crash else None
+        calls = [call for call in inputs_of(after, rank) if call.step >= at]
+        if not calls:
+            return Judgement(False, f"the model was not called after step {at:,}", False)
+        shaped = [
+            (call, name)
+            for call in calls
+            for name, shape in call.shapes.items()
+            if shape == self.shape and self.name in (None, name)
+        ]
+        if not shaped:
+            seen = self.shapes_in(calls[0])
+            return Judgement(False, f"no {shape_of(self.shape)} reached the model, but {seen}")
+        for call, name in shaped:
+            if self.is_all(call, name):
+                return Judgement(True, self.said(name))
+        return Judgement(
+            False, f"other numbers than those of the rows reach it as `{shaped[0][1]}`"
+        )
+
+    def is_all(self, call: InputsSeen, name: str) -> bool:
+        """All numbers are there, and what was added is one number, again and again."""
+        if self.total is None:
+            return True
+        total = call.totals.get(name)
+        if total is None:
+            return False
+        places = 1
+        for size in self.shape:
+            places *= size
+        added = places - (places if self.elements is None else self.elements)
+        return total == self.total if not added else (total - self.total) % added == 0
+
+    def said(self, name: str) -> str:
+        what = f"`{name}`" if not name.isdigit() else "a batch"
+        whole = "" if self.total is None else ", with all its numbers"
+        return f"{what} reaches the model as {shape_of(self.shape)}{whole}"
+
+    def shapes_in(self, call: InputsSeen) -> str:
+        named = [f"`{name}` {shape_of(shape)}" for name, shape in list(call.shapes.items())[:3]]
+        return ", ".join(named) or counted(0, "tensor")
+
+
+def inputs_of(seen: Recording, rank: int | None = None) -> list[InputsSeen]:
+    return [call for steps in final_steps(seen, rank) for call in steps.inputs]
