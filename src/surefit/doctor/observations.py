@@ -178,6 +178,8 @@ class CollatorSeen:
     """Column -> shape in each row, for columns that have one; of lists in a list by the first."""
     totals: dict[str, int] = field(default_factory=dict)
     """Column of whole numbers -> their sum over all rows."""
+    texts: tuple[str, ...] = ()
+    """Columns of text, of lists of text, or of dictionaries: what no tensor can be made of."""
 
 
 @dataclass(frozen=True, slots=True)

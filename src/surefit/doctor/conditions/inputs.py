@@ -1,6 +1,7 @@
 """Rows reach the model as one tensor, with all that they hold."""
 
 from dataclasses import dataclass
+from math import prod
 
 from surefit.doctor.conditions.condition import Judgement
 from surefit.doctor.observations import InputsSeen
@@ -13,7 +14,8 @@ from surefit.doctor.words import counted, shape_of
 class RowsReachModel:
     """The batch of the fault reaches the model in this shape, and its numbers are all there."""
 
-    shape: tuple[int, ...]
+    shape: tuple[int | None, ...]
+    """None: of any size, for what a collator pads to a size of its own."""
     total: int | None = None
     """Sum of the whole numbers that the rows hold; None: they are no whole numbers."""
     elements: int | None = None
@@ -38,35 +40,42 @@ class RowsReachModel:
             (call, name)
             for call in calls
             for name, shape in call.shapes.items()
-            if shape == self.shape and self.name in (None, name)
+            if self.fits(shape) and self.name in (None, name)
         ]
         if not shaped:
             seen = self.shapes_in(calls[0])
-            return Judgement(False, f"no {shape_of(self.shape)} reached the model, but {seen}")
+            return Judgement(False, f"no {self.wanted} reached the model, but {seen}")
         for call, name in shaped:
             if self.is_all(call, name):
-                return Judgement(True, self.said(name))
+                return Judgement(True, self.said(call, name))
         return Judgement(
             False, f"other numbers than those of the rows reach it as `{shaped[0][1]}`"
         )
 
     def is_all(self, call: InputsSeen, name: str) -> bool:
         """All numbers are there, and what was added is one number, again and again."""
-        if self.total is None:
-            return True
         total = call.totals.get(name)
-        if total is None:
-            return False
-        places = 1
-        for size in self.shape:
-            places *= size
+        if self.total is None or total is None:
+            return None not in self.shape  # no whole numbers any more: the shape must do
+        places = prod(call.shapes[name])
         added = places - (places if self.elements is None else self.elements)
-        return total == self.total if not added else (total - self.total) % added == 0
+        if added <= 0:
+            return added == 0 and total == self.total
+        return (total - self.total) % added == 0
 
-    def said(self, name: str) -> str:
+    def fits(self, shape: tuple[int, ...]) -> bool:
+        if len(shape) != len(self.shape):
+            return False
+        return all(wanted in (None, size) for wanted, size in zip(self.shape, shape, strict=True))
+
+    @property
+    def wanted(self) -> str:
+        return f"({', '.join('…' if size is None else str(size) for size in self.shape)})"
+
+    def said(self, call: InputsSeen, name: str) -> str:
         what = f"`{name}`" if not name.isdigit() else "a batch"
-        whole = "" if self.total is None else ", with all its numbers"
-        return f"{what} reaches the model as {shape_of(self.shape)}{whole}"
+        whole = "" if self.total is None or name not in call.totals else ", with all its numbers"
+        return f"{what} reaches the model as {shape_of(call.shapes[name])}{whole}"
 
     def shapes_in(self, call: InputsSeen) -> str:
         named = [f"`{name}` {shape_of(shape)}" for name, shape in list(call.shapes.items())[:3]]

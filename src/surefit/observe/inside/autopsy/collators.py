@@ -96,6 +96,7 @@ def _seen(collator: Any, rows: list[Any], dataset: Any) -> CollatorSeen:
     supervised: dict[str, int] = {}
     shapes: dict[str, tuple[tuple[int, ...], ...]] = {}
     totals: dict[str, int] = {}
+    texts: dict[str, None] = {}
     for table, row in zip(tables, rows, strict=True):
         items = table if table is not None else _unnamed(row)
         for key, value in items.items():
@@ -107,6 +108,8 @@ def _seen(collator: Any, rows: list[Any], dataset: Any) -> CollatorSeen:
             if length is not None:
                 lengths[column] = (*lengths.get(column, ()), length)
                 shapes[column] = (*shapes.get(column, ()), _shape(value))
+            if _is_text(value):
+                texts[column] = None
             if (total := _total(value)) is not None:
                 totals[column] = totals.get(column, 0) + total
             if type(value) is list:
@@ -130,6 +133,7 @@ def _seen(collator: Any, rows: list[Any], dataset: Any) -> CollatorSeen:
         supervised=supervised,
         shapes=shapes,
         totals=totals,
+        texts=tuple(texts),
     )
 
 
@@ -155,6 +159,12 @@ def _shape(value: Any) -> tuple[int, ...]:
         sizes.append(len(value))
         value = value[0] if value else None
     return tuple(sizes) if sizes else (_length(value) or 0,)
+
+
+def _is_text(value: Any) -> bool:
+    while type(value) in (list, tuple) and value:
+        value = value[0]
+    return type(value) is str or mapping(value) is not None
 
 
 def _total(value: Any) -> int | None:
