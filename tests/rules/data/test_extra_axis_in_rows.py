@@ -12,7 +12,6 @@ from surefit.doctor.observations import (
     Crash,
     Frame,
     InputsSeen,
-    Layer,
     Process,
     RootSeen,
     Script,
@@ -31,15 +30,16 @@ class Rows(Dataset):
 for batch in DataLoader(Rows(), batch_size=4):
     model(**batch)
 """
+CALLED = Frame(Place("torch/nn/modules/module.py", 1789), "Module._call_impl", own=False)
 SQUEEZED = "{name: one.squeeze(0) for name, one in "
 SHAPES = {"input_ids": (4, 1, 40), "attention_mask": (4, 1, 40), "labels": (4,)}
 TOTALS = {"input_ids": 900, "attention_mask": 120, "labels": 2}
 
 
-def crash(collator: CollatorSeen | None = None, layer: Layer | None = None) -> Crash:
+def crash(collator: CollatorSeen | None = None, *below: Frame) -> Crash:
     own = Frame(Place("train.py", 7), "<module>", own=True, line="model(**batch)")
     said = "ValueError: too many values to unpack (expected 2)"
-    return Crash("1-1", 1.0, Process(1), "ValueError", said, (own,), layer=layer, collator=collator)
+    return Crash("1-1", 1.0, Process(1), "ValueError", said, (own, *below), collator=collator)
 
 
 def found(
@@ -51,7 +51,7 @@ def found(
     call = InputsSeen(0, True, shapes, totals)
     roots = (RootSeen("Bert", None, 1, 10, 1),)
     steps = Steps(Process(1), 0, 0.0, 0, {}, (), roots=roots, inputs=(call,))
-    failed = at or crash(layer=Layer("BertEmbeddings"))
+    failed = at or crash(None, CALLED)
     return list(RULE.look(Recording([Script("train.py", text), steps, failed])))
 
 

@@ -84,3 +84,37 @@ class RowsReachModel:
 
 def inputs_of(seen: Recording, rank: int | None = None) -> list[InputsSeen]:
     return [call for steps in final_steps(seen, rank) for call in steps.inputs]
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnReachesModel:
+    """At the step of the fault the model is given a column for each row of its batch, which it was
+    not given before."""
+
+    name: str
+    changes_the_past: bool = False
+    steps: int | None = None
+
+    def wants(self, before: Recording) -> int | None:  # noqa: ARG002
+        return self.steps
+
+    def judge(self, before: Recording, after: Recording) -> Judgement:
+        crash = first_crash(before)
+        at = steps_before(crash, before) if crash else 0
+        rank = crash.process.rank if crash else None
+        calls = [call for call in inputs_of(after, rank) if call.step >= at]
+        if not calls:
+            return Judgement(False, f"the model was not called after step {at:,}", False)
+        without = [call for call in calls if not self.is_given(call)]
+        if without:
+            return Judgement(False, f"`{self.name}` does not reach the model for every row")
+        shape = calls[0].shapes[self.name]
+        times = counted(len(calls), "call")
+        return Judgement(
+            True, f"`{self.name}` reaches the model as {shape_of(shape)}, in each of {times}"
+        )
+
+    def is_given(self, call: InputsSeen) -> bool:
+        shape = call.shapes.get(self.name)
+        rows = {size[0] for size in call.shapes.values() if size}
+        return bool(shape) and len(rows) == 1

@@ -119,8 +119,7 @@ def measured(crash: Crash, seen: Recording) -> list[Extra]:
 
 def is_below_a_model(crash: Crash) -> bool:
     """The model was being called, or what it gave back is put into a loss."""
-    in_loss = any("torch/nn/functional" in frame.place.file for frame in crash.frames)
-    return crash.layer is not None or in_loss
+    return any("torch/nn/" in frame.place.file for frame in crash.frames)
 
 
 def in_rows(crash: Crash) -> Iterator[Extra]:
