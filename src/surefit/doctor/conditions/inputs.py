@@ -44,7 +44,8 @@ class RowsReachModel:
         ]
         if not shaped:
             seen = self.shapes_in(calls[0])
-            return Judgement(False, f"no {self.wanted} reached the model, but {seen}")
+            said = f"no {self.wanted} reached the model, but {seen}"
+            return Judgement(False, said, decided=self.name is not None)
         for call, name in shaped:
             if self.is_all(call, name):
                 return Judgement(True, self.said(call, name))

@@ -23,7 +23,7 @@ a script that is only read.
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from surefit.doctor.causes import is_cause
 from surefit.doctor.conditions.condition import All
@@ -34,6 +34,8 @@ from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import shape_of
+from surefit.evidence.padding_edits import loader_call, padding_given, trainer_call
+from surefit.evidence.ragged_columns import ragged_columns
 from surefit.evidence.row_makers import EVERY, RowMaker, columns_of, reached_from, row_makers
 from surefit.source.definitions import definition
 from surefit.source.edits import appended, argument_removed, inserted_after, replaced, wrapped
@@ -100,7 +102,7 @@ def rows_are_batches_of_one(crash: Crash, seen: Recording) -> Iterator[Finding]:
             headline(first, extras),
             facts=tuple(facts(source, made, extras)),
             why="A loader puts the axis of the batch in front; a row must come without one.",
-            fixes=tuple(fixes(source, made, extras)),
+            fixes=tuple(fixes(crash, source, made, extras)),
             python_said=crash.said,
             about=crash.id,
         )
@@ -260,9 +262,13 @@ def keyword_line(node: ast.expr) -> int:
     return node.lineno
 
 
-def fixes(source: Source, made: list[Made], extras: list[Extra]) -> Iterator[Fix]:
+def fixes(crash: Crash, source: Source, made: list[Made], extras: list[Extra]) -> Iterator[Fix]:
     text, edit = change(source, made)
     wanted = shape_of(extras[0].wanted)
+    padding, padded = padding_too(crash, source)
+    if padded is not None:
+        edit = both(edit, padded)
+        text = f"{text}. {padding}"
     must = All(
         tuple(
             RowsReachModel(
@@ -275,6 +281,18 @@ def fixes(source: Source, made: list[Made], extras: list[Extra]) -> Iterator[Fix
         )
     )
     yield Fix(f"{text}, so that {wanted} reaches the model.", edit, must)
+
+
+def padding_too(crash: Crash, source: Source) -> tuple[str, Edit | None]:
+    """Without their axis the rows still differ in length, and the collator pads nothing."""
+    collator = crash.collator
+    if collator is None or collator.own or collator.pads or crash.own_frame is None:
+        return "", None
+    shapes = {column: tuple(one[1:] for one in rows) for column, rows in collator.shapes.items()}
+    ragged = ragged_columns(replace(collator, shapes=shapes))
+    place = collator.chosen_at or crash.own_frame.place
+    call = loader_call(source, place) or trainer_call(source)
+    return padding_given(source, call, collator, ragged) if call and ragged else ("", None)
 
 
 def change(source: Source, made: list[Made]) -> tuple[str, Edit]:

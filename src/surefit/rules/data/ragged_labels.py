@@ -35,8 +35,10 @@ from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.words import counted, listed, spoken
 from surefit.evidence.mapped_labels import label_makers, nothing_else_pads
+from surefit.evidence.padding_edits import fillings, is_at, padded_instead, stacks
+from surefit.evidence.ragged_columns import ragged_columns
 from surefit.source.edits import argument_added, call_becomes, with_import
-from surefit.source.patches import Edit
+from surefit.source.patches import Edit, both
 from surefit.source.reading import Source, called
 
 RULE = Rule("SF201", "ragged-labels", Severity.ERROR, __doc__)
@@ -60,6 +62,8 @@ def labels_could_not_be_stacked(crash: Crash, seen: Recording) -> Iterator[Findi
     ragged = unpadded(collator)
     if LABELS not in ragged or str_columns(collator) or not is_about_labels(crash, collator):
         return
+    if len(ragged) > 1 and not collator.own and not collator.pads:
+        return  # nothing is padded at all: see ragged-rows
     source = seen.source(collator.made_at)
     call = constructor(source, collator) if source else None
     place = place_of(crash, collator, call)
@@ -190,12 +194,7 @@ def fixes(
     seen: Recording,
 ) -> Iterator[Fix]:
     if collator.own:
-        yield Fix(
-            "Pad `labels` with -100 before they become a tensor, or use"
-            f" `{PADS_LABELS}(tokenizer)`, which does.",
-            why_not_tried="the collator is your own code, and how its parts belong together only"
-            " you know",
-        )
+        yield own_fix(crash, collator, seen)
         return
     if len(ragged) > 1 and collator.pads:
         yield Fix(
@@ -214,6 +213,31 @@ def fixes(
         edit,
         condition(crash, collator, better, seen) if edit else None,
         "" if edit else "the call that chose the collator was not found in your source",
+    )
+
+
+def own_fix(crash: Crash, collator: CollatorSeen, seen: Recording) -> Fix:
+    """In a collator of the user's: the calls that make tensors of ragged columns pad them."""
+    frame = crash.own_frame
+    source = seen.source(frame.place) if frame else None
+    calls = stacks(source, frame, ragged_columns(collator)) if source and frame else []
+    if source is None or frame is None or not any(is_at(source, one, frame) for one, _ in calls):
+        return Fix(
+            "Pad `labels` with -100 before they become a tensor, or use"
+            f" `{PADS_LABELS}(tokenizer)`, which does.",
+            why_not_tried="the collator is your own code, and how its parts belong together only"
+            " you know",
+        )
+    edit = padded_instead(source, *calls[0])
+    for call, column in calls[1:]:
+        edit = both(edit, padded_instead(source, call, column))
+    columns = [column for _, column in calls]
+    expected = collator.supervised.get(LABELS, sum(collator.lengths[LABELS]))
+    return Fix(
+        "Fill the rows up to the longest with `pad_sequence(..., batch_first=True)`:"
+        f" {fillings(source, columns)}.",
+        edit,
+        LabelsReachModel(expected, collator.rows),
     )
 
 

@@ -1,0 +1,193 @@
+"""Rows of different sizes that nobody pads, on hand-made recordings."""
+
+from dataclasses import replace
+from textwrap import dedent
+
+import pytest
+
+from surefit.doctor.conditions.inputs import RowsReachModel
+from surefit.doctor.conditions.values import ValuesAt
+from surefit.doctor.findings import Finding, Place
+from surefit.doctor.observations import CollatorSeen, Crash, Frame, Process, Script, Value
+from surefit.doctor.recording import Recording
+from surefit.rules.data.padded_per_map_batch import RULE as PER_MAP_BATCH
+from surefit.rules.data.ragged_rows import RULE
+from surefit.source.edits import patched
+
+LOADER = dedent(
+    """\
+    import torch
+    from torch.utils.data import DataLoader
+
+    def train():
+        loader = DataLoader(rows, batch_size=2)
+        for notes, key in loader:
+            model(notes)
+    """
+)
+COLLATOR = CollatorSeen(
+    "default_collate",
+    None,
+    own=False,
+    rows=2,
+    kinds={"0": ("Tensor",), "1": ("int",)},
+    lengths={"0": (7, 5)},
+    shared=0,
+    chosen_at=Place("train.py", 5),
+    shapes={"0": ((7,), (5,))},
+    totals={"0": 99},
+)
+TOKENIZED = replace(
+    COLLATOR,
+    kinds={"input_ids": ("list",), "label": ("int",)},
+    lengths={"input_ids": (7, 5)},
+    shapes={"input_ids": ((7,), (5,))},
+    totals={"input_ids": 99},
+)
+LOOP = Frame(Place("train.py", 6), "train", own=True, line="for notes, key in loader:")
+
+
+def look(
+    rule: object, text: str, collator: CollatorSeen | None, frame: Frame = LOOP
+) -> list[Finding]:
+    crash = Crash("1-1", 1.0, Process(1), "RuntimeError", "it", (frame,), collator=collator)
+    seen = Recording([Script("train.py", text), crash])
+    return list(rule.look(seen))  # type: ignore[attr-defined]
+
+
+def found(text: str, collator: CollatorSeen | None, frame: Frame = LOOP) -> list[Finding]:
+    return look(RULE, text, collator, frame)
+
+
+def mended(text: str, finding: Finding) -> str:
+    edit = finding.fixes[0].edit
+    assert edit is not None
+    return patched(edit, text)
+
+
+def test_a_loader_is_given_a_collator_that_pads() -> None:
+    (finding,) = found(LOADER, COLLATOR)
+    assert finding.place == Place("train.py", 5, 5)
+    assert finding.headline == (
+        "`DataLoader` has no `collate_fn` that pads `notes`, and the 2 rows of this batch have"
+        " `notes` of 2 different lengths."
+    )
+    new = mended(LOADER, finding)
+    assert "DataLoader(rows, batch_size=2, collate_fn=pad_rows)" in new
+    assert "pad_sequence([torch.as_tensor(row[0]) for row in rows], batch_first=True)," in new
+    assert "default_collate([row[1] for row in rows])," in new
+    assert "from torch.nn.utils.rnn import pad_sequence" in new
+    assert finding.fixes[0].must == RowsReachModel((2, 7), 99, 12)
+
+
+def test_labels_of_each_token_are_filled_with_what_the_loss_ignores() -> None:
+    tagged = replace(
+        COLLATOR,
+        shapes={"0": ((7,), (5,)), "1": ((7,), (5,))},
+        totals={"0": 99, "1": 9},
+    )
+    (finding,) = found(LOADER, tagged)
+    assert "for row in rows], batch_first=True, padding_value=-100)," in mended(LOADER, finding)
+
+
+def test_rows_of_a_tokenizer_get_its_collator() -> None:
+    text = LOADER.replace("def train():", "def train(tokenizer):")
+    (finding,) = found(text, TOKENIZED)
+    assert "collate_fn=DataCollatorWithPadding(tokenizer)" in mended(text, finding)
+
+
+def test_pictures_are_brought_to_one_size_by_the_user() -> None:
+    pictures = replace(COLLATOR, shapes={"0": ((3, 16, 20), (3, 17, 20))}, totals={})
+    (finding,) = found(LOADER, pictures)
+    assert finding.headline.startswith("Nothing brings `notes` to one size")
+    (fix,) = finding.fixes
+    assert fix.edit is None
+    assert fix.why_not_tried == "which size it shall be only you know"
+
+
+STACKED = dedent(
+    """\
+    def collate(rows):
+        ids = torch.stack([row["ids"] for row in rows])
+        mask = torch.tensor([row["mask"] for row in rows], dtype=torch.bool)
+        return ids, mask, torch.tensor([row["y"] for row in rows])
+    """
+)
+
+
+def test_a_collator_of_the_users_own_pads_where_it_stacked() -> None:
+    sizes: tuple[tuple[int, ...], ...] = ((7,), (5,))
+    shapes = {"ids": sizes, "mask": sizes}
+    own = replace(COLLATOR, kind="collate", own=True, shapes=shapes, totals={"ids": 9, "mask": 12})
+    frame = Frame(Place("train.py", 2), "collate", own=True, line="ids = torch.stack(...)")
+    (finding,) = found(STACKED, own, frame)
+    assert finding.place == Place("train.py", 2, 2)
+    new = mended(STACKED, finding)
+    assert 'ids = pad_sequence([row["ids"] for row in rows], batch_first=True)' in new
+    assert '[torch.tensor(row["mask"], dtype=torch.bool) for row in rows], batch_first' in new
+    assert 'torch.tensor([row["y"] for row in rows])' in new
+    other = replace(frame, place=Place("train.py", 4))
+    assert found(STACKED, own, other) == []
+
+
+def test_a_list_of_lists_becomes_a_padded_tensor() -> None:
+    text = "x = torch.tensor(rows)\n"
+    rows = Value("rows", "list", length=2, lengths=(3, 4))
+    frame = Frame(Place("train.py", 1), "<module>", own=True, values=(rows,))
+    (finding,) = found(text, None, frame)
+    assert "x = pad_sequence([torch.tensor(row) for row in rows]" in mended(text, finding)
+    assert isinstance(finding.fixes[0].must, ValuesAt)
+    even = replace(frame, values=(replace(rows, lengths=(4, 4)),))
+    assert found(text, None, even) == []
+
+
+@pytest.mark.parametrize(
+    "collator",
+    [
+        replace(COLLATOR, shapes={"0": ((7,), (7,))}),
+        replace(COLLATOR, shapes={"labels": ((7,), (5,))}, totals={"labels": 3}),
+        replace(TOKENIZED, pads=("input_ids",)),
+        replace(COLLATOR, texts=("0",)),
+    ],
+    ids=["one length", "labels alone", "padded", "text"],
+)
+def test_look_alikes_are_passed_over(collator: CollatorSeen) -> None:
+    assert found(LOADER, collator) == []
+
+
+MAPPED = dedent(
+    """\
+    def encode(batch):
+        return tokenizer(batch["text"], padding=True, truncation=True, max_length=64)
+    rows = rows.map(encode, batched=True, batch_size=16)
+    for batch in DataLoader(rows, batch_size=2):
+        model(**batch)
+    """
+)
+
+
+def test_padding_inside_of_map_is_named() -> None:
+    collator = replace(TOKENIZED, chosen_at=Place("train.py", 4))
+    (finding,) = look(PER_MAP_BATCH, MAPPED, collator)
+    assert finding.place == Place("train.py", 2, 2)
+    assert finding.headline == (
+        "`encode` pads to the longest row of each map batch, and the 2 rows of this batch come from"
+        " map batches of different lengths."
+    )
+    assert 'padding="max_length", truncation=True' in mended(MAPPED, finding)
+    assert [(fact.name, fact.value) for fact in finding.facts][:2] == [
+        ("lengths of `input_ids`", "7, 5"),
+        ("rows in a map batch", "16"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        MAPPED.replace("padding=True", 'padding="max_length"'),
+        MAPPED.replace("padding=True, ", ""),
+        MAPPED.replace("batched=True, ", ""),
+    ],
+)
+def test_other_ways_to_map_are_passed_over(text: str) -> None:
+    assert look(PER_MAP_BATCH, text, TOKENIZED) == []
