@@ -34,7 +34,7 @@ def trainer_call(source: Source) -> ast.Call | None:
     calls = [
         call
         for call in source.every(ast.Call)
-        if called(call).endswith("Trainer") and source.argument(call, "train_dataset") is not None
+        if source.argument(call, "train_dataset") is not None
     ]
     free = [call for call in calls if source.argument(call, "data_collator") is None]
     return free[0] if len(calls) == len(free) == 1 else None

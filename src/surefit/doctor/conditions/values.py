@@ -24,10 +24,14 @@ class Wanted:
     """No element is below it; `greatest`: none is above."""
     greatest: float | None = None
     requires_grad: bool | None = None
+    rows: int | None = None
+    """The size of its first axis, whatever the others are."""
 
     def unmet(self, value: Value) -> Iterator[str]:
         """In which respects a value is something else."""
         if self.shape is not None and not self.fits(value.shape):
+            yield f"has the shape {shape_of(value.shape) if value.shape is not None else 'of none'}"
+        if self.rows is not None and (value.shape or (None,))[0] != self.rows:
             yield f"has the shape {shape_of(value.shape) if value.shape is not None else 'of none'}"
         if self.dtype is not None and value.dtype != self.dtype:
             yield f"is {value.dtype or value.kind}"
@@ -49,7 +53,8 @@ class Wanted:
 
     def met(self, value: Value) -> str:
         """The same in a good case, as it was measured."""
-        parts = [shape_of(value.shape)] if self.shape is not None and value.shape else []
+        shaped = self.shape is not None or self.rows is not None
+        parts = [shape_of(value.shape)] if shaped and value.shape else []
         parts += [part for part in (self.dtype, self.device) if part is not None]
         if self.least is not None or self.greatest is not None:
             parts.append(f"from {number(value.least)} to {number(value.greatest)}")
@@ -109,7 +114,7 @@ class ValuesAt:
 
 def of_any_size(wanted: Wanted) -> Wanted:
     shape = None if wanted.shape is None else (None,) * len(wanted.shape)
-    return replace(wanted, shape=shape)
+    return replace(wanted, shape=shape, rows=None)
 
 
 def number(value: float | None) -> str:

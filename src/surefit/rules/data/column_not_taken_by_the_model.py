@@ -27,14 +27,14 @@ from surefit.doctor.causes import is_cause
 from surefit.doctor.conditions.condition import All
 from surefit.doctor.conditions.inputs import ColumnReachesModel, inputs_of
 from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
-from surefit.doctor.observations import Crash, Frame, Json, Question, Script
+from surefit.doctor.observations import Crash, Frame, Json, Question
 from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import some
 from surefit.evidence.argument_names import meant_for
 from surefit.evidence.column_names import handed_over, naming_of
-from surefit.evidence.row_makers import columns_of, row_makers
+from surefit.evidence.trainers import dropped_columns, is_text, is_trainer, trainer_of
 from surefit.source.patches import both
 
 RULE = Rule(
@@ -125,20 +125,10 @@ def is_call(frame: Frame) -> bool:
     return frame.place.file.endswith("torch/nn/modules/module.py")
 
 
-def is_trainer(frame: Frame) -> bool:
-    return frame.place.file.endswith("transformers/trainer.py")
-
-
 def nothing_in(frame: Frame) -> bool:
     """What the failing expression of an own line begins with is None."""
     begins = (frame.expression or "").rpartition(".")[0]
     return any(one.text == begins and one.kind == "NoneType" for one in frame.values)
-
-
-def trainer_of(crash: Crash, seen: Recording) -> dict[str, Json] | None:
-    if not any(is_trainer(frame) for frame in crash.frames):
-        return None
-    return seen.ask(Question("trainer", crash.id))
 
 
 def model_of(crash: Crash, seen: Recording, trainer: dict[str, Json] | None) -> Model | None:
@@ -164,39 +154,11 @@ def strays_of(seen: Recording, model: Model, trainer: dict[str, Json] | None) ->
         if meant is not None:
             free.remove(meant)
             yield Stray(column, meant, dropped=False)
-    for column in dropped_columns(seen, trainer):
-        meant = meant_for(column, free)
+    for column, kind in dropped_columns(seen, trainer).items():
+        meant = meant_for(column, free) if not is_text(kind) else None
         if meant is not None:
             free.remove(meant)
             yield Stray(column, meant, dropped=True)
-
-
-def dropped_columns(seen: Recording, trainer: dict[str, Json] | None) -> list[str]:
-    """Columns of numbers that a Trainer takes away before the batch is made."""
-    if trainer is None or not trainer["removes"] or not trainer["accepts"]:
-        return []
-    columns = {name: str(kind) for name, kind in trainer["columns"].items()}
-    if not columns:
-        columns = own_columns(seen, str(trainer["dataset"]))
-    return [
-        name
-        for name, kind in columns.items()
-        if name not in trainer["accepts"] and not is_text(kind)
-    ]
-
-
-def own_columns(seen: Recording, dataset: str) -> dict[str, str]:
-    """Of a dataset that the user wrote, as the source gives them back."""
-    for script in seen.all(Script):
-        source = seen.source(script.file)
-        for maker in row_makers(source) if source else ():
-            if maker.name.partition(".")[0] == dataset:
-                return dict.fromkeys(columns_of(source, maker.function), "")  # type: ignore[arg-type]
-    return {}
-
-
-def is_text(kind: str) -> bool:
-    return "string" in kind or "struct" in kind
 
 
 def lacks(crash: Crash, model: Model, strays: list[Stray]) -> bool:
