@@ -522,9 +522,10 @@ class Watchpoint:
     """A line of the user's at which a proof run is to write down values."""
 
     place: Place
-    """As it was in the first run."""
+    """As it was in the first run; without a line: a library's function, by its full name."""
     texts: tuple[str, ...]
-    """Names, attributes, subscripts and views of tensors, as the patched line can write them."""
+    """Names, attributes, subscripts and views of tensors, as the patched line can write them; of a
+    function, names of its arguments."""
     after: bool = False
     """Once the statement has run; otherwise before it does."""
 

@@ -20,6 +20,7 @@ PARTS = (
     "caught.swallowed",
     "caught.suppressed",
     "watchpoints",
+    "given",
     "traces.traces",
     "stories.stories",
     "fingerprints",

@@ -67,7 +67,7 @@ def as_environment(watchpoint: Watchpoint, lines: range) -> dict[str, Any]:
 def put_in(tree: ast.Module, file: str) -> None:
     """Calls at the watched statements of a file that is about to be compiled."""
     for number, one in enumerate(watched()):
-        if one.is_in(file):
+        if one.watchpoint.place.line is not None and one.is_in(file):
             for block, statement in list(_statements(tree, one)):
                 call = _call(number, statement)
                 at = block.index(statement)
@@ -108,11 +108,11 @@ def passed(number: int) -> None:
         value = expressions.read(ast.parse(text, mode="eval").body, frame)
         if value is not expressions.MISSING:
             found.append(describe(value, text))
-    spool.saw(Passed(spool.process(), one.watchpoint, _steps_taken(), tuple(found)))
+    spool.saw(Passed(spool.process(), one.watchpoint, steps_taken(), tuple(found)))
     expressions.let_go()
 
 
-def _steps_taken() -> int:
+def steps_taken() -> int:
     steps = sys.modules.get("surefit.observe.inside.training.steps")
     return int(steps.taken()) if steps else 0
 
