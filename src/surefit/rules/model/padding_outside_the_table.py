@@ -1,0 +1,219 @@
+"""Rows are filled up with a number that the embedding table has no row for.
+
+## What happens
+Rows of different lengths are padded, often with -1 or with -100, the label that a loss ignores. A
+loss can ignore a label; a table cannot ignore an id: it looks up every one, and there is no row -1.
+The same happens to a marker for "unknown" or "missing" that was never given a row, and to a pad id
+that is one behind the last row. PyTorch says `index out of range in self`.
+
+## Why it matters
+Single rows and batches of equal length go through, so that a quick test finds nothing.
+
+## What to do
+Give padding a row of its own: a table that is one row larger, with `padding_idx`, whose values stay
+zero, and the marker replaced by that row's number where ids are looked up. The -100 of labels may
+stay in the labels.
+
+## How it is recognised
+A lookup failed, and all ids outside the table are one number: a negative one, or one that stands
+only at the ends of rows, in some more often than in others, and that no tokenizer has a token for.
+Nothing can be said of a script that is only read.
+"""
+
+from collections.abc import Iterator
+
+from surefit.doctor.conditions.tables import IdsFit
+from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
+from surefit.doctor.observations import Crash
+from surefit.doctor.recording import Recording
+from surefit.doctor.rule import Rule
+from surefit.doctor.symptoms import Symptom
+from surefit.doctor.words import code, counted
+from surefit.evidence.known_numbers import numbers_in
+from surefit.evidence.looked_up import Entry, entries_of
+from surefit.evidence.paddings import Padding, paddings
+from surefit.evidence.table_lookups import Lookup, are_filler, facts, lookup_of
+from surefit.evidence.table_makers import (
+    Maker,
+    maker_of,
+    more,
+    rows_become,
+    shares_its_rows,
+    with_filler,
+)
+from surefit.source.patches import Edit, both
+
+RULE = Rule(
+    "SF341",
+    "padding-outside-the-table",
+    Severity.ERROR,
+    __doc__,
+    symptoms=(
+        Symptom(
+            r"index out of range in self|device-side assert",
+            "whether the ids outside the table are all the one number that fills up rows",
+            r"functional\.py:embedding",
+        ),
+    ),
+)
+
+IGNORED = -100
+"""The label that losses pass over."""
+
+
+@RULE.on(Crash)
+def padding_has_no_row(crash: Crash, seen: Recording) -> Iterator[Finding]:
+    lookup = lookup_of(crash, seen)
+    if lookup is None or lookup.marker is None or not are_filler(crash, lookup):
+        return
+    entries = entries_of(crash, seen, lookup.ids, lookup.marker)
+    entry = entries[0] if entries else None
+    filled = paddings(seen, lookup.marker, numbers_in(crash))
+    place = place_of(crash, lookup, entries, filled)
+    if place is None:
+        return
+    yield RULE.finding(
+        place,
+        headline(lookup, entry, filled),
+        facts=(*facts(lookup), where_in_rows(lookup), *filled_at(filled, place)),
+        why=why(lookup),
+        fixes=tuple(fixes(lookup, entry, maker_of(lookup, seen))),
+        python_said=crash.said,
+        about=crash.id,
+    )
+
+
+def place_of(
+    crash: Crash, lookup: Lookup, entries: list[Entry], filled: list[Padding]
+) -> Place | None:
+    """Where the number was chosen; the labels' own -100 was not chosen for ids, and there it is
+    the line that takes labels for ids."""
+    labels = [one for one in entries if is_called_labels(one)]
+    if lookup.marker == IGNORED and labels:
+        return labels[-1].frame.place
+    if filled:
+        return filled[0].place
+    if entries:
+        return entries[0].frame.place
+    return crash.own_frame.place if crash.own_frame else None
+
+
+def is_called_labels(entry: Entry) -> bool:
+    return any(word in entry.text.lower() for word in ("label", "target", "tgt"))
+
+
+def headline(lookup: Lookup, entry: Entry | None, filled: list[Padding]) -> str:
+    name = f" ({code(entry.text)})" if entry else ""
+    rows = f"{lookup.table} has {counted(lookup.rows, 'row')}, 0 to {lookup.rows - 1:,}"
+    if lookup.marker == IGNORED:
+        begin = f"Its ids{name} contain -100, the label that a loss ignores, and a table cannot"
+        return f"{begin}: {rows}."
+    if is_padding(lookup) and lookup.ids.shape and len(lookup.ids.shape) > 1:
+        written = next((one.source.segment(one.node) for one in filled), "")
+        as_written = f" (`{written}`)" if written and written != str(lookup.marker) else ""
+        begin = (
+            f"Rows are padded with {lookup.marker}{as_written}, and the padded ids are looked up"
+        )
+        return f"{begin}: {rows}."
+    negative = "a negative id" if (lookup.marker or 0) < 0 else "an id"
+    return f"{lookup.marker} is {negative} that has no row: {rows}."
+
+
+def is_padding(lookup: Lookup) -> bool:
+    return lookup.outside.at_the_end or lookup.outside.at_the_start
+
+
+def where_in_rows(lookup: Lookup) -> Fact:
+    if lookup.outside.at_the_end:
+        return Fact(f"where {lookup.marker} stands", "only at the ends of rows: padding")
+    if lookup.outside.at_the_start:
+        return Fact(f"where {lookup.marker} stands", "only at the beginnings of rows: padding")
+    return Fact(f"where {lookup.marker} stands", "between other ids: a marker")
+
+
+def filled_at(filled: list[Padding], place: Place) -> Iterator[Fact]:
+    for one in filled:
+        if one.used_at.line != place.line:
+            text = " ".join(one.source.lines[one.node.lineno - 1].split())
+            yield Fact("filled at", f"{one.used_at}  {text}")
+
+
+def why(lookup: Lookup) -> str:
+    if not is_padding(lookup) and (lookup.marker or 0) < 0:
+        return "A table looks up every id as it is, and a negative id is no row."
+    if (lookup.marker or 0) < 0:
+        return (
+            "A loss can be told to ignore a label (`ignore_index`); a table looks up every id, and"
+            " a negative id is no row. Rows of one length need no padding, and went through."
+        )
+    return f"The ids of {lookup.rows:,} rows end at {lookup.rows - 1:,}; padding has none of them."
+
+
+def fixes(lookup: Lookup, entry: Entry | None, maker: Maker | None) -> Iterator[Fix]:
+    marker = lookup.marker
+    edit, text = change(lookup, entry, maker)
+    if edit is not None:
+        larger = lookup.filler is None
+        rows = lookup.rows + 1 if larger else lookup.rows
+        must = IdsFit(lookup.width, lookup.rows, rows, changes_the_past=larger)
+        yield Fix(text, edit, must)
+        return
+    yield Fix(
+        f"Give padding a row of its own: `nn.Embedding({lookup.rows + 1}, {lookup.width},"
+        f" padding_idx={lookup.rows})`, and that number in place of {marker} where ids are looked"
+        " up.",
+        why_not_tried=text,
+    )
+    yield Fix(
+        f"Or fill ids with one that has a row, and keep {marker} for labels only.",
+        why_not_tried="only you know which row is free for padding",
+    )
+
+
+def change(lookup: Lookup, entry: Entry | None, maker: Maker | None) -> tuple[Edit | None, str]:
+    """The edit and what it is, or why there is none."""
+    marker = lookup.marker
+    if marker is not None and marker >= 0:
+        return pad_row_added(lookup, maker)
+    if entry is None:
+        return None, "the line of yours that takes these ids was not found"
+    if lookup.filler is not None:
+        edit = entry.replaced_ids(f"{{ids}}.masked_fill({{ids}} == {marker}, {lookup.filler})")
+        text = (
+            f"Look up row {lookup.filler}, the table's `padding_idx`, in place of {marker}:"
+            f" `{entry.text}.masked_fill({entry.text} == {marker}, {lookup.filler})`."
+        )
+        return edit, text if edit else "the ids have no name at this line"
+    if maker is None:
+        return None, "which row is free for padding only you know"
+    if shares_its_rows(maker):
+        return None, "the table's weights are used for something else, too"
+    table = entry.table_text
+    row = f"{table}.padding_idx" if is_padding(lookup) else f"{table}.num_embeddings - 1"
+    edit = entry.replaced_ids(f"{{ids}}.masked_fill({{ids}} == {marker}, {row})")
+    if edit is None or table is None or edit.file != maker.source.file:
+        return None, "the ids have no name at this line"
+    if not is_padding(lookup):
+        text = (
+            f"Give {marker} a row of its own, one behind the others, trained as they are, and look"
+            " it up in its place."
+        )
+        return both(rows_become(maker, more(maker.rows, maker.written, 1)), edit), text
+    text = (
+        f"Give padding a row of its own, one behind the others, with `padding_idx` (always zero,"
+        f" never trained), and look it up in place of {marker}; {marker} stays in the labels."
+    )
+    return both(with_filler(maker, maker.written), edit), text
+
+
+def pad_row_added(lookup: Lookup, maker: Maker | None) -> tuple[Edit | None, str]:
+    """A pad id that is one behind the last row gets it."""
+    if maker is None or lookup.marker != lookup.rows:
+        return None, "which row is free for padding only you know"
+    if shares_its_rows(maker):
+        return None, "the table's weights are used for something else, too"
+    text = (
+        f"One row more, for the pad id {lookup.marker}, with `padding_idx`: it stays zero and is"
+        " never trained."
+    )
+    return with_filler(maker, maker.written), text

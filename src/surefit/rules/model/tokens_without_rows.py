@@ -1,0 +1,198 @@
+"""The tokenizer knows tokens that the model's embedding table has no row for.
+
+## What happens
+A model has one row for each token that it was made for. Tokens that are added to the tokenizer
+(`add_tokens`, `add_special_tokens`, a new pad token) get ids behind the last row, and a model that
+was made for another vocabulary lacks rows from the start. PyTorch says `index out of range in
+self`, on a GPU `device-side assert triggered`, and names neither the table nor the id.
+
+## Why it matters
+It comes with the first row that contains such a token, which can be hours into a run.
+
+## What to do
+Call `model.resize_token_embeddings(len(tokenizer))` behind the line that adds the tokens, before
+the optimizer is made: the rows that there are stay as they are, and new ones are put behind them.
+In a model that is made from a configuration, `vocab_size=len(tokenizer)`.
+
+## How it is recognised
+A lookup failed, ids lie at or above the number of rows, and a tokenizer of this run has a token for
+each of them. Positions, token types and padding have rules of their own. Nothing can be said of a
+script that is only read.
+"""
+
+import ast
+from collections.abc import Iterator
+
+from surefit.doctor.causes import is_cause
+from surefit.doctor.conditions.condition import All, Condition
+from surefit.doctor.conditions.parameters import Moves
+from surefit.doctor.conditions.re_executed import ReExecuted
+from surefit.doctor.conditions.tables import IdsFit
+from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
+from surefit.doctor.observations import Crash, Question, Script
+from surefit.doctor.recording import Recording
+from surefit.doctor.rule import Rule
+from surefit.doctor.symptoms import Symptom
+from surefit.doctor.words import code, counted, spoken
+from surefit.evidence.grown_vocabularies import Meeting, additions, meeting
+from surefit.evidence.table_lookups import (
+    Lookup,
+    Vocabulary,
+    are_tokens,
+    facts,
+    lookup_of,
+    vocabulary_of,
+)
+from surefit.source.edits import inserted_after
+from surefit.source.reading import Source
+
+RULE = Rule(
+    "SF340",
+    "tokens-without-rows",
+    Severity.ERROR,
+    __doc__,
+    symptoms=(
+        Symptom(
+            r"index out of range in self|device-side assert",
+            "whether an id of the batch is a token of the tokenizer that the table has no row for",
+            r"functional\.py:embedding",
+        ),
+    ),
+)
+
+MOST_TOKENS = 4
+RULED_OUT = (
+    Fact("a wrong pad value", "every id outside is a token of the tokenizer"),
+    Fact("positions", "the ids do not count up"),
+)
+
+
+@RULE.on(Crash)
+def tokens_have_no_row(crash: Crash, seen: Recording) -> Iterator[Finding]:
+    lookup = lookup_of(crash, seen) if is_cause(crash, seen) else None
+    vocabulary = vocabulary_of(lookup) if lookup else None
+    if lookup is None or vocabulary is None or not are_tokens(crash, lookup):
+        return
+    added = additions(seen) if vocabulary.added else []
+    met = meeting(crash, seen, lookup.layer.root if lookup.layer else None, vocabulary.kind)
+    place = place_of(crash, lookup, added, met)
+    if place is None:
+        return
+    yield RULE.finding(
+        place,
+        headline(lookup, vocabulary),
+        facts=(*facts(lookup), *known(vocabulary), *places(added, place)),
+        ruled_out=RULED_OUT,
+        why=why(vocabulary, met),
+        fixes=tuple(fixes(crash, lookup, vocabulary, met, seen)),
+        python_said=crash.said,
+        about=crash.id,
+    )
+
+
+def headline(lookup: Lookup, vocabulary: Vocabulary) -> str:
+    ids = [int(one) for one in vocabulary.tokens]
+    tokens = spoken([*map(code, [*vocabulary.tokens.values()][:MOST_TOKENS])])
+    numbers = spoken([*map(str, ids[:MOST_TOKENS])])
+    rows = f"{lookup.table} has {counted(lookup.rows, 'row')}, for the ids 0 to {lookup.rows - 1:,}"
+    if vocabulary.added:
+        word = "token" if len(ids) == 1 else "tokens"
+        verb = "was" if len(ids) == 1 else "were"
+        return (
+            f"The {word} {tokens} (id {numbers}) {verb} added to the tokenizer and not to the"
+            f" model: {rows}."
+        )
+    return (
+        f"The tokenizer has {counted(vocabulary.size, 'token')}, and {rows}: {tokens}"
+        f" (id {numbers}) lie outside."
+    )
+
+
+def known(vocabulary: Vocabulary) -> Iterator[Fact]:
+    yield Fact("the tokenizer", f"`{vocabulary.kind}` with {counted(vocabulary.size, 'token')}")
+    shown = [f"{one} {code(token)}" for one, token in vocabulary.tokens.items()]
+    yield Fact("as tokens", ", ".join(shown))
+
+
+def places(added: list[tuple[Source, ast.Call]], place: Place) -> Iterator[Fact]:
+    for source, call in added:
+        if call.lineno != place.line:
+            yield Fact("tokens are added at", f"{source.file}:{call.lineno}")
+
+
+def why(vocabulary: Vocabulary, met: Meeting | None) -> str:
+    if not vocabulary.added:
+        return "The model was made for another vocabulary than the tokenizer has."
+    model = met.model if met else "model"
+    return (
+        "Adding a token to a tokenizer gives it an id; rows come only with"
+        f" `{model}.resize_token_embeddings`."
+    )
+
+
+def place_of(
+    crash: Crash, lookup: Lookup, added: list[tuple[Source, ast.Call]], met: Meeting | None
+) -> Place | None:
+    """Where the tokens are added or, if that comes later, where the model is made."""
+    if met is not None and any(is_in(call, met) for _, call in added):
+        return Place(met.source.file, met.after.lineno, met.after.end_lineno)
+    if added:
+        source, call = added[-1]
+        return Place(source.file, call.lineno, call.end_lineno)
+    if lookup.layer and lookup.layer.made_at:
+        return lookup.layer.made_at
+    return crash.own_frame.place if crash.own_frame else None
+
+
+def is_in(call: ast.Call, met: Meeting) -> bool:
+    """The tokens are added by the statement itself, or before it in its own function."""
+    scope = met.source.scope_of(met.after)
+    return met.source.scope_of(call) is scope and call.lineno <= (met.after.end_lineno or 0)
+
+
+def fixes(
+    crash: Crash, lookup: Lookup, vocabulary: Vocabulary, met: Meeting | None, seen: Recording
+) -> Iterator[Fix]:
+    if met is None:
+        yield Fix(
+            "Call `model.resize_token_embeddings(len(tokenizer))` where both are made, before the"
+            " optimizer.",
+            why_not_tried="no line of yours has a name for both the model and the tokenizer",
+        )
+        return
+    call = f"{met.model}.resize_token_embeddings(len({met.tokenizer}))"
+    new = vocabulary.size - lookup.rows
+    yield Fix(
+        f"Call `{call}` behind line {met.after.end_lineno}: {counted(new, 'new row')}, and the"
+        f" {lookup.rows:,} that there are stay.",
+        inserted_after(met.source, met.after, call),
+        condition(crash, lookup, vocabulary, met, seen),
+    )
+
+
+def condition(
+    crash: Crash, lookup: Lookup, vocabulary: Vocabulary, met: Meeting, seen: Recording
+) -> Condition:
+    parts: list[Condition] = [
+        IdsFit(
+            lookup.width,
+            lookup.rows,
+            vocabulary.size,
+            min(lookup.outside.first),
+            changes_the_past=True,
+        )
+    ]
+    if not crash.swallowed:
+        about = {"frame": met.frame, "text": met.model, "size": vocabulary.size}
+        asked = Question("resized-table", crash.id, about)
+        if seen.ask(asked) is not None:
+            parts.append(ReExecuted(asked, f"the {lookup.rows:,} rows before and after"))
+    path = lookup.layer.path if lookup.layer else None
+    if path and lookup.trained and any(trains(one) for one in seen.all(Script)):
+        parts.append(Moves((f"{path}.weight",), changes_the_past=True, steps=crash.steps + 3))
+    return All(tuple(parts))
+
+
+def trains(script: Script) -> bool:
+    """An optimizer made before the rows would not hold them: that must be seen, too."""
+    return ".backward(" in script.text or "Trainer(" in script.text
