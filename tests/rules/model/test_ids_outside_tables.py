@@ -66,7 +66,7 @@ def crash(
         "Embedding", path, "Net", Place("net.py", 6), sizes=sizes, parameters={"weight": (30, 8)}
     )
     text = "return self.table(ids)"
-    frames = (
+    frames: tuple[Frame, ...] = (
         Frame(
             Place("net.py", 11),
             "<module>",
