@@ -1,12 +1,14 @@
 """Tokens that a script adds to a tokenizer, and where its model could be made to know them."""
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from surefit.doctor.findings import Place
 from surefit.doctor.observations import Crash, Frame, Script
 from surefit.doctor.recording import Recording
-from surefit.source.line_edits import run_at_once, shares_lines
+from surefit.evidence.made_names import name_at
+from surefit.source.line_edits import block_of, run_at_once, shares_lines
 from surefit.source.reading import Function, Source, called, dotted, targets
 
 ADDS = ("add_tokens", "add_special_tokens")
@@ -16,7 +18,8 @@ ADDS = ("add_tokens", "add_special_tokens")
 class Meeting:
     """A model and a tokenizer in one frame, and the statement after which both are as they are."""
 
-    frame: int
+    frame: int | None
+    """Number of the frame; None where only the source tells."""
     model: str
     tokenizer: str
     source: Source
@@ -50,6 +53,38 @@ def meeting(crash: Crash, seen: Recording, root: str | None, tokenizer: str) -> 
         if after is not None:
             return Meeting(number, models[0], known[0], source, after)
     return None
+
+
+def made_beside(added: Sequence[tuple[Source, ast.Call]], made_at: Place | None) -> Meeting | None:
+    """By the source alone: tokens are added in the same block in which the model gets its name,
+    as in an `__init__` that makes `self.model` and `self.tokenizer`."""
+    if made_at is None or made_at.line is None:
+        return None
+    for source, call in reversed(added):
+        statement, made = source.statement_of(call), source.statement_at(made_at.line)
+        model = name_at(source, made_at) if source.file == made_at.file else None
+        if model is None or made is None or not isinstance(call.func, ast.Attribute):
+            continue
+        block = block_of(source, made)
+        if statement in block:
+            after = max(made, statement, key=lambda one: one.lineno)
+            tokenizer = source.segment(call.func.value)
+            return Meeting(None, model, tokenizer, source, after)
+    return None
+
+
+def holder_between(source: Source, model: str, after: ast.stmt) -> ast.stmt | None:
+    """An optimizer that is given the parameters before the new rows are there: it would not hold
+    them."""
+    block = block_of(source, after)
+    before = block[: block.index(after)]
+    made = [at for at, one in enumerate(before) if binds(one, model)]
+    given = [
+        one
+        for one in before[made[-1] + 1 if made else 0 :]
+        if isinstance(one, ast.Assign) and f"{model}.parameters(" in ast.unparse(one)
+    ]
+    return given[-1] if given else None
 
 
 def names_of(frame: Frame, kind: str | None, *, layers: bool = False) -> list[str]:

@@ -9,6 +9,7 @@ from surefit.doctor.findings import Fact
 from surefit.doctor.observations import Crash, Frame, Layer, Value
 from surefit.doctor.recording import Recording
 from surefit.doctor.words import counted, shape_of
+from surefit.evidence.layer_names import name
 from surefit.evidence.table_lookups import POSITIONS, Lookup, are_positions, facts, lookup_of
 from surefit.source.reading import dotted
 
@@ -40,6 +41,8 @@ class Stretch:
     layer: Layer | None
     lookup: Lookup | None = None
     added: Added | None = None
+    taken: Value | None = None
+    """Positions that were taken from a buffer by their numbers."""
 
     @property
     def missing(self) -> int:
@@ -50,11 +53,17 @@ class Stretch:
         if self.added is not None and self.layer is not None:
             path = f"{self.layer.path}." if self.layer.path else ""
             return f"`{path}{self.added.held}`"
+        if self.lookup is None and self.layer is not None:
+            return name(self.layer)
         return self.lookup.table if self.lookup else "the table"
 
     def facts(self) -> Iterator[Fact]:
         if self.lookup is not None:
             yield from facts(self.lookup)
+        if self.taken is not None:
+            first, last = int(self.taken.least or 0), int(self.taken.greatest or 0)
+            shape = shape_of(self.taken.shape or ())
+            yield Fact(f"`{self.taken.text}`", f"{shape}, from {first:,} to {last:,}")
         if self.added is not None and self.layer is not None:
             made = f", made at {self.layer.made_at}" if self.layer.made_at else ""
             held = f"{shape_of(self.added.shape)}: {counted(self.usable, 'position')}{made}"
@@ -70,11 +79,35 @@ def stretch_of(crash: Crash, seen: Recording) -> Stretch | None:
         offset = lookup.outside.counts_up_from or 0
         needed = lookup.outside.greatest + 1 - offset
         return Stretch(needed, lookup.rows - offset, offset, lookup.layer, lookup)
-    added = added_in(crash) if is_cause(crash, seen) else None
+    if not is_cause(crash, seen):
+        return None
+    counted_in_buffer = beyond_buffer(crash)
+    if counted_in_buffer is not None:
+        return counted_in_buffer
+    added = added_in(crash)
     if added is None or added.longer.shape is None or added.shorter.shape is None:
         return None
     needed, usable = added.longer.shape[added.axis], added.shorter.shape[added.axis]
     return Stretch(needed, usable, 0, added.frame.layer, added=added)
+
+
+def beyond_buffer(crash: Crash) -> Stretch | None:
+    """A library's module that takes positions from a buffer by their numbers, some too large."""
+    frame = crash.frames[-1] if crash.frames else None
+    layer = frame.layer if frame else None
+    node = parsed(frame.expression) if frame else None
+    if frame is None or layer is None or layer.own or not isinstance(node, ast.Call):
+        return None
+    for one in (*node.args, *(keyword.value for keyword in node.keywords)):
+        value = value_in(frame, one)
+        sizes = [shape[-1] for held, shape in layer.parameters.items() if POSITIONS.search(held)]
+        if value is None or value.greatest is None or len(sizes) != 1:
+            continue
+        if POSITIONS.search(value.text) and value.greatest >= sizes[0]:
+            offset = layer.sizes.get("padding_idx", -1) + 1
+            needed = int(value.greatest) + 1 - offset
+            return Stretch(needed, sizes[0] - offset, offset, layer, taken=value)
+    return None
 
 
 def added_in(crash: Crash) -> Added | None:

@@ -15,6 +15,7 @@ from surefit.evidence.layer_names import described, name
 
 LOOKUPS = ("embedding", "embedding_bag")
 """Functions of torch that look ids up in a table."""
+SCORES = ("cross_entropy", "nll_loss")
 POSITIONS = re.compile(r"(^|[._])(w?pe|w?pos|positions?)([._]|$)|pos(ition)?(al)?_?emb|emb\w*_pos")
 MOST_TYPES = 16
 TYPES = re.compile(r"token_?type|segment|(^|[._])types?_emb")
@@ -70,8 +71,13 @@ class Lookup:
     trained: bool
     outside: Outside
 
+    scored: bool = False
+    """They are labels, and the rows are what the model can predict."""
+
     @property
     def table(self) -> str:
+        if self.scored:
+            return "the model's last layer"
         return name(self.layer) if self.layer else "the table"
 
     @property
@@ -101,6 +107,28 @@ def lookup_of(crash: Crash, seen: Recording) -> Lookup | None:
         return None
     trained = weight.requires_grad is True
     return Lookup(rows, width, layer, ids, at, filler, trained, outside)
+
+
+def labels_of(crash: Crash, seen: Recording) -> Lookup | None:
+    """Labels that a loss of a library's model has no class for, as if they were looked up."""
+    frame = crash.frames[-1] if crash.frames and is_cause(crash, seen) else None
+    above = [one for one in crash.frames[:-1] if one.layer is not None]
+    if frame is None or frame.own or frame.function not in SCORES or not above:
+        return None
+    values = {value.text: value for value in frame.values}
+    logits, labels = values.get("input"), values.get("target")
+    if logits is None or labels is None or not logits.shape or len(logits.shape) != 2:
+        return None
+    ignored = values.get("ignore_index")
+    about = {"frame": len(crash.frames) - 1, "text": "target", "rows": logits.shape[1]}
+    about |= {"filler": None, "ignored": ignored.scalar if ignored else -100}
+    said = seen.ask(Question("ids-outside", crash.id, about))
+    outside = msgspec.convert(said, Outside, strict=False) if said else None
+    if outside is None or not outside.outside:
+        return None
+    at = len(crash.frames) - 1
+    rows = logits.shape[1]
+    return Lookup(rows, 0, above[0].layer, labels, at, None, False, outside, scored=True)
 
 
 def are_positions(crash: Crash, lookup: Lookup) -> bool:
@@ -171,11 +199,17 @@ def names(crash: Crash, lookup: Lookup) -> Iterator[str]:
 
 def facts(lookup: Lookup) -> Iterator[Fact]:
     outside = lookup.outside
+    if lookup.scored:
+        yield Fact("logits", f"for {counted(lookup.rows, 'token')}")
     kind = described(lookup.layer) if lookup.layer else "a table"
     made = f", made at {lookup.layer.made_at}" if lookup.layer and lookup.layer.made_at else ""
-    yield Fact(lookup.table, f"{kind}: rows 0 to {lookup.rows - 1:,}{made}")
+    if not lookup.scored:
+        yield Fact(lookup.table, f"{kind}: rows 0 to {lookup.rows - 1:,}{made}")
     shape = shape_of(lookup.ids.shape or ())
-    yield Fact("its ids", f"{shape}, from {outside.least:,} to {outside.greatest:,}")
+    yield Fact(
+        "its labels" if lookup.scored else "its ids",
+        f"{shape}, from {outside.least:,} to {outside.greatest:,}",
+    )
     yield Fact(
         "outside", f"{counted(outside.outside, 'id')} of {outside.elements:,}: {few(outside)}"
     )

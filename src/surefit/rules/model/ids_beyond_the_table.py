@@ -70,15 +70,18 @@ def ids_have_no_row(crash: Crash, seen: Recording) -> Iterator[Finding]:
         return
     maker = maker_of(lookup, seen)
     size = chosen(maker.source, maker.rows) if maker else None
-    place = where(crash, lookup, maker, size)
+    grown = grown_to(crash, lookup, size)
+    place = where(crash, lookup, maker, size if grown is None else None)
+    if grown is not None and maker is not None and size is not None:
+        place = place_of(maker.source, size)
     if place is None:
         return
     yield RULE.finding(
         place,
         headline(lookup),
         facts=(*facts(lookup), *rows_from(maker, size)),
-        why=why(lookup, size),
-        fixes=tuple(fixes(lookup, maker, size)),
+        why=why(lookup, size) if grown is None else why_grown(lookup, size, grown),
+        fixes=tuple(fixes(lookup, maker, size, grown)),
         python_said=crash.said,
         about=crash.id,
     )
@@ -91,6 +94,31 @@ def where(crash: Crash, lookup: Lookup, maker: Maker | None, size: ast.expr | No
     if lookup.layer and lookup.layer.made_at:
         return lookup.layer.made_at
     return crash.own_frame.place if crash.own_frame else None
+
+
+def grown_to(crash: Crash, lookup: Lookup, size: ast.expr | None) -> int | None:
+    """How long a collection is now whose length was taken for the rows: it grew afterwards."""
+    collection = ast.unparse(size.args[0]) if is_len(size) and isinstance(size, ast.Call) else ""
+    lengths = [
+        value.length
+        for frame in crash.frames
+        for value in frame.values
+        if frame.own and value.text == collection and value.length is not None
+    ]
+    longer = [one for one in lengths if one > lookup.outside.greatest]
+    return longer[0] if longer else None
+
+
+def is_len(size: ast.expr | None) -> bool:
+    return is_call(size, "len") and isinstance(size, ast.Call) and len(size.args) == 1
+
+
+def why_grown(lookup: Lookup, size: ast.expr | None, grown: int) -> str:
+    collection = ast.unparse(size.args[0]) if isinstance(size, ast.Call) else ""
+    return (
+        f"`{collection}` had {lookup.rows:,} entries when the table was made, and has {grown:,}"
+        " now: it grew afterwards."
+    )
 
 
 def how_counted(size: ast.expr | None) -> str | None:
@@ -148,24 +176,32 @@ def why(lookup: Lookup, size: ast.expr | None) -> str:
     )
 
 
-def fixes(lookup: Lookup, maker: Maker | None, size: ast.expr | None) -> Iterator[Fix]:
+def fixes(
+    lookup: Lookup, maker: Maker | None, size: ast.expr | None, grown: int | None
+) -> Iterator[Fix]:
+    rows = grown or lookup.outside.greatest + 1
     must = IdsFit(
         lookup.width,
         lookup.rows,
-        None if how_counted(size) == "count" else lookup.outside.greatest + 1,
+        None if how_counted(size) == "count" else rows,
         min(lookup.outside.first),
         changes_the_past=True,
         steps=WHOLE_RUN,
     )
     reason = refused(lookup, maker)
-    for text, edit in changes(lookup, maker, size) if not reason else ():
+    for text, edit in changes(lookup, maker, size, rows) if not reason else ():
         yield Fix(text, edit, must)
     if reason:
         yield Fix(
             f"A table of {lookup.outside.greatest + 1:,} rows or more, one for each id.",
             why_not_tried=reason,
         )
-    if behind(lookup) == 1 and lookup.outside.least >= 1:
+    if grown is not None:
+        yield Fix(
+            "Or make the model behind the line that adds the last entry.",
+            why_not_tried="the way above does the same with less change",
+        )
+    elif behind(lookup) == 1 and lookup.outside.least >= 1:
         yield Fix(
             "Or subtract 1 where the ids are read, if they count from 1.",
             why_not_tried="whether 0 is among the ids, and where else they are used, only you know",
@@ -190,7 +226,7 @@ def refused(lookup: Lookup, maker: Maker | None) -> str:
 
 
 def changes(
-    lookup: Lookup, maker: Maker | None, size: ast.expr | None
+    lookup: Lookup, maker: Maker | None, size: ast.expr | None, rows: int
 ) -> Iterator[tuple[str, Edit]]:
     """More rows; where outputs are counted by the same words, a second time with these."""
     if maker is None or size is None:
@@ -202,11 +238,10 @@ def changes(
         return
     given = step_back(maker.source, maker.rows) if is_argument(maker) else None
     node = given if given is not None else maker.rows
-    new = more(node, maker.source.segment(node), behind(lookup))
+    new = more(node, maker.source.segment(node), rows - lookup.rows)
     edit = replaced(maker.source, node, new)
     words = "" if new.isdigit() else f": `{new}`"
-    rows = counted(lookup.outside.greatest + 1, "row")
-    yield f"A table of {rows}{words}. No id changes.", edit
+    yield f"A table of {counted(rows, 'row')}{words}. No id changes.", edit
     for one in outputs_like(maker) if node is maker.rows else ():
         edit = both(edit, replaced(maker.source, one, new))
     if len(edit.changes) > 1:

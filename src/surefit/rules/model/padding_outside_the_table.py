@@ -20,6 +20,7 @@ only at the ends of rows, in some more often than in others, and that no tokeniz
 Nothing can be said of a script that is only read.
 """
 
+import ast
 from collections.abc import Iterator
 
 from surefit.doctor.conditions.tables import IdsFit
@@ -32,7 +33,7 @@ from surefit.doctor.words import code, counted
 from surefit.evidence.known_numbers import numbers_in
 from surefit.evidence.looked_up import Entry, entries_of
 from surefit.evidence.paddings import Padding, paddings
-from surefit.evidence.table_lookups import Lookup, are_filler, facts, lookup_of
+from surefit.evidence.table_lookups import Lookup, are_filler, facts, lookup_of, names
 from surefit.evidence.table_makers import (
     Maker,
     maker_of,
@@ -41,7 +42,9 @@ from surefit.evidence.table_makers import (
     shares_its_rows,
     with_filler,
 )
+from surefit.source.edits import replaced
 from surefit.source.patches import Edit, both
+from surefit.source.reading import dotted
 
 RULE = Rule(
     "SF341",
@@ -77,7 +80,7 @@ def padding_has_no_row(crash: Crash, seen: Recording) -> Iterator[Finding]:
         headline(lookup, entry, filled),
         facts=(*facts(lookup), where_in_rows(lookup), *filled_at(filled, place)),
         why=why(lookup),
-        fixes=tuple(fixes(lookup, entry, maker_of(lookup, seen))),
+        fixes=tuple(fixes(crash, lookup, entry, maker_of(lookup, seen), filled)),
         python_said=crash.said,
         about=crash.id,
     )
@@ -149,9 +152,26 @@ def why(lookup: Lookup) -> str:
     return f"The ids of {lookup.rows:,} rows end at {lookup.rows - 1:,}; padding has none of them."
 
 
-def fixes(lookup: Lookup, entry: Entry | None, maker: Maker | None) -> Iterator[Fix]:
+def fixes(
+    crash: Crash,
+    lookup: Lookup,
+    entry: Entry | None,
+    maker: Maker | None,
+    filled: list[Padding],
+) -> Iterator[Fix]:
     marker = lookup.marker
     edit, text = change(lookup, entry, maker)
+    if edit is None and lookup.filler is not None:
+        columns = {one.rpartition(".")[2] for one in names(crash, lookup)}
+        edit = in_batch(filled, columns, lookup)
+        text = (
+            (
+                f"Put row {lookup.filler}, the table's `padding_idx`, into the batch in place of"
+                f" {marker}; masks and labels stay as they are."
+            )
+            if edit
+            else text
+        )
     if edit is not None:
         larger = lookup.filler is None
         rows = lookup.rows + 1 if larger else lookup.rows
@@ -168,6 +188,42 @@ def fixes(lookup: Lookup, entry: Entry | None, maker: Maker | None) -> Iterator[
         f"Or fill ids with one that has a row, and keep {marker} for labels only.",
         why_not_tried="only you know which row is free for padding",
     )
+
+
+def in_batch(filled: list[Padding], columns: set[str], lookup: Lookup) -> Edit | None:
+    """Where a collator puts the padded ids into a batch under the model's own name for them."""
+    found = []
+    for padding in filled:
+        source = padding.source
+        scope = source.scope_of(padding.node)
+        named = names_bound(source.statement_of(padding.node))
+        for key, value in entries_of_batches(scope):
+            if key in columns and isinstance(value, ast.Name) and value.id in named:
+                text = f"{value.id}.masked_fill({value.id} == {lookup.marker}, {lookup.filler})"
+                found.append(replaced(source, value, text))
+            elif key in columns and padding.node in ast.walk(value):
+                found.append(replaced(source, padding.node, str(lookup.filler)))
+    return found[0] if len(found) == 1 else None
+
+
+def names_bound(statement: ast.stmt) -> set[str]:
+    names = (one for one in ast.walk(statement) if isinstance(one, ast.Name))
+    return {one.id for one in names if isinstance(one.ctx, ast.Store)}
+
+
+def entries_of_batches(scope: ast.AST) -> Iterator[tuple[str, ast.expr]]:
+    """`{"input_ids": ids}`, `batch["input_ids"] = ids`, `dict(input_ids=ids)`."""
+    for node in ast.walk(scope):
+        if isinstance(node, ast.Dict):
+            for key, value in zip(node.keys, node.values, strict=True):
+                if isinstance(key, ast.Constant) and isinstance(key.value, str):
+                    yield key.value, value
+        elif isinstance(node, ast.Call) and dotted(node.func) in ("dict", "BatchEncoding"):
+            yield from ((one.arg, one.value) for one in node.keywords if one.arg)
+        elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Subscript):
+            key_ = node.targets[0].slice
+            if isinstance(key_, ast.Constant) and isinstance(key_.value, str):
+                yield key_.value, node.value
 
 
 def change(lookup: Lookup, entry: Entry | None, maker: Maker | None) -> tuple[Edit | None, str]:

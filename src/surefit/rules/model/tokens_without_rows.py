@@ -16,14 +16,14 @@ In a model that is made from a configuration, `vocab_size=len(tokenizer)`.
 
 ## How it is recognised
 A lookup failed, ids lie at or above the number of rows, and a tokenizer of this run has a token for
-each of them. Positions, token types and padding have rules of their own. Nothing can be said of a
+each of them. Or a loss failed inside a model, because labels are such tokens and it has no output
+for them. Positions, token types and padding have rules of their own. Nothing can be said of a
 script that is only read.
 """
 
 import ast
 from collections.abc import Iterator
 
-from surefit.doctor.causes import is_cause
 from surefit.doctor.conditions.condition import All, Condition
 from surefit.doctor.conditions.parameters import Moves
 from surefit.doctor.conditions.re_executed import ReExecuted
@@ -34,16 +34,24 @@ from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import code, counted, spoken
-from surefit.evidence.grown_vocabularies import Meeting, additions, meeting
+from surefit.evidence.grown_vocabularies import (
+    Meeting,
+    additions,
+    holder_between,
+    made_beside,
+    meeting,
+)
 from surefit.evidence.table_lookups import (
     Lookup,
     Vocabulary,
     are_tokens,
     facts,
+    labels_of,
     lookup_of,
     vocabulary_of,
 )
-from surefit.source.edits import inserted_after
+from surefit.source.edits import inserted_after, moved_after
+from surefit.source.patches import Edit, both
 from surefit.source.reading import Source
 
 RULE = Rule(
@@ -69,12 +77,15 @@ RULED_OUT = (
 
 @RULE.on(Crash)
 def tokens_have_no_row(crash: Crash, seen: Recording) -> Iterator[Finding]:
-    lookup = lookup_of(crash, seen) if is_cause(crash, seen) else None
+    lookup = lookup_of(crash, seen) or labels_of(crash, seen)
     vocabulary = vocabulary_of(lookup) if lookup else None
     if lookup is None or vocabulary is None or not are_tokens(crash, lookup):
         return
     added = additions(seen) if vocabulary.added else []
-    met = meeting(crash, seen, lookup.layer.root if lookup.layer else None, vocabulary.kind)
+    root = lookup.layer.root if lookup.layer else None
+    met = meeting(crash, seen, root, vocabulary.kind) or made_beside(
+        added, lookup.layer.made_at if lookup.layer else None
+    )
     place = place_of(crash, lookup, added, met)
     if place is None:
         return
@@ -94,7 +105,8 @@ def headline(lookup: Lookup, vocabulary: Vocabulary) -> str:
     ids = [int(one) for one in vocabulary.tokens]
     tokens = spoken([*map(code, [*vocabulary.tokens.values()][:MOST_TOKENS])])
     numbers = spoken([*map(str, ids[:MOST_TOKENS])])
-    rows = f"{lookup.table} has {counted(lookup.rows, 'row')}, for the ids 0 to {lookup.rows - 1:,}"
+    noun = "output" if lookup.scored else "row"
+    rows = f"{lookup.table} has {counted(lookup.rows, noun)}, for the ids 0 to {lookup.rows - 1:,}"
     if vocabulary.added:
         word = "token" if len(ids) == 1 else "tokens"
         verb = "was" if len(ids) == 1 else "were"
@@ -162,11 +174,21 @@ def fixes(
         return
     call = f"{met.model}.resize_token_embeddings(len({met.tokenizer}))"
     new = vocabulary.size - lookup.rows
-    yield Fix(
+    edit: Edit | None = inserted_after(met.source, met.after, call)
+    said = (
         f"Call `{call}` behind line {met.after.end_lineno}: {counted(new, 'new row')}, and the"
-        f" {lookup.rows:,} that there are stay.",
-        inserted_after(met.source, met.after, call),
-        condition(crash, lookup, vocabulary, met, seen),
+        f" {lookup.rows:,} that there are stay."
+    )
+    held = holder_between(met.source, met.model, met.after)
+    if held is not None and edit is not None:
+        moved = moved_after(met.source, held, met.after)
+        edit = both(edit, moved) if moved else None
+        said += f" Make the optimizer (line {held.lineno}) after it, or it will not hold them."
+    yield Fix(
+        said,
+        edit,
+        condition(crash, lookup, vocabulary, met, seen) if edit else None,
+        "" if edit else "the optimizer is made before the tokens are added",
     )
 
 
@@ -178,17 +200,22 @@ def condition(
             lookup.width,
             lookup.rows,
             vocabulary.size,
-            min(lookup.outside.first),
+            None if lookup.scored else min(lookup.outside.first),
             changes_the_past=True,
         )
     ]
-    if not crash.swallowed:
+    if not crash.swallowed and met.frame is not None:
         about = {"frame": met.frame, "text": met.model, "size": vocabulary.size}
         asked = Question("resized-table", crash.id, about)
         if seen.ask(asked) is not None:
             parts.append(ReExecuted(asked, f"the {lookup.rows:,} rows before and after"))
     path = lookup.layer.path if lookup.layer else None
-    if path and lookup.trained and any(trains(one) for one in seen.all(Script)):
+    if (
+        path
+        and not lookup.scored
+        and lookup.trained
+        and any(trains(one) for one in seen.all(Script))
+    ):
         parts.append(Moves((f"{path}.weight",), changes_the_past=True, steps=crash.steps + 3))
     return All(tuple(parts))
 

@@ -17,6 +17,10 @@ def answer(frames: Sequence[FrameType], about: dict[str, Any]) -> Said:
     if not is_tensor(ids) or ids.numel() == 0 or ids.is_floating_point():
         return None
     ids, rows, filler = ids.detach().cpu().long(), int(about["rows"]), about.get("filler")
+    if about.get("ignored") is not None:
+        ids = ids[ids != int(about["ignored"])]
+        if ids.numel() == 0:
+            return None
     lacking = (ids < 0) | (ids >= rows)
     values = ids[lacking].unique()
     inside = ids[~lacking]
