@@ -150,6 +150,8 @@ class DatasetSeen:
     own: bool
     rows: int | None
     columns: tuple[str, ...] = ()
+    of: str = ""
+    """Class of the user's that the rows come from, where this one (`Subset`) only picks rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,6 +182,9 @@ class CollatorSeen:
     """Column of whole numbers -> their sum over all rows."""
     texts: tuple[str, ...] = ()
     """Columns of text, of lists of text, or of dictionaries: what no tensor can be made of."""
+    nones: int = 0
+    """How many of the rows are None; `numbers` are theirs in the dataset, where it has numbers."""
+    numbers: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 import os
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from types import CodeType, FrameType, FunctionType, MethodType
 from typing import Any
@@ -15,6 +16,8 @@ from surefit.observe.inside.autopsy.values import attributes, is_a, is_tensor, m
 COLLATING = ("__call__", "torch_call", "pad", "collate", "collate_fn", "default_collate")
 IGNORED = -100
 """The label that cross entropy takes no account of."""
+MOST_INSIDE = 4
+"""Datasets around a dataset."""
 PAD_LABELS = ("DataCollatorForSeq2Seq", "DataCollatorForTokenClassification")
 
 
@@ -24,7 +27,18 @@ def collator_in(frames: Sequence[FrameType]) -> CollatorSeen | None:
     if found is None:
         return None
     collator, rows, dataset = found
-    return _seen(_unwrapped(collator), _kept(collator, rows), dataset)
+    seen = _seen(_unwrapped(collator), _kept(collator, rows), dataset)
+    return replace(seen, numbers=_numbers_of_none(frames, rows)) if seen.nones else seen
+
+
+def _numbers_of_none(frames: Sequence[FrameType], rows: list[Any]) -> tuple[int, ...]:
+    """In the dataset, of the rows that are None, as the loader's fetcher asked for them."""
+    for frame in frames:
+        asked = frame.f_locals.get("possibly_batched_index")
+        if type(asked) is list and len(asked) == len(rows):
+            wanted = zip(asked, rows, strict=True)
+            return tuple(at for at, row in wanted if row is None and type(at) is int)
+    return ()
 
 
 def _kept(collator: Any, rows: list[Any]) -> list[Any]:
@@ -134,6 +148,7 @@ def _seen(collator: Any, rows: list[Any], dataset: Any) -> CollatorSeen:
         shapes=shapes,
         totals=totals,
         texts=tuple(texts),
+        nones=sum(row is None for row in rows),
     )
 
 
@@ -282,4 +297,16 @@ def dataset_seen(dataset: Any) -> DatasetSeen:
         own_code.own_class(type(dataset)),
         rows if type(rows) is int else None,
         tuple(str(name) for name in columns),
+        _picked_from(dataset),
     )
+
+
+def _picked_from(dataset: Any) -> str:
+    """The class of the user's at the end of a chain of `Subset`s and the like."""
+    for _ in range(MOST_INSIDE):
+        inside = attributes(dataset)
+        below = inside.get("dataset", inside.get("datasets"))
+        dataset = below[0] if type(below) is list and below else below
+        if dataset is None or own_code.own_class(type(dataset)):
+            break
+    return type(dataset).__name__ if own_code.own_class(type(dataset)) else ""

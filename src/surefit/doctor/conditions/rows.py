@@ -1,0 +1,76 @@
+"""Rows reach the user's loop or the model, as many as there are to use."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from surefit.doctor.conditions.condition import Judgement
+from surefit.doctor.findings import Place
+from surefit.doctor.observations import Passed, Value, Watchpoint
+from surefit.doctor.progress import final_steps, first_crash, steps_before
+from surefit.doctor.recording import Recording
+from surefit.doctor.words import counted
+
+
+@dataclass(frozen=True, slots=True)
+class RowsArrive:
+    """The batch of the fault arrives with exactly so many rows, and no batch without any."""
+
+    rows: int
+    place: Place | None
+    """The statement at which it arrives; None where the loop is a library's: then labels that the
+    model is given are counted."""
+    names: tuple[str, ...] = ()
+    after: bool = False
+    changes_the_past: bool = False
+    steps: int | None = None
+    at: int | None = None
+    """Optimizer steps before it; None: as many as there were."""
+
+    def wants(self, before: Recording) -> int | None:  # noqa: ARG002
+        return self.steps
+
+    def watches(self, before: Recording) -> tuple[Watchpoint, ...]:  # noqa: ARG002
+        return (self.watchpoint,) if self.watchpoint else ()
+
+    @property
+    def watchpoint(self) -> Watchpoint | None:
+        if self.place is None:
+            return None
+        return Watchpoint(Place(self.place.file, self.place.line), self.names, self.after)
+
+    def judge(self, before: Recording, after: Recording) -> Judgement:
+        crash = first_crash(before)
+        at = self.at if self.at is not None else steps_before(crash, before) if crash else 0
+        came = [(step, rows) for step, rows in self.arrived(after) if step >= at]
+        if not came:
+            return Judgement(False, f"no batch was seen to arrive after step {at:,}", False)
+        if any(rows == 0 for _, rows in came):
+            return Judgement(False, "a batch arrives without any row")
+        here = [rows for step, rows in came if step == came[0][0]]
+        wanted = counted(self.rows, "row")
+        if self.rows not in here:
+            return Judgement(False, f"{counted(here[0], 'row')} arrive, and {wanted} can be used")
+        batches = f" in the first of {counted(len(came), 'batch')}" if len(came) > 1 else ""
+        return Judgement(True, f"{wanted} arrive{batches}, all that can be used")
+
+    def arrived(self, after: Recording) -> Iterator[tuple[int, int]]:
+        """Steps before a batch, and its rows."""
+        if self.watchpoint is None:
+            for steps in final_steps(after):
+                yield from ((one.step, one.shape[0]) for one in steps.labels if one.shape)
+            return
+        for one in after.all(Passed):
+            rows = first_size(one.values) if one.watched == self.watchpoint else None
+            if rows is not None:
+                yield one.step, rows
+
+
+def first_size(values: tuple[Value, ...]) -> int | None:
+    """Of the first axis of the first tensor or list among some values, or inside one of them."""
+    for value in values:
+        if value.shape:
+            return value.shape[0]
+        inside = [one.shape[0] for one in value.members.values() if one.shape]
+        if inside:
+            return inside[0]
+    return next((one.length for one in values if one.kind in ("list", "tuple")), None)
