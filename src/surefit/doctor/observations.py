@@ -85,7 +85,7 @@ class Value:
     lengths: tuple[int, ...] | None = None
     """Of the lists inside a list."""
     nones: int = 0
-    """How many members of a list are None."""
+    """How many members of a list, or of a column of a table, are None or missing."""
     members: dict[str, "Value"] = field(default_factory=dict)
     """Of a mapping, or of a short list or tuple, one level deep."""
     scalar: bool | int | float | str | None = None
@@ -94,6 +94,12 @@ class Value:
     made_at: Place | None = None
     file: str | None = None
     """Of an array that lies on disk."""
+    kinds: dict[str, int] = field(default_factory=dict)
+    """Of the members of a list: how many there are of each."""
+    odd: tuple[int, ...] = ()
+    """Where the first members stand that are of another kind than most."""
+    numbered: bool | None = None
+    """Of a table or a column of pandas: its index is 0, 1, 2... without gaps."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,8 @@ from surefit.evidence.layer_names import described
 LONGEST = 60
 MOST_MEMBERS = 6
 MOST_NUMBERS = 8
+TABLES = ("DataFrame", "Dataset")
+COLUMNS = ("Series", "Column")
 
 
 def in_words(value: Value) -> str:
@@ -42,9 +44,19 @@ def is_whole(value: Value) -> bool:
 def collection(value: Value) -> str:
     if value.kind in ("list", "tuple", "Size"):
         return sequence(value)
+    if value.kind in TABLES or value.kind in COLUMNS:
+        return table(value)
     inside = [f"{name} {in_words(one)}" for name, one in list(value.members.items())[:MOST_MEMBERS]]
     more = ", ..." if (value.length or 0) > len(inside) else ""
     return f"{value.kind} of {value.length:,}: {', '.join(inside)}{more}"
+
+
+def table(value: Value) -> str:
+    """`DataFrame of 120 rows, columns body, label`; of a column how many values are missing."""
+    said = f"{value.kind} of {counted(value.length or 0, 'row')}"
+    if value.nones:
+        said += f", {value.nones:,} of them missing"
+    return f"{said}, columns {', '.join(value.members)}" if value.members else said
 
 
 def sequence(value: Value) -> str:

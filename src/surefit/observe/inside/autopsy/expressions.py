@@ -194,9 +194,17 @@ def _subscript(value: object, key: ast.expr, frame: FrameType) -> Any:
     inside = mapping(value)
     if inside is not None and type(index) in (str, int):
         return inside.get(index, MISSING)
+    if type(index) in (str, int) and _is_of_pandas(value):
+        return _kept(value.get(index, MISSING))  # type: ignore[attr-defined]
     if type(value).__name__ == "ModuleList" and type(index) is int:
         return attributes(value)["_modules"].get(str(index), MISSING)
     return MISSING
+
+
+def _is_of_pandas(value: object) -> bool:
+    """A table or a column, of pandas' own making: a row of a table is a column, too."""
+    kinds = ("DataFrame", "Series")
+    return type(value).__module__.partition(".")[0] == "pandas" and type(value).__name__ in kinds
 
 
 def _index(key: ast.expr, frame: FrameType) -> Any:

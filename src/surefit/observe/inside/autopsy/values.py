@@ -5,8 +5,10 @@ Attributes come from `__dict__` and from a short list that torch and NumPy defin
 """
 
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from itertools import islice
 from typing import Any
 
 from surefit.doctor.observations import Value
@@ -16,6 +18,8 @@ LOOKED_AT = 1_000_000
 """Elements of a tensor that are still looked at whole."""
 MOST_MEMBERS = 40
 MOST_LENGTHS = 4096
+MOST_KINDS = 100_000
+MOST_ODD = 8
 LONGEST = 200
 
 
@@ -66,6 +70,12 @@ def describe(value: object, text: str, *, members: bool = True) -> Value:
         return Value(text, kind, identity, scalar=value[:LONGEST], length=len(value))
     if type(value) in (list, tuple) or kind == "Size":
         return _sequence(value, text, members)  # type: ignore[arg-type]
+    if type(value).__module__.partition(".")[0] in ("pandas", "datasets"):
+        from surefit.observe.inside.autopsy.tables import table
+
+        known = table(value, text, members=members)
+        if known is not None:
+            return known
     inside = mapping(value)
     if inside is None:
         inside = _plain_attributes(value) if members else {}
@@ -86,8 +96,9 @@ def mapping(value: object) -> dict[Any, Any] | None:
     inside = attributes(value).get("data")
     if is_a(value, "collections", "UserDict") and type(inside) is dict:
         return dict(inside)
-    if type(value).__name__ == "LazyRow" and type(inside) is dict:
-        return dict(inside)
+    if type(value).__name__ in ("LazyRow", "LazyBatch") and type(inside) is dict:
+        unread = attributes(value).get("keys_to_format", ())
+        return {key: one for key, one in inside.items() if key not in unread}
     return None
 
 
@@ -124,6 +135,7 @@ def _members(inside: dict[Any, Any]) -> dict[str, Value]:
 def _sequence(value: list[Any] | tuple[Any, ...], text: str, members: bool) -> Value:
     inner = [len(one) for one in value[:MOST_LENGTHS] if type(one) in (list, tuple)]
     shown = {}
+    kinds = _kinds(value)
     if members and len(value) <= MOST_MEMBERS:
         shown = _members(dict(enumerate(value)))
     return Value(
@@ -134,7 +146,28 @@ def _sequence(value: list[Any] | tuple[Any, ...], text: str, members: bool) -> V
         lengths=tuple(inner) if inner and len(inner) == min(len(value), MOST_LENGTHS) else None,
         nones=sum(one is None for one in value),
         members=shown,
+        kinds=kinds,
+        odd=_odd(value, kinds),
     )
+
+
+def _kinds(value: list[Any] | tuple[Any, ...]) -> dict[str, int]:
+    return dict(Counter(_kind(one) for one in value[:MOST_KINDS]))
+
+
+def _kind(value: object) -> str:
+    """The class; a float that is no number goes by that name."""
+    if type(value) is float and value != value:
+        return "nan"
+    return type(value).__name__
+
+
+def _odd(value: list[Any] | tuple[Any, ...], kinds: dict[str, int]) -> tuple[int, ...]:
+    if len(kinds) < 2:
+        return ()
+    most = max(kinds, key=lambda kind: kinds[kind])
+    found = (at for at, one in enumerate(value[:MOST_KINDS]) if _kind(one) != most)
+    return tuple(islice(found, MOST_ODD))
 
 
 def _tensor(value: Any, text: str) -> Value:
