@@ -68,6 +68,8 @@ def describe(value: object, text: str, *, members: bool = True) -> Value:
         return Value(text, kind, identity, scalar=value)  # type: ignore[arg-type]
     if type(value) is str:
         return Value(text, kind, identity, scalar=value[:LONGEST], length=len(value))
+    if type(value).__module__ == "numpy" and is_a(value, "numpy", "number"):
+        return Value(text, kind, identity, scalar=_plain_number(value))
     if type(value) in (list, tuple) or kind == "Size":
         return _sequence(value, text, members)  # type: ignore[arg-type]
     if type(value).__module__.partition(".")[0] in ("pandas", "datasets"):
@@ -87,6 +89,12 @@ def describe(value: object, text: str, *, members: bool = True) -> Value:
         members=_members(inside) if members else {},
         made_at=made_at,
     )
+
+
+def _plain_number(value: Any) -> int | float | None:
+    """Of a single number of NumPy."""
+    number = value.item()
+    return number if type(number) in (int, float) else None
 
 
 def mapping(value: object) -> dict[Any, Any] | None:
