@@ -1,0 +1,1 @@
+"""Faults in the use of a library: names and arguments that the installed version does not have."""
