@@ -1,0 +1,308 @@
+"""The script asks a library for a name that the installed version does not have.
+
+## What happens
+Libraries move and drop what they hold: `transformers.AdamW` is gone, `numpy.float` is, and so is
+`DataFrame.append`. A script that was written for another version stops with an `ImportError` or an
+`AttributeError`.
+
+## Why it matters
+An older version of the library brings other faults, and often does not go with the rest of what is
+installed. The message does not say what stands in the name's place.
+
+## What to do
+Use what stands in its place: `torch.optim.AdamW`, Python's own `float`, `pandas.concat`.
+
+## How it is recognised
+The failing statement imports a name, or asks a module or a value of a library for one, which the
+installed library does not have. What stands in its place is told only if it is found there. The
+text of the exception is not looked at. Nothing can be said of a script that is only read.
+"""
+
+import ast
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from surefit.doctor.causes import is_cause
+from surefit.doctor.conditions.names import NamesExist
+from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
+from surefit.doctor.observations import Crash, Frame, Question
+from surefit.doctor.recording import Recording
+from surefit.doctor.rule import Rule
+from surefit.doctor.symptoms import Symptom
+from surefit.doctor.words import code, spoken
+from surefit.source.edits import argument_removed, both, replaced, with_import
+from surefit.source.patches import Edit, Replace
+from surefit.source.reading import Source, called
+from surefit.source.spans import Span
+
+RULE = Rule(
+    "SF852",
+    "name-not-in-library",
+    Severity.ERROR,
+    __doc__,
+    symptoms=(
+        Symptom(
+            r"ImportError: cannot import name|AttributeError: module '[\w.]+' has no attribute",
+            "whether the installed version of the library has the name",
+        ),
+    ),
+)
+
+STANDS_FOR = {
+    "transformers.AdamW": "torch.optim.AdamW",
+    "transformers.optimization.AdamW": "torch.optim.AdamW",
+    "transformers.AutoModelWithLMHead": "transformers.AutoModelForCausalLM",
+    "transformers.AutoModelForVision2Seq": "transformers.AutoModelForImageTextToText",
+    "transformers.EvaluationStrategy": "transformers.IntervalStrategy",
+    "transformers.trainer_utils.EvaluationStrategy": "transformers.IntervalStrategy",
+    "datasets.load_metric": "evaluate.load",
+    "numpy.float": "float",
+    "numpy.int": "int",
+    "numpy.bool": "bool",
+    "numpy.object": "object",
+    "numpy.str": "str",
+    "numpy.complex": "complex",
+    "numpy.float_": "numpy.float64",
+    "numpy.Inf": "numpy.inf",
+    "numpy.NaN": "numpy.nan",
+    "numpy.NAN": "numpy.nan",
+    "numpy.product": "numpy.prod",
+    "numpy.cumproduct": "numpy.cumprod",
+    "numpy.row_stack": "numpy.vstack",
+    "numpy.in1d": "numpy.isin",
+    "numpy.trapz": "numpy.trapezoid",
+    "numpy.sometrue": "numpy.any",
+    "numpy.alltrue": "numpy.all",
+}
+"""Full names that libraries have given up -> what does the same; the installed library decides."""
+
+ELSEWHERE = ("torch.optim", "torch.optim.lr_scheduler", "torch.nn", "torch.utils.data")
+"""Where a name that another library has given up is looked for."""
+
+METHODS = {
+    "iteritems": "items",
+    "applymap": "map",
+    "as_matrix": "to_numpy",
+    "append": "",
+}
+"""Methods that tables of pandas had -> their new names; empty: nothing is called in its way."""
+
+UNKNOWN_TO_TORCH = ("correct_bias", "no_deprecation_warning")
+"""Arguments that the optimizers of transformers took, and those of torch do not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Names that a statement asks a library for."""
+
+    source: Source
+    node: ast.ImportFrom | ast.Attribute
+    owner: str
+    """Full name of the module, or the text of a value."""
+    names: tuple[str, ...]
+    by_import: bool
+    of_value: bool = False
+
+
+@RULE.on(Crash)
+def a_name_was_gone(crash: Crash, seen: Recording) -> Iterator[Finding]:
+    frame = crash.own_frame
+    if frame is None or not is_cause(crash, seen):
+        return
+    wanted = wanted_at(crash, frame, seen)
+    if wanted is None:
+        return
+    asked = question(crash, frame, wanted)
+    said = seen.ask(asked)
+    missing = [str(one) for one in said["missing"]] if said else []
+    if said is None or not missing:
+        return
+    exist = [str(one) for one in said["exist"]]
+    near = {str(name): [str(one) for one in alike] for name, alike in said["near"].items()}
+    instead = {name: successor(wanted, name, exist, near[name]) for name in missing}
+    installed = f"{said['package']} {said['version']}".strip()
+    line = wanted.node.lineno
+    yield RULE.finding(
+        Place(wanted.source.file, line),
+        headline(wanted, missing, instead, installed, str(said["owner"])),
+        facts=tuple(facts(instead, near)),
+        why=f"{installed} is installed: another version had the name, or it is misspelled.",
+        fixes=(fix(wanted, instead, asked),),
+        python_said=crash.said,
+        about=crash.id,
+    )
+
+
+def wanted_at(crash: Crash, frame: Frame, seen: Recording) -> Wanted | None:
+    source = seen.source(frame.place)
+    if source is None:
+        return None
+    statement = source.statement_at(frame.place.line or 0)
+    if isinstance(statement, ast.ImportFrom) and crash.kind == "ImportError":
+        if statement.level or not statement.module:
+            return None
+        names = tuple(alias.name for alias in statement.names)
+        return Wanted(source, statement, statement.module, names, by_import=True)
+    node = source.expression_at(frame.span) if frame.span else None
+    if isinstance(node, ast.Call):
+        node = node.func
+    if crash.kind != "AttributeError" or not isinstance(node, ast.Attribute):
+        return None
+    module = source.imported(node.value)
+    if module:
+        names = tuple(one.attr for one in attributes_of(source, module))
+        return Wanted(source, node, module, tuple(dict.fromkeys(names)), by_import=False)
+    text = ast.unparse(node.value)
+    if node.attr not in METHODS or not is_table(frame, text):
+        return None
+    return Wanted(source, node, text, (node.attr,), by_import=False, of_value=True)
+
+
+def is_table(frame: Frame, text: str) -> bool:
+    """Of pandas; an attribute that any other value lacks says nothing of versions."""
+    kinds = ("DataFrame", "Series")
+    return any(value.text == text and value.kind in kinds for value in frame.values)
+
+
+def attributes_of(source: Source, module: str) -> Iterator[ast.Attribute]:
+    """Every `module.name` of the file."""
+    for node in source.every(ast.Attribute):
+        if source.imported(node.value) == module:
+            yield node
+
+
+def question(crash: Crash, frame: Frame, wanted: Wanted) -> Question:
+    known = [candidate for name in wanted.names for candidate in candidates(wanted, name)]
+    about = {"names": list(wanted.names), "exist": list(dict.fromkeys(known))}
+    if wanted.of_value:
+        about |= {"frame": crash.frames.index(frame), "text": wanted.owner}  # type: ignore[dict-item]
+    else:
+        about |= {"module": wanted.owner}  # type: ignore[dict-item]
+    return Question("names", crash.id, about)
+
+
+def candidates(wanted: Wanted, name: str) -> list[str]:
+    if wanted.of_value:
+        return [f".{METHODS[name]}"] if METHODS.get(name) else []
+    full = f"{wanted.owner}.{name}"
+    known = [STANDS_FOR[full]] if full in STANDS_FOR else []
+    same_package = wanted.owner.partition(".")[0] == "torch"
+    return known + [f"{module}.{name}" for module in ELSEWHERE if not same_package]
+
+
+def successor(wanted: Wanted, name: str, exist: Sequence[str], near: Sequence[str]) -> str:
+    """What is known to stand in its place, or the same name in other letters."""
+    same = [f"{wanted.owner}.{one}" for one in near if one.lower() == name.lower()]
+    known = [one for one in candidates(wanted, name) if one in exist]
+    return next(iter(known or same), "")
+
+
+def headline(
+    wanted: Wanted, missing: list[str], instead: dict[str, str], installed: str, owner: str
+) -> str:
+    names = spoken(map(code, missing))
+    asked = f"a `{owner}`" if wanted.of_value else f"`{wanted.owner}`"
+    said = f"{asked[0].upper()}{asked[1:]} of {installed} has no {names}"
+    if len(missing) == 1 and instead[missing[0]]:
+        return f"{said}: `{instead[missing[0]].lstrip('.')}` stands in its place."
+    return f"{said}."
+
+
+def facts(instead: dict[str, str], near: dict[str, list[str]]) -> Iterator[Fact]:
+    for name, new in instead.items():
+        alike = near.get(name, [])
+        if new:
+            own = "" if "." in new else ", Python's own"
+            yield Fact(code(name), f"is `{new.lstrip('.')}`{own}, which is installed")
+        elif alike:
+            yield Fact(code(name), f"the nearest names are {spoken(map(code, alike))}")
+
+
+def fix(wanted: Wanted, instead: dict[str, str], asked: Question) -> Fix:
+    said = [f"`{new.lstrip('.')}` in place of `{name}`" for name, new in instead.items() if new]
+    if len(said) < len(instead):
+        gone = spoken(code(name) for name, new in instead.items() if not new)
+        if wanted.of_value and "append" in instead:
+            return Fix(
+                "Use `pandas.concat([table, rows], ignore_index=True)`, where `rows` is a table,"
+                " too.",
+                why_not_tried="whether what is appended is one row or several only you know",
+            )
+        return Fix(
+            f"Do without {gone}, or install the version of the library that the script was"
+            " written for.",
+            why_not_tried="nothing that does the same was found in what is installed",
+        )
+    edit = imported_anew(wanted, instead) if wanted.by_import else asked_anew(wanted, instead)
+    statement = wanted.source.statement_of(wanted.node)
+    return Fix(
+        f"Use {spoken(said)}.",
+        edit,
+        NamesExist(asked, tuple(instead.values()), Place(wanted.source.file, statement.lineno)),
+        "" if edit else "the name stands where it cannot be replaced alone",
+    )
+
+
+def shown(wanted: Wanted, name: str) -> str:
+    return name if wanted.of_value or wanted.by_import else f"{wanted.owner}.{name}"
+
+
+def imported_anew(wanted: Wanted, instead: dict[str, str]) -> Edit | None:
+    """The import without these names, and one for each of them from where it is now."""
+    source, statement = wanted.source, wanted.node
+    if not isinstance(statement, ast.ImportFrom) or any("." not in new for new in instead.values()):
+        return None
+    lines = [
+        f"from {new.rpartition('.')[0]} import {written(new, alias)}"
+        for alias in statement.names
+        if (new := instead.get(alias.name))
+    ]
+    kept = [alias for alias in statement.names if alias.name not in instead]
+    if kept:
+        lines.append(f"from {statement.module} import {', '.join(map(source.segment, kept))}")
+    indent = " " * source.span(statement).column
+    edit = replaced(source, statement, f"\n{indent}".join(lines))
+    for alias in statement.names:
+        if instead.get(alias.name, "").startswith("torch.optim."):
+            edit = without_strange(source, edit, alias.asname or alias.name)
+    return edit
+
+
+def written(new: str, alias: ast.alias) -> str:
+    """Under the name that the script has for it."""
+    last, name = new.rpartition(".")[2], alias.asname or alias.name
+    return last if last == name else f"{last} as {name}"
+
+
+def without_strange(source: Source, edit: Edit, name: str) -> Edit:
+    for call in source.every(ast.Call):
+        strange = [one.arg for one in call.keywords if one.arg in UNKNOWN_TO_TORCH]
+        if called(call) == name and len(strange) == 1 and strange[0]:
+            edit = both(edit, argument_removed(source, call, strange[0]))
+    return edit
+
+
+def asked_anew(wanted: Wanted, instead: dict[str, str]) -> Edit | None:
+    """Every place in the file that asks for one of the names."""
+    source = wanted.source
+    if wanted.of_value:
+        nodes = [wanted.node] if isinstance(wanted.node, ast.Attribute) else []
+    else:
+        nodes = list(attributes_of(source, wanted.owner))
+    edit = Edit(source.file, ())
+    for node in nodes:
+        new = instead.get(node.attr)
+        if new:
+            edit = both(edit, renamed(source, node, wanted.owner, new))
+    return edit
+
+
+def renamed(source: Source, node: ast.Attribute, owner: str, new: str) -> Edit:
+    span = source.span(node)
+    module, _, last = new.rpartition(".")
+    if module in ("", owner) and (module or new.startswith(".")):
+        start = span.end_column - len(node.attr)
+        attribute = Span(span.end_line, start, span.end_line, span.end_column)
+        return Edit(source.file, (Replace(attribute, last),))
+    edit = replaced(source, node, last)
+    return with_import(edit, source, module, last) if module else edit
