@@ -71,6 +71,11 @@ def first_size(values: tuple[Value, ...]) -> int | None:
         if value.shape:
             return value.shape[0]
         inside = [one.shape[0] for one in value.members.values() if one.shape]
+        if value.kind not in SEQUENCES:
+            inside += [one.length or 0 for one in value.members.values() if one.kind in SEQUENCES]
         if inside:
             return inside[0]
-    return next((one.length for one in values if one.kind in ("list", "tuple")), None)
+    return next((one.length for one in values if one.kind in SEQUENCES), None)
+
+
+SEQUENCES = ("list", "tuple")

@@ -219,7 +219,11 @@ def facts(instead: dict[str, str], near: dict[str, list[str]]) -> Iterator[Fact]
 
 
 def fix(wanted: Wanted, instead: dict[str, str], asked: Question) -> Fix:
-    said = [f"`{new.lstrip('.')}` in place of `{name}`" for name, new in instead.items() if new]
+    said = [
+        f"`{new.lstrip('.')}` in place of `{shown(wanted, name)}`"
+        for name, new in instead.items()
+        if new
+    ]
     if len(said) < len(instead):
         gone = spoken(code(name) for name, new in instead.items() if not new)
         if wanted.of_value and "append" in instead:

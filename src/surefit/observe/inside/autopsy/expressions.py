@@ -173,6 +173,8 @@ def _attribute(value: object, name: str) -> Any:
             return MISSING
         with untouched():
             return _kept(getattr(sys.modules["torch"].Tensor, name).__get__(value))
+    if name == "values" and _is_of_pandas(value):
+        return _kept(value.values)  # type: ignore[attr-defined]
     if is_module(value):
         for table in ("_parameters", "_buffers", "_modules"):
             if name in own.get(table, {}):
@@ -194,11 +196,22 @@ def _subscript(value: object, key: ast.expr, frame: FrameType) -> Any:
     inside = mapping(value)
     if inside is not None and type(index) in (str, int):
         return inside.get(index, MISSING)
+    if type(index) is str and _has_lazy_columns(value):
+        names = attributes(value)["_data"].column_names
+        return _kept(value[index]) if index in names else MISSING  # type: ignore[index]
     if type(index) in (str, int) and _is_of_pandas(value):
         return _kept(value.get(index, MISSING))  # type: ignore[attr-defined]
     if type(value).__name__ == "ModuleList" and type(index) is int:
         return attributes(value)["_modules"].get(str(index), MISSING)
     return MISSING
+
+
+def _has_lazy_columns(value: object) -> bool:
+    """A table of `datasets` of a version that reads nothing when a column is asked for."""
+    module = sys.modules.get("datasets.arrow_dataset")
+    return (
+        type(value) is vars(module).get("Dataset") and "Column" in vars(module) if module else False
+    )
 
 
 def _is_of_pandas(value: object) -> bool:
