@@ -12,10 +12,11 @@ BY_LABEL = ("loc", "at")
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """`base[key]`, as the user's source has it; `self.frame.loc[at]` asks `self.frame`."""
+    """`base[key]`, as the user's source has it; `self.frame.loc[at]` asks `self.frame`, and
+    `inputs.pop("labels")` asks `inputs`."""
 
     source: Source
-    node: ast.Subscript
+    node: ast.expr
     base: ast.expr
     key: ast.expr
     holder: Value | None
@@ -23,18 +24,29 @@ class Asked:
 
 
 def subscript_in(frame: Frame, seen: Recording) -> Asked | None:
-    """The failing part of a frame, if it is a subscript."""
+    """The failing part of a frame, if it is a subscript or a `pop`."""
     source = seen.source(frame.place)
     node = source.expression_at(frame.span) if source and frame.span else None
-    if source is None or not isinstance(node, ast.Subscript):
+    parts = parts_of(node) if node else None
+    if source is None or node is None or parts is None:
         return None
-    base, key = node.value, node.slice
+    base, key = parts
     if isinstance(base, ast.Attribute) and base.attr in BY_LABEL:
         base = base.value
         key = key.elts[0] if isinstance(key, ast.Tuple) and key.elts else key
     values = {value.text: value for value in frame.values}
     wanted = values.get(ast.unparse(key)) or constant(key)
     return Asked(source, node, base, key, values.get(ast.unparse(base)), wanted)
+
+
+def parts_of(node: ast.expr) -> tuple[ast.expr, ast.expr] | None:
+    """What is asked, and for which key."""
+    if isinstance(node, ast.Subscript):
+        return node.value, node.slice
+    popped = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
+    if popped and node.func.attr == "pop" and len(node.args) == 1 and not node.keywords:  # type: ignore[attr-defined]
+        return node.func.value, node.args[0]  # type: ignore[attr-defined]
+    return None
 
 
 def constant(key: ast.expr) -> Value | None:

@@ -52,7 +52,7 @@ RULE = Rule(
 
 TOKENIZING = r"transformers/tokenization|transformers/models/.*/tokenization"
 COLUMN = "Column"
-OF_ARRAYS = ("Series", "ndarray")
+OF_ARRAYS = ("Series", "ndarray", "ArrowStringArray", "StringArray", "NumpyExtensionArray")
 TEXTS = ("object", "str", "string", "<U", "StringDType")
 OF_LISTS = ("append", "extend", "insert", "pop", "remove", "reverse", "sort", "copy", "clear")
 OF_TABLES = ("tolist", "to_list", "astype", "shape", "numpy", "mean", "max", "min", "to_numpy")

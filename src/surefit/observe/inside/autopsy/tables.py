@@ -16,6 +16,10 @@ def table(value: Any, text: str, *, members: bool = True) -> Value | None:
         return _frame(value, text, members)
     if is_a(value, "pandas", "Series"):
         return _series(value, text)
+    if is_a(value, "pandas.api.extensions", "ExtensionArray"):
+        return Value(
+            text, type(value).__name__, id(value), dtype=str(value.dtype), length=len(value)
+        )
     if is_a(value, DATASETS, "Dataset"):
         return _dataset(value, text, members)
     if is_a(value, DATASETS, "Column"):

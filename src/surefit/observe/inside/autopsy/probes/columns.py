@@ -1,0 +1,25 @@
+"""Datasets that are alive and have a column of a name."""
+
+import gc
+from collections.abc import Sequence
+from types import FrameType
+from typing import Any
+
+from surefit.observe.inside.autopsy.questions import Said
+from surefit.observe.inside.autopsy.values import attributes, is_a
+
+MOST = 20
+
+
+def answer(frames: Sequence[FrameType], about: dict[str, Any]) -> Said:  # noqa: ARG001
+    found = []
+    for one in gc.get_objects():
+        arrow = attributes(one).get("_data") if is_a(one, ARROW, "Dataset") else None
+        if arrow is not None and about["column"] in arrow.column_names:
+            shown = attributes(one).get("_format_columns")
+            hidden = type(shown) is list and about["column"] not in shown
+            found.append({"rows": int(arrow.num_rows), "hidden": hidden})
+    return {"datasets": found[:MOST]}
+
+
+ARROW = "datasets.arrow_dataset"

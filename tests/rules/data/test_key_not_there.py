@@ -1,0 +1,83 @@
+"""Keys that are not there, on hand-made recordings."""
+
+from surefit.doctor.conditions.keys import KeyIsThere
+from surefit.doctor.findings import Finding, Place
+from surefit.doctor.observations import Answer, Crash, Frame, Passed, Process, Script, Value
+from surefit.doctor.recording import Recording
+from surefit.rules.data.key_not_there import RULE
+from surefit.source.edits import patched
+from surefit.source.spans import Span
+
+LABELS = Value("labels", "Tensor", 2, shape=(4,))
+BATCH = Value("batch", "dict", 1, length=2, members={"x": Value("x", "Tensor"), "labels": LABELS})
+
+
+def found(
+    text: str, part: str, *values: Value, datasets: int = 0, trainer: bool = False
+) -> list[Finding]:
+    """The part of the last line failed."""
+    line = len(text.splitlines())
+    at = text.splitlines()[-1].index(part)
+    span = Span(line, at, line, at + len(part))
+    own = Frame(Place("train.py", line), "<module>", own=True, span=span, values=values)
+    above = Frame(Place("transformers/trainer.py", 3), "train", own=False)
+    frames = (above, own) if trainer else (own,)
+    crash = Crash("1-1", 1.0, Process(1), "KeyError", "KeyError: 'no'", frames)
+    seen = Recording([Script("train.py", text), crash])
+    list(RULE.look(seen))
+    said = {"datasets": [{"rows": 8, "hidden": False}] * datasets}
+    seen.observations += [Answer(one, said) for one in seen.open_questions]
+    return list(RULE.look(seen))
+
+
+def after(finding: Finding, text: str) -> str:
+    edit = finding.fixes[0].edit
+    assert edit is not None
+    return patched(edit, text)
+
+
+def test_a_key_of_almost_the_same_name_is_asked_for_everywhere() -> None:
+    text = (
+        'for batch in test:\n    y = batch["label"]\nfor batch in train:\n    x = batch["label"]\n'
+    )
+    (finding,) = found(text, 'batch["label"]', BATCH)
+    assert finding.headline == "`batch` has no `label`: it is called `labels` there."
+    assert after(finding, text).count('batch["labels"]') == 2
+    must = KeyIsThere(Place("train.py", 4), "batch['labels']", LABELS)
+    assert finding.fixes[0].must == must
+    came = Passed(Process(1), must.watchpoint, 0, (LABELS,))
+    assert must.judge(Recording([]), Recording([came])).held
+    other = Passed(Process(1), must.watchpoint, 0, (Value("labels", "Tensor", shape=(9, 9)),))
+    assert not must.judge(Recording([]), Recording([other])).held
+
+
+def test_a_column_that_a_format_leaves_out_is_named_there() -> None:
+    text = 'rows.set_format("torch", columns=["x"])\nw = batch["weight"]\n'
+    (finding,) = found(text, 'batch["weight"]', BATCH, datasets=1)
+    assert finding.place == Place("train.py", 1)
+    assert 'columns=["x", "weight"]' in after(finding, text)
+    assert found(text, 'batch["weight"]', BATCH) == []
+
+
+def test_a_column_that_is_removed_stays() -> None:
+    text = 'rows = rows.map(f, remove_columns=["text", "weight"])\nw = batch.pop("weight")\n'
+    (finding,) = found(text, 'batch.pop("weight")', BATCH, datasets=1)
+    assert 'remove_columns=["text"]' in after(finding, text)
+
+
+def test_the_trainer_keeps_a_column() -> None:
+    text = 'args = TrainingArguments("out")\nw = [row["weight"] for row in rows]\n'
+    row = Value("row", "dict", 1, length=1, members={"input_ids": Value("input_ids", "list")})
+    (finding,) = found(text, 'row["weight"]', row, datasets=1, trainer=True)
+    assert finding.place == Place("train.py", 1)
+    assert 'TrainingArguments("out", remove_unused_columns=False)' in after(finding, text)
+    must = finding.fixes[0].must
+    assert isinstance(must, KeyIsThere)
+    assert must.text == "rows[0]['weight']"
+    assert found(text, 'row["weight"]', row, datasets=1) == []
+
+
+def test_keys_that_are_computed_or_like_no_other_are_passed_over() -> None:
+    assert found("y = batch[name]\n", "batch[name]", BATCH, Value("name", "str", scalar="z")) == []
+    assert found('y = batch["mask"]\n', 'batch["mask"]', BATCH) == []
+    assert found('y = batch["x"]\n', 'batch["x"]', BATCH) == []
