@@ -7,7 +7,7 @@ from surefit.doctor.observations import Frame, Value
 from surefit.doctor.recording import Recording
 from surefit.source.reading import Source
 
-BY_LABEL = ("loc", "at")
+INDEXERS = ("loc", "at", "iloc", "iat")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ def subscript_in(frame: Frame, seen: Recording) -> Asked | None:
     if source is None or node is None or parts is None:
         return None
     base, key = parts
-    if isinstance(base, ast.Attribute) and base.attr in BY_LABEL:
+    if isinstance(base, ast.Attribute) and base.attr in INDEXERS:
         base = base.value
         key = key.elts[0] if isinstance(key, ast.Tuple) and key.elts else key
     values = {value.text: value for value in frame.values}

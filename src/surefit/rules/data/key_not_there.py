@@ -1,5 +1,4 @@
-"""A batch, a row or a table is asked for a key that it does not have, and has under another name
-or had until it was taken away.
+"""A batch, a row or a table is asked for a key that has another name there, or was taken away.
 
 ## What happens
 Collators and tokenizers name columns in their own way (`label` becomes `labels`), `remove_columns`

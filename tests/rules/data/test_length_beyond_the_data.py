@@ -1,0 +1,72 @@
+"""Rows that `__len__` promises and nobody has, on hand-made recordings."""
+
+from textwrap import dedent
+
+from surefit.doctor.conditions.positions import PositionsInside
+from surefit.doctor.findings import Finding, Place
+from surefit.doctor.observations import Crash, Frame, Passed, Process, Script, Value
+from surefit.doctor.recording import Recording
+from surefit.rules.data.length_beyond_the_data import RULE
+from surefit.source.edits import patched
+from surefit.source.spans import Span
+
+TEXT = dedent(
+    """\
+    class Tides:
+        def __len__(self):
+            return len(self.levels)
+        def __getitem__(self, at):
+            return self.levels[at + self.past]
+    """
+)
+LEVELS = Value("self.levels", "list", 1, length=40)
+
+
+def found(text: str, part: str, at: int, levels: Value = LEVELS) -> list[Finding]:
+    line = text.splitlines()[4]
+    start = line.index(part)
+    own = Frame(
+        Place("train.py", 5),
+        "Tides.__getitem__",
+        own=True,
+        span=Span(5, start, 5, start + len(part)),
+        values=(levels, Value("at", "int", scalar=at), Value("self.past", "int", scalar=6)),
+        arguments=("self", "at"),
+    )
+    crash = Crash("1-1", 1.0, Process(1), "IndexError", "IndexError: no", (own,))
+    return list(RULE.look(Recording([Script("train.py", text), crash])))
+
+
+def test_rows_that_look_ahead_are_fewer() -> None:
+    (finding,) = found(TEXT, "self.levels[at + self.past]", 36)
+    assert finding.place == Place("train.py", 3)
+    fix = finding.fixes[0]
+    assert fix.edit is not None
+    assert "return len(self.levels) - self.past\n" in patched(fix.edit, TEXT)
+    assert "34 rows can be read" in fix.text
+    assert isinstance(fix.must, PositionsInside)
+    inside = Value("self.levels", "list", length=40), Value("at", "int", scalar=33)
+    beyond = Value("self.levels", "list", length=40), Value("at", "int", scalar=34)
+    first = Passed(Process(1), fix.must.watchpoint, 0, inside)
+    second = Passed(Process(1), fix.must.watchpoint, 0, beyond)
+    assert fix.must.judge(Recording([]), Recording([first])).held
+    assert not fix.must.judge(Recording([]), Recording([first, second])).held
+
+
+def test_one_too_many_is_counted() -> None:
+    text = TEXT.replace("len(self.levels)", "len(self.levels) + 1").replace(" + self.past", "")
+    (finding,) = found(text, "self.levels[at]", 40)
+    assert finding.fixes[0].edit is not None
+    assert "return len(self.levels)\n" in patched(finding.fixes[0].edit, text)
+
+
+def test_lists_of_two_lengths_are_left_to_the_user() -> None:
+    text = TEXT.replace("len(self.levels)", "len(self.names)").replace(" + self.past", "")
+    (finding,) = found(text, "self.levels[at]", 41)
+    assert finding.fixes[0].edit is None
+
+
+def test_numbers_from_elsewhere_and_places_inside_are_passed_over() -> None:
+    plain = TEXT.replace(" + self.past", "")
+    assert found(plain, "self.levels[at]", 41) == []
+    assert found(TEXT, "self.levels[at + self.past]", 20) == []
