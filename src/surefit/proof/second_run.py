@@ -8,6 +8,7 @@ from surefit.doctor.observations import Answer, Ended, Question
 from surefit.doctor.progress import steps_before
 from surefit.doctor.recording import Recording
 from surefit.observe.inside.autopsy.questions import probes
+from surefit.observe.inside.stories.graphs import OF_GRAPH
 from surefit.observe.inside.stories.stories import OF_LOSS, OF_VALUE, STORY, Asked, stood
 from surefit.observe.script import Launch
 from surefit.observe.script import watch as watch_script
@@ -53,7 +54,7 @@ def recognisable(question: Question, seen: Recording) -> Asked | None:
     if question.kind == OF_LOSS:
         return Asked(question)
     crash = seen.crash(question.crash)
-    if crash is None or not (question.kind == OF_VALUE or question.kind in probes()):
+    if crash is None or question.kind not in (OF_VALUE, OF_GRAPH, *probes()):
         return None
     own, number = crash.own_frame, question.about.get("frame")
     known = isinstance(number, int) and 0 <= number < len(crash.frames)

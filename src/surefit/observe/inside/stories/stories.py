@@ -12,11 +12,12 @@ from functools import wraps
 from types import FrameType
 from typing import Any
 
-from surefit.doctor.observations import Answer, Crash, Frame, Question
+from surefit.doctor.observations import Answer, Crash, Frame, Json, Question
 from surefit.observe.inside.after_import import after_import
 from surefit.observe.inside.autopsy import questions
-from surefit.observe.inside.autopsy.values import is_tensor
+from surefit.observe.inside.autopsy.values import is_tensor, untouched
 from surefit.observe.inside.spool import guarded, process, saw
+from surefit.observe.inside.stories.graphs import OF_GRAPH, Graphs, watch
 from surefit.observe.inside.stories.recorder import Recorder, recording_mode
 from surefit.observe.inside.stories.telling import story
 
@@ -64,8 +65,11 @@ class Stories:
         self.until_step = until_step
         self.steps = 0
         self.recorder: Recorder | None = None
+        self.graphs: Graphs | None = None
 
     def record(self, torch: Any) -> None:
+        if any(asked.question.kind == OF_GRAPH for asked in self.open):
+            self.graphs = watch(torch)
         self.recorder = Recorder(torch)
         recording_mode(self.recorder).__enter__()
 
@@ -81,11 +85,22 @@ class Stories:
             here = asked.here(crash)
             if asked.question.kind == OF_VALUE:
                 self.answer(asked, questions.value_in(frames, here.about))
+            elif asked.question.kind == OF_GRAPH:
+                self.settle(asked, Answer(asked.question, self.of_graph(frames)))
             else:
                 self.settle(asked, replace(questions.answer(here, frames), question=asked.question))
 
-    def stepped(self) -> None:
+    def of_graph(self, frames: Sequence[FrameType]) -> dict[str, Json] | None:
+        if self.graphs is None or self.recorder is None:
+            return None
+        with self.recorder.pause(), untouched():
+            return self.graphs.story(frames)
+
+    def stepped(self, optimizer: Any = None) -> None:
         self.steps += 1
+        if self.graphs is not None:
+            self.graphs.steps = self.steps
+            self.graphs.stepped.append(optimizer)
         if self.until_step is not None and self.steps > self.until_step:
             os._exit(0)
 
@@ -164,8 +179,8 @@ def _of_loss(tensors: Any) -> None:
 
 
 def _count_steps(module: Any) -> None:
-    def stepped(*_: Any) -> None:
+    def stepped(optimizer: Any, *_: Any) -> None:
         if stories is not None:
-            stories.stepped()
+            stories.stepped(optimizer)
 
     module.register_optimizer_step_post_hook(stepped)

@@ -1,0 +1,191 @@
+"""What keeps a tensor from one step to the next: the name, and the statement that gives it."""
+
+import ast
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from surefit.doctor.observations import Script
+from surefit.doctor.recording import Recording
+from surefit.evidence.graph_stories import GraphStory, HolderSeen, Joint, Stood
+from surefit.evidence.repeated_steps import line_in, loops_around, round_of
+from surefit.source.reading import Source, targets
+
+KEEPING_CALLS = ("append", "extend", "add", "appendleft")
+Keeping = ast.Assign | ast.AnnAssign | ast.AugAssign | ast.Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Carrier:
+    """A name that a step reads as the one before it left it."""
+
+    source: Source
+    statement: Keeping
+    text: str
+    """`self.memory`, `state`."""
+    container: str = ""
+    """`tuple`, `list` or `dict`, where the tensors lie in one; of `member`, where there is one."""
+    member: ast.expr | None = None
+    """What is put into a container, where only that is new: the argument of `append`."""
+    afterwards: bool = False
+    """It is given its value behind the backward pass of the step."""
+
+
+def carrier_of(seen: Recording, story: GraphStory, joint: Joint) -> Carrier | None:
+    """By the names that the tensor had when the earlier pass ended; where it had none that
+    survives a step, by the statement that took it up after that."""
+    for holder in joint.names:
+        found = list(statements_that_keep(seen, holder))
+        if found:
+            return preferred(found, joint.made)
+    return kept_afterwards(seen, story, joint)
+
+
+def statements_that_keep(seen: Recording, holder: HolderSeen) -> Iterator[Carrier]:
+    if not holder.attribute:
+        source = seen.source(holder.file)
+        for scope in scopes(source, holder.function) if source else ():
+            if source is not None and is_read_first(source, scope, holder.base):
+                yield from keeping(source, scope, holder)
+        return
+    for script in seen.all(Script):
+        source = seen.source(script.file)
+        for kind in source.definitions.get(holder.owner, ()) if source else ():
+            if source is not None and isinstance(kind, ast.ClassDef):
+                text = f"self.{holder.attribute}"
+                yield from keeping(source, kind, holder, text)
+    source = seen.source(holder.file)
+    for scope in scopes(source, holder.function) if source else ():
+        if source is not None and not holder.base.startswith("self."):
+            yield from keeping(source, scope, holder)
+
+
+def scopes(source: Source, function: str) -> list[ast.AST]:
+    """By its qualified name, whose last part is enough."""
+    name = function.rpartition(".")[2]
+    return [source.tree] if name == "<module>" else list(source.definitions.get(name, ()))
+
+
+def keeping(
+    source: Source, scope: ast.AST, holder: HolderSeen, text: str | None = None
+) -> Iterator[Carrier]:
+    """Statements that put something computed under a name; `= None` and the like do not."""
+    text, container = holder.base if text is None else text, holder.container
+    inner = container if holder.text.removeprefix(holder.base).count("[") > 1 else ""
+    for node in ast.walk(scope):
+        if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
+            for one in written_to(node):
+                if ast.unparse(one) == text and can_have_a_graph(node.value):
+                    yield Carrier(source, node, text, container)
+                elif is_item_of(one, text):
+                    yield Carrier(source, node, text, inner, node.value)
+        elif isinstance(node, ast.AugAssign) and ast.unparse(node.target) == text:
+            yield Carrier(source, node, text, container)
+        elif isinstance(node, ast.Expr) and (given := put_into(node, text)) is not None:
+            yield Carrier(source, node, text, inner, given)
+
+
+def written_to(node: ast.Assign | ast.AnnAssign) -> Iterator[ast.expr]:
+    for one in targets(node):
+        yield from one.elts if isinstance(one, ast.Tuple | ast.List) else [one]
+
+
+def can_have_a_graph(value: ast.expr) -> bool:
+    """A constant, or a call that is given nothing but numbers, has none."""
+    inner = [node for node in ast.walk(value) if isinstance(node, ast.Name)]
+    return bool(inner) and not is_fresh(value)
+
+
+def is_fresh(value: ast.expr) -> bool:
+    """`torch.zeros(rows, 8)`, a pair of these, `[]`."""
+    if isinstance(value, ast.Tuple | ast.List):
+        return all(is_fresh(one) for one in value.elts)
+    if not isinstance(value, ast.Call) or not isinstance(value.func, ast.Attribute):
+        return isinstance(value, ast.Constant | ast.Dict)
+    return value.func.attr in FRESH
+
+
+FRESH = ("zeros", "ones", "randn", "rand", "empty", "full", "tensor", "zeros_like", "new_zeros")
+
+
+def is_item_of(target: ast.expr, text: str) -> bool:
+    return isinstance(target, ast.Subscript) and ast.unparse(target.value) == text
+
+
+def put_into(node: ast.Expr, text: str) -> ast.expr | None:
+    """The argument of `bank.append(...)`."""
+    call = node.value
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
+        return None
+    is_it = call.func.attr in KEEPING_CALLS and ast.unparse(call.func.value) == text
+    return call.args[0] if is_it and len(call.args) == 1 else None
+
+
+def is_read_first(source: Source, scope: ast.AST, name: str) -> bool:
+    """In some loop of the function a round reads the name before it has given it a value."""
+    uses = [
+        node
+        for node in ast.walk(scope)
+        if isinstance(node, ast.Name) and node.id == name and is_in_scope(source, node, scope)
+    ]
+    for loop in {loop for use in uses for loop in loops_around(source, use)}:
+        inside = [use for use in uses if any(outer is loop for outer in source.up(use))]
+        writes = [use for use in inside if isinstance(use.ctx, ast.Store)]
+        reads = [use for use in inside if isinstance(use.ctx, ast.Load)]
+        if not writes and any(put_there(source, use) for use in reads):
+            return True
+        for write in writes:
+            statement = source.statement_of(write)
+            if isinstance(statement, ast.For):
+                break
+            last = statement.end_lineno or statement.lineno
+            if isinstance(statement, ast.AugAssign) or any(use.lineno <= last for use in reads):
+                return True
+            break
+    return False
+
+
+def put_there(source: Source, use: ast.Name) -> bool:
+    statement = source.statement_of(use)
+    return isinstance(statement, ast.Expr) and put_into(statement, use.id) is not None
+
+
+def is_in_scope(source: Source, node: ast.AST, scope: ast.AST) -> bool:
+    return source.scope_of(node) is scope
+
+
+def preferred(found: Sequence[Carrier], made: Sequence[Stood]) -> Carrier:
+    """One that was being run when the tensor was made; else the last one in a loop."""
+    lines = {(one.file, one.line) for one in made}
+
+    def rank(carrier: Carrier) -> tuple[bool, bool, int]:
+        node = carrier.statement
+        covered = range(node.lineno, (node.end_lineno or node.lineno) + 1)
+        on_stack = any((carrier.source.file, line) in lines for line in covered)
+        in_loop = any(True for _ in loops_around(carrier.source, node))
+        return on_stack, in_loop, node.lineno
+
+    return max(found, key=rank)
+
+
+def targets_of(node: ast.Assign | ast.AnnAssign | ast.AugAssign) -> list[ast.expr]:
+    return [node.target] if isinstance(node, ast.AugAssign) else targets(node)
+
+
+def kept_afterwards(seen: Recording, story: GraphStory, joint: Joint) -> Carrier | None:
+    """`self.center = 0.9 * self.center + 0.1 * z.mean(0)`, behind the backward pass."""
+    here = round_of(seen, story.here)
+    taken = line_in(here, joint.taken) if here else None
+    earlier = line_in(here, joint.backward) if here else None
+    if taken is None or earlier is None or taken <= earlier:
+        return None
+    for stood in reversed(joint.taken):
+        source = seen.source(stood.file)
+        statement = source.statement_at(stood.line) if source else None
+        if source is None or not isinstance(statement, ast.Assign | ast.AnnAssign | ast.AugAssign):
+            continue
+        for target in targets_of(statement):
+            name = ast.unparse(target)
+            scope = source.scope_of(statement)
+            if isinstance(target, ast.Attribute) or is_read_first(source, scope, name):
+                return Carrier(source, statement, name, afterwards=True)
+    return None

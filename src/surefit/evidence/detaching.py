@@ -1,0 +1,146 @@
+"""Edits that let a graph go where a step ends, and keep the gradients within the step."""
+
+import ast
+
+from surefit.doctor.observations import Crash
+from surefit.evidence.carried_state import Carrier, written_to
+from surefit.evidence.graph_stories import GraphStory
+from surefit.evidence.repeated_steps import loops_around
+from surefit.source.edits import appended, both, inserted_before, removed, replaced
+from surefit.source.line_edits import block_of, put_at, shares_lines
+from surefit.source.patches import Edit
+from surefit.source.reading import Source
+
+EACH = {
+    "tuple": "tuple(one.detach() for one in {0})",
+    "list": "[one.detach() for one in {0}]",
+    "dict": "{{key: one.detach() for key, one in {0}.items()}}",
+}
+
+
+def detached(carrier: Carrier, story: GraphStory) -> tuple[Edit | None, str]:
+    """The edit, and its one new statement or expression.
+
+    A value that the step itself still uses is let go behind the backward pass, or before the next
+    step takes it up: detached where it is made, it would pass no gradient at all.
+    """
+    source, node = carrier.source, carrier.statement
+    if carrier.member is not None:
+        written = source.segment(carrier.member)
+        if carrier.container:
+            text = EACH[carrier.container].format(written)
+            return replaced(source, carrier.member, text), text
+        return appended(source, carrier.member, ".detach()"), f"{written}.detach()"
+    change = f"{carrier.text} = {without_graph(carrier)}"
+    ends = backward_in(source, node, story)
+    if ends is not None and ends.lineno < node.lineno:
+        return at_the_statement(carrier, change)
+    if not is_used_in_step(carrier, ends):
+        return at_the_statement(carrier, change)
+    if ends is not None:
+        return behind(source, ends, change), change
+    if shares_lines(source, node):
+        return None, change
+    guarded = f"if {carrier.text} is not None:\n    {change}" if can_be_none(carrier) else change
+    return inserted_before(source, node, guarded), change
+
+
+def without_graph(carrier: Carrier) -> str:
+    return EACH.get(carrier.container, "{0}.detach()").format(carrier.text)
+
+
+def at_the_statement(carrier: Carrier, change: str) -> tuple[Edit | None, str]:
+    source, node = carrier.source, carrier.statement
+    plain = isinstance(node, ast.Assign) and len(node.targets) == 1
+    alone = plain and isinstance(node, ast.Assign) and not isinstance(node.targets[0], ast.Tuple)
+    if alone and isinstance(node, ast.Assign) and not carrier.container:
+        return appended(source, node.value, ".detach()"), change
+    return behind(source, node, change), change
+
+
+def behind(source: Source, node: ast.stmt, change: str) -> Edit | None:
+    """On a line of its own, behind all statements that share a line with this one."""
+    line = source.lines[node.lineno - 1]
+    first = min(block_of(source, node), key=lambda one: abs(one.lineno - node.lineno))
+    if first.lineno != node.lineno or line[: source.span(first).column].strip():
+        return None
+    last = max(one.end_lineno or 0 for one in block_of(source, node) if one.lineno == node.lineno)
+    indent = line[: source.span(first).column]
+    return Edit(source.file, (put_at(source, last + 1, indent + change),))
+
+
+def backward_in(source: Source, node: ast.stmt, story: GraphStory) -> ast.stmt | None:
+    """The statement of the same function that leads to the backward pass."""
+    for stood in reversed(story.here):
+        statement = source.statement_at(stood.line) if stood.file == source.file else None
+        if statement is not None and source.scope_of(statement) is source.scope_of(node):
+            return statement if not hasattr(statement, "body") else None
+    return None
+
+
+def is_used_in_step(carrier: Carrier, ends: ast.stmt | None) -> bool:
+    """Read behind the statement that keeps it, or kept several times before the pass."""
+    source, node = carrier.source, carrier.statement
+    if ends is not None:
+        around_end = set(loops_around(source, ends))
+        if any(loop not in around_end for loop in loops_around(source, node)):
+            return True
+    last = ends.lineno if ends is not None else 10**9
+    after = node.end_lineno or node.lineno
+    return any(
+        is_read(one, carrier.text) and after < getattr(one, "lineno", 0) <= last
+        for one in ast.walk(source.scope_of(node))
+    ) or (ends is None and any(True for _ in loops_around(source, node)))
+
+
+def is_read(node: ast.AST, text: str) -> bool:
+    reads = isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Load)
+    return reads and ast.unparse(node) == text
+
+
+def can_be_none(carrier: Carrier) -> bool:
+    """Some statement of the file sets it to None."""
+    return any(
+        isinstance(node.value, ast.Constant)
+        and node.value.value is None
+        and any(ast.unparse(one) == carrier.text for one in written_to(node))
+        for node in carrier.source.every(ast.Assign)
+    )
+
+
+def running_loss_detached(crash: Crash, carrier: Carrier) -> tuple[Edit | None, str]:
+    """`total += loss; total.backward()`: the sum takes the value, the loss goes back."""
+    source, node = carrier.source, carrier.statement
+    frame = crash.own_frame
+    added = summand(node, carrier.text)
+    call = source.expression_at(frame.span) if frame and frame.span else None
+    if added is None or not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
+        return None, source.segment(added) if added is not None else ""
+    if not isinstance(added, ast.Name):
+        return None, source.segment(added)
+    first = appended(source, added, ".detach()")
+    return both(first, replaced(source, call.func.value, added.id)), added.id
+
+
+def summand(node: ast.stmt, text: str) -> ast.expr | None:
+    if isinstance(node, ast.AugAssign):
+        return node.value
+    value = node.value if isinstance(node, ast.Assign) else None
+    if not isinstance(value, ast.BinOp) or not isinstance(value.op, ast.Add):
+        return None
+    sides = [value.left, value.right]
+    other = [one for one in sides if ast.unparse(one) != text]
+    return other[0] if len(other) == 1 else None
+
+
+def moved_into_loop(source: Source, node: ast.Assign, loop: ast.stmt) -> Edit | None:
+    """The statement as the first one of a loop of its function that reads what it gives."""
+    body = getattr(loop, "body", [])
+    same = source.scope_of(node) is source.scope_of(loop) and (node.end_lineno or 0) < loop.lineno
+    if not body or not same or shares_lines(source, node) or body[0].lineno == loop.lineno:
+        return None
+    names = {ast.unparse(one) for one in written_to(node)}
+    reads = {one.id for one in ast.walk(loop) if isinstance(one, ast.Name)}
+    if not names <= reads:
+        return None
+    return both(removed(source, node), inserted_before(source, body[0], source.segment(node)))

@@ -1,0 +1,139 @@
+"""What in the user's source had switched gradients off, by the lines that were being run."""
+
+import ast
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from surefit.doctor.observations import Script
+from surefit.doctor.recording import Recording
+from surefit.evidence.graph_stories import Stood
+from surefit.source.edits import both, inserted_before, removed
+from surefit.source.line_edits import shares_lines
+from surefit.source.patches import Edit, Replace
+from surefit.source.reading import Function, Source
+from surefit.source.spans import Span
+
+NO_GRAD = "torch.no_grad()"
+FOR_ONE_FUNCTION = (
+    "It stays off until somebody switches it on again: switch it off for one function alone, by"
+    " the decorator `@torch.no_grad()`."
+)
+OFF = ("no_grad", "inference_mode", "set_grad_enabled")
+
+
+@dataclass(frozen=True, slots=True)
+class Switch:
+    """A block, a decorator or a call."""
+
+    source: Source
+    node: ast.expr | ast.stmt
+    text: str
+    advice: str
+    block: ast.With | None = None
+    decorated: ast.FunctionDef | ast.AsyncFunctionDef | None = None
+    call: ast.stmt | None = None
+
+    def taken_out(self) -> Edit | None:
+        """The same source without it; None where that would change more."""
+        if self.block is not None:
+            return unwrapped(self.source, self.block)
+        if self.decorated is not None:
+            span = Span(self.node.lineno, 0, (self.node.end_lineno or self.node.lineno) + 1, 0)
+            return Edit(self.source.file, (Replace(span, ""),))
+        if self.call is None or shares_lines(self.source, self.call):
+            return None
+        function = self.source.scope_of(self.call)
+        taken = removed(self.source, self.call)
+        if isinstance(function, ast.FunctionDef) and not is_trained_in(function):
+            return both(taken, inserted_before(self.source, function, f"@{NO_GRAD}"))
+        return taken
+
+
+def switch_of(seen: Recording, stack: Sequence[Stood]) -> Switch | None:
+    """The innermost block or decorator around the lines of a stack; else the one call in all files
+    that switches gradients off for good."""
+    for stood in reversed(stack):
+        source = seen.source(stood.file)
+        statement = source.statement_at(stood.line) if source else None
+        if source is None or statement is None:
+            continue
+        for outer in (statement, *source.up(statement)):
+            found = switch_at(source, outer)
+            if found is not None:
+                return found
+            if isinstance(outer, Function):
+                break
+    calls = list(calls_for_good(seen))
+    return calls[0] if len(calls) == 1 else None
+
+
+def switch_at(source: Source, node: ast.AST) -> Switch | None:
+    if isinstance(node, ast.With):
+        for item in node.items:
+            if is_off(source, item.context_expr):
+                text = source.segment(item.context_expr)
+                advice = "Take the forward pass of training out of this block."
+                return Switch(source, node, f"with {text}", advice, block=node)
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        for one in node.decorator_list:
+            if is_off(source, one):
+                advice = (
+                    f"Take the decorator off `{node.name}`, and put `with torch.no_grad():` around"
+                    " its calls in evaluation."
+                )
+                return Switch(source, one, f"@{source.segment(one)}", advice, decorated=node)
+    return None
+
+
+def is_off(source: Source, node: ast.expr) -> bool:
+    """`torch.no_grad()`; `set_grad_enabled(False)`, whose argument can be anything else, too."""
+    plain = node.func if isinstance(node, ast.Call) else node
+    full = source.imported(plain)
+    if not full.startswith("torch") or full.rpartition(".")[2] not in OFF:
+        return False
+    given = node.args[:1] if isinstance(node, ast.Call) else []
+    if full.endswith("set_grad_enabled"):
+        return not (given and isinstance(given[0], ast.Constant) and given[0].value is True)
+    return not (given and isinstance(given[0], ast.Constant) and given[0].value is False)
+
+
+def calls_for_good(seen: Recording) -> Iterator[Switch]:
+    for script in seen.all(Script):
+        source = seen.source(script.file)
+        for node in source.every(ast.Expr) if source else ():
+            call = node.value
+            if source is None or not isinstance(call, ast.Call) or not is_off(source, call):
+                continue
+            if source.imported(call.func).endswith("set_grad_enabled"):
+                yield Switch(source, node, source.segment(node), FOR_ONE_FUNCTION, call=node)
+
+
+def is_trained_in(function: ast.FunctionDef) -> bool:
+    return any(
+        isinstance(one, ast.Attribute) and one.attr == "backward" for one in ast.walk(function)
+    )
+
+
+def unwrapped(source: Source, block: ast.With) -> Edit | None:
+    """The statements of a block one step to the left, and its head gone."""
+    if len(block.items) != 1 or block.body[0].lineno == block.lineno:
+        return None
+    shift = source.span(block.body[0]).column - source.span(block).column
+    first, last = block.body[0].lineno, block.body[-1].end_lineno or 0
+    if shift <= 0 or is_text_over_lines(block):
+        return None
+    head = Replace(Span(block.lineno, 0, first, 0), "")
+    moved = [
+        Replace(Span(line, 0, line, shift), "")
+        for line in range(first, last + 1)
+        if source.lines[line - 1][:shift].strip() == "" and len(source.lines[line - 1]) >= shift
+    ]
+    return Edit(source.file, (head, *moved))
+
+
+def is_text_over_lines(block: ast.With) -> bool:
+    """A string that goes over several lines would change with them."""
+    return any(
+        isinstance(node, ast.Constant | ast.JoinedStr) and node.lineno != node.end_lineno
+        for node in ast.walk(block)
+    )

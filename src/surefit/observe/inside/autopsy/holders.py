@@ -1,0 +1,97 @@
+"""Under which names the user's frames hold tensors: locals, attributes, members of containers."""
+
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from types import FrameType, ModuleType
+from typing import Any
+
+from surefit.observe.inside import own_code
+from surefit.observe.inside.autopsy.values import attributes, is_module, is_tensor
+
+DEEPEST = 6
+"""Attributes and subscripts in one name."""
+MOST_MEMBERS = 200
+MOST_SEEN = 20_000
+SKIPPED = ("__main__", "__builtins__", "_parameters")
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """A name for a tensor."""
+
+    text: str
+    """As the frame can write it: `self.state[0]`."""
+    function: str
+    file: str
+    base: str
+    """Without subscripts: `self.state`."""
+    container: str = ""
+    """`tuple`, `list` or `dict`, where it lies in one."""
+    owner: str = ""
+    """Class of the object that has the attribute; empty for a local."""
+    attribute: str = ""
+
+
+def held(frames: Iterable[FrameType]) -> Iterator[tuple[Holder, Any]]:
+    """Every tensor in the user's own frames, in the order given."""
+    for frame in frames:
+        if own_code.own(frame.f_code):
+            yield from held_in(frame)
+
+
+def held_in(frame: FrameType) -> Iterator[tuple[Holder, Any]]:
+    seen: set[int] = set()
+    code = frame.f_code
+    for name, value in list(frame.f_locals.items()):
+        if not name.startswith("__"):
+            start = Holder(name, code.co_qualname, code.co_filename, name)
+            yield from inside(value, start, seen, DEEPEST)
+
+
+def inside(value: Any, holder: Holder, seen: set[int], depth: int) -> Iterator[tuple[Holder, Any]]:
+    if is_tensor(value):
+        yield holder, value
+        return
+    if depth == 0 or id(value) in seen or len(seen) > MOST_SEEN:
+        return
+    if type(value) in (list, tuple, dict):
+        seen.add(id(value))
+        kind = type(value).__name__
+        items = value.items() if type(value) is dict else enumerate(value)
+        for key, one in list(items)[:MOST_MEMBERS]:
+            if type(key) in (str, int):
+                below = replace(holder, text=f"{holder.text}[{key!r}]", container=kind)
+                yield from inside(one, below, seen, depth - 1)
+    elif is_module(value) or is_of_the_users(value):
+        seen.add(id(value))
+        for name, one in members(value):
+            text = f"{holder.text}.{name}"
+            below = replace(
+                holder,
+                text=text,
+                base=text,
+                container="",
+                owner=type(value).__name__,
+                attribute=name,
+            )
+            yield from inside(one, below, seen, depth - 1)
+
+
+def is_of_the_users(value: Any) -> bool:
+    """An object whose class stands in the user's own code; neither a class nor a file."""
+    if isinstance(value, type | ModuleType):
+        return False
+    module = sys.modules.get(type(value).__module__)
+    file = getattr(module, "__file__", None) if module else None
+    return type(file) is str and own_code.is_own(file)
+
+
+def members(value: Any) -> Iterator[tuple[str, Any]]:
+    own = attributes(value)
+    for table in ("_buffers", "_modules"):
+        if is_module(value):
+            yield from list(own.get(table, {}).items())
+    yield from ((name, one) for name, one in list(own.items()) if not name.startswith("_"))
+    if not is_module(value):
+        yield from ((name, one) for name, one in list(own.items()) if name.startswith("_"))

@@ -1,0 +1,1 @@
+"""Faults of the graph that gradients flow through."""

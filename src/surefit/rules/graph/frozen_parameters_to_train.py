@@ -1,0 +1,146 @@
+"""Every parameter on the way to the loss is frozen, those that the optimizer holds among them.
+
+## What happens
+`requires_grad = False` was set on more than was meant: on the whole model after its new head was
+put in, or on the adapters as well. No parameter wants a gradient, so no operation records a graph,
+and `backward` says "element 0 of tensors does not require grad".
+
+## Why it matters
+Where one forgotten parameter stays trainable, nothing fails, and that one alone is trained.
+`loss.requires_grad_(True)` silences the error, and trains nothing.
+
+## What to do
+Unfreeze what shall be trained, behind the line that freezes: `model.head.requires_grad_(True)`; or
+freeze first, and make the new head afterwards.
+
+## How it is recognised
+`backward` was called on a tensor without a graph. A second run finds that nothing on the way to it
+ever had one, that parameters were used on the way, and that the optimizer holds parameters of which
+none wants a gradient.
+Nothing can be said of a script that is only read.
+"""
+
+import ast
+from collections.abc import Iterator
+
+from surefit.doctor.causes import is_cause
+from surefit.doctor.conditions.gradients import GradientsStay
+from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
+from surefit.doctor.observations import Crash, Script
+from surefit.doctor.recording import Recording
+from surefit.doctor.rule import Rule
+from surefit.doctor.symptoms import Symptom
+from surefit.doctor.words import code, counted
+from surefit.evidence.graph_stories import GraphStory, story_of_lost_graph
+from surefit.source.edits import inserted_before
+from surefit.source.line_edits import shares_lines
+from surefit.source.reading import Source, called
+
+RULE = Rule(
+    "SF627",
+    "frozen-parameters-to-train",
+    Severity.ERROR,
+    __doc__,
+    symptoms=(
+        Symptom(
+            r"element 0 of tensors does not require grad",
+            "whether any parameter that the optimizer holds wants a gradient",
+        ),
+    ),
+)
+
+
+@RULE.on(Crash)
+def nothing_wants_a_gradient(crash: Crash, seen: Recording) -> Iterator[Finding]:
+    story = story_of_lost_graph(seen, crash) if is_cause(crash, seen) else None
+    lost = story.lost if story else None
+    if story is None or lost is None or lost.cuts or not lost.frozen or lost.numbers:
+        return
+    held, wanting = story.optimized if len(story.optimized) == 2 else (0, 0)
+    places = list(freezing(seen))
+    frame = crash.own_frame
+    if not held or wanting or frame is None:
+        return
+    source, node = places[0] if len(places) == 1 else (None, None)
+    place = Place(source.file, node.lineno, node.end_lineno) if source and node else frame.place
+    yield RULE.finding(
+        place,
+        f"All {counted(held, 'parameter')} that the optimizer holds are frozen: none wants a"
+        " gradient, so that the loss has no graph.",
+        facts=tuple(facts(story, places)),
+        why="Operations on tensors that want no gradient record nothing."
+        " `loss.requires_grad_(True)` would silence the error and train nothing.",
+        fixes=tuple(fixes(seen)),
+        python_said=crash.said,
+        about=crash.id,
+    )
+
+
+def freezing(seen: Recording) -> Iterator[tuple[Source, ast.stmt]]:
+    """Statements that set `requires_grad` to False; of a loop over parameters, the inner line."""
+    for script in seen.all(Script):
+        source = seen.source(script.file)
+        for node in source.every(ast.stmt) if source else ():
+            if source and (is_set_off(node) or is_call_off(node)):
+                yield source, node
+
+
+def is_set_off(node: ast.stmt) -> bool:
+    if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.Constant):
+        return False
+    named = [one for one in node.targets if isinstance(one, ast.Attribute)]
+    return node.value.value is False and any(one.attr == "requires_grad" for one in named)
+
+
+def is_call_off(node: ast.stmt) -> bool:
+    call = node.value if isinstance(node, ast.Expr) else None
+    if not isinstance(call, ast.Call) or called(call) != "requires_grad_":
+        return False
+    given = call.args[:1]
+    return bool(given) and isinstance(given[0], ast.Constant) and given[0].value is False
+
+
+def facts(story: GraphStory, places: list[tuple[Source, ast.stmt]]) -> Iterator[Fact]:
+    if story.lost:
+        yield Fact("on the way to the loss", f"{story.lost.frozen} uses of frozen parameters")
+        yield Fact("trainable on the way", "none")
+    if len(places) > 1:
+        lines = ", ".join(f"{source.file}:{node.lineno}" for source, node in places)
+        yield Fact("frozen at", lines)
+
+
+def fixes(seen: Recording) -> Iterator[Fix]:
+    chosen = list(modules_given(seen))
+    if len(chosen) == 1:
+        source, statement, module = chosen[0]
+        line = f"{module}.requires_grad_(True)"
+        yield Fix(
+            f"The optimizer was given {code(module)}: unfreeze it, {code(line)}.",
+            inserted_before(source, statement, line),
+            GradientsStay(),
+        )
+        return
+    yield Fix(
+        "Unfreeze what shall be trained: `model.head.requires_grad_(True)`, behind the freezing.",
+        why_not_tried="which part shall be trained only you know",
+    )
+
+
+def modules_given(seen: Recording) -> Iterator[tuple[Source, ast.stmt, str]]:
+    """A part of a model that an optimizer was given: `Adam(model.head.parameters())`."""
+    for script in seen.all(Script):
+        source = seen.source(script.file)
+        for call in source.every(ast.Call) if source else ():
+            if source is None or not source.imported(call.func).startswith("torch.optim."):
+                continue
+            given = source.argument(call, "params", 0)
+            is_part = (
+                isinstance(given, ast.Call)
+                and called(given) == "parameters"
+                and isinstance(given.func, ast.Attribute)
+                and isinstance(given.func.value, ast.Attribute)
+            )
+            statement = source.statement_of(call)
+            if is_part and isinstance(given, ast.Call) and not shares_lines(source, statement):
+                module = given.func.value if isinstance(given.func, ast.Attribute) else given
+                yield source, statement, source.segment(module)
