@@ -6,7 +6,14 @@ from surefit.doctor.observations import Crash
 from surefit.evidence.carried_state import Carrier, written_to
 from surefit.evidence.graph_stories import GraphStory
 from surefit.evidence.repeated_steps import loops_around
-from surefit.source.edits import appended, both, inserted_before, removed, replaced
+from surefit.source.edits import (
+    appended,
+    argument_removed,
+    both,
+    inserted_before,
+    removed,
+    replaced,
+)
 from surefit.source.line_edits import block_of, put_at, shares_lines
 from surefit.source.patches import Edit
 from surefit.source.reading import Source
@@ -144,3 +151,14 @@ def moved_into_loop(source: Source, node: ast.Assign, loop: ast.stmt) -> Edit | 
     if not names <= reads:
         return None
     return both(removed(source, node), inserted_before(source, body[0], source.segment(node)))
+
+
+def without_retaining(crash: Crash, source: Source) -> list[Edit]:
+    """`retain_graph=True` taken out of the failing call, where it stands in the same file."""
+    frame = crash.own_frame
+    if frame is None or frame.span is None or frame.place.file != source.file:
+        return []
+    call = source.expression_at(frame.span)
+    if not isinstance(call, ast.Call) or source.argument(call, "retain_graph") is None:
+        return []
+    return [argument_removed(source, call, "retain_graph")]

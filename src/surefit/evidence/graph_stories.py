@@ -93,6 +93,8 @@ class Joint:
     held: int = 0
     stepped: int = 0
     steps_since: int = 0
+    retained: bool = False
+    """The earlier pass kept it, by `retain_graph=True`."""
     repeated: bool = False
     """It was made before an earlier pass that came by the very same lines had ended."""
     entered: tuple[tuple[Stood, ...], ...] = ()
@@ -104,9 +106,10 @@ class Change:
     """An operation that wrote into a tensor."""
 
     name: str
-    version: int
+    number: int
     stack: tuple[Stood, ...]
     library: str = ""
+    """`Adam.step`, where an optimizer did it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,6 +193,21 @@ def story_of_used_up_graph(seen: Recording, crash: Crash) -> GraphStory | None:
         return None
     story = graph_story(seen, crash)
     return story if story and any(one.freed for one in story.joints) else None
+
+
+def story_of_overwritten_graph(seen: Recording, crash: Crash) -> GraphStory | None:
+    """Where something that the graph kept was written to afterwards."""
+    left = graph_left(seen, crash)
+    if left is None or not left.changed:
+        return None
+    story = graph_story(seen, crash)
+    return story if story and any(one.changes for one in story.changed) else None
+
+
+def by_an_optimizer(story: GraphStory) -> bool:
+    """What was written to are parameters, by a step."""
+    writers = [one.changes[0] for one in story.changed if one.changes]
+    return bool(writers) and all(one.library for one in writers)
 
 
 def story_of_lost_graph(seen: Recording, crash: Crash) -> GraphStory | None:

@@ -15,8 +15,8 @@ ROUNDING = 1e-5
 
 @dataclass(frozen=True, slots=True)
 class GradientsStay:
-    """Whatever got a gradient in the first run gets one at every step; where that had not come to a
-    step, whatever an optimizer holds."""
+    """Whatever an optimizer holds gets a gradient at every step, but for what had none in the first
+    run at all the steps that were looked at."""
 
     changes_the_past: bool = False
     steps: int | None = None
@@ -35,9 +35,10 @@ class GradientsStay:
         missing = [name for name, _ in had.keys() - ours.keys()]
         if missing:
             return Judgement(False, f"no optimizer holds {some(missing)}")
-        wanted = {one: ours[one] for one in had or ours}
+        never = {key(one) for one in parameters(before) if one.looked} - had.keys()
+        wanted = {at: one for at, one in ours.items() if at not in never}
         without = [one.name for at, one in wanted.items() if is_without(one, had.get(at))]
-        if without or all(one.zero == one.looked for one in wanted.values()):
+        if without or not wanted or all(one.zero == one.looked for one in wanted.values()):
             return Judgement(False, f"{some(without or ['the loss'])} has no gradient at some step")
         bad = [one.name for one in ours.values() if one.not_finite]
         if bad:

@@ -19,7 +19,8 @@ batch, and add `loss.detach()` or `loss.item()` to the sum.
 ## How it is recognised
 All that the graph had kept is gone. A second run marks what each backward pass went through, and
 finds the tensor by which the new graph enters a marked one; the name that held it between the two
-passes, and the statement in the loop that gives it this name, say what is carried.
+passes, and the statement in the loop that gives it this name, say what is carried. Where
+`retain_graph=True` kept the old graph, the weights that it needs were written to by a step.
 Nothing can be said of a script that is only read.
 """
 
@@ -36,8 +37,14 @@ from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import code, counted, spoken
 from surefit.evidence.carried_state import Carrier, carrier_of
-from surefit.evidence.detaching import detached, running_loss_detached
-from surefit.evidence.graph_stories import GraphStory, Joint, story_of_used_up_graph
+from surefit.evidence.detaching import detached, running_loss_detached, without_retaining
+from surefit.evidence.graph_stories import (
+    GraphStory,
+    Joint,
+    by_an_optimizer,
+    story_of_overwritten_graph,
+    story_of_used_up_graph,
+)
 from surefit.evidence.repeated_steps import Made, when_made
 from surefit.source.edits import both
 from surefit.source.reading import Source
@@ -52,6 +59,11 @@ RULE = Rule(
             r"Trying to backward through the graph a second time",
             "whether the loss of a batch depends on a tensor that an earlier batch made",
         ),
+        Symptom(
+            r"modified by an inplace operation",
+            "whether `retain_graph=True` keeps the graph of an earlier batch, which a step of the"
+            " optimizer has made useless",
+        ),
     ),
 )
 
@@ -65,7 +77,7 @@ TRUNCATED = "; that is truncated backpropagation through time (BPTT)"
 
 @RULE.on(Crash)
 def state_of_an_earlier_step_has_its_graph(crash: Crash, seen: Recording) -> Iterator[Finding]:
-    story = story_of_used_up_graph(seen, crash) if is_cause(crash, seen) else None
+    story = story_of_old_graph(seen, crash) if is_cause(crash, seen) else None
     found = carriers(seen, story) if story else {}
     if story is None or not found:
         return
@@ -73,20 +85,30 @@ def state_of_an_earlier_step_has_its_graph(crash: Crash, seen: Recording) -> Ite
     node = first.statement
     yield RULE.finding(
         Place(first.source.file, node.lineno, node.end_lineno),
-        headline(crash, first, list(found)),
+        headline(crash, first, list(found), joint),
         facts=tuple(facts(first, joint, seen)),
-        why=why(first),
+        why=why(first, joint),
         fixes=tuple(fixes(crash, [carrier for carrier, _ in found.values()], story)),
         python_said=crash.said,
         about=crash.id,
     )
 
 
+def story_of_old_graph(seen: Recording, crash: Crash) -> GraphStory | None:
+    """Of one that is used up; or that was kept by `retain_graph=True`, while the optimizer went on
+    to change the weights that it needs."""
+    story = story_of_overwritten_graph(seen, crash)
+    if story is not None:
+        return story if by_an_optimizer(story) else None
+    return story_of_used_up_graph(seen, crash)
+
+
 def carriers(seen: Recording, story: GraphStory) -> dict[str, tuple[Carrier, Joint]]:
     """By the text of each; `h, c = cell(x, (h, c))` carries two. In the order of the source."""
     found: dict[str, tuple[Carrier, Joint]] = {}
     for joint in story.joints:
-        if joint.freed and when_made(seen, story, joint) is Made.IN_AN_EARLIER_ROUND:
+        made = when_made(seen, story, joint)
+        if (joint.freed or joint.retained) and made is Made.IN_AN_EARLIER_ROUND:
             carrier = carrier_of(seen, story, joint)
             if carrier is None:
                 return {}
@@ -100,7 +122,7 @@ def position(carrier: Carrier) -> tuple[int, int]:
     return carrier.statement.lineno, text.find(carrier.text)
 
 
-def headline(crash: Crash, carrier: Carrier, texts: list[str]) -> str:
+def headline(crash: Crash, carrier: Carrier, texts: list[str], joint: Joint) -> str:
     name = spoken([code(text) for text in texts])
     if is_running_loss(crash, carrier):
         return (
@@ -108,9 +130,14 @@ def headline(crash: Crash, carrier: Carrier, texts: list[str]) -> str:
             " the graphs of the earlier steps, which were freed."
         )
     kept, must = ("is", "it must") if len(texts) == 1 else ("are", "they must")
+    end = (
+        "and the optimizer has changed the weights that this graph needs"
+        if joint.retained
+        else "which that step's `backward` has freed"
+    )
     return (
         f"{name} {kept} carried from one step to the next with the graph of the previous step,"
-        f" which that step's `backward` has freed; {must} be detached."
+        f" {end}; {must} be detached."
     )
 
 
@@ -140,14 +167,21 @@ def facts(carrier: Carrier, joint: Joint, seen: Recording) -> Iterator[Fact]:
     if joint.backward:
         where = joint.backward[-1]
         after = f", after {counted(joint.step, 'step')}" if joint.step else ", in the first step"
-        yield Fact("its graph was freed by", f"`backward` at {where.file}:{where.line}{after}")
+        how = "retained" if joint.retained else "freed"
+        yield Fact(f"its graph was {how} by", f"`backward` at {where.file}:{where.line}{after}")
 
 
 def first_line(source: Source, node: ast.stmt) -> str:
     return source.lines[node.lineno - 1].strip()
 
 
-def why(carrier: Carrier) -> str:
+def why(carrier: Carrier, joint: Joint) -> str:
+    if joint.retained:
+        return (
+            "A graph needs the weights as they were in its forward pass, and a step writes into"
+            " them. `retain_graph=True` keeps every earlier graph, so that each step goes back"
+            " through all steps before it."
+        )
     return (
         "`backward` frees what a graph kept as it passes through."
         f" {code(carrier.text)} leads from this step's loss back into a graph that is used up."
@@ -169,12 +203,13 @@ def fixes(crash: Crash, found: list[Carrier], story: GraphStory) -> Iterator[Fix
         )
         return
     changes = [detached(one, story) for one in found]
+    retaining = without_retaining(crash, carrier.source)
     edits = [edit for edit, _ in changes if edit is not None]
     whole = len(edits) == len(changes) and len({edit.file for edit in edits}) == 1
     texts = spoken([code(text) for _, text in changes])
     yield Fix(
         f"Keep the value without its graph: {texts}{TRUNCATED if is_state(carrier) else ''}.",
-        reduce(both, edits) if whole else None,
+        reduce(both, [*edits, *retaining]) if whole else None,
         GradientsStay(),
         "" if whole else "where it belongs could not be read from your source",
     )

@@ -41,11 +41,20 @@ def is_leaf(node: Any) -> bool:
     return hasattr(node, "variable")
 
 
+class Gone:
+    """What a function kept and has been freed."""
+
+    data = None
+
+
 def saved_in(node: Any) -> Iterator[tuple[str, Any]]:
     """What a function keeps for backward: attribute, and how torch keeps it."""
     for name in dir(node):
         if name.startswith("_raw_saved_"):
-            kept = getattr(node, name)
+            try:
+                kept = getattr(node, name)
+            except RuntimeError:  # a list that was freed says so
+                kept = Gone()
             for one in kept if isinstance(kept, list | tuple) else [kept]:
                 if one is not None and hasattr(one, "data"):
                     yield name.removeprefix("_raw"), one

@@ -5,6 +5,7 @@ backward pass marks the functions that it passes, and the names that tensors hav
 """
 
 import inspect
+import itertools
 import os
 import re
 import sys
@@ -36,6 +37,8 @@ MOST_JOINTS = 12
 MOST_CALLS = 8
 """Backward passes whose names are remembered."""
 MOST_CHANGES = 200_000
+"""Tensors that were written to; of each the last writings, so many:"""
+MOST_KEPT = 64
 LINE = re.compile(r'File "(.+?)", line (\d+), in (.+)')
 
 
@@ -59,7 +62,8 @@ class Change:
     """An operation that wrote into a tensor."""
 
     name: str
-    version: int
+    number: int
+    """That the next function of a graph was to get."""
     stack: tuple[Stood, ...]
     library: str = ""
     """The library's function that did it, where it was not a line of the user's own."""
@@ -107,8 +111,10 @@ class Graphs:
             return
         frames = list(own_frames(sys._getframe(2)))
         stack = tuple(stood(frame) for frame in reversed(frames))
-        change = Change(name, int(tensor._version), stack, stepped_by(sys._getframe(2)))
-        self.changes.setdefault(storage(tensor), []).append(change)
+        change = Change(name, next_number(), stack, stepped_by(sys._getframe(2)))
+        known = self.changes.setdefault(storage(tensor), [])
+        known.append(change)
+        del known[:-MOST_KEPT]
 
     def story(self, frames: Sequence[FrameType]) -> dict[str, Json] | None:
         roots = roots_in(frames)
@@ -116,6 +122,7 @@ class Graphs:
             return None
         nodes = [one.grad_fn for one in roots]
         every = [node for node in nodes_below(nodes) if not is_leaf(node)]
+        ways = ways_to_marked(nodes)
         return {
             "here": [asdict(one) for one in here(frames)],
             "step": self.steps,
@@ -124,8 +131,8 @@ class Graphs:
                 sum(group_size(one) for one in optimizers()),
                 sum(wanting(one) for one in optimizers()),
             ],
-            "joints": [self.joint(way, frames) for way in ways_to_used_up(nodes)][:MOST_JOINTS],
-            "changed": list(self.modified(every, frames))[:MOST_JOINTS],
+            "joints": [self.joint(way, frames) for way in ways][:MOST_JOINTS],
+            "changed": list(itertools.islice(self.modified(every, frames), MOST_JOINTS)),
         }
 
     def joint(self, way: list[Any], frames: Sequence[FrameType]) -> dict[str, Json]:
@@ -142,6 +149,7 @@ class Graphs:
             "made": [asdict(one) for one in made_by(older)],
             "taken": [asdict(one) for one in made_by(newer)] if newer is not None else [],
             "freed": any(is_freed(node) for node in nodes_below([older]) if not is_leaf(node)),
+            "retained": way[0].metadata[MARK][1],
             "step": earlier.step if earlier else None,
             "repeated": older._sequence_nr() < self.ended.get(here(frames), 0),
             "backward": [asdict(one) for one in earlier.stack] if earlier else [],
@@ -167,19 +175,23 @@ class Graphs:
                     "leaf": bool(tensor.is_leaf and tensor.requires_grad),
                     "made": [asdict(one) for one in made_by(node)],
                     "names": [asdict(one) for one in names],
-                    "changes": [asdict(one) for one in self.changes.get(kept, ())][-4:],
+                    "changes": [
+                        asdict(one)
+                        for one in self.changes.get(kept, ())
+                        if one.number > node._sequence_nr()
+                    ][:MOST_JOINTS],
                     "parameters": parameter_names([tensor], frames),
                 }
 
 
-def ways_to_used_up(roots: Iterable[Any]) -> Iterator[list[Any]]:
-    """From each function that an earlier backward pass has used up, and that no other such lies
+def ways_to_marked(roots: Iterable[Any]) -> Iterator[list[Any]]:
+    """From each function that an earlier backward pass went through, and that no other such lies
     before, back to where this one began."""
     waiting = [one for one in roots if one is not None]
     above: dict[int, Any] = {id(one): None for one in waiting}
     for node in waiting:
         mark = None if is_leaf(node) else node.metadata.get(MARK)
-        if mark is not None and not mark[1]:
+        if mark is not None:
             way = [node]
             while above[id(way[-1])] is not None:
                 way.append(above[id(way[-1])])
@@ -234,12 +246,12 @@ def holds(optimizer: Any, tensor: Any) -> bool:
 
 
 def parameter_names(tensors: Sequence[Any], frames: Sequence[FrameType]) -> list[str]:
-    """As the outermost module in these frames that holds them calls them."""
-    wanted = {id(one) for one in tensors}
+    """As the outermost module in these frames that holds them, or what they view, calls them."""
+    wanted = {storage(one) for one in tensors}
     found: dict[int, str] = {}
     for module in modules_in(frames):
         for name, one in module.named_parameters():
-            if id(one) in wanted:
+            if storage(one) in wanted:
                 found.setdefault(id(one), name)
     return sorted(found.values())
 

@@ -1,0 +1,192 @@
+"""Statements that write into a tensor, and the same without writing into it."""
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from surefit.doctor.findings import Place
+from surefit.doctor.observations import Script
+from surefit.doctor.recording import Recording
+from surefit.evidence.graph_stories import Change
+from surefit.source.edits import argument_added, inserted_before, replaced
+from surefit.source.line_edits import shares_lines
+from surefit.source.patches import Edit
+from surefit.source.reading import Source, called
+
+SIGNS = {
+    ast.Add: "+",
+    ast.Sub: "-",
+    ast.Mult: "*",
+    ast.Div: "/",
+    ast.Pow: "**",
+    ast.MatMult: "@",
+    ast.FloorDiv: "//",
+    ast.Mod: "%",
+}
+SIMPLE = (ast.Name, ast.Attribute, ast.Call, ast.Subscript, ast.Constant)
+
+
+@dataclass(frozen=True, slots=True)
+class Writing:
+    """What writes, as it stands in the source, and what makes a new tensor."""
+
+    place: Place
+    text: str
+    instead: str
+    edit: Edit | None
+    by_layer: bool = False
+    """A layer does it, wherever it is called."""
+    before: bool = False
+    """The new tensor is made by a statement before it."""
+
+
+def writing_of(seen: Recording, change: Change) -> Writing | None:
+    stood = change.stack[-1] if change.stack else None
+    source = seen.source(stood.file) if stood else None
+    statement = source.statement_at(stood.line) if source and stood else None
+    if source is None or statement is None:
+        return None
+    return (
+        by_statement(source, statement)
+        or by_method(source, statement, change)
+        or by_argument(source, statement)
+        or by_layer(seen, change)
+    )
+
+
+def by_statement(source: Source, node: ast.stmt) -> Writing | None:
+    """`h += x`, `h[mask] = 0`."""
+    if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name | ast.Attribute):
+        name, value = source.segment(node.target), source.segment(node.value)
+        sign = SIGNS.get(type(node.op))
+        if sign is None:
+            return None
+        if not isinstance(node.value, SIMPLE) and not (sign in "+-" and is_product(node.value)):
+            value = f"({value})"
+        text = f"{name} = {name} {sign} {value}"
+        edit = replaced(source, node, text)
+        return Writing(place(source, node), source.segment(node), text, edit)
+    target: ast.expr | None = node.target if isinstance(node, ast.AugAssign) else None
+    if isinstance(node, ast.Assign) and len(node.targets) == 1:
+        target = node.targets[0]
+    if not isinstance(target, ast.Subscript) or shares_lines(source, node):
+        return None
+    if not isinstance(target.value, ast.Name | ast.Attribute):
+        return None
+    name = source.segment(target.value)
+    text = f"{name} = {name}.clone()"
+    edit = inserted_before(source, node, text)
+    return Writing(place(source, node), source.segment(node), text, edit, before=True)
+
+
+def is_product(node: ast.expr) -> bool:
+    return isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult | ast.Div | ast.MatMult)
+
+
+def by_method(source: Source, node: ast.stmt, change: Change) -> Writing | None:
+    """`h.clamp_(0)`, which becomes `h = h.clamp(0)`."""
+    calls = [
+        one for one in ast.walk(node) if isinstance(one, ast.Call) and is_writing_method(one.func)
+    ]
+    named = [one for one in calls if called(one) == change.name]
+    if hasattr(node, "body") or not named:
+        return None
+    whole = source.segment(node)
+    if not isinstance(node, ast.Expr):
+        if len(calls) != 1:
+            return None
+        text = plain(source, calls[0])
+        return Writing(
+            place(source, node), source.segment(calls[0]), text, replaced(source, calls[0], text)
+        )
+    root = root_of(node.value)
+    if root is None or len(calls) != len(list(chain(node.value))):
+        return None
+    text = f"{source.segment(root)} = {plain(source, node.value)}"
+    return Writing(place(source, node), whole, text, replaced(source, node, text))
+
+
+def is_writing_method(func: ast.expr) -> bool:
+    if not isinstance(func, ast.Attribute):
+        return False
+    return func.attr.endswith("_") and not func.attr.startswith("_")
+
+
+def chain(node: ast.expr) -> Iterator[ast.Call]:
+    """The calls of `x.mul_(0.9).add_(y)`, outermost first."""
+    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        yield node
+        node = node.func.value
+
+
+def root_of(node: ast.expr) -> ast.expr | None:
+    """What the first call of a chain is called on, if it can be assigned to."""
+    calls = list(chain(node))
+    first = calls[-1].func if calls else None
+    value = first.value if isinstance(first, ast.Attribute) else None
+    return value if isinstance(value, ast.Name | ast.Attribute) else None
+
+
+def plain(source: Source, node: ast.expr) -> str:
+    """A chain of calls without the underscores."""
+    text, begin = source.segment(node), source.span(node)
+    for one in chain(node):
+        if is_writing_method(one.func):
+            end = source.span(one.func)
+            if end.end_line != begin.line:
+                return text
+            at = end.end_column - begin.column
+            text = text[: at - 1] + text[at:]
+    return text
+
+
+def by_argument(source: Source, node: ast.stmt) -> Writing | None:
+    """`F.relu(h, inplace=True)`."""
+    calls = [one for one in ast.walk(node) if isinstance(one, ast.Call) and is_told_to(source, one)]
+    if len(calls) != 1 or hasattr(node, "body"):
+        return None
+    return told_not_to(source, calls[0])
+
+
+def by_layer(seen: Recording, change: Change) -> Writing | None:
+    """`nn.ReLU(inplace=True)`, where no other layer of the kind writes in place."""
+    kind = change.name.removesuffix("_").replace("_", "").lower()
+    found = [
+        (source, call)
+        for script in seen.all(Script)
+        if (source := seen.source(script.file)) is not None
+        for call in source.every(ast.Call)
+        if called(call).lower() == kind and is_told_to(source, call)
+    ]
+    return told_not_to(*found[0]) if len(found) == 1 else None
+
+
+def is_told_to(source: Source, call: ast.Call) -> bool:
+    given = source.argument(call, "inplace")
+    positional = call.args[0] if called(call) == "ReLU" and call.args else None
+    return any(isinstance(one, ast.Constant) and one.value is True for one in (given, positional))
+
+
+def told_not_to(source: Source, call: ast.Call) -> Writing:
+    edit = (
+        replaced(source, call.args[0], "False")
+        if source.argument(call, "inplace") is None
+        else argument_added(source, call, "inplace", "False")
+    )
+    return Writing(place(source, call), source.segment(call), "inplace=False", edit, True)
+
+
+def place(source: Source, node: ast.expr | ast.stmt) -> Place:
+    return Place(source.file, node.lineno, node.end_lineno)
+
+
+def written_text(source: Source, node: ast.stmt) -> str | None:
+    """What a statement writes into: `w` of `w -= 1`, of `w[0] = 1` and of `w.zero_()`."""
+    target: ast.expr | None = node.target if isinstance(node, ast.AugAssign) else None
+    if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Subscript):
+        target = node.targets[0]
+    if isinstance(node, ast.Expr) and any(is_writing_method(one.func) for one in chain(node.value)):
+        target = root_of(node.value)
+    if isinstance(target, ast.Subscript):
+        target = target.value
+    return source.segment(target) if isinstance(target, ast.Name | ast.Attribute) else None
