@@ -61,7 +61,9 @@ def at_the_statement(carrier: Carrier, change: str) -> tuple[Edit | None, str]:
     plain = isinstance(node, ast.Assign) and len(node.targets) == 1
     alone = plain and isinstance(node, ast.Assign) and not isinstance(node.targets[0], ast.Tuple)
     if alone and isinstance(node, ast.Assign) and not carrier.container:
-        return appended(source, node.value, ".detach()"), change
+        value = source.segment(node.value)
+        edit = appended(source, node.value, ".detach()")
+        return edit, f"{carrier.text} = {value}.detach()" if value.isidentifier() else change
     return behind(source, node, change), change
 
 

@@ -124,6 +124,8 @@ class Overwritten:
     names: tuple[HolderSeen, ...] = ()
     changes: tuple[Change, ...] = ()
     parameters: tuple[str, ...] = ()
+    passes: int = 0
+    """Backward passes, by different lines, since it was kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +139,7 @@ class Cut:
     floating: bool
     checkpointed: tuple[Stood, ...] = ()
     """Inside reentrant checkpointing: the user's lines outside of it."""
+    elements: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ FOR_ONE_FUNCTION = (
     "It stays off until somebody switches it on again: switch it off for one function alone, by"
     " the decorator `@torch.no_grad()`."
 )
+CONDITION = "Its condition was false in this training step: make it true there."
 OFF = ("no_grad", "inference_mode", "set_grad_enabled")
 
 
@@ -72,6 +73,8 @@ def switch_at(source: Source, node: ast.AST) -> Switch | None:
         for item in node.items:
             if is_off(source, item.context_expr):
                 text = source.segment(item.context_expr)
+                if depends(item.context_expr):
+                    return Switch(source, node, f"with {text}", CONDITION)
                 advice = "Take the forward pass of training out of this block."
                 return Switch(source, node, f"with {text}", advice, block=node)
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
@@ -83,6 +86,12 @@ def switch_at(source: Source, node: ast.AST) -> Switch | None:
                 )
                 return Switch(source, one, f"@{source.segment(one)}", advice, decorated=node)
     return None
+
+
+def depends(node: ast.expr) -> bool:
+    """`set_grad_enabled(phase == "train")`: on or off, as it comes out."""
+    given = node.args[:1] if isinstance(node, ast.Call) else []
+    return bool(given) and not isinstance(given[0], ast.Constant)
 
 
 def is_off(source: Source, node: ast.expr) -> bool:

@@ -3,12 +3,13 @@
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import reduce
 
 from surefit.doctor.findings import Place
 from surefit.doctor.observations import Script
 from surefit.doctor.recording import Recording
 from surefit.evidence.graph_stories import Change
-from surefit.source.edits import argument_added, inserted_before, replaced
+from surefit.source.edits import appended, argument_added, both, inserted_before, replaced
 from surefit.source.line_edits import shares_lines
 from surefit.source.patches import Edit
 from surefit.source.reading import Source, called
@@ -71,12 +72,26 @@ def by_statement(source: Source, node: ast.stmt) -> Writing | None:
         target = node.targets[0]
     if not isinstance(target, ast.Subscript) or shares_lines(source, node):
         return None
-    if not isinstance(target.value, ast.Name | ast.Attribute):
+    if not isinstance(node, ast.Assign | ast.AugAssign) or not isinstance(
+        target.value, ast.Name | ast.Attribute
+    ):
         return None
     name = source.segment(target.value)
+    reads = list(items_read(node, target.value))
+    if reads:
+        edit = reduce(both, (appended(source, one, ".clone()") for one in reads))
+        text = f"{source.segment(reads[0])}.clone()"
+        return Writing(place(source, node), source.segment(node), text, edit)
     text = f"{name} = {name}.clone()"
     edit = inserted_before(source, node, text)
     return Writing(place(source, node), source.segment(node), text, edit, before=True)
+
+
+def items_read(node: ast.Assign | ast.AugAssign, base: ast.expr) -> Iterator[ast.Subscript]:
+    """Views of the tensor that the same statement computes with: `out[t] = f(out[t - 1])`."""
+    for one in ast.walk(node.value):
+        if isinstance(one, ast.Subscript) and ast.unparse(one.value) == ast.unparse(base):
+            yield one
 
 
 def is_product(node: ast.expr) -> bool:

@@ -20,6 +20,8 @@ class GradientsStay:
 
     changes_the_past: bool = False
     steps: int | None = None
+    excused: tuple[str, ...] = ()
+    """Parameters that need have none."""
     together: int = 0
     """Where later losses must change: the first one that `backward` is called on is the sum of so
     many of the first run's."""
@@ -36,6 +38,7 @@ class GradientsStay:
         if missing:
             return Judgement(False, f"no optimizer holds {some(missing)}")
         never = {key(one) for one in parameters(before) if one.looked} - had.keys()
+        never |= {at for at in ours if at[0] in self.excused}
         wanted = {at: one for at, one in ours.items() if at not in never}
         without = [one.name for at, one in wanted.items() if is_without(one, had.get(at))]
         if without or not wanted or all(one.zero == one.looked for one in wanted.values()):

@@ -32,7 +32,7 @@ from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import code, counted
 from surefit.evidence.graph_stories import GraphStory, story_of_lost_graph
-from surefit.source.edits import inserted_before
+from surefit.source.edits import both, inserted_before, removed
 from surefit.source.line_edits import shares_lines
 from surefit.source.reading import Source, called
 
@@ -70,7 +70,7 @@ def nothing_wants_a_gradient(crash: Crash, seen: Recording) -> Iterator[Finding]
         facts=tuple(facts(story, places)),
         why="Operations on tensors that want no gradient record nothing."
         " `loss.requires_grad_(True)` would silence the error and train nothing.",
-        fixes=tuple(fixes(seen)),
+        fixes=tuple(fixes(crash, seen, places)),
         python_said=crash.said,
         about=crash.id,
     )
@@ -109,7 +109,10 @@ def facts(story: GraphStory, places: list[tuple[Source, ast.stmt]]) -> Iterator[
         yield Fact("frozen at", lines)
 
 
-def fixes(seen: Recording) -> Iterator[Fix]:
+def fixes(crash: Crash, seen: Recording, places: list[tuple[Source, ast.stmt]]) -> Iterator[Fix]:
+    if crash.steps and len(places) == 1:
+        yield from frozen_on_the_way(crash.steps, *places[0])
+        return
     chosen = list(modules_given(seen))
     if len(chosen) == 1:
         source, statement, module = chosen[0]
@@ -123,6 +126,24 @@ def fixes(seen: Recording) -> Iterator[Fix]:
     yield Fix(
         "Unfreeze what shall be trained: `model.head.requires_grad_(True)`, behind the freezing.",
         why_not_tried="which part shall be trained only you know",
+    )
+
+
+def frozen_on_the_way(steps: int, source: Source, node: ast.stmt) -> Iterator[Fix]:
+    """They were trained before: some function, of evaluation mostly, has frozen them since."""
+    function = source.scope_of(node)
+    if isinstance(function, ast.FunctionDef) and not shares_lines(source, node):
+        edit = both(removed(source, node), inserted_before(source, function, "@torch.no_grad()"))
+        yield Fix(
+            f"They were trained for {counted(steps, 'step')}, and `{function.name}` has frozen them"
+            " since: let it record nothing while it runs, by `@torch.no_grad()`.",
+            edit,
+            GradientsStay(),
+        )
+        return
+    yield Fix(
+        f"They were trained for {counted(steps, 'step')}: take this line out, or unfreeze behind.",
+        why_not_tried="what shall be trained from then on only you know",
     )
 
 

@@ -107,15 +107,14 @@ def fixes(source: Source, node: ast.stmt, text: str, value: Value) -> Iterator[F
             (Wanted(text, shape=value.shape, requires_grad=True),),
             after=True,
         ),
-        "" if edit else "the statement shares its line with others",
+        "" if edit else "the statement shares its line with others, or `torch` has another name",
     )
 
 
 def under_no_grad(source: Source, node: ast.stmt) -> Edit | None:
     """The statement, and those directly behind it that write in the same way."""
     nodes = list(together(source, node))
-    plain = any(source.imported(one) == "torch" for one in source.every(ast.Name))
-    if not plain or any(shares_lines(source, one) for one in nodes):
+    if not has_torch(source) or any(shares_lines(source, one) for one in nodes):
         return None
     column, first = source.span(node).column, node.lineno
     indent = source.lines[first - 1][:column]
@@ -123,6 +122,12 @@ def under_no_grad(source: Source, node: ast.stmt) -> Edit | None:
     lines = range(first + 1, (nodes[-1].end_lineno or nodes[-1].lineno) + 1)
     moved = [Replace(Span(line, 0, line, 0), STEP) for line in lines if source.lines[line - 1]]
     return Edit(source.file, (head, *moved))
+
+
+def has_torch(source: Source) -> bool:
+    """It is imported under its own name."""
+    names = [one.name.partition(".")[0] for one in source.every(ast.alias) if one.asname is None]
+    return "torch" in names
 
 
 def together(source: Source, node: ast.stmt) -> Iterator[ast.stmt]:

@@ -54,6 +54,9 @@ RULE = Rule(
 DETACHING = ("detach", "data", "detach_")
 COPYING = ("tensor", "as_tensor", "asarray")
 TO_NUMBERS = ("item", "tolist", "numpy", "__float__", "__array__")
+FROM_NUMBERS = ("from_numpy", "full", "scalar_tensor")
+FEW = 4
+"""Operations between a number and a loss that is nothing but that number."""
 WRITTEN = {"__float__": "float", "__array__": "numpy"}
 
 
@@ -93,14 +96,18 @@ def what_cut(lost: LostGraph) -> Cut | None:
         cut = lost.cuts[0]
         known = cut.name in (*DETACHING, *COPYING) or not cut.floating
         return cut if cut.enabled and known else None
-    return lost.numbers[-1] if lost.numbers and lost.fresh else None
+    if lost.numbers and lost.fresh:
+        return lost.numbers[-1]
+    made = [one for one in lost.fresh if one.name in (*COPYING, *FROM_NUMBERS)]
+    plain = len(made) == 1 and made[0].elements == 1 and lost.operations <= FEW
+    return made[0] if plain and not lost.frozen else None
 
 
 def how(cut: Cut) -> str:
     if cut.name in TO_NUMBERS:
         return "makes a plain number of a tensor that had a graph"
-    if cut.name in COPYING:
-        return "makes a new tensor from values, without their graph"
+    if cut.name in (*COPYING, *FROM_NUMBERS):
+        return "makes a new tensor from plain values, without a graph"
     if cut.name in DETACHING:
         return "gives the value without its graph"
     return "gives choices, which have no gradient"
@@ -146,10 +153,10 @@ def fixes(where: Where, cut: Cut) -> Iterator[Fix]:
             replaced(source, node, source.segment(kept)),
             GradientsStay(),
         )
-    elif kept is not None and cut.name in COPYING:
+    elif kept is not None and cut.name in COPYING and not cut.elements:
         edit, text = joined(source, node, kept)
         yield Fix(f"Keep the graph: {code(text)} in its place.", edit, GradientsStay())
-    elif cut.name in TO_NUMBERS:
+    elif cut.name in (*TO_NUMBERS, *COPYING, *FROM_NUMBERS):
         yield Fix(
             "Call `backward` on the tensor itself, and read its number for the log alone.",
             why_not_tried="which tensor the loss should be made of only you know",

@@ -29,7 +29,7 @@ from surefit.doctor.observations import Crash
 from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
-from surefit.doctor.words import code, shape_of
+from surefit.doctor.words import code, shape_of, some
 from surefit.evidence.graph_stories import (
     Change,
     Overwritten,
@@ -69,7 +69,7 @@ def value_was_written_to_after_it_was_kept(crash: Crash, seen: Recording) -> Ite
         " needs.",
         facts=tuple(facts(value, change, place)),
         why="`backward` computes with the value as it was; what stands there now is another one.",
-        fixes=tuple(fixes(writing)),
+        fixes=tuple(fixes(value, writing)),
         python_said=crash.said,
         about=crash.id,
     )
@@ -93,7 +93,14 @@ def facts(value: Overwritten, change: Change, place: Place) -> Iterator[Fact]:
         yield Fact("and written to by", f"`{change.name}`")
 
 
-def fixes(writing: Writing | None) -> Iterator[Fix]:
+def fixes(value: Overwritten, writing: Writing | None) -> Iterator[Fix]:
+    if value.parameters:
+        yield Fix(
+            f"Write to {some(value.parameters)} behind `optimizer.step()`, or before the forward"
+            " pass begins.",
+            why_not_tried="where in your step it belongs only you know",
+        )
+        return
     if writing is None or writing.edit is None:
         yield Fix(
             "Use the form that makes a new tensor: `x = x + y`, `masked_fill`, `inplace=False`, or"

@@ -77,7 +77,7 @@ def weights_changed_under_a_graph(crash: Crash, seen: Recording) -> Iterator[Fin
         facts=tuple(facts(story, value)),
         why="A step writes into the parameters; `backward` needs them as they were in the forward"
         " pass.",
-        fixes=tuple(fixes(seen, value, step)),
+        fixes=tuple(fixes(seen, story, value, step)),
         python_said=crash.said,
         about=crash.id,
     )
@@ -99,10 +99,20 @@ def facts(story: GraphStory, value: Overwritten) -> Iterator[Fact]:
         yield Fact("needed again at", f"{story.here[-1].place}, by `backward`")
 
 
-def fixes(seen: Recording, value: Overwritten, step: Stood) -> Iterator[Fix]:
+def fixes(seen: Recording, story: GraphStory, value: Overwritten, step: Stood) -> Iterator[Fix]:
     source = seen.source(step.file)
-    found = loss_statement(source, value, step) if source else None
     after = source.statement_at(step.line) if source else None
+    if not value.passes:
+        last = backward_statement(source, story, step) if source else None
+        edit = moved_after(source, after, last) if source and after and last else None
+        yield Fix(
+            f"No backward pass came between: take the step after {code('backward')}, not before.",
+            edit,
+            GradientsStay(changes_the_past=True, together=1) if edit else None,
+            "" if edit else "the two calls do not stand in one block",
+        )
+        return
+    found = loss_statement(source, value, step) if source else None
     edit = moved_after(source, found, after) if source and found and after else None
     name = ast.unparse(found.targets[0]) if found else "the loss"
     yield Fix(
@@ -111,6 +121,13 @@ def fixes(seen: Recording, value: Overwritten, step: Stood) -> Iterator[Fix]:
         GradientsStay(changes_the_past=True, together=1) if edit else None,
         "" if edit else "what belongs before the step and what after it only you know",
     )
+
+
+def backward_statement(source: Source, story: GraphStory, step: Stood) -> ast.stmt | None:
+    for one in reversed(story.here):
+        if (one.file, one.function) == (step.file, step.function):
+            return source.statement_at(one.line)
+    return None
 
 
 def loss_statement(source: Source, value: Overwritten, step: Stood) -> ast.Assign | None:

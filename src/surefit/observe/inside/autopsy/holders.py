@@ -49,6 +49,27 @@ def held_in(frame: FrameType) -> Iterator[tuple[Holder, Any]]:
             yield from inside(value, start, seen, DEEPEST)
 
 
+def held_by(modules: Iterable[Any]) -> Iterator[tuple[Holder, Any]]:
+    """Every tensor in attributes of these modules, where the user's code defines their class; by
+    the name that their own methods have for it."""
+    for module in modules:
+        if own_code.own_class(type(module)):
+            kind = type(module).__name__
+            for name, value in own_members(module):
+                text = f"self.{name}"
+                start = Holder(text, "", "", text, owner=kind, attribute=name)
+                yield from inside(value, start, set(), DEEPEST)
+
+
+def own_members(module: Any) -> Iterator[tuple[str, Any]]:
+    """Its attributes and buffers; not the modules below it."""
+    own = attributes(module)
+    yield from list(own.get("_buffers", {}).items())
+    for name, value in list(own.items()):
+        if not name.startswith("_") and not is_module(value):
+            yield name, value
+
+
 def inside(value: Any, holder: Holder, seen: set[int], depth: int) -> Iterator[tuple[Holder, Any]]:
     if is_tensor(value):
         yield holder, value

@@ -24,7 +24,7 @@ from surefit.observe.inside.autopsy.graphs import (
     nodes_below,
     roots_in,
 )
-from surefit.observe.inside.autopsy.holders import Holder, held
+from surefit.observe.inside.autopsy.holders import Holder, held, held_by
 from surefit.observe.inside.autopsy.values import is_module, is_tensor, untouched
 from surefit.observe.inside.own_code import is_own
 from surefit.observe.inside.spool import guarded
@@ -96,7 +96,9 @@ class Graphs:
                 if not is_leaf(node):
                     node.metadata[MARK] = (self.count, retained)
             names = tuple(
-                (one.grad_fn, holder) for holder, one in held(frames) if one.grad_fn is not None
+                (one.grad_fn, holder)
+                for holder, one in itertools.chain(held(frames), held_by(modules()))
+                if one.grad_fn is not None
             )
         stack = tuple(stood(frame) for frame in reversed(frames))
         number = next_number()
@@ -181,6 +183,7 @@ class Graphs:
                         if one.number > node._sequence_nr()
                     ][:MOST_JOINTS],
                     "parameters": parameter_names([tensor], frames),
+                    "passes": sum(one > node._sequence_nr() for one in self.ended.values()),
                 }
 
 
@@ -225,6 +228,10 @@ def users_of(node: Any, roots: Iterable[Any]) -> list[Any]:
         one for one in nodes_below(roots) if any(below is node for below, _ in one.next_functions)
     ]
     return found[:MOST_JOINTS]
+
+
+def modules() -> Iterator[Any]:
+    return origins.alive(sys.modules["torch"].nn.Module)
 
 
 def optimizers() -> Iterator[Any]:

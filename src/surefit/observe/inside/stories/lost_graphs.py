@@ -51,6 +51,7 @@ class Lost:
     """Parameters among what it took that want none."""
     checkpointed: tuple[Stood, ...]
     """Inside reentrant checkpointing: the user's lines outside of it."""
+    elements: int
     takes: tuple["Lost", ...] = field(default=(), repr=False)
 
     def told(self) -> dict[str, Json]:
@@ -61,6 +62,7 @@ class Lost:
             "inference": self.inference,
             "floating": self.floating,
             "checkpointed": [asdict(one) for one in self.checkpointed],
+            "elements": self.elements,
         }
 
 
@@ -104,6 +106,7 @@ class LostGraphs:
             any(one.requires_grad for one in given),
             sum(self.is_parameter(one) and not one.requires_grad for one in given),
             outside,
+            int(out.numel()),
             tuple(lost for one in given if (lost := self.of(one)) is not None),
         )
 
