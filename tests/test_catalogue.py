@@ -2,6 +2,7 @@
 
 import ast
 import importlib
+import re
 from collections import Counter
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import pytest
 
 import surefit
 from surefit.doctor.catalogue import rules
-from surefit.doctor.observations import Script
+from surefit.doctor.observations import Crash, Script
 from surefit.doctor.pages import refusals
 from surefit.doctor.recording import KINDS
 from surefit.doctor.rule import Rule
@@ -71,6 +72,23 @@ def test_a_rule_has_checks_of_things_that_are_observed(rule: Rule) -> None:
     said = " ".join(rule.explanation.split())
     assert ONLY_READ in said, f"the page says nothing of {ONLY_READ}"
     assert (Script in kinds) is (NOT_STATIC not in said), f"`{NOT_STATIC}`: is that so?"
+
+
+@by_name
+def test_a_rule_about_crashes_says_how_they_look(rule: Rule) -> None:
+    """`surefit explain -` must find it by what Python says of its own case."""
+    if Crash not in {kind for kind, _ in rule.checks}:
+        return
+    assert rule.symptoms
+    said = python_said((CASES / rule.name / "diagnosis.txt").read_text(encoding="utf-8"))
+    assert any(symptom.fits(said, ()) or symptom.passed for symptom in rule.symptoms), said
+    assert all(symptom.decides for symptom in rule.symptoms)
+
+
+def python_said(diagnosis: str) -> str:
+    """The `python` line of the first finding, which may go on over the next ones."""
+    found = re.search(r"^  python +(.*(?:\n {13}.*)*)", diagnosis, re.MULTILINE)
+    return " ".join(found[1].split()) if found else ""
 
 
 @by_file

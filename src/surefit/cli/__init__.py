@@ -121,6 +121,9 @@ def read_call(argv: Sequence[str]) -> Call:
         if begins_the_script(token, tokens):
             tokens += ["--", token, *rest]
             break
+        if token == "-":  # standard input, which the parser would take for a flag
+            tokens += ["--", token]
+            continue
         if flag not in ("--config", "--json") and token not in ("--brief", "--quiet"):
             tokens.append(token)
             continue

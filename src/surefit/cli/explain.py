@@ -1,43 +1,151 @@
 """`surefit explain`."""
 
 import re
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from surefit.did_you_mean import nearest
-from surefit.doctor.findings import COMMAND_LINE, Fact, Finding, Fix
+from surefit.doctor.findings import COMMAND_LINE, Fact, Finding, Fix, Place
 from surefit.doctor.rule import refusal
-from surefit.errors import WrongCall
+from surefit.errors import BadInput, WrongCall
 from surefit.render import console, outcome
 from surefit.render.visible import wrap
 
 if TYPE_CHECKING:
     from surefit.doctor.rule import Rule
+    from surefit.doctor.tracebacks import Traceback
 
 UNKNOWN_RULE = refusal("SF018", "unknown-rule", "surefit has no rule of that name or code.")
+NOTHING_TO_EXPLAIN = refusal(
+    "SF019", "nothing-to-explain", "There is no text, or none that can be read, to explain."
+)
+NO_TRACEBACK = refusal("SF020", "no-traceback", "A text that was to be explained has no traceback.")
 
 WIDTH = 80
+STDIN = "-"
+LARGEST = 50_000_000
+"""Bytes of a log; of a longer one the end."""
 
 
-def explain(rule: str) -> None:
-    """Explain a rule: what happens, why it matters, what to do.
+def explain(what: str = STDIN) -> None:
+    """Explain a pasted traceback, a training log, or a rule.
 
+    surefit explain error.log
+    python train.py 2>&1 | surefit explain -
     surefit explain ragged-labels
     surefit explain SF201
 
+    A traceback holds no values, so that no cause is claimed: it says which rules fit,
+    what must be known to decide, and the command that would know.
+
     Parameters
     ----------
-    rule
-        The name of a rule, or its code, as a finding shows it.
+    what
+        A file with a traceback in it, `-` for standard input, or a rule by name or code.
     """
+    if what == STDIN or is_file(what):
+        explain_text(what)
+    else:
+        explain_rule(what)
+
+
+def is_file(name: str) -> bool:
+    """There is one, or nothing but a file can be meant."""
+    return Path(name).exists() or bool(re.search(r"[/\\]|\.\w+$", name))
+
+
+def explain_text(name: str) -> None:
+    from surefit.doctor.catalogue import rules
+    from surefit.doctor.suspects import as_findings, suspects
+    from surefit.observe.logs import read_traceback
+    from surefit.render.explanation import explanation
+
+    text = read_text(name)
+    told = read_traceback(text)
+    if told is None:
+        raise BadInput(no_traceback(name))
+    found = suspects(told, rules())
+    command = command_for(told)
+    started = told.script
+    outcome.script = shown_name(started.file) if started and not started.is_cell else None
+    outcome.exception = told.said or None
+    findings = as_findings(found, told, place_of(told), command)
+    if outcome.as_lines:
+        outcome.tell(*findings)
+        return
+    outcome.keep(*findings)
+    console.say(explanation(told, found, command, Path.cwd()))
+
+
+def read_text(name: str) -> str:
+    """Bytes that are not UTF-8 are escaped: a log may hold anything."""
+    if name == STDIN:
+        if sys.stdin is None or sys.stdin.isatty():
+            raise WrongCall(
+                nothing("`surefit explain` was given no file, and nothing is piped in.")
+            )
+        text = sys.stdin.buffer.read().decode("utf-8", "backslashreplace")
+    else:
+        path = Path(name)
+        try:
+            with path.open("rb") as opened:
+                opened.seek(max(0, path.stat().st_size - LARGEST))
+                text = opened.read().decode("utf-8", "backslashreplace")
+        except OSError as error:
+            raise WrongCall(nothing(f"`{name}` cannot be read: {error.strerror}.")) from error
+    if not text.strip():
+        raise WrongCall(nothing(f"{'The input' if name == STDIN else f'`{name}`'} is empty."))
+    return text
+
+
+def nothing(headline: str) -> Finding:
+    fix = Fix("Name a file, pipe a text in, or name a rule; `surefit explain --help` shows how.")
+    return NOTHING_TO_EXPLAIN.finding(COMMAND_LINE, headline, fixes=(fix,))
+
+
+def no_traceback(name: str) -> Finding:
+    place = COMMAND_LINE if name == STDIN else Place(name)
+    fix = Fix("`surefit run` with the script shows what goes wrong without an exception, too.")
+    if name.endswith(".py"):
+        fix = Fix(f"It is a script: `surefit run {name}` runs it, `surefit lint {name}` reads it.")
+    what = "The input" if name == STDIN else f"`{name}`"
+    return NO_TRACEBACK.finding(place, f"{what} holds no traceback.", fixes=(fix,))
+
+
+def place_of(told: "Traceback") -> Place:
+    frame = told.own_frame
+    if frame is None:
+        return Place("traceback")
+    if frame.is_cell:
+        return Place("notebook", frame.line, cell=frame.cell)
+    return Place(shown_name(frame.file), frame.line)
+
+
+def shown_name(file: str) -> str:
+    """As seen from here, where it lies below."""
+    path = Path(file)
+    return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else file
+
+
+def command_for(told: "Traceback") -> str:
+    """With the script that was started, going by the outermost line of the user's own."""
+    started = told.script
+    if started is None:
+        return "surefit run SCRIPT"
+    return f"surefit run {'NOTEBOOK.ipynb' if started.is_cell else shown_name(started.file)}"
+
+
+def explain_rule(name: str) -> None:
     from surefit.doctor.catalogue import rules
     from surefit.doctor.pages import refusals, written_page
 
     known = {key: one for one in (*refusals(), *rules()) for key in (one.name, one.code)}
-    name = rule.upper() if rule.upper() in known else rule.lower().replace("_", "-")
-    if name not in known:
-        raise WrongCall(unknown(rule, rules(), known))
-    text = written_page(known[name])
+    key = name.upper() if name.upper() in known else name.lower().replace("_", "-")
+    if key not in known:
+        raise WrongCall(unknown(name, rules(), known))
+    text = written_page(known[key])
     outcome.add_part("page", text)
     console.say("\n".join(reflowed(text)))
 
@@ -46,7 +154,7 @@ def unknown(name: str, catalogue: "tuple[Rule, ...]", known: "dict[str, Rule]") 
     meant = nearest(name.replace("_", "-"), known)
     return UNKNOWN_RULE.finding(
         COMMAND_LINE,
-        f"surefit has no rule `{name}`.",
+        f"surefit has no rule `{name}`, and there is no file of that name.",
         facts=() if meant else (Fact("its rules", ", ".join(one.name for one in catalogue)),),
         fixes=(Fix(f"Write `surefit explain {meant}`, the nearest name."),) if meant else (),
     )

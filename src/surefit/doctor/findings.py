@@ -27,8 +27,13 @@ class Place:
     end_line: int | None = None
     row: int | None = None
     """For files without lines (Parquet, Arrow): the row, from 1."""
+    cell: int | None = None
+    """Of a notebook: its cells with code in them, from 1; lines are counted in the cell."""
 
     def __str__(self) -> str:
+        if self.cell is not None:
+            line = "" if self.line is None else f", line {self.line}"
+            return f"{self.file}, cell {self.cell}{line}"
         if self.line is not None:
             return f"{self.file}:{self.line}"
         if self.row is not None:

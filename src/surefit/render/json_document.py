@@ -16,12 +16,13 @@ Json = None | bool | int | float | str | Sequence["Json"] | Mapping[str, "Json"]
 
 
 class Place(Struct):
-    """File and lines, and the row where a file has rows instead of lines."""
+    """File and lines; the row where a file has rows instead of lines; the cell of a notebook."""
 
     file: str
     line: int | None
     end_line: int | None
     row: int | UnsetType = UNSET
+    cell: int | UnsetType = UNSET
 
 
 class Fact(Struct):
@@ -105,12 +106,11 @@ def document(
 
 
 def as_struct(finding: found.Finding) -> Finding:
-    place = finding.place
     return Finding(
         finding.rule,
         finding.code,
         finding.severity.value,
-        Place(place.file, place.line, place.end_line, UNSET if place.row is None else place.row),
+        place_as_struct(finding.place),
         finding.headline,
         [Fact(fact.name, fact.value) for fact in finding.facts],
         [f"{fact.name}: {fact.value}" for fact in finding.ruled_out],
@@ -119,6 +119,11 @@ def as_struct(finding: found.Finding) -> Finding:
         finding.python_said,
         list(finding.ranks) or UNSET,
     )
+
+
+def place_as_struct(place: found.Place) -> Place:
+    row, cell = (UNSET if one is None else one for one in (place.row, place.cell))
+    return Place(place.file, place.line, place.end_line, row, cell)
 
 
 def fix_as_struct(fix: found.Fix) -> Fix:

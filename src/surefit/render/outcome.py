@@ -36,6 +36,11 @@ def tell(*found: Finding) -> None:
         terminal.show(found, console.errors)
 
 
+def keep(*found: Finding) -> None:
+    """For the JSON document alone: what they say was shown in another form."""
+    findings.extend(found)
+
+
 def add_part(name: str, value: Json) -> None:
     """Puts a further key beside `findings` into the JSON document."""
     parts[name] = value

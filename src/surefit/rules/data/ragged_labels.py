@@ -33,6 +33,7 @@ from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
 from surefit.doctor.observations import CollatorSeen, Crash, Question, Script
 from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
+from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import counted, listed, spoken
 from surefit.evidence.mapped_labels import label_makers, nothing_else_pads
 from surefit.evidence.padding_edits import fillings, is_at, padded_instead, stacks
@@ -41,7 +42,20 @@ from surefit.source.edits import argument_added, call_becomes, with_import
 from surefit.source.patches import Edit, both
 from surefit.source.reading import Source, called
 
-RULE = Rule("SF201", "ragged-labels", Severity.ERROR, __doc__)
+RULE = Rule(
+    "SF201",
+    "ragged-labels",
+    Severity.ERROR,
+    __doc__,
+    symptoms=(
+        Symptom(
+            r"expected sequence of length \d+ at dim \d+ \(got \d+\)"
+            r"|Unable to create tensor, you should|setting an array element with a sequence",
+            "whether `labels` of the failing batch have several lengths, and whether its collator"
+            " pads `labels`",
+        ),
+    ),
+)
 
 LABELS = "labels"
 PADS_LABELS = "DataCollatorForSeq2Seq"

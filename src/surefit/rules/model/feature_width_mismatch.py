@@ -29,6 +29,7 @@ from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
 from surefit.doctor.observations import Crash, Operation, Question
 from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
+from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import shape_of, spoken, times
 from surefit.evidence.frame_names import name_in
 from surefit.evidence.layer_names import described, name
@@ -43,7 +44,21 @@ from surefit.evidence.widths import (
 )
 from surefit.source.reading import called
 
-RULE = Rule("SF301", "feature-width-mismatch", Severity.ERROR, __doc__)
+RULE = Rule(
+    "SF301",
+    "feature-width-mismatch",
+    Severity.ERROR,
+    __doc__,
+    symptoms=(
+        Symptom(
+            r"mat1 and mat2 shapes cannot be multiplied|size mismatch, got \d"
+            r"|Given groups=\d+, (weight|expected weight)|input\.size\(-1\) must be equal to"
+            r"|Given normalized_shape=|running_mean should contain \d+ elements"
+            r"|was expecting embedding dimension of|Expected weight to be (a vector|of same shape)",
+            "the shape of what the innermost layer was given, and the width that it was made for",
+        ),
+    ),
+)
 
 ONLY_YOU = (
     "only you know which width is meant, and a layer made to fit would train on the wrong"

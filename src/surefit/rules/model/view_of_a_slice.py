@@ -34,6 +34,7 @@ from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
 from surefit.doctor.observations import Crash, Frame, Json, Question, Script
 from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
+from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import code, shape_of
 from surefit.evidence.cut_columns import joined_rows
 from surefit.evidence.frame_names import name_in
@@ -44,7 +45,19 @@ from surefit.source.patches import Edit, Replace
 from surefit.source.reading import Source
 from surefit.source.spans import Span
 
-RULE = Rule("SF302", "view-of-a-slice", Severity.ERROR, __doc__)
+RULE = Rule(
+    "SF302",
+    "view-of-a-slice",
+    Severity.ERROR,
+    __doc__,
+    symptoms=(
+        Symptom(
+            r"view size is not compatible with input tensor's size and stride",
+            "the steps in memory of the tensor that `.view` is called on, and what made it: a"
+            " slice, a transposition, an expansion",
+        ),
+    ),
+)
 
 NO_COPY = "`view` never copies, and this shape cannot be had without a copy."
 ONLY_READ = "the script was read, not run"

@@ -30,9 +30,22 @@ from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
 from surefit.doctor.observations import Death, Ended, Script
 from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
+from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import bytes_of, counted
 
-RULE = Rule("SF802", "died-without-exception", Severity.ERROR, __doc__)
+RULE = Rule(
+    "SF802",
+    "died-without-exception",
+    Severity.ERROR,
+    __doc__,
+    symptoms=(
+        Symptom(
+            r"Segmentation fault|Bus error|Floating point exception|Illegal instruction|Aborted"
+            r"|^Killed|SIG(SEGV|BUS|ABRT|FPE|ILL|KILL)|is killed by signal|exited unexpectedly",
+            "which process ended, by which signal, and the line on which it stood",
+        ),
+    ),
+)
 
 MEANS = {
     "SIGSEGV": "compiled code read or wrote memory that is not its own",

@@ -30,11 +30,29 @@ from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
 from surefit.doctor.observations import Crash, Death, Ended, Held, Memory, Script
 from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
+from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import bytes_of, code, counted
 from surefit.source.edits import appended
 from surefit.source.reading import Source
 
-RULE = Rule("SF801", "out-of-memory", Severity.ERROR, __doc__)
+RULE = Rule(
+    "SF801",
+    "out-of-memory",
+    Severity.ERROR,
+    __doc__,
+    symptoms=(
+        Symptom(
+            r"out of memory|OutOfMemoryError|can't allocate memory|Unable to allocate|^MemoryError"
+            r"|CUBLAS_STATUS_ALLOC_FAILED|Cannot allocate memory",
+            "which tensors hold the memory when the allocation fails, and whether a list keeps"
+            " their graphs",
+        ),
+        Symptom(
+            r"^Killed|SIGKILL|signal: Killed|Killed process|exited unexpectedly",
+            "whether the kernel ended the process for its memory, and what held that",
+        ),
+    ),
+)
 
 KEPT = "kept in a list of yours, each with its graph"
 FOR_BACKWARD = "results kept for backward"

@@ -27,12 +27,20 @@ from surefit.doctor.findings import Fact, Finding, Place, Severity
 from surefit.doctor.observations import CollatorSeen, Crash, Ended, Frame, Script, Value
 from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
+from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import code, listed, spoken
 from surefit.evidence.layer_names import described, name
 from surefit.evidence.origins import came_from, names_in
 from surefit.evidence.value_words import in_words
 
-RULE = Rule("SF899", "unrecognised-crash", Severity.ERROR, __doc__, general=True)
+RULE = Rule(
+    "SF899",
+    "unrecognised-crash",
+    Severity.ERROR,
+    __doc__,
+    general=True,
+    symptoms=(Symptom("", "the values, shapes and types in the line that failed"),),
+)
 
 MOST_VALUES = 8
 LONGEST = 120
