@@ -157,13 +157,13 @@ def test_a_file_that_is_no_python_does_not_hide_others() -> None:
     [
         ("trian.py", "`trian.py` does not exist."),
         ("nowhere/train.py", "`nowhere/train.py` does not exist."),
-        ("notes.ipynb", "`notes.ipynb` is not a Python file."),
+        ("notes.toml", "`notes.toml` is not a Python file."),
         ("empty", "`empty` has no Python file in it."),
     ],
 )
 def test_a_wrong_path(path: str, says: str, capsys: pytest.CaptureFixture[str]) -> None:
     write("train.py", "odd()\n")
-    write("notes.ipynb", "{}")
+    write("notes.toml", "")
     write("empty/.venv/a.py", "odd()\n")
     assert cli.main(["lint", path]) == 2
     told = capsys.readouterr().err

@@ -12,6 +12,7 @@ from surefit.doctor.rule import refusal
 from surefit.errors import BadInput, WrongCall
 from surefit.render import console, outcome
 from surefit.render.visible import wrap
+from surefit.source.notebooks import NotANotebook, errors_left, is_notebook
 
 if TYPE_CHECKING:
     from surefit.doctor.rule import Rule
@@ -33,6 +34,7 @@ def explain(what: str = STDIN) -> None:
     """Explain a pasted traceback, a training log, or a rule.
 
     surefit explain error.log
+    surefit explain train.ipynb                    an error that its last run left there
     python train.py 2>&1 | surefit explain -
     surefit explain ragged-labels
     surefit explain SF201
@@ -67,11 +69,11 @@ def explain_text(name: str) -> None:
     if told is None:
         raise BadInput(no_traceback(name))
     found = suspects(told, rules())
-    command = command_for(told)
+    command = command_for(told, name)
     started = told.script
     outcome.script = shown_name(started.file) if started and not started.is_cell else None
     outcome.exception = told.said or None
-    findings = as_findings(found, told, place_of(told), command)
+    findings = as_findings(found, told, place_of(told, name), command)
     if outcome.as_lines:
         outcome.tell(*findings)
         return
@@ -95,9 +97,19 @@ def read_text(name: str) -> str:
                 text = opened.read().decode("utf-8", "backslashreplace")
         except OSError as error:
             raise WrongCall(nothing(f"`{name}` cannot be read: {error.strerror}.")) from error
+    if is_notebook(name):
+        text = errors_in(text, name)
     if not text.strip():
         raise WrongCall(nothing(f"{'The input' if name == STDIN else f'`{name}`'} is empty."))
     return text
+
+
+def errors_in(text: str, name: str) -> str:
+    """What its cells left of errors; as it is where it is no notebook."""
+    try:
+        return errors_left(text) or "no error"
+    except NotANotebook as error:
+        raise WrongCall(nothing(f"`{name}` is no notebook: {error}.")) from error
 
 
 def nothing(headline: str) -> Finding:
@@ -114,12 +126,12 @@ def no_traceback(name: str) -> Finding:
     return NO_TRACEBACK.finding(place, f"{what} holds no traceback.", fixes=(fix,))
 
 
-def place_of(told: "Traceback") -> Place:
+def place_of(told: "Traceback", name: str) -> Place:
     frame = told.own_frame
     if frame is None:
         return Place("traceback")
     if frame.is_cell:
-        return Place("notebook", frame.line, cell=frame.cell)
+        return Place(name if is_notebook(name) else "notebook", frame.line, cell=frame.cell)
     return Place(shown_name(frame.file), frame.line)
 
 
@@ -129,9 +141,11 @@ def shown_name(file: str) -> str:
     return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else file
 
 
-def command_for(told: "Traceback") -> str:
+def command_for(told: "Traceback", name: str) -> str:
     """With the script that was started, going by the outermost line of the user's own."""
     started = told.script
+    if is_notebook(name):
+        return f"surefit run {name}"
     if started is None:
         return "surefit run SCRIPT"
     return f"surefit run {'NOTEBOOK.ipynb' if started.is_cell else shown_name(started.file)}"

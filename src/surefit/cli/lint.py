@@ -10,23 +10,28 @@ from surefit.doctor.findings import COMMAND_LINE, Finding, Fix, Place, Proof, Se
 from surefit.doctor.rule import refusal
 from surefit.errors import WrongCall
 from surefit.render import console, outcome
+from surefit.source.notebooks import is_notebook
+
+from .notebooks import refuse_no_notebook
 
 if TYPE_CHECKING:
+    from surefit.doctor.cells import Cells
     from surefit.doctor.recording import Recording
 
 NO_SUCH_PATH = refusal("SF015", "nothing-to-read", "A path has no Python file that can be read.")
 NOT_PYTHON = refusal("SF017", "not-python", "A file that was to be read is not Python.")
 
 NOT_RUN = "lint runs nothing; `surefit run` tries it"
-NOT_CODE = (".ipynb", ".json", ".jsonl", ".toml", ".yaml", ".yml", ".md", ".txt", ".csv")
+NOT_CODE = (".json", ".jsonl", ".toml", ".yaml", ".yml", ".md", ".txt", ".csv")
 """Some of these would pass as Python by chance."""
+CODE = (".py", ".ipynb")
 
 
 def lint(*paths: Path) -> int:
     """Read training scripts without running them, and say what is wrong in them.
 
     surefit lint train.py
-    surefit lint src experiments/train.py
+    surefit lint src experiments/train.ipynb
     surefit lint --brief
 
     `# surefit: allow[rule-name]` on a line, or alone on the line above it, silences
@@ -35,7 +40,7 @@ def lint(*paths: Path) -> int:
     Parameters
     ----------
     paths
-        Python files, and folders to look through; by default the current folder.
+        Scripts and notebooks, and folders to look through; by default the current folder.
     """
     from surefit.observe.scripts import python_files
 
@@ -62,18 +67,38 @@ def read(path: Path, folder: Path) -> tuple[list[Finding], list[str]]:
     from surefit.observe.scripts import Unreadable, read_script
 
     script = read_script(path, folder)
+    cells = cells_of(path, script.file)
     if isinstance(script, Unreadable):
-        return [not_python(script.file, script.line, script.why)], []
+        found = [not_python(script.file, script.line, script.why)] if script.is_code else []
+        return [cells.finding(one) if cells else one for one in found], []
     seen = Recording([script])
     diagnosis = look(seen)
-    found = [unproved(finding, seen) for finding in diagnosis.findings]
+    found = [unproved(finding, seen, cells) for finding in diagnosis.findings]
+    if cells is not None:
+        found = [cells.finding(finding) for finding in found]
     return (
-        sorted(found, key=lambda finding: finding.place.line or 0),
+        sorted(found, key=lambda one: (one.place.cell or 0, one.place.line or 0)),
         [f"{script.file}: {line}" for line in diagnosis.broken_rules],
     )
 
 
+def cells_of(path: Path, name: str) -> "Cells | None":
+    """The notebook that a file is, if it is one and can be read."""
+    from surefit.doctor.cells import Cells
+    from surefit.source.notebooks import NotANotebook, is_notebook, read_notebook
+
+    if not is_notebook(path):
+        return None
+    try:
+        return Cells(name, read_notebook(path.read_bytes()))
+    except (OSError, NotANotebook):
+        return None
+
+
 def refuse_wrong_paths(paths: Sequence[Path]) -> None:
+    for path in paths:
+        if path.is_file() and is_notebook(path):
+            refuse_no_notebook(path)
     found = [
         no_such_path(path, "is not a Python file" if path.exists() else "does not exist")
         for path in paths
@@ -85,7 +110,7 @@ def refuse_wrong_paths(paths: Sequence[Path]) -> None:
 
 def no_such_path(path: Path, reason: str) -> Finding:
     beside = (
-        [str(one) for one in path.parent.iterdir() if one.is_dir() or one.suffix == ".py"]
+        [str(one) for one in path.parent.iterdir() if one.is_dir() or one.suffix in CODE]
         if path.parent.is_dir() and not path.exists()
         else []
     )
@@ -101,12 +126,12 @@ def not_python(file: str, line: int | None, why: str) -> Finding:
     )
 
 
-def unproved(finding: Finding, seen: "Recording") -> Finding:
+def unproved(finding: Finding, seen: "Recording", cells: "Cells | None" = None) -> Finding:
     """With each edit as a patch; nothing was tried."""
-    return replace(finding, fixes=tuple(as_patch(fix, seen) for fix in finding.fixes))
+    return replace(finding, fixes=tuple(as_patch(fix, seen, cells) for fix in finding.fixes))
 
 
-def as_patch(fix: Fix, seen: "Recording") -> Fix:
+def as_patch(fix: Fix, seen: "Recording", cells: "Cells | None") -> Fix:
     from surefit.source.edits import as_diff
 
     source = seen.source(fix.edit.file) if fix.edit else None
@@ -115,6 +140,8 @@ def as_patch(fix: Fix, seen: "Recording") -> Fix:
         return replace(fix, proof=Proof("not-tried", said))
     try:
         patch = as_diff(fix.edit, source.text)
+        if cells is not None:
+            patch = cells.notebook.as_diff(fix.edit)
     except ValueError:
         return replace(fix, proof=Proof("not-tried", fix.why_not_tried or "it cannot be patched"))
     return replace(fix, patch=patch, proof=Proof("not-tried", fix.why_not_tried or NOT_RUN))

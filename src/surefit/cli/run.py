@@ -2,16 +2,20 @@
 
 import atexit
 from dataclasses import dataclass
+from os import environ
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
 from surefit.did_you_mean import nearest
+from surefit.doctor.cells import Cells
 from surefit.doctor.findings import COMMAND_LINE, Fix, Severity
 from surefit.doctor.rule import refusal
 from surefit.errors import WrongCall
 from surefit.render import console, outcome
+
+from .notebooks import cells_in
 
 if TYPE_CHECKING:
     from surefit.proof.examination import Examination
@@ -50,11 +54,14 @@ def run(*command: str, settings: Annotated[Run, Parameter(name="*")] = DEFAULTS)
     """Run a training script as it is, and say what went wrong in it, loudly or silently.
 
     surefit run train.py --lr 3e-4
+    surefit run train.ipynb
     surefit run -m package.train
     surefit run torchrun --nproc-per-node 2 train.py
     torchrun --nproc-per-node 2 -m surefit run train.py
 
     The script's output and exit code are its own; what surefit has to say follows on stderr.
+    A notebook's cells run in order as one script, in the current folder and without Jupyter;
+    magics and shell lines are left out.
 
     Parameters
     ----------
@@ -62,6 +69,7 @@ def run(*command: str, settings: Annotated[Run, Parameter(name="*")] = DEFAULTS)
         The script and its arguments; or `-m`, a module and its arguments; or a launcher.
     """
     refuse_missing(command)
+    cells = cells_in(command[0])
 
     from surefit.observe.script import Launch, python_command
     from surefit.proof.examination import examine
@@ -69,7 +77,7 @@ def run(*command: str, settings: Annotated[Run, Parameter(name="*")] = DEFAULTS)
     script = command[0] if Path(command[0]).is_file() else None
     outcome.script = script or " ".join(command)
     examined = examine(
-        Launch(python_command(command), Path.cwd(), script),
+        Launch(python_command(command), Path.cwd(), script, surroundings(cells)),
         prove_fixes=settings.proof,
         proof_seconds=settings.proof_seconds,
         hang_after=settings.hang_after,
@@ -80,7 +88,7 @@ def run(*command: str, settings: Annotated[Run, Parameter(name="*")] = DEFAULTS)
             outcome.told_elsewhere = True
             return examined.code
         atexit.register(examined.seat.close)  # when all is told, on stderr and in files
-    tell(examined)
+    tell(examined, cells)
     if settings.record is not None:
         keep(examined, settings.record)
     if settings.fix:
@@ -104,21 +112,30 @@ def refuse_missing(command: tuple[str, ...]) -> None:
     name = command[0]
     if name == "-m" or Path(name).is_file() or program(name):
         return
-    beside = [str(path) for path in Path(name).parent.glob("*.py")]
+    beside = [str(path) for kind in ("*.py", "*.ipynb") for path in Path(name).parent.glob(kind)]
     meant = nearest(name, beside)
     fixes = (Fix(f"Write `{meant}`, the nearest name."),) if meant else ()
     headline = f"There is no file `{name}`, and no command of that name."
     raise WrongCall(NO_SCRIPT.finding(COMMAND_LINE, headline, fixes=fixes))
 
 
-def tell(examined: "Examination") -> None:
+def surroundings(cells: Cells | None) -> dict[str, str]:
+    """Of a notebook: its pictures are drawn to nowhere, as no browser shows them."""
+    return {} if cells is None or "MPLBACKEND" in environ else {"MPLBACKEND": "agg"}
+
+
+def tell(examined: "Examination", cells: Cells | None = None) -> None:
     """Findings, then what was not observed, then faults of surefit itself, a line each."""
     outcome.exception = examined.exception
     outcome.not_observed = [*examined.not_observed]
-    if examined.findings:
+    findings = examined.findings
+    if cells is not None:
+        findings = tuple(map(cells.finding, findings))
+        outcome.not_observed = [*map(cells.text, examined.not_observed), *cells.left_out()]
+    if findings:
         console.errors.print()
-    outcome.tell(*examined.findings)
-    for line in examined.not_observed:
+    outcome.tell(*findings)
+    for line in outcome.not_observed:
         console.errors.print(f"surefit: not observed: {line}", soft_wrap=True)
     for line in examined.faults:
         console.errors.print(f"surefit: {line}", soft_wrap=True)

@@ -75,6 +75,8 @@ class Fix:
     """Where there is no edit, or none that can be called proved: only the user can choose, say."""
     patch: str | None = None
     proof: Proof | None = None
+    shown: str | None = None
+    """Of a notebook: the diff of its cells, for people; `patch` is one of the file."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,7 +35,7 @@ def observed_environment(where: Path, extra: Mapping[str, str]) -> dict[str, str
 def python_command(words: Sequence[str]) -> tuple[str, ...]:
     """What `surefit run WORDS` runs: a script, `-m module`, or a launcher and its own words."""
     first = words[0]
-    found = None if first == "-m" or first.endswith((".py", ".pyw")) else program(first)
+    found = None if first == "-m" or first.endswith((".py", ".pyw", ".ipynb")) else program(first)
     return (sys.executable, *words) if found is None else (found, *words[1:])
 
 

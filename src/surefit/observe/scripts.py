@@ -9,6 +9,7 @@ from tokenize import detect_encoding
 
 from surefit.doctor.observations import Script
 from surefit.doctor.recording import parsed
+from surefit.source.notebooks import SUFFIX, NoPython, NotANotebook, is_notebook, read_notebook
 from surefit.source.reading import parse
 
 NOT_LOOKED_INTO = ("node_modules", "site-packages", "__pycache__")
@@ -23,10 +24,12 @@ class Unreadable:
     file: str
     why: str
     line: int | None = None
+    is_code: bool = True
+    """It should be Python: not so a notebook of another language."""
 
 
 def python_files(paths: Iterable[Path]) -> list[Path]:
-    """Files as given, and those below folders that end in `.py`, each once, in order.
+    """Files as given, and scripts and notebooks below folders, each once, in order.
 
     Hidden folders, environments and installed packages below a folder are passed over.
     """
@@ -37,7 +40,7 @@ def python_files(paths: Iterable[Path]) -> list[Path]:
 def below(folder: Path) -> Iterator[Path]:
     for root, folders, files in os.walk(folder):
         folders[:] = sorted(name for name in folders if is_looked_into(Path(root, name)))
-        yield from (Path(root, name) for name in sorted(files) if name.endswith(".py"))
+        yield from (Path(root, name) for name in sorted(files) if name.endswith((".py", SUFFIX)))
 
 
 def is_looked_into(folder: Path) -> bool:
@@ -46,13 +49,19 @@ def is_looked_into(folder: Path) -> bool:
 
 
 def read_script(path: Path, folder: Path) -> Script | Unreadable:
-    """A file as text, line ends and byte order mark as they are; named as seen from `folder`."""
+    """A file as text, line ends and byte order mark as they are; named as seen from `folder`.
+
+    Of a notebook the script that it makes.
+    """
     whole = Path(os.path.normpath(path.absolute()))
     file = str(whole.relative_to(folder) if whole.is_relative_to(folder) else path)
     try:
-        text = decoded(path.read_bytes())
+        raw = path.read_bytes()
+        text = read_notebook(raw).text if is_notebook(path) else decoded(raw)
     except OSError as error:
         return Unreadable(file, f"it cannot be read: {error.strerror}")
+    except NotANotebook as error:
+        return Unreadable(file, str(error), is_code=not isinstance(error, NoPython))
     except (SyntaxError, UnicodeDecodeError) as error:
         return Unreadable(file, f"it cannot be decoded: {error}")
     return Script(file, text) if parsed(file, text) else why_not(file, text)

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from surefit.doctor.findings import Finding, Fix
 from surefit.proof.own_file import OwnFile
+from surefit.proof.own_notebook import OwnNotebook, read_own
 from surefit.source.patches import Edit, both
 from surefit.writing import put
 
@@ -23,7 +24,7 @@ def applied(name: str, fixes: Sequence[tuple[str, Fix]], cwd: Path) -> str:
     path = cwd / name
     rules = ", ".join(rule for rule, _ in fixes)
     try:
-        file = OwnFile.read(path)
+        file = read_own(path)
         edit = together([fix for _, fix in fixes], file)
         mode = path.stat().st_mode
         put(path.resolve(), file.patched(edit).content)
@@ -33,7 +34,7 @@ def applied(name: str, fixes: Sequence[tuple[str, Fix]], cwd: Path) -> str:
     return f"{name} is patched: {rules}"
 
 
-def together(fixes: Sequence[Fix], file: OwnFile) -> Edit:
+def together(fixes: Sequence[Fix], file: OwnFile | OwnNotebook) -> Edit:
     """One edit; `ValueError` if a diff made of the file now is another than the one that held."""
     edits = [fix.edit for fix in fixes if fix.edit]
     for fix, edit in zip(fixes, edits, strict=True):

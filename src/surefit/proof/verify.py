@@ -22,6 +22,7 @@ from surefit.proof.apply import apply as apply
 from surefit.proof.goal import Goal, goal_of, refuse_too_long, whole_run
 from surefit.proof.judged import Try, judged
 from surefit.proof.own_file import OwnFile, Patched, read_by_python
+from surefit.proof.own_notebook import OwnNotebook, read_own
 from surefit.proof.sandbox import CannotTry, Snapshot, Watch, attempt, refuse_outside
 from surefit.source.patches import Edit, both
 from surefit.source.reading import Source
@@ -181,12 +182,12 @@ class Trial:
         except ValueError as error:
             raise CannotTry(str(error)) from error
 
-    def file(self, edit: Edit) -> OwnFile:
+    def file(self, edit: Edit) -> OwnFile | OwnNotebook:
         """As it lies on the disk, if it still is what was run."""
         source = self.first.source(edit.file)
         if source is None:
             raise CannotTry(f"the source of {edit.file} was not seen")
-        on_disk = OwnFile.read(self.launch.cwd / edit.file)
+        on_disk = read_own(self.launch.cwd / edit.file)
         if read_by_python(on_disk.text) != source.text:
             raise CannotTry(f"{edit.file} was changed after it was read")
         return on_disk

@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.text import Text
 
 from surefit.doctor.findings import Fact, Finding, Fix, Severity
+from surefit.source.notebooks import read_cell
 
 from .visible import shorten, shorten_left, visible, wrap
 
@@ -23,7 +24,7 @@ MOST_SOURCE_LINES = 4
 MOST_PYTHON_LINES = 4
 
 COLOURS = {Severity.ERROR: "bold red", Severity.WARNING: "bold yellow", Severity.NOTE: "bold cyan"}
-CODE = {".py", ".toml", ".yaml", ".yml", ".ini", ".cfg", ".sh"}
+CODE = {".py", ".ipynb", ".toml", ".yaml", ".yml", ".ini", ".cfg", ".sh"}
 """Files of which the whole line is meant when nothing in it is named."""
 
 ReadSource = Callable[[str, int, int], Sequence[str]]
@@ -113,7 +114,12 @@ def source(finding: Finding, width: int, read_source: ReadSource) -> Iterator[Li
         return
     last = min(max(finding.place.end_line or first, first), first + MOST_SOURCE_LINES - 1)
     is_code = Path(finding.place.file).suffix.lower() in CODE
-    found = [as_source(raw, is_code) for raw in read_source(finding.place.file, first, last)]
+    raw = (
+        read_source(finding.place.file, first, last)
+        if finding.place.cell is None
+        else read_cell(finding.place.file, finding.place.cell, first, last)
+    )
+    found = [as_source(one, is_code) for one in raw]
     if not any(found):
         return
     named = re.findall(r"`([^`\n]+)`", finding.headline)
@@ -214,8 +220,8 @@ def fixes(all_fixes: Sequence[Fix], width: int) -> Iterator[Line]:
     """Each with its diff; a proof that several share stands after the last of them."""
     for fix, after in zip_longest(all_fixes, all_fixes[1:]):
         yield from labelled("fix", fix.text, width)
-        if fix.patch:
-            yield from diff(fix.patch, width)
+        if fix.shown or fix.patch:
+            yield from diff(fix.shown or fix.patch or "", width)
         if fix.proof and not (after and after.proof == fix.proof):
             yield from labelled("proof", fix.proof.said, width)
 
@@ -225,6 +231,8 @@ def diff(patch: str, width: int) -> Iterator[Line]:
     number = 0
     before: tuple[int, str] | None = None
     for raw in patch.splitlines():
+        if cell := re.match(r"\+\+\+ .*, (cell \d+)\s*$", raw):
+            yield line((" " * 8 + cell[1], "dim"))
         if raw.startswith(("--- ", "+++ ", "\\")):
             continue
         if hunk := re.match(r"@@ -(\d+)", raw):

@@ -125,6 +125,16 @@ def _as_a_script(names: dict[str, Any]) -> None:
         __package__=None,
         __spec__=None,
     )
+    notebook = _notebook()
+    if notebook is not None:
+        names.update(notebook.names())
+
+
+def _notebook() -> ModuleType | None:
+    """What tells of a notebook, if the script is one."""
+    if _file is None or not _file.lower().endswith(".ipynb"):
+        return None
+    return sys.modules.get("surefit.observe.inside.notebook")
 
 
 def _stripped(traceback: TracebackType | None) -> TracebackType | None:
@@ -155,7 +165,11 @@ def _around_the_hook(look: bool) -> None:
         error.__traceback__ = shown  # Python's own hook prints this one
         strip(error)
         try:
-            plain(kind, error, shown)
+            notebook = _notebook()
+            if notebook is not None and plain is sys.__excepthook__:
+                notebook.show(error, shown)
+            else:
+                plain(kind, error, shown)
         finally:
             error.__traceback__ = shown
             if look:

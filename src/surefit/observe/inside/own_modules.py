@@ -16,8 +16,7 @@ LARGEST = 2_000_000
 
 def code_of(file: str, *, main: bool = False) -> CodeType:
     """The code of a file, with probes in its handlers; a syntax error is raised as by Python."""
-    with open(file, "rb") as opened:
-        raw = opened.read()
+    raw = _read(file)
     try:
         if len(raw) <= LARGEST:
             spool.saw(Script(os.path.abspath(file), _decoded(raw), main))
@@ -27,6 +26,16 @@ def code_of(file: str, *, main: bool = False) -> CodeType:
     except Exception as error:  # noqa: BLE001 - unprobed is better than not run
         spool.could_not(f"handlers in {file}", error)
     return compile(raw, file, "exec", dont_inherit=True)
+
+
+def _read(file: str) -> bytes:
+    with open(file, "rb") as opened:
+        raw = opened.read()
+    if not file.lower().endswith(".ipynb"):
+        return raw
+    from surefit.observe.inside import notebook  # for few programs, so that the others do not wait
+
+    return notebook.script_of(file, raw)
 
 
 def _decoded(raw: bytes) -> str:
