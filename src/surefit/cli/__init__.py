@@ -34,6 +34,7 @@ UNWRITABLE_JSON = refusal("SF012", "unwritable-json", "The file for `--json` can
 COMMANDS = {
     "run": "surefit.cli.run:run",
     "lint": "surefit.cli.lint:lint",
+    "check": "surefit.cli.check:check",
     "explain": "surefit.cli.explain:explain",
     "sft": "surefit.cli.sft:sft",
     "eval": "surefit.cli.evaluate:evaluate",
@@ -141,13 +142,17 @@ def read_call(argv: Sequence[str]) -> Call:
     return call
 
 
-VALUED = ("--proof-seconds", "--proof_seconds", "--hang-after", "--hang_after", "--record")
-"""Flags of `surefit run` that a value follows."""
+RUN_A_SCRIPT = ("run", "check")
+VALUED = (
+    *("--proof-seconds", "--proof_seconds", "--hang-after", "--hang_after", "--record"),
+    "--seconds",
+)
+"""Flags of these commands that a value follows."""
 
 
 def begins_the_script(token: str, before: Sequence[str]) -> bool:
-    """From here on a command line of `surefit run` is the script's own."""
-    if not before or before[0] != "run" or before[-1] in VALUED:
+    """From here on a command line of `surefit run` or `surefit check` is the script's own."""
+    if not before or before[0] not in RUN_A_SCRIPT or before[-1] in VALUED:
         return False
     return token == "-m" or not token.startswith("-")
 

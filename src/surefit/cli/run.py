@@ -97,7 +97,7 @@ def run(*command: str, settings: Annotated[Run, Parameter(name="*")] = DEFAULTS)
     return examined.code or int(failed and not settings.exit_zero)
 
 
-def refuse_missing(command: tuple[str, ...]) -> None:
+def refuse_missing(command: tuple[str, ...], name_of_command: str = "run") -> None:
     """Before anything is started."""
     from surefit.observe.script import program
 
@@ -105,8 +105,8 @@ def refuse_missing(command: tuple[str, ...]) -> None:
         raise WrongCall(
             NO_SCRIPT.finding(
                 COMMAND_LINE,
-                "`surefit run` was given no script.",
-                fixes=(Fix("Name one:  surefit run train.py"),),
+                f"`surefit {name_of_command}` was given no script.",
+                fixes=(Fix(f"Name one:  surefit {name_of_command} train.py"),),
             )
         )
     name = command[0]

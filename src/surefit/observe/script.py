@@ -4,6 +4,7 @@ import shutil
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
+from typing import IO
 
 from surefit.observe.launch import Launch as Launch
 from surefit.observe.launch import observed_environment as observed_environment
@@ -25,15 +26,17 @@ def watch(
     hang_after: float | None = None,
     on_crash: OnCrash | None = None,
     seat: Seat | None = None,
+    output: IO[bytes] | None = None,
 ) -> Watched:
-    """Runs the command to its end; quiet: in a session of its own, and what it prints is dropped.
+    """Runs the command to its end; quiet: in a session of its own, and what it prints is dropped,
+    or goes to `output`.
 
     `seat`: the place among ranks that share a spool; whoever reports for all waits for them.
     """
     where = seat.folder if seat else Path(tempfile.mkdtemp(prefix="surefit-"))
     limits = Limits(seconds, bytes_, hang_after)
     try:
-        with Watch(launch, where, limits, quiet, on_crash, seat) as watching:
+        with Watch(launch, where, limits, quiet, on_crash, seat, output) as watching:
             watching.start(environment or {})
             stopped = watching.until_it_ends()
             watching.leave_word(stopped)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import IO, Any, TypeVar
 
 from surefit.doctor.observations import (
     Answer,
@@ -69,6 +69,7 @@ class Watch:
         quiet: bool = False,
         on_crash: OnCrash | None = None,
         seat: Seat | None = None,
+        output: IO[bytes] | None = None,
     ) -> None:
         self.launch = launch
         self.folder = folder
@@ -76,6 +77,7 @@ class Watch:
         self.quiet = quiet
         self.on_crash = on_crash
         self.seat = seat
+        self.output = output
         self.answers: list[Answer] = []
         self.seen: list[Observation] = []
         self.peak = 0
@@ -98,6 +100,7 @@ class Watch:
         if self.limits.hang_after is not None:
             environment[stacks.WANTED] = "1"
         nothing = subprocess.DEVNULL if self.quiet else None
+        printed = nothing if self.output is None else self.output.fileno()
         self.began = self.ended = time.monotonic()
         self.progress = 0, self.began
         self.child = subprocess.Popen(
@@ -105,8 +108,8 @@ class Watch:
             cwd=self.launch.cwd,
             env=environment,
             stdin=nothing,
-            stdout=nothing,
-            stderr=nothing,
+            stdout=printed,
+            stderr=printed,
             start_new_session=self.quiet,
         )
         self.leaving.callback(self._end_for_good)

@@ -12,7 +12,7 @@ from surefit.doctor.findings import Finding
 from surefit.doctor.observations import Answer, Crash, NotObserved, Question, Steps
 from surefit.doctor.recording import Recording
 from surefit.observe import launched
-from surefit.observe.script import Ask, Launch, watch
+from surefit.observe.script import Ask, Launch, Watched, watch
 from surefit.proof.chance import again, that_can_be_repeated
 from surefit.proof.sandbox import Snapshot, snapshot
 from surefit.proof.second_run import answer_by_second_run
@@ -64,22 +64,36 @@ def examine(
 ) -> Examination:
     """Runs the command to its end, then finds and proves; only the run itself can raise."""
     faults: list[str] = []
-    seat = _guarded(launched.take_seat, None, faults, "sharing with the other ranks")
+    seat = guarded(launched.take_seat, None, faults, "sharing with the other ranks")
     if seat is not None and not seat.reports:
         return for_the_report_of_another(launch, seat, hang_after, proof_seconds)
-    before = _guarded(lambda: snapshot(launch.cwd), None, faults, "the folder before the run")
+    before = guarded(lambda: snapshot(launch.cwd), None, faults, "the folder before the run")
 
     def on_crash(seen: Recording, ask: Ask) -> None:
-        _guarded(lambda: diagnose(seen, ask), None, faults, "questions to the crashed process")
+        guarded(lambda: diagnose(seen, ask), None, faults, "questions to the crashed process")
 
     launch = that_can_be_repeated(launch)
     watched = watch(launch, hang_after=hang_after, on_crash=on_crash, seat=seat)
+    return concluded(watched, launch, before, faults, prove_fixes, proof_seconds, progress, seat)
+
+
+def concluded(
+    watched: Watched,
+    launch: Launch,
+    before: Snapshot | None,
+    faults: list[str],
+    prove_fixes: bool,
+    proof_seconds: float,
+    progress: Progress,
+    seat: launched.Seat | None = None,
+) -> Examination:
+    """From what was watched to findings with proved fixes."""
     seen = watched.recording
     diagnosis = found(seen, launch, before, proof_seconds, faults, progress)
     findings = diagnosis.findings
     if prove_fixes and findings:
         with progress("trying the fix on a copy"):
-            findings = _guarded(
+            findings = guarded(
                 lambda: proved(findings, seen, launch, before, proof_seconds),
                 findings,
                 faults,
@@ -129,10 +143,10 @@ def found(
             return answer_by_second_run(questions, seen, same, before, seconds=seconds)
 
     nothing = Diagnosis(())
-    return _guarded(lambda: diagnose(seen, second_run), nothing, faults, "the diagnosis")
+    return guarded(lambda: diagnose(seen, second_run), nothing, faults, "the diagnosis")
 
 
-def _guarded(work: Callable[[], Result], otherwise: Result, faults: list[str], what: str) -> Result:
+def guarded(work: Callable[[], Result], otherwise: Result, faults: list[str], what: str) -> Result:
     try:
         return work()
     except Exception as error:  # noqa: BLE001 - the user's own error has been shown; a line follows

@@ -1,0 +1,183 @@
+"""`surefit check` reads a script and runs it to its first step in a copy, and says so."""
+
+import json
+from contextlib import chdir
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import forked
+from notebook_files import notebook
+from running import written
+from surefit import cli
+
+TRAINS = """
+    import sys
+    from pathlib import Path
+
+    import torch
+
+    torch.manual_seed(0)
+    print("starts", sys.argv[1:])
+    model = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.BatchNorm1d(8))
+    optimizer = torch.optim.AdamW(model.parameters())
+    for step in range(3):
+        loss = model(torch.randn(16, 4)).square().mean()
+        optimizer.zero_grad()
+        loss.backward()
+        Path("steps.txt").write_text(str(step))
+        optimizer.step()
+    raise SystemExit("too far")
+"""
+
+
+class Checked:
+    """What a check gave back."""
+
+    def __init__(self, folder: Path, *words: str) -> None:
+        file = folder.parent / "told.json"
+        with chdir(folder), forked.forking(), forked.captured() as said:
+            self.code = cli.main(["check", "--json", str(file), *words])
+        self.out, self.err = said.out, said.err
+        self.document: dict[str, Any] = json.loads(file.read_text())
+        self.findings = self.document["findings"]
+        self.rules = [one["rule"] for one in self.findings]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    made = tmp_path / "project"
+    made.mkdir()
+    return made
+
+
+@pytest.mark.slow
+def test_a_script_is_run_to_its_first_step_and_writes_nothing(folder: Path) -> None:
+    script = written(folder, train=TRAINS)
+    made = Checked(folder, script.name, "--lr", "3e-4")
+    assert made.code == 0, made.err
+    assert made.findings == []
+    assert sorted(path.name for path in folder.iterdir()) == ["train.py"]
+    assert "Read: nothing found\n" in made.out
+    assert "Run to its first optimizer step, in a copy: " in made.out
+    assert ", loss " in made.out
+    assert "Not checked: what comes after the first optimizer step" in made.out
+    assert made.document["not_observed"][-1].startswith("not checked: what comes after")
+    assert made.document["script"] == "train.py"
+    assert "starts" not in made.out + made.err
+
+
+@pytest.mark.slow
+def test_the_first_batch_fails(folder: Path) -> None:
+    made = Checked(folder, written(folder, train=TRAINS.replace("(16, 4)", "(16, 5)")).name)
+    assert made.code == 1
+    assert made.rules == ["feature-width-mismatch"]
+    assert made.findings[0]["place"]["file"] == "train.py"
+    assert made.document["ended"]["exception"].startswith("RuntimeError: mat1 and mat2")
+
+
+SLICED = """
+    import torch
+    import torch.nn.functional as F
+
+    torch.manual_seed(0)
+    model = torch.nn.Embedding(40, 40)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for rows in {rows}:
+        tokens = torch.randint(0, 40, (rows, 8))
+        labels = tokens[:, 1:]
+        loss = F.cross_entropy(model(tokens)[:, :-1].reshape(-1, 40), labels.view(-1))
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+"""
+
+
+@pytest.mark.slow
+def test_what_was_read_is_told_beside_what_was_seen(folder: Path) -> None:
+    script = written(folder, train=SLICED.format(rows="(1, 2, 2)"))
+    made = Checked(folder, script.name)
+    assert made.code == 0
+    assert [(one["rule"], one["severity"]) for one in made.findings] == [
+        ("view-of-a-slice", "warning")
+    ]
+
+
+@pytest.mark.slow
+def test_one_fault_is_told_once_and_its_fix_is_proved(folder: Path) -> None:
+    script = written(folder, train=SLICED.format(rows="(2, 2, 2)"))
+    made = Checked(folder, script.name)
+    assert made.code == 1
+    assert [(one["rule"], one["severity"]) for one in made.findings] == [
+        ("view-of-a-slice", "error")
+    ]
+    assert made.findings[0]["fixes"][0]["proof"]["status"] == "held"
+
+
+@pytest.mark.slow
+def test_a_notebook_is_checked(folder: Path) -> None:
+    cells = [part.strip("\n") for part in ("import torch\n!ls", "x = torch.ones(2)\nx.view(3)")]
+    (folder / "train.ipynb").write_text(notebook(*cells))
+    made = Checked(folder, "--no-proof", "train.ipynb")
+    assert made.code == 1
+    assert made.findings[0]["place"] == {
+        "file": "train.ipynb",
+        "line": 2,
+        "end_line": None,
+        "cell": 2,
+    }
+    assert made.document["not_observed"][0].startswith("train.ipynb, cell 1, line 2: `!ls`")
+
+
+def test_a_script_that_ends_early(folder: Path) -> None:
+    made = Checked(folder, written(folder, train="print('usage: x')\nraise SystemExit(3)\n").name)
+    assert made.code == 1
+    assert made.rules == ["not-checked"]
+    assert "It ended with code 3 after" in made.findings[0]["headline"]
+    assert made.findings[0]["facts"] == [{"name": "the last that it printed", "value": "usage: x"}]
+
+
+def test_a_script_without_a_step(folder: Path) -> None:
+    made = Checked(folder, written(folder, train="print('done')\n").name)
+    assert made.code == 0
+    assert [(one["rule"], one["severity"]) for one in made.findings] == [
+        ("no-optimizer-step", "warning")
+    ]
+    assert "Not checked" not in made.out
+
+
+def test_a_script_that_takes_too_long(folder: Path) -> None:
+    script = written(folder, train="import time\nprint('waits', flush=True)\ntime.sleep(300)\n")
+    made = Checked(folder, "--seconds", "2", script.name)
+    assert made.code == 1
+    assert made.rules == ["not-checked"]
+    assert "came to no optimizer step in 2 s" in made.findings[0]["headline"]
+    assert made.findings[0]["facts"][0]["value"] == "waits"
+
+
+def test_a_script_that_reaches_outside(folder: Path) -> None:
+    script = written(folder, train=f"open({str(Path.home() / 'x.txt')!r}, 'w')\n")
+    made = Checked(folder, script.name)
+    assert made.code == 1
+    assert made.rules == ["not-checked"]
+    assert "it writes to " in made.findings[0]["headline"]
+    assert not (Path.home() / "x.txt").exists()
+
+
+def test_wrong_calls(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(folder)
+    assert cli.main(["check"]) == 2
+    assert "`surefit check` was given no script." in capsys.readouterr().err
+    assert cli.main(["check", "train.py"]) == 2
+    assert "There is no file `train.py`" in capsys.readouterr().err
+    (folder / "odd.ipynb").write_text("{")
+    assert cli.main(["check", "odd.ipynb"]) == 2
+    assert "it is not JSON" in capsys.readouterr().err
+
+
+def test_help_has_an_example(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["check", "--help"]) == 0
+    assert "surefit check train.py --lr 3e-4" in capsys.readouterr().out
