@@ -10,8 +10,7 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
-from surefit.doctor.findings import Fact, Finding, Fix, Severity
-from surefit.source.notebooks import read_cell
+from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
 
 from .visible import shorten, shorten_left, visible, wrap
 
@@ -114,11 +113,7 @@ def source(finding: Finding, width: int, read_source: ReadSource) -> Iterator[Li
         return
     last = min(max(finding.place.end_line or first, first), first + MOST_SOURCE_LINES - 1)
     is_code = Path(finding.place.file).suffix.lower() in CODE
-    raw = (
-        read_source(finding.place.file, first, last)
-        if finding.place.cell is None
-        else read_cell(finding.place.file, finding.place.cell, first, last)
-    )
+    raw = place_lines(finding.place, first, last, read_source)
     found = [as_source(one, is_code) for one in raw]
     if not any(found):
         return
@@ -131,6 +126,14 @@ def source(finding: Finding, width: int, read_source: ReadSource) -> Iterator[Li
             begin, end = mark
             under = "^" * cell_len(shown[begin:end])
             yield line(("      │ ", "dim"), " " * cell_len(shown[:begin]), (under, "red"))
+
+
+def place_lines(place: Place, first: int, last: int, read_source: ReadSource) -> Sequence[str]:
+    if place.cell is None:
+        return read_source(place.file, first, last)
+    from surefit.source.notebooks import read_cell  # few findings are about notebooks
+
+    return read_cell(place.file, place.cell, first, last)
 
 
 def as_source(raw: str, is_code: bool) -> str:
