@@ -2,14 +2,18 @@
 PYTHON ?= python3.11
 VENV := .venv
 BIN := $(VENV)/bin
+OLDEST := .venv-oldest
 
-.PHONY: demo test fast check setup controls bench-sft clean
+.PHONY: demo test test-oldest fast check setup controls bench-sft clean
 
 demo: $(VENV)/train ## set up and train on the embedded model and rows
 	$(BIN)/surefit demo
 
 test: $(VENV)/dev check ## set up, check and run all tests
 	$(BIN)/python -m pytest -n 2 --dist loadfile
+
+test-oldest: $(OLDEST)/ready ## the doctor on the oldest transformers, peft and accelerate that it supports
+	$(OLDEST)/bin/python -m pytest -n 2 --dist loadfile tests/test_cases.py tests/rules
 
 fast: $(VENV)/dev ## the tests that take seconds
 	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow"
@@ -49,5 +53,14 @@ $(VENV)/dev: $(VENV)/train
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --no-deps --target $(VENV)/4bit --upgrade bitsandbytes
 	touch $@
 
+# Behind what is installed here stands all of the first environment, torch too: it is not taken twice.
+$(OLDEST)/ready: $(VENV)/dev constraints-oldest.txt
+	rm -rf $(OLDEST)
+	$(PYTHON) -m venv $(OLDEST) || python3 -m venv $(OLDEST)
+	echo "import site; site.addsitedir('$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')')" \
+		> $$($(OLDEST)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/behind.pth
+	$(OLDEST)/bin/python -m pip install --quiet --no-warn-conflicts --constraint constraints-oldest.txt accelerate datasets peft tokenizers transformers
+	touch $@
+
 clean:
-	rm -rf $(VENV) .venv-peers .mypy_cache .ruff_cache .pytest_cache runs
+	rm -rf $(VENV) $(OLDEST) .venv-peers .mypy_cache .ruff_cache .pytest_cache runs

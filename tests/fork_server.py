@@ -15,6 +15,7 @@ import socket
 import struct
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from importlib import import_module
 from importlib.machinery import ModuleSpec, SourceFileLoader
 from pathlib import Path
@@ -32,7 +33,8 @@ POLL = 0.005
 def serve(folder: str) -> None:
     """Returns in forks alone."""
     for name in os.environ[PRELOAD].split():
-        import_module(name)
+        with suppress(ModuleNotFoundError):  # libraries of other versions have other modules
+            import_module(name)
     gc.collect()
     gc.freeze()
     listener = socket.socket(socket.AF_UNIX)

@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -71,13 +72,36 @@ def settled(text: str) -> list[str]:
     return [" ".join(line.split()) for line in text.splitlines()]
 
 
+def in_outline(text: str) -> list[str]:
+    """Rule and place of each finding, and what was done about each fix: these are the same whatever
+    versions of libraries say and do."""
+    heads = re.findall(r"^── (.*?) ─+ (\S.*?) ── SF\d+$", text, re.MULTILINE)
+    tried = r"^  proof +(tried on a copy(?:, and it did not|, which)?|re-executed|not tried|)"
+    proofs = re.findall(tried, text, re.MULTILINE)
+    return [*(" ".join(head) for head in heads), *proofs]
+
+
+def has_pinned_versions() -> bool:
+    """Those with which `diagnosis.txt` was written; `make test-oldest` has others."""
+    lines = (Path(__file__).parents[1] / "constraints.txt").read_text().splitlines()
+    pinned = dict(line.split("==") for line in lines if "==" in line)
+    return all(
+        version(name).partition("+")[0] == pinned[name]
+        for name in ("torch", "transformers", "peft", "accelerate", "datasets", "tokenizers")
+    )
+
+
+PINNED = has_pinned_versions()
+as_accepted = settled if PINNED else in_outline
+
+
 @pytest.mark.parametrize("rule", RULES)
 def test_bad_is_diagnosed(rule: str, tmp_path: Path) -> None:
-    ran = run(tmp_path, CASES / rule / "bad.py", really=rule in REALLY)
+    ran = run(tmp_path, CASES / rule / "bad.py", really=PINNED and rule in REALLY)
     accepted = CASES / rule / "diagnosis.txt"
     if UPDATE:
         accepted.write_text(ran.diagnosis.strip() + "\n", encoding="utf-8")
-    assert settled(ran.diagnosis) == settled(accepted.read_text(encoding="utf-8"))
+    assert as_accepted(ran.diagnosis) == as_accepted(accepted.read_text(encoding="utf-8"))
     assert ran.code != 0
     assert ran.findings[0]["rule"] == rule
     assert ran.findings[0]["place"]["file"] == "bad.py"

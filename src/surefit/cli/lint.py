@@ -42,6 +42,7 @@ def lint(*paths: Path) -> int:
     paths
         Scripts and notebooks, and folders to look through; by default the current folder.
     """
+    from surefit.doctor.recording import parsed
     from surefit.observe.scripts import python_files
 
     chosen = paths or (Path(),)
@@ -53,6 +54,7 @@ def lint(*paths: Path) -> int:
     with console.progress("Reading scripts", len(files)) as bar:
         for file in files:
             told, broken = read(file, Path.cwd())
+            parsed.cache_clear()  # a tree is a hundred times its text, and there are thousands
             found += told
             faults += broken
             bar.step()
