@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy
 import pytest
 import torch
 from torch import nn
@@ -11,7 +12,14 @@ from torch.nn import functional as F
 
 from surefit.observe.inside.stories import recorder as recorder_module
 from surefit.observe.inside.stories.clamps import Clamped
-from surefit.observe.inside.stories.recorder import GIVEN, PARAMETER, Made, Recorder, recording_mode
+from surefit.observe.inside.stories.recorder import (
+    GIVEN,
+    PARAMETER,
+    Made,
+    Recorder,
+    note_arrays,
+    recording_mode,
+)
 
 
 @pytest.fixture
@@ -207,3 +215,30 @@ def test_clamps_say_what_they_hold_back(recorder: Recorder, clamp: Any, expected
 def test_what_is_no_clamp_is_not_looked_at(recorder: Recorder, harmless: Any) -> None:
     out = harmless(torch.tensor([-60.0, -50.0, 2.0, 20.0], requires_grad=True))
     assert of(recorder, out).clamped is None
+
+
+def test_an_operation_that_fails_is_noted_with_what_it_was_given(recorder: Recorder) -> None:
+    left, right = torch.zeros(2, 3), torch.ones(4, 3)
+    with pytest.raises(RuntimeError):
+        torch.cat([left, right], dim=1)
+    assert recorder.failed is not None
+    assert recorder.failed.name == "cat"
+    assert [recorder.made[serial].name for serial in recorder.failed.takes] == ["zeros", "ones"]
+    assert recorder.failed.numbers == (1,)
+
+
+def test_a_cast_parameter_is_told_as_it_is_now(recorder: Recorder) -> None:
+    layer = nn.Linear(2, 2)
+    layer(torch.zeros(1, 2))
+    assert of(recorder, layer.weight).dtype == "float32"
+    layer.half()
+    assert of(recorder, layer.weight).dtype == "float16"
+
+
+def test_an_array_that_becomes_a_tensor_is_told(
+    recorder: Recorder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(torch, "from_numpy", torch.from_numpy)
+    note_arrays(recorder)
+    made = of(recorder, torch.from_numpy(numpy.zeros(3)))
+    assert (made.name, made.dtype) == ("from_numpy", "float64")

@@ -9,7 +9,14 @@ from surefit.doctor.progress import steps_before
 from surefit.doctor.recording import Recording
 from surefit.observe.inside.autopsy.questions import probes
 from surefit.observe.inside.stories.graphs import OF_GRAPH
-from surefit.observe.inside.stories.stories import OF_LOSS, OF_VALUE, STORY, Asked, stood
+from surefit.observe.inside.stories.stories import (
+    OF_FAILURE,
+    OF_LOSS,
+    OF_VALUE,
+    STORY,
+    Asked,
+    stood,
+)
 from surefit.observe.script import Launch
 from surefit.observe.script import watch as watch_script
 from surefit.proof.sandbox import CannotTry, Snapshot, Watch, attempt, refuse_outside
@@ -54,7 +61,7 @@ def recognisable(question: Question, seen: Recording) -> Asked | None:
     if question.kind == OF_LOSS:
         return Asked(question)
     crash = seen.crash(question.crash)
-    if crash is None or question.kind not in (OF_VALUE, OF_GRAPH, *probes()):
+    if crash is None or question.kind not in (OF_VALUE, OF_GRAPH, OF_FAILURE, *probes()):
         return None
     own, number = crash.own_frame, question.about.get("frame")
     known = isinstance(number, int) and 0 <= number < len(crash.frames)

@@ -10,6 +10,7 @@ import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import wraps
 from types import CodeType, FrameType
 from typing import Any
 
@@ -66,6 +67,7 @@ class Made:
     """A gradient ends here: in a parameter, or in a tensor that is used as one."""
     unseen: bool = False
     """It has a history that was not recorded: that of a function with a backward of its own."""
+    device: str = ""
 
 
 class Recorder:
@@ -75,6 +77,8 @@ class Recorder:
         self.torch = torch
         self.active = True
         self.made: dict[int, Made] = {}
+        self.failed: Made | None = None
+        """The last operation that raised; it takes what it was given, and has no result."""
         self._known: dict[int, tuple[Callable[[], Any], int]] = {}
         self._serials = itertools.count(1)
 
@@ -87,6 +91,11 @@ class Recorder:
         finally:
             self.active = True
 
+    def known(self, tensor: Any) -> int:
+        """The number of a tensor that some operation was given or gave; 0 for others."""
+        alive, serial = self._known.get(id(tensor), (None, 0))
+        return serial if alive is not None and alive() is tensor else 0
+
     def serial_of(self, tensor: Any, changed: bool = False) -> int:
         """Its number; one that no recorded operation made gets a number now. Changed: what its
         graph is now says nothing about the operation that made it."""
@@ -96,7 +105,16 @@ class Recorder:
             return self._add(tensor, name, None, None, unseen=tensor.grad_fn is not None)
         if tensor.grad_fn is not None and not self.made[serial].grad and not changed:
             self.made[serial] = replace(self.made[serial], grad=True, unseen=True)
+        self._look_again(tensor, serial)
         return serial
+
+    def _look_again(self, tensor: Any, serial: int) -> None:
+        """`model.half()` gives its parameters other data; their story does not change with it."""
+        known = self.made[serial]
+        shape, dtype = tuple(tensor.shape), str(tensor.dtype).removeprefix("torch.")
+        device = str(tensor.device)
+        if (known.shape, known.dtype, known.device) != (shape, dtype, device):
+            self.made[serial] = replace(known, shape=shape, dtype=dtype, device=device)
 
     def note(
         self,
@@ -122,6 +140,13 @@ class Recorder:
         numbers = tuple(itertools.islice(plain_numbers((args, kwargs)), MOST_NUMBERS))
         for out in outs:
             self._add(out, name, line, inside, takes, numbers, before)
+
+    def note_failure(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        takes = tuple(self.serial_of(one) for one in self.tensors((args, kwargs)))
+        line, inside = lines(func)
+        numbers = tuple(itertools.islice(plain_numbers((args, kwargs)), MOST_NUMBERS))
+        serial = next(self._serials)
+        self.failed = Made(serial, name_of(func), line, inside, (), "", True, takes, numbers)
 
     def _add(
         self,
@@ -150,6 +175,7 @@ class Recorder:
             before,
             bool(tensor.requires_grad and tensor.is_leaf),
             unseen,
+            str(tensor.device),
         )
         self._known[id(tensor)] = weakref.ref(tensor), serial
         if len(self.made) > MOST_KEPT:
@@ -172,11 +198,28 @@ class Recorder:
                 yield from self.tensors(one, depth - 1)
 
 
+def note_arrays(recorder: Recorder) -> None:
+    """`torch.from_numpy` is no operation that a mode sees."""
+    torch = recorder.torch
+    plain = torch.from_numpy
+    note = guarded("the story of an array")(recorder.note)
+
+    @wraps(plain)
+    def from_numpy(array: Any) -> Any:
+        result = plain(array)
+        if recorder.active:
+            note(plain, (), {}, result, None)
+        return result
+
+    torch.from_numpy = from_numpy
+
+
 def recording_mode(recorder: Recorder) -> Any:
     """A mode for this thread; an operation that fails, fails as it would have."""
     torch = recorder.torch
     look_before = guarded("what a clamp was given")(clamped)
     note_after = guarded("the story of a tensor")(recorder.note)
+    note_failure = guarded("the story of a failure")(recorder.note_failure)
     mode: Any = torch.overrides.TorchFunctionMode
 
     class Recording(mode):  # type: ignore[misc]
@@ -189,7 +232,11 @@ def recording_mode(recorder: Recorder) -> Any:
             if not recorder.active:
                 return func(*args, **kwargs)
             before = look_before(torch, name_of(func), args, kwargs)
-            result = func(*args, **kwargs)
+            try:
+                result = func(*args, **kwargs)
+            except Exception:
+                note_failure(func, args, kwargs)
+                raise
             note_after(func, args, kwargs, result, before)
             return result
 

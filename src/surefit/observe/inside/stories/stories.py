@@ -18,12 +18,12 @@ from surefit.observe.inside.autopsy import questions
 from surefit.observe.inside.autopsy.values import is_tensor, untouched
 from surefit.observe.inside.spool import guarded, process, saw
 from surefit.observe.inside.stories.graphs import OF_GRAPH, Graphs, watch
-from surefit.observe.inside.stories.recorder import Recorder, recording_mode
-from surefit.observe.inside.stories.telling import story
+from surefit.observe.inside.stories.recorder import Recorder, note_arrays, recording_mode
+from surefit.observe.inside.stories.telling import story, story_of_failure
 
 STORY = "SUREFIT_STORY"
 """Environment: {"until_step": n or null, "questions": [...]}, as `Asked` writes them."""
-OF_VALUE, OF_LOSS = "story", "story-of-loss"
+OF_VALUE, OF_LOSS, OF_FAILURE = "story", "story-of-loss", "story-of-failure"
 
 Stood = tuple[str, str, int]
 """A function, the last part of its file (a second run stands in another folder), a line."""
@@ -71,6 +71,7 @@ class Stories:
         if any(asked.question.kind == OF_GRAPH for asked in self.open):
             self.graphs = watch(torch)
         self.recorder = Recorder(torch)
+        note_arrays(self.recorder)
         recording_mode(self.recorder).__enter__()
 
     def of_loss(self, loss: Any) -> None:
@@ -87,6 +88,8 @@ class Stories:
                 self.answer(asked, questions.value_in(frames, here.about))
             elif asked.question.kind == OF_GRAPH:
                 self.settle(asked, Answer(asked.question, self.of_graph(frames)))
+            elif asked.question.kind == OF_FAILURE:
+                self.tell_failure(asked, frames)
             else:
                 self.settle(asked, replace(questions.answer(here, frames), question=asked.question))
 
@@ -111,6 +114,16 @@ class Stories:
             return
         with recorder.pause():
             said = story(recorder, value, of_loss=asked.question.kind == OF_LOSS)
+        self.settle(asked, Answer(asked.question, said))
+
+    def tell_failure(self, asked: Asked, frames: Sequence[FrameType]) -> None:
+        recorder = self.recorder
+        failed = recorder.failed if recorder is not None else None
+        if recorder is None or failed is None:
+            self.settle(asked, Answer(asked.question, None, "no operation on tensors failed"))
+            return
+        with recorder.pause():
+            said = story_of_failure(recorder, failed, frames)
         self.settle(asked, Answer(asked.question, said))
 
     def settle(self, asked: Asked, answer: Answer) -> None:
