@@ -1,0 +1,1 @@
+"""Faults of devices: tensors that operations cannot take together."""
