@@ -57,6 +57,8 @@ RULE = Rule(
 LABELS = ("label", "labels", "label_ids")
 KEEPS_TEXT = ("default_collate",)
 """Leaves strings as they are; what fails there is something else."""
+PASSES_OVER = ("default_data_collator", "DefaultDataCollator")
+"""Leave strings out, though not lists of strings."""
 ONLY_YOU = "where the column comes from was not found in your source"
 
 
@@ -76,7 +78,7 @@ def text_could_not_become_a_tensor(crash: Crash, seen: Recording) -> Iterator[Fi
     collator = crash.collator
     if collator is None or not is_cause(crash, seen):
         return
-    texts = [column for column in collator.texts if not column.isdigit() and column != "row"]
+    texts = [column for column in collator.texts if is_taken(collator, column)]
     if not texts or set(texts) & set(LABELS) or not is_about_text(crash, collator, texts):
         return
     kept = kept_at(seen, texts)
@@ -138,14 +140,22 @@ def fix_of(kept: Kept | None, texts: list[str], must: Condition | None) -> Fix:
     return Fix(kept.text, kept.edit, must)
 
 
+def is_taken(collator: CollatorSeen, column: str) -> bool:
+    """A named column that this collator tries to make a tensor of."""
+    passed_over = collator.kind in PASSES_OVER and "str" in collator.kinds[column]
+    return not column.isdigit() and column != "row" and not passed_over
+
+
 def is_about_text(crash: Crash, collator: CollatorSeen, texts: list[str]) -> bool:
     """A library's collator makes tensors of all columns; a function of the user's must have handed
     the rows on, or have had this column in hand."""
     if not collator.own:
         return collator.kind not in KEEPS_TEXT
     frame = crash.own_frame
-    if frame is None or any(one.function.endswith(".pad") for one in crash.frames):
-        return True
+    if frame is None:
+        return False
+    if any(one.function.endswith(".pad") for one in crash.frames):
+        return any(is_texts(one) for one in crash.frames[-1].values)
     in_hand = {value.scalar for value in frame.values if isinstance(value.scalar, str)}
     return bool(in_hand & set(texts)) or any(repr(one) in unquoted(frame) for one in texts)
 
