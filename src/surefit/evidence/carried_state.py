@@ -45,7 +45,10 @@ def statements_that_keep(seen: Recording, holder: HolderSeen) -> Iterator[Carrie
         source = seen.source(holder.file)
         for scope in scopes(source, holder.function) if source else ():
             if source is not None and is_read_first(source, scope, holder.base):
-                yield from keeping(source, scope, holder)
+                yield from in_scope(keeping(source, scope, holder), scope)
+        for function in sharing(source, holder.base) if source else ():
+            if source is not None:
+                yield from in_scope(keeping(source, function, holder), function)
         return
     for script in seen.all(Script):
         source = seen.source(script.file)
@@ -57,6 +60,18 @@ def statements_that_keep(seen: Recording, holder: HolderSeen) -> Iterator[Carrie
     for scope in scopes(source, holder.function) if source else ():
         if source is not None and not holder.base.startswith("self."):
             yield from keeping(source, scope, holder)
+
+
+def in_scope(found: Iterator[Carrier], scope: ast.AST) -> Iterator[Carrier]:
+    """Not those of functions inside, whose names are their own."""
+    return (one for one in found if one.source.scope_of(one.statement) is scope)
+
+
+def sharing(source: Source, name: str) -> Iterator[ast.AST]:
+    """Functions that give a value to a name outside of them: `global h`."""
+    for node in source.every(ast.stmt):
+        if isinstance(node, ast.Global | ast.Nonlocal) and name in node.names:
+            yield source.scope_of(node)
 
 
 def scopes(source: Source, function: str) -> list[ast.AST]:

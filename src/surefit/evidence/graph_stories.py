@@ -87,6 +87,8 @@ class Joint:
     """Of its result when the earlier pass ended; `names_now`: when the later one failed."""
     names_now: tuple[HolderSeen, ...] = ()
     parameters: tuple[str, ...] = ()
+    origin: tuple[Stood, ...] = ()
+    """The stack that computed its values, where `made` has only picked them out."""
     leaves: int = 0
     """Parameters and other leaves behind it; `held`: those that some optimizer holds; `stepped`:
     those of an optimizer that took a step since the earlier pass."""

@@ -142,7 +142,7 @@ def fixes(seen: Recording, frame: Frame, text: str, there: Gradients) -> Iterato
     )
     if there.unused:
         yield Fix(
-            f"If {some(there.unused)} shall be trained: the loss must depend on it.",
+            f"If {some(there.unused)} shall be trained, compute the loss with it.",
             why_not_tried="only you know what it is for",
         )
 

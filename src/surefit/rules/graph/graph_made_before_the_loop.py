@@ -87,18 +87,16 @@ def every_step_uses_one_graph(crash: Crash, seen: Recording) -> Iterator[Finding
 
 def made_once(seen: Recording, story: GraphStory, joint: Joint) -> MadeOnce | None:
     """The assignment on the stack that made it, in the function that went on to the loop."""
-    depths = range(min(len(joint.made), len(story.here)))
+    stack = joint.origin or joint.made
     apart = [
-        depth
-        for depth in depths
-        if joint.made[depth].function == story.here[depth].function
-        and joint.made[depth].line != story.here[depth].line
+        one
+        for one, here in zip(stack, story.here, strict=False)
+        if one.function == here.function and one.line != here.line
     ]
     if not apart:
         return None
-    stood = joint.made[apart[0]]
-    source = seen.source(stood.file)
-    statement = source.statement_at(stood.line) if source else None
+    source = seen.source(apart[0].file)
+    statement = source.statement_at(apart[0].line) if source else None
     if source is None or not isinstance(statement, ast.Assign):
         return None
     return MadeOnce(source, statement, ", ".join(ast.unparse(one) for one in statement.targets))

@@ -96,9 +96,10 @@ def facts(joint: Joint, shared: str) -> Iterator[Fact]:
         yield Fact("both go through", f"{name} computed at {joint.made[-1].place}")
     if joint.steps_since:
         steps = counted(joint.steps_since, "optimizer step")
-        whose = "holds" if joint.stepped else "holds none of"
+        whose = f"{joint.stepped} of" if joint.stepped else "none of"
         yield Fact(
-            "between the two", f"{steps}, of one that {whose} the {joint.leaves} parameters there"
+            "between the two",
+            f"{steps}, of one that holds {whose} the {joint.leaves} parameters there",
         )
 
 
@@ -106,6 +107,8 @@ def use_to_detach(seen: Recording, joint: Joint, shared: str) -> Use | None:
     """Between the passes an optimizer took a step. If it trains what is shared, the later loss has
     no business there; if it does not, the earlier one has none."""
     if not joint.steps_since or not joint.taken or not shared:
+        return None
+    if 0 < joint.stepped < joint.held:
         return None
     if joint.stepped:
         return use_of(seen, joint.taken, shared, first=False)
@@ -127,12 +130,19 @@ def fixes(seen: Recording, story: GraphStory, joint: Joint, use: Use | None) -> 
     if not joint.taken:
         yield from once_only(seen, story.here)
         return
+    if joint.steps_since:
+        yield Fix(
+            "Compute what is shared anew for the second loss, behind the step, and give the first"
+            " one `.detach()` of what its optimizer does not train.",
+            why_not_tried="which part belongs to which loss only you know",
+        )
+        return
     edit = one_backward(seen, joint.backward, story.here)
     yield Fix(
         "If both losses train the shared part, add them and call `backward` once, on the sum.",
-        edit if not joint.steps_since else None,
+        edit,
         GradientsStay(changes_the_past=True, together=2) if edit else None,
-        "" if edit and not joint.steps_since else "where the sum belongs only you know",
+        "" if edit else "where the sum belongs only you know",
     )
     yield Fix(
         "If one of them shall not train it, compute that one from `.detach()` of what is shared.",

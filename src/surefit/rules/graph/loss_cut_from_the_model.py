@@ -74,7 +74,7 @@ def loss_has_no_way_back(crash: Crash, seen: Recording) -> Iterator[Finding]:
     story = story_of_lost_graph(seen, crash) if is_cause(crash, seen) else None
     cut = what_cut(story.lost) if story and story.lost else None
     where = found_in_source(seen, cut) if cut else None
-    if cut is None or where is None:
+    if story is None or story.lost is None or cut is None or where is None:
         return
     node = where.node
     yield RULE.finding(
@@ -83,7 +83,7 @@ def loss_has_no_way_back(crash: Crash, seen: Recording) -> Iterator[Finding]:
         facts=tuple(facts(crash, cut)),
         why="A gradient flows along recorded operations only. `loss.requires_grad_(True)` would"
         " silence the error and train nothing.",
-        fixes=tuple(fixes(where, cut)),
+        fixes=tuple(fixes(where, cut, fresh=not story.lost.cuts)),
         python_said=crash.said,
         about=crash.id,
     )
@@ -144,7 +144,8 @@ def facts(crash: Crash, cut: Cut) -> Iterator[Fact]:
         yield Fact("`backward` was called at", str(frame.place))
 
 
-def fixes(where: Where, cut: Cut) -> Iterator[Fix]:
+def fixes(where: Where, cut: Cut, *, fresh: bool) -> Iterator[Fix]:
+    """`fresh`: no tensor leads from the loss back to one with a graph."""
     source, node = where.source, where.node
     kept = inner(node, cut)
     if kept is not None and cut.name in DETACHING:
@@ -153,7 +154,7 @@ def fixes(where: Where, cut: Cut) -> Iterator[Fix]:
             replaced(source, node, source.segment(kept)),
             GradientsStay(),
         )
-    elif kept is not None and cut.name in COPYING and not cut.elements:
+    elif kept is not None and cut.name in COPYING and not fresh:
         edit, text = joined(source, node, kept)
         yield Fix(f"Keep the graph: {code(text)} in its place.", edit, GradientsStay())
     elif cut.name in (*TO_NUMBERS, *COPYING, *FROM_NUMBERS):

@@ -39,6 +39,7 @@ MOST_CALLS = 8
 MOST_CHANGES = 200_000
 """Tensors that were written to; of each the last writings, so many:"""
 MOST_KEPT = 64
+VIEWS = ("Unbind", "Select", "Slice", "Index", "View", "Unsqueeze", "Squeeze", "Split", "AsStrided")
 LINE = re.compile(r'File "(.+?)", line (\d+), in (.+)')
 
 
@@ -149,6 +150,7 @@ class Graphs:
         return {
             "function": older.name(),
             "made": [asdict(one) for one in made_by(older)],
+            "origin": [asdict(one) for one in made_by(behind_views(older))],
             "taken": [asdict(one) for one in made_by(newer)] if newer is not None else [],
             "freed": any(is_freed(node) for node in nodes_below([older]) if not is_leaf(node)),
             "retained": way[0].metadata[MARK][1],
@@ -220,6 +222,16 @@ def next_number() -> int:
     """That the next function of a graph will get."""
     torch = sys.modules["torch"]
     return int(torch._C._autograd._get_sequence_nr())
+
+
+def behind_views(node: Any) -> Any:
+    """What computed the values that this function only picks out or puts in another shape."""
+    while node.name().startswith(VIEWS) and node.next_functions:
+        below = node.next_functions[0][0]
+        if below is None or is_leaf(below):
+            break
+        node = below
+    return node
 
 
 def users_of(node: Any, roots: Iterable[Any]) -> list[Any]:
