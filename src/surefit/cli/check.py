@@ -76,12 +76,12 @@ def check(*command: str, settings: Annotated[Check, Parameter(name="*")] = DEFAU
     cells = cells_in(command[0])
     script = command[0] if Path(command[0]).is_file() else None
     outcome.script = script or " ".join(command)
-    read = read_first(script)
+    read = read_first(script or script_in(command))
     try:
         made = run_to_the_first_step(command, script, cells, settings)
     except CannotTry as error:
         raise BadInput(cannot_be_checked(outcome.script, error.reason), *read) from error
-    findings = [*made.examined.findings, *how_it_ended(made, outcome.script)]
+    findings = [*met(made), *how_it_ended(made, outcome.script)]
     if cells is not None:
         findings = [cells.finding(one) for one in findings]
     findings += [one for one in read if not any(is_same(one, other) for other in findings)]
@@ -89,12 +89,20 @@ def check(*command: str, settings: Annotated[Check, Parameter(name="*")] = DEFAU
     return int(any(one.severity is Severity.ERROR for one in findings))
 
 
+def script_in(command: Sequence[str]) -> str | None:
+    """The file that a launcher is given, or that a module's name stands for."""
+    words = (
+        [f"{one.replace('.', '/')}.py" for one in command[1:2]] if command[0] == "-m" else command
+    )
+    return next((one for one in words if one.endswith(".py") and Path(one).is_file()), None)
+
+
 def read_first(script: str | None) -> list[Finding]:
     """What the rules say of the script alone; it is told with the rest."""
     from .lint import counted, read
 
     if script is None:
-        console.say("Not read: only a script's own file can be read before it runs")
+        console.say("Not read: no file of its own is named")
         return []
     found, faults = read(Path(script), Path.cwd())
     for line in faults:
@@ -129,13 +137,23 @@ def cannot_be_checked(script: str, reason: str) -> Finding:
     )
 
 
+def met(made: "Preflight") -> list[Finding]:
+    """Findings of the run, without those of a crash that the copy itself can have brought about."""
+    lacked = made.lacked
+    return [one for one in made.examined.findings if lacked is None or one.about != lacked.id]
+
+
 def how_it_ended(made: "Preflight", script: str | None) -> Iterator[Finding]:
     """Where the first step was not reached, and no finding says why."""
     place, seconds = Place(script or ""), f"{made.seconds:,.1f} s"
-    told = any(one.severity is Severity.ERROR for one in made.examined.findings)
+    told = any(one.severity is Severity.ERROR for one in met(made))
     if made.reached_a_step or told:
         return
-    if made.stopped:
+    if made.lacked is not None:
+        said = made.lacked.said.partition("\n")[0]
+        reason = f"it stops with {said}, and a copy is offline and writes nowhere else"
+        yield cannot_be_checked(script or "", reason)
+    elif made.stopped:
         yield NOT_CHECKED.finding(
             place,
             f"It came to no optimizer step in {made.seconds:,.0f} s, and was ended.",

@@ -19,18 +19,27 @@ class Suspect:
 
 
 def suspects(told: Traceback, catalogue: Sequence[Rule]) -> tuple[Suspect, ...]:
-    """In the order of the rules; a general one only where no other fits."""
-    found = [Suspect(rule, decides) for rule in catalogue if (decides := fitting(rule, told))]
-    return tuple(one for one in found if not one.rule.general) or tuple(found)
-
-
-def fitting(rule: Rule, told: Traceback) -> str:
-    """What the first symptom of a rule that fits any exception of the chain says, or nothing."""
+    """In the order of the rules, by the first exception of the chain that any of them fits; what a
+    library made of it says less. A general rule only where no other fits."""
     passed = tuple(f"{frame.file}:{frame.function}" for frame in told.frames)
-    for symptom in rule.symptoms:
-        if any(symptom.fits(raised.said, passed) for raised in told.chain):
-            return symptom.decides
-    return ""
+    general: list[Suspect] = []
+    for raised in told.chain:
+        found = [
+            Suspect(rule, decides)
+            for rule in catalogue
+            if (decides := fitting(rule, raised.said, passed))
+        ]
+        known = tuple(one for one in found if not one.rule.general)
+        if known:
+            return known
+        general = general or found
+    return tuple(general)
+
+
+def fitting(rule: Rule, said: str, passed: tuple[str, ...]) -> str:
+    """What the first symptom of a rule that fits says, or nothing."""
+    fits = (one.decides for one in rule.symptoms if one.fits(said, passed))
+    return next(fits, "")
 
 
 def as_findings(

@@ -12,8 +12,8 @@ from functools import partial
 from typing import IO
 
 from surefit.doctor.diagnose import diagnose
-from surefit.doctor.observations import Steps
-from surefit.doctor.progress import steps_taken
+from surefit.doctor.observations import Crash, Steps
+from surefit.doctor.progress import first_crash, steps_taken
 from surefit.doctor.recording import Recording
 from surefit.observe.inside import spool
 from surefit.observe.script import Ask, Launch, Watched, watch
@@ -22,6 +22,19 @@ from surefit.proof.examination import Examination, Progress, concluded, guarded
 from surefit.proof.sandbox import attempt, snapshot
 
 TO_THE_FIRST_STEP = {spool.STOP_AFTER: "1"}
+OF_THE_COPY = frozenset(
+    (
+        "ConnectError",
+        "ConnectionError",
+        "ConnectionRefusedError",
+        "LocalEntryNotFoundError",
+        "MaxRetryError",
+        "OfflineModeIsEnabled",
+        "PermissionError",
+        "gaierror",
+    )
+)
+"""Errors that a script meets because a copy is offline and may not write elsewhere."""
 LONGEST_OUTPUT = 100_000
 """Bytes of what the script printed that are kept, from the end."""
 
@@ -40,6 +53,14 @@ class Preflight:
     @property
     def reached_a_step(self) -> bool:
         return steps_taken(self.examined.recording) > 0
+
+    @property
+    def lacked(self) -> Crash | None:
+        """A crash that need not come outside of a copy: it, or what led to it, is of that kind."""
+        crash = first_crash(self.examined.recording)
+        said = [crash.said, *(link.said for link in crash.chain)] if crash else []
+        kinds = {one.partition(":")[0].rpartition(".")[2] for one in said}
+        return crash if kinds & OF_THE_COPY else None
 
     @property
     def loss(self) -> float | None:
