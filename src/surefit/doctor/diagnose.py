@@ -2,13 +2,14 @@
 
 import traceback
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from surefit.doctor import catalogue
 from surefit.doctor.allowed import UNKNOWN_ALLOWANCE, allowed, unknown_allowances
 from surefit.doctor.catalogue import rules
-from surefit.doctor.findings import Finding, Severity
+from surefit.doctor.causes import caught_by
+from surefit.doctor.findings import Fact, Finding, Severity
 from surefit.doctor.observations import Answer, Crash, Question
 from surefit.doctor.ranks import by_rank, with_ranks
 from surefit.doctor.recording import Recording
@@ -52,13 +53,24 @@ def look(seen: Recording) -> Diagnosis:
     ]
     for rule, find in looks:
         try:
-            found += [(rule, one) for one in find() if not allowed(one, seen)]
+            found += [(rule, with_handler(one, seen)) for one in find() if not allowed(one, seen)]
         except Exception as error:  # noqa: BLE001 - one rule that fails must not silence the others
             last = traceback.extract_tb(error.__traceback__)[-1]
             broken.append(
                 f"the rule {rule.name} failed: {type(error).__name__}: {error} (line {last.lineno})"
             )
     return Diagnosis(tuple(by_rank(in_order(one_each(found), seen), seen)), tuple(broken))
+
+
+def with_handler(finding: Finding, seen: Recording) -> Finding:
+    """Of an exception that the user's own code caught: where, and how often nobody heard of it."""
+    crash = seen.crash(finding.about)
+    caught = caught_by(crash, seen) if crash is not None and crash.swallowed else None
+    if caught is None:
+        return finding
+    often = f"{caught.times:,} of {caught.entries:,} times"
+    fact = Fact("caught at", f"{caught.handler}, {often}: the error is swallowed there")
+    return replace(finding, facts=(*finding.facts, fact))
 
 
 def one_each(found: Sequence[tuple[Rule, Finding]]) -> list[Finding]:

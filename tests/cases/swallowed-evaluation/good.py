@@ -7,10 +7,10 @@ from torch import nn
 
 torch.manual_seed(0)
 train = torch.randint(0, 100, (8, 16, 12))
-held_out = torch.randint(0, 128, (4, 16, 12))
+held_out = torch.randint(0, 100, (4, 16, 12))
 
-embed = nn.Embedding(128, 32)
-head = nn.Linear(32, 128)
+embed = nn.Embedding(100, 32)
+head = nn.Linear(32, 100)
 optimizer = torch.optim.AdamW([*embed.parameters(), *head.parameters()], lr=1e-2)
 
 

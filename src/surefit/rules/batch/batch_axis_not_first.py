@@ -48,6 +48,10 @@ RULE = Rule(
             "whether the two sizes are the rows and the steps of the batch",
         ),
         Symptom(
+            r"Expected input batch_size \(\d+\) to match target batch_size",
+            "whether the predictions have as many rows as the batch has steps",
+        ),
+        Symptom(
             r"key_padd(ed|ing)_mask.*(to be|shape of)|shape of the 2D attn_mask",
             "which axis of the input holds the rows, and whether the layer has `batch_first=True`",
         ),

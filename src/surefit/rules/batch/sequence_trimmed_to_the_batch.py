@@ -44,7 +44,7 @@ RULE = Rule(
     __doc__,
     symptoms=(
         Symptom(
-            r"Expected target size \[\d+, \d+\], got \[\d+, \d+\]",
+            r"Expected target size \[\d+, \d+\], got \[\d+, \d+\]|must be the same as input size",
             "whether `pad_packed_sequence` gave back fewer steps than the targets have",
         ),
     ),

@@ -46,7 +46,7 @@ RULE = Rule(
     __doc__,
     symptoms=(
         Symptom(
-            r"Missing key\(s\) in state_dict.*Unexpected key\(s\)",
+            r"(Missing|Unexpected) key\(s\) in state_dict",
             "whether the names of checkpoint and model differ by one prefix alone",
         ),
     ),

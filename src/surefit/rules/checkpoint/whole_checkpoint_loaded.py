@@ -35,7 +35,7 @@ RULE = Rule(
     __doc__,
     symptoms=(
         Symptom(
-            r"Missing key\(s\) in state_dict.*Unexpected key\(s\)",
+            r"(Missing|Unexpected) key\(s\) in state_dict",
             "whether the model's state dict is one entry of what was given",
         ),
     ),

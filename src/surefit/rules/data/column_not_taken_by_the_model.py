@@ -45,7 +45,7 @@ RULE = Rule(
     symptoms=(
         Symptom(
             r"exactly one of input_ids or inputs_embeds|did not return a loss|unexpected keyword"
-            r"|No columns in the dataset match|missing \d+ required positional",
+            r"|No columns in the dataset match|missing \d+ required positional|KeyError: 'loss'",
             "whether a column of your rows has a name that the model's `forward` does not take",
         ),
         Symptom(
