@@ -191,6 +191,8 @@ class CollatorSeen:
     nones: int = 0
     """How many of the rows are None; `numbers` are theirs in the dataset, where it has numbers."""
     numbers: tuple[int, ...] = ()
+    missing: dict[str, int] = field(default_factory=dict)
+    """Column -> how many rows have None there."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,11 +36,11 @@ from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import code, counted, listed
 from surefit.evidence.arrivals import arrival, loader_call
+from surefit.evidence.dropping import dropping_collator, with_function
 from surefit.evidence.none_returns import is_none, own_returns, ways_to_none
 from surefit.evidence.origins import names_in
 from surefit.source.classes import Method, class_of, function_called, method
 from surefit.source.edits import (
-    argument_added,
     both,
     inserted_after,
     inserted_before,
@@ -64,7 +64,6 @@ RULE = Rule(
     ),
 )
 
-DROPS = "without_missing"
 PICKS = "rows_that_exist"
 ONLY_READ = "the script was read, not run"
 FEW = 4
@@ -255,7 +254,11 @@ def forgotten_return(
 
 def dropped(crash: Crash, collator: CollatorSeen, seen: Recording) -> Fix | None:
     left = collator.rows - collator.nones
-    edit = in_own_collator(collator, seen) if collator.own else as_new_collator(crash, seen)
+    edit = (
+        in_own_collator(collator, seen)
+        if collator.own
+        else dropping_collator(crash, seen, "row is not None")
+    )
     if edit is None or left == 0:
         return None
     where = f"in `{collator.kind}`" if collator.own else "in a `collate_fn`"
@@ -295,31 +298,6 @@ def rows_filtered(source: Source, function: Method) -> Edit | None:
 
 def is_docstring(statement: ast.stmt) -> bool:
     return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
-
-
-def as_new_collator(crash: Crash, seen: Recording) -> Edit | None:
-    """A function of the module for a loader that has the default collator."""
-    found = loader_call(crash, seen)
-    if found is None:
-        return None
-    source, call = found
-    if source.argument(call, "collate_fn", 6) is not None or DROPS in source.definitions:
-        return None
-    body = "return default_collate([row for row in rows if row is not None])"
-    edit = with_function(source, call, f"def {DROPS}(rows):\n    {body}")
-    if edit is None:
-        return None
-    edit = both(edit, argument_added(source, call, "collate_fn", DROPS))
-    return with_import(edit, source, "torch.utils.data", "default_collate")
-
-
-def with_function(source: Source, call: ast.Call, text: str) -> Edit | None:
-    """A function of the module, before the statement of the module that a call is in."""
-    chain = [one for one in source.up(call) if isinstance(one, ast.stmt)]
-    try:
-        return inserted_before(source, chain[-1], f"{text}\n\n")
-    except (ValueError, IndexError):
-        return None
 
 
 def picked(crash: Crash, collator: CollatorSeen, seen: Recording) -> Fix | None:

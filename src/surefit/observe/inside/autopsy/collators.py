@@ -111,6 +111,7 @@ def _seen(collator: Any, rows: list[Any], dataset: Any) -> CollatorSeen:
     shapes: dict[str, tuple[tuple[int, ...], ...]] = {}
     totals: dict[str, int] = {}
     texts: dict[str, None] = {}
+    missing: dict[str, int] = {}
     for table, row in zip(tables, rows, strict=True):
         items = table if table is not None else _unnamed(row)
         for key, value in items.items():
@@ -128,6 +129,8 @@ def _seen(collator: Any, rows: list[Any], dataset: Any) -> CollatorSeen:
                 totals[column] = totals.get(column, 0) + total
             if type(value) is list:
                 lists.append(id(value))
+            if value is None and row is not None:
+                missing[column] = missing.get(column, 0) + 1
             if column.startswith("label") and (count := _supervised(value)) is not None:
                 supervised[column] = supervised.get(column, 0) + count
     tokenizer = attributes(collator).get("tokenizer", attributes(collator).get("processing_class"))
@@ -149,6 +152,7 @@ def _seen(collator: Any, rows: list[Any], dataset: Any) -> CollatorSeen:
         totals=totals,
         texts=tuple(texts),
         nones=sum(row is None for row in rows),
+        missing=missing,
     )
 
 

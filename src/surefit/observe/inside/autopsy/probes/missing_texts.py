@@ -1,10 +1,10 @@
 """Tables and lists of rows that are alive, and the columns of text in which values are missing."""
 
-import gc
 from collections.abc import Iterator, Sequence
 from types import FrameType
 from typing import Any
 
+from surefit.observe.inside.autopsy.alive import alive
 from surefit.observe.inside.autopsy.questions import Said
 from surefit.observe.inside.autopsy.values import LOOKED_AT, attributes, is_a
 
@@ -46,8 +46,8 @@ def _objects(frames: Sequence[FrameType]) -> Iterator[dict[str, Any]]:
 
 
 def _frames_of_pandas() -> Iterator[Found]:
-    for frame in gc.get_objects():
-        if not is_a(frame, "pandas", "DataFrame") or frame.size > LOOKED_AT:
+    for frame in alive("pandas", "DataFrame"):
+        if frame.size > LOOKED_AT:
             continue
         for column in frame.columns:
             series = frame[column]
@@ -67,8 +67,8 @@ def _is_text(series: Any) -> bool:
 
 def _datasets() -> Iterator[Found]:
     seen: set[int] = set()
-    for one in gc.get_objects():
-        arrow = attributes(one).get("_data") if is_a(one, ARROW, "Dataset") else None
+    for one in alive("datasets.arrow_dataset", "Dataset"):
+        arrow = attributes(one).get("_data")
         if arrow is None or id(arrow) in seen or arrow.num_rows > LOOKED_AT:
             continue
         seen.add(id(arrow))
@@ -78,9 +78,6 @@ def _datasets() -> Iterator[Found]:
                 nulls = values.is_null().to_pylist()
                 at = [number for number, null in enumerate(nulls) if null][:MOST_FIRST]
                 yield _found(one, "Dataset", column, len(nulls), int(values.null_count), at)
-
-
-ARROW = "datasets.arrow_dataset"
 
 
 def _lists(frames: Sequence[FrameType]) -> Iterator[Found]:
