@@ -39,7 +39,7 @@ def given_with(frame: Frame, rows: int) -> str | None:
 
 def mode_in(frame: Frame) -> str | None:
     """`self.training`, or that of the model that is called."""
-    if frame.layer is not None:
+    if is_method_of_module(frame):
         return f"{frame.arguments[0]}.training" if frame.arguments else None
     try:
         node = ast.parse(frame.expression or "", mode="eval").body
@@ -56,10 +56,16 @@ def caller_of_model(crash: Crash) -> Frame | None:
     """The user's frame that called the outermost module."""
     before: Frame | None = None
     for frame in crash.frames:
-        if frame.layer is not None:
+        if is_method_of_module(frame):
             return before
         before = frame if frame.own else before
     return None
+
+
+def is_method_of_module(frame: Frame) -> bool:
+    """Not a function that is only given a model first: `train(model, rows)`."""
+    owner = frame.function.rpartition(".")[0]
+    return frame.layer is not None and bool(owner) and not owner.endswith("<locals>")
 
 
 def is_without_gradients(frame: Frame, tree: ast.Module) -> bool:

@@ -7,6 +7,7 @@ from math import prod
 
 from surefit.doctor.observations import Crash, Frame, Value
 from surefit.doctor.recording import Recording
+from surefit.evidence.batch_lines import is_method_of_module
 from surefit.evidence.hand_made_batches import loops_around
 from surefit.evidence.loaders import LoaderSeen, ShortBatch, can_be_last, loaders_at_work
 from surefit.source.reading import Source
@@ -72,7 +73,8 @@ def rows_given(crash: Crash, seen: Recording) -> Iterator[int]:
         found += [
             shape[0] for value in frame.values if value.text in names for shape in shapes_in(value)
         ]
-    called = next((frame for frame in crash.frames if frame.own and frame.layer is not None), None)
+    inside = (frame for frame in crash.frames if frame.own and is_method_of_module(frame))
+    called = next(inside, None)
     if not found and called is not None:
         given = [one for one in called.values if one.text in called.arguments]
         found = [shape[0] for value in given for shape in shapes_in(value)]

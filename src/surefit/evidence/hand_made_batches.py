@@ -27,7 +27,7 @@ class CutBatches:
 def one_row_left(crash: Crash, seen: Recording) -> CutBatches | None:
     """By the numbers of the loop that the failing call stands in."""
     for frame in crash.frames:
-        source = seen.source(frame.place) if frame.own and frame.layer is None else None
+        source = seen.source(frame.place) if frame.own else None
         for loop in loops_around(source, frame) if source else ():
             found = by_range(source, loop, frame) or by_split(source, loop, frame)
             if found is not None and found.total % found.size == 1 and found.size > 1:
@@ -57,7 +57,7 @@ def by_range(source: Source | None, loop: ast.For, frame: Frame) -> CutBatches |
             place = Place(source.file, loop.lineno)
             text = f"{source.segment(stop)} - 1"
             edit = appended(source, stop, " - 1")
-            if not isinstance(stop, ast.Name | ast.Call | ast.Attribute | ast.Constant):
+            if isinstance(stop, ast.BinOp | ast.IfExp | ast.BoolOp):
                 return None
             shown = source.segment(call).replace(source.segment(stop), text, 1)
             return CutBatches(place, at + 1, size, shown, edit)

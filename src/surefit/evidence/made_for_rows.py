@@ -35,10 +35,12 @@ MAKES = (
     "new_ones",
     "new_full",
 )
-COUNTING = (*MAKES, "view", "reshape")
+COUNTING = (*MAKES, "view", "reshape", "expand", "repeat")
 CUTS = ("[: {}]", "[:, : {}].contiguous()")
 """By the axis of the rows."""
-PASSES = ("to", "cuda", "float", "long", "bool", "unsqueeze", "squeeze", "requires_grad_", "expand")
+SPREADS = ("expand", "repeat")
+"""Make many rows of one, with a number as well."""
+PASSES = ("to", "cuda", "float", "long", "bool", "unsqueeze", "squeeze", "requires_grad_")
 """Operations after which it still has the rows that it was made with."""
 
 
@@ -159,6 +161,9 @@ def made_by(story: list[Operation]) -> Operation | None:
     here = story[0] if story else None
     while here is not None:
         if here.name in MAKES:
+            return here if here.place is not None and here.own else None
+        before = next((known[serial] for serial in here.takes if serial in known), None)
+        if here.name in SPREADS and before is not None and before.shape[:1] == (1,):
             return here if here.place is not None and here.own else None
         if here.name not in PASSES:
             return None

@@ -33,7 +33,7 @@ TEXT = dedent(
 NORM = Layer("BatchNorm1d", "bn", "Net", Place("train.py", 9), sizes={"num_features": 5})
 INSIDE = Frame(
     Place("torch/batchnorm.py", 200),
-    "forward",
+    "BatchNorm1d.forward",
     own=False,
     values=(Value("input", "Tensor", 2, shape=(1, 5)),),
     layer=NORM,

@@ -118,6 +118,15 @@ def test_what_was_made_before_the_loop_is_cut_where_it_is_used() -> None:
     assert "x + noise[: x.size(0)]" in patched(finding.fixes[0].edit, text)
 
 
+def test_one_row_that_was_spread_to_a_number_of_rows() -> None:
+    text = f"{HEAD}noise = token.expand(B, 8)\n    x = x + noise\n"
+    spread = replace(MADE, name="expand", takes=(1,))
+    one = replace(MADE, serial=1, name="parameter", place=None, shape=(1, 8))
+    (finding,) = found(text, frame_at(text, "x + noise", NOISE, line=3), story=(spread, one))
+    assert finding.fixes[0].edit is not None
+    assert "token.expand(x.size(0), 8)" in patched(finding.fixes[0].edit, text)
+
+
 def test_what_is_made_in_the_failing_line() -> None:
     text = f"{HEAD}x = x[torch.arange(B), y]\n"
     (finding,) = found(text, frame_at(text, "x[torch.arange(B), y]", B))

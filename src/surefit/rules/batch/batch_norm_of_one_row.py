@@ -33,7 +33,7 @@ from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import code, shape_of, times
-from surefit.evidence.batch_lines import batch_line, caller_of_model, is_without_gradients
+from surefit.evidence.batch_lines import batch_line, caller_of_model, is_without_gradients, mode_in
 from surefit.evidence.dropped_batches import UNCOUNTED, drop, dropped
 from surefit.evidence.hand_made_batches import CutBatches, one_row_left
 from surefit.evidence.layer_names import described, name
@@ -204,7 +204,7 @@ def one_row_by_itself(crash: Crash, seen: Recording, layer: Layer, given: Value)
     assert frame is not None
     source = seen.source(frame.place)
     asked = source is not None and is_without_gradients(frame, source.tree)
-    model = (frame.expression or frame.line).partition("(")[0]
+    model = (mode_in(frame) or "model.training").removesuffix(".training")
     without = ", where no gradients are recorded" if asked else ""
     evaluate = Fix(
         f"If the model is only asked here and not trained: `{model}.eval()` before it, and"
