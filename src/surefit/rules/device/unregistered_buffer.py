@@ -23,18 +23,18 @@ read.
 
 import ast
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from surefit.doctor.causes import is_cause
 from surefit.doctor.conditions.values import ValuesAt, Wanted
 from surefit.doctor.findings import Fact, Finding, Fix, Severity
-from surefit.doctor.observations import Crash, Frame, Question
+from surefit.doctor.observations import Crash, Frame
 from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import code, shape_of
-from surefit.evidence.attribute_assignments import Assignment, assignments_of, reads
-from surefit.evidence.failed_operations import Failure, failure_of
+from surefit.evidence.attribute_assignments import Assignment, assignments_of
+from surefit.evidence.failed_operations import failure_of
+from surefit.evidence.plain_attributes import Attribute, left_behind
 from surefit.evidence.strays import Stray, stray_device, stray_dtype
 from surefit.evidence.two_kinds import several_devices, several_dtypes
 from surefit.source.edits import replaced
@@ -55,20 +55,6 @@ RULE = Rule(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Attribute:
-    """A tensor that a module holds without having registered it."""
-
-    name: str
-    shape: tuple[int, ...]
-    dtype: str
-    device: str
-    learned: bool
-    """It needs a gradient."""
-    at: int
-    """Number of the frame whose module holds it."""
-
-
 @RULE.on(Crash)
 def attribute_was_left_behind(crash: Crash, seen: Recording) -> Iterator[Finding]:
     if not is_cause(crash, seen):
@@ -82,49 +68,6 @@ def attribute_was_left_behind(crash: Crash, seen: Recording) -> Iterator[Finding
     if stray is None or len(found) != 1:
         return
     yield from finding(crash, seen, stray, found[0])
-
-
-def left_behind(
-    crash: Crash, seen: Recording, stray: Stray, failure: Failure
-) -> Iterator[Attribute]:
-    """Attributes that the innermost module with any reads, and that the tensor was made from."""
-    behind = shapes_behind(stray, failure)
-    for at, frame in reversed(list(enumerate(crash.frames))):
-        if not frame.own or frame.layer is None:
-            continue
-        fitting = [
-            one
-            for one in attributes(seen, crash, at)
-            if stray.is_ in (one.device, one.dtype)
-            and one.shape in behind
-            and reads(seen, frame, one.name)
-        ]
-        if fitting:
-            yield from fitting
-            return
-
-
-def shapes_behind(stray: Stray, failure: Failure) -> set[tuple[int, ...]]:
-    """Of all that the tensor was made from and that is as it is."""
-    found = {one.shape for one in stray.chain}
-    like = [one for one in failure.before if stray.is_ in (one.device, one.dtype)]
-    return found | {one.shape for op in stray.chain for one in failure.taken(op) if one in like}
-
-
-def attributes(seen: Recording, crash: Crash, at: int) -> list[Attribute]:
-    said = seen.ask(Question("plain-tensors", crash.id, {"frame": at}))
-    plain = said.get("plain") if said else None
-    return [
-        Attribute(
-            str(one["name"]),
-            tuple(one["shape"]),
-            str(one["dtype"]),
-            str(one["device"]),
-            one["learned"] is True,
-            at,
-        )
-        for one in (plain if isinstance(plain, list) else [])
-    ]
 
 
 def finding(crash: Crash, seen: Recording, stray: Stray, attribute: Attribute) -> Iterator[Finding]:
