@@ -164,7 +164,7 @@ def test_the_story_of_an_input_from_inside_is_asked_for() -> None:
 @pytest.mark.parametrize(
     ("kind", "sizes", "shape", "headline"),
     [
-        ("Conv2d", {"in_channels": 3}, (8, 32, 32, 3), "takes 3 channels and was given 32."),
+        ("Conv2d", {"in_channels": 5}, (8, 32, 32, 5), "takes 5 channels and was given 32."),
         ("Conv1d", {"in_channels": 4}, (5, 100), "takes 4 channels and was given 5."),
         ("LSTM", {"input_size": 40}, (8, 9, 41), "takes 40 features per item and was given 41."),
         ("BatchNorm1d", {"num_features": 6}, (8, 7), "takes 6 channels and was given 7."),

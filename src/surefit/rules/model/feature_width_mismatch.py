@@ -34,6 +34,7 @@ from surefit.doctor.words import shape_of, spoken, times
 from surefit.evidence.frame_names import name_in
 from surefit.evidence.layer_names import described, name
 from surefit.evidence.misfits import Misfit, declared_by, is_from_outside, misfit_of
+from surefit.evidence.picture_layouts import layout_of
 from surefit.evidence.value_stories import line_of, story_of_value, taken
 from surefit.evidence.widths import (
     axes_as_wide,
@@ -65,6 +66,7 @@ ONLY_YOU = (
     " features without a word"
 )
 FLATTEN = ("flatten", "view", "reshape")
+RECURRENT = ("lstm", "gru", "rnn_tanh", "rnn_relu")
 MAP = 4
 """Axes of a map: rows, channels, height, width."""
 
@@ -77,6 +79,8 @@ def layer_was_given_another_width(crash: Crash, seen: Recording) -> Iterator[Fin
         return
     layer = misfit.layer
     outside = is_from_outside(crash, misfit, seen)
+    if outside and layout_of(misfit) is not None:
+        return  # pictures-in-another-layout speaks of that
     made = [] if outside else story_of_value(seen, crash, misfit.frame, misfit.given.text)
     place = frame.place if outside or layer.made_at is None else layer.made_at
     unit = "channels" if misfit.counts_channels else "features per item"
@@ -167,6 +171,8 @@ def flattened_map(misfit: Misfit, made: list[Operation]) -> tuple[int, ...]:
 
 def sized_for(misfit: Misfit, made: list[Operation]) -> str:
     """The width that a layer behind a flattened map declares says which map was expected."""
+    if goes_both_ways(misfit, made):
+        return f"`{made[0].name}` reads both ways and gives {misfit.width} for each of them."
     channels, *sides = flattened_map(misfit, made) or (0,)
     if not sides:
         return ""
@@ -175,6 +181,12 @@ def sized_for(misfit: Misfit, made: list[Operation]) -> str:
     if positions is None:
         return f"{here}; {misfit.width} is no multiple of its {channels} channels."
     return f"{here}; {misfit.width} would be {times((channels, *sides_of(positions)))}."
+
+
+def goes_both_ways(misfit: Misfit, made: list[Operation]) -> bool:
+    """The input is that of a recurrent layer in two directions, whose results stand in one row."""
+    recurrent = bool(made) and made[0].name in RECURRENT
+    return recurrent and misfit.size == 2 * misfit.width
 
 
 def sides_of(positions: int) -> tuple[int, ...]:
@@ -186,8 +198,8 @@ def fixes(
     crash: Crash, misfit: Misfit, made: list[Operation], outside: bool, seen: Recording
 ) -> Iterator[Fix]:
     given = users_name(crash, misfit)
-    ways = list(rearranged(misfit, given))
-    if not ways:
+    ways = [] if goes_both_ways(misfit, made) else list(rearranged(misfit, given))
+    if not ways and not goes_both_ways(misfit, made):
         ways = [other_data(crash, misfit, made, given, seen) if outside or made else ""]
     for text in ways:
         if text:
@@ -203,6 +215,10 @@ def rearranged(misfit: Misfit, given: str) -> Iterator[str]:
     unit = "channels" if misfit.counts_channels else "features"
     for axis in other_axes(misfit):
         first, second = sorted((axis, misfit.axis))
+        if misfit.counts_channels and axis == len(misfit.shape) - 1 > 2:
+            order = ", ".join(map(str, (0, axis, *range(1, axis))))
+            yield f"If axis {axis} holds the {unit}: `{given}.permute({order})`."
+            continue
         yield f"If axis {axis} holds the {unit}: `{given}.transpose({first}, {second})`."
     if misfit.counts_channels:
         return

@@ -1,0 +1,139 @@
+"""Pictures reach a convolution with their channels last, or without an axis for channels.
+
+## What happens
+A convolution of PyTorch takes (rows, channels, height, width). Files, NumPy and most libraries for
+pictures give (height, width, channels), and grey pictures often (height, width) alone: then rows or
+heights are counted as channels.
+
+## Why it matters
+A transposition that makes the numbers fit (`transpose(1, 3)`) also swaps height and width; a layer
+made for as many channels as there are pixel rows trains, and learns nothing that moves.
+
+## What to do
+`permute(2, 0, 1)` where a picture is read, or `permute(0, 3, 1, 2)` for a batch; for grey pictures
+`unsqueeze(0)`, or `unsqueeze(1)` for a batch.
+
+## How it is recognised
+A convolution for 1, 3 or 4 channels was given the input of the model itself, and only the last axis
+has as many; or it is for 1 channel, and the input has one axis too few. Nothing can be said of a
+script that is only read.
+"""
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from surefit.doctor.causes import is_cause
+from surefit.doctor.conditions.values import ValuesAt, Wanted
+from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
+from surefit.doctor.observations import Crash
+from surefit.doctor.recording import Recording
+from surefit.doctor.rule import Rule
+from surefit.doctor.symptoms import Symptom
+from surefit.doctor.words import code, shape_of
+from surefit.evidence.frame_names import name_in
+from surefit.evidence.layer_names import described, name
+from surefit.evidence.misfits import Misfit, is_from_outside, misfit_of
+from surefit.evidence.picture_layouts import Layout, layout_of
+from surefit.evidence.returned_rows import returned_for
+from surefit.evidence.stray_names import Named
+from surefit.source.edits import appended, inserted_before
+from surefit.source.patches import Edit
+from surefit.source.reading import called
+
+RULE = Rule(
+    "SF308",
+    "pictures-in-another-layout",
+    Severity.ERROR,
+    __doc__,
+    symptoms=(
+        Symptom(
+            r"expected input\[.*\] to have \d+ channels",
+            "whether the last axis of the input has as many as the convolution takes",
+        ),
+    ),
+)
+
+MAKES_A_TENSOR = ("from_numpy", "tensor", "as_tensor", "float", "to")
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """Where the axes can be put in order, and how that reads."""
+
+    place: Place
+    text: str
+    edit: Edit | None
+
+
+@RULE.on(Crash)
+def axes_are_in_another_order(crash: Crash, seen: Recording) -> Iterator[Finding]:
+    misfit = misfit_of(crash) if is_cause(crash, seen) else None
+    layout = layout_of(misfit) if misfit else None
+    if misfit is None or layout is None or not is_from_outside(crash, misfit, seen):
+        return
+    named = named_outside(crash, misfit)
+    frame = crash.own_frame
+    if frame is None:
+        return
+    change = where_to_change(seen, named, layout) if named else None
+    shown = code(named.text) if named else "The input"
+    yield RULE.finding(
+        change.place if change else frame.place,
+        f"{shown} is {shape_of(misfit.shape)} and {layout.said}; {name(misfit.layer)} takes"
+        f" {misfit.width} in front of height and width.",
+        facts=(
+            Fact(name(misfit.layer), f"{described(misfit.layer)}, made at {misfit.layer.made_at}"),
+            Fact("its input", shape_of(misfit.shape)),
+            Fact("as it takes it", shape_of(layout.shape)),
+        ),
+        why="PyTorch counts channels first; files and NumPy count them last.",
+        fixes=(fix(named, change, layout),),
+        python_said=crash.said,
+        about=crash.id,
+    )
+
+
+def named_outside(crash: Crash, misfit: Misfit) -> Named | None:
+    """What the user's own loop or function calls it, outermost first."""
+    for frame in crash.frames:
+        text = name_in(frame, misfit.given) if frame.own and frame.layer is None else None
+        if text:
+            return Named(frame, text, misfit.given)
+    return None
+
+
+def where_to_change(seen: Recording, named: Named, layout: Layout) -> Change | None:
+    """Where a dataset returns a picture, if that surely is a tensor; otherwise before the model."""
+    returned = returned_for(seen, named)
+    if returned is not None:
+        node = returned.node
+        known = isinstance(node, ast.Call) and called(node) in MAKES_A_TENSOR
+        if known:
+            text = f"{returned.source.segment(node)}{layout.row}"
+            return Change(returned.place, text, appended(returned.source, node, layout.row))
+    source = seen.source(named.frame.place)
+    statement = source.statement_at(named.frame.place.line or 0) if source else None
+    if source is None or statement is None:
+        return None
+    text = f"{named.text} = {named.text}{layout.batch}"
+    try:
+        can_be = not hasattr(statement, "body")
+        edit = inserted_before(source, statement, text) if can_be else None
+    except ValueError:
+        edit = None
+    return Change(named.frame.place, text, edit)
+
+
+def fix(named: Named | None, change: Change | None, layout: Layout) -> Fix:
+    if named is None or change is None:
+        return Fix(
+            f"Put its axes in order: `{layout.batch}`.", why_not_tried="it has no name outside"
+        )
+    wanted = Wanted(named.text, layout.shape)
+    return Fix(
+        f"Put its axes in order: {code(change.text)}.",
+        change.edit,
+        ValuesAt(named.frame.place, (wanted,)),
+        "" if change.edit else "no line can be put before it",
+    )
