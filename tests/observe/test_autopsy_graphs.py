@@ -10,7 +10,7 @@ def test_a_backward_pass_frees_what_functions_kept() -> None:
     loss = (x.exp() * x).sum()
     nodes = [node for node in nodes_below([loss.grad_fn]) if not is_leaf(node)]
     assert not any(is_freed(node) for node in nodes)
-    loss.backward()  # type: ignore[no-untyped-call]
+    loss.backward()
     assert [node.name() for node in nodes if is_freed(node)] == ["MulBackward0", "ExpBackward0"]
 
 
