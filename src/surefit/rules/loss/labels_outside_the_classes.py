@@ -114,6 +114,9 @@ class Outside:
         return self.least >= 0 and near and self.classes > 1
 
 
+HOW_MANY = "how many classes there are only you can choose"
+
+
 @RULE.on(Crash)
 def labels_are_no_classes(crash: Crash, seen: Recording) -> Iterator[Finding]:
     loss = failed_loss(crash, seen) if is_cause(crash, seen) else None
@@ -357,6 +360,7 @@ def wider(
     else:
         edit = replaced(count.source, count.node, str(wanted))
         how = f"{wanted} for {count.name} at {count.place}"
+        return Fix(f"{said}: {how}.", edit, why_not_tried=HOW_MANY)
     gets = replace(
         plain,
         total=None,  # a wider layer draws more random numbers, and what is drawn later is another

@@ -22,7 +22,6 @@ script that is only read.
 import ast
 from collections.abc import Iterator
 
-from surefit.doctor.conditions.tables import WHOLE_RUN, IdsFit
 from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
 from surefit.doctor.observations import Crash
 from surefit.doctor.recording import Recording
@@ -61,6 +60,8 @@ NEAR = 8
 LARGEST = 1_000_000
 """Rows of a table that is still made as long as the greatest id says."""
 COUNTS = ("nunique", "unique", "set")
+
+ITS_SIZE = "how many rows a table has, and what its ids are, only you can choose"
 
 
 @RULE.on(Crash)
@@ -180,17 +181,9 @@ def fixes(
     lookup: Lookup, maker: Maker | None, size: ast.expr | None, grown: int | None
 ) -> Iterator[Fix]:
     rows = grown or lookup.outside.greatest + 1
-    must = IdsFit(
-        lookup.width,
-        lookup.rows,
-        None if how_counted(size) == "count" else rows,
-        min(lookup.outside.first),
-        changes_the_past=True,
-        steps=WHOLE_RUN,
-    )
     reason = refused(lookup, maker)
     for text, edit in changes(lookup, maker, size, rows) if not reason else ():
-        yield Fix(text, edit, must)
+        yield Fix(text, edit, why_not_tried=ITS_SIZE)
     if reason:
         yield Fix(
             f"A table of {lookup.outside.greatest + 1:,} rows or more, one for each id.",

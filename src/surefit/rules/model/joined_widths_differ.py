@@ -28,7 +28,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from surefit.doctor.causes import is_cause
-from surefit.doctor.conditions.values import ValuesAt, Wanted
 from surefit.doctor.findings import Fact, Finding, Fix, Severity
 from surefit.doctor.observations import Crash, Frame, Layer, Operation
 from surefit.doctor.recording import Recording
@@ -36,7 +35,7 @@ from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import code, shape_of
 from surefit.evidence.failed_operations import Failure, failure_of
-from surefit.evidence.failing_expressions import assigned_to, calls_or_adds
+from surefit.evidence.failing_expressions import calls_or_adds
 from surefit.evidence.given_widths import Given, made_by_hand, width_given
 from surefit.evidence.joins import Misjoin, misjoin_of
 from surefit.evidence.layer_names import described, name
@@ -246,7 +245,7 @@ def finding(
         f" it is {together} has {right.width}.",
         facts=tuple(fact(frame, side) for side in sides),
         why=why,
-        fixes=(fix(frame, join, wrong, right, chosen),),
+        fixes=(fix(wrong, right, chosen),),
         python_said=crash.said,
         about=crash.id,
     )
@@ -270,29 +269,10 @@ def fact(frame: Frame, side: Side) -> Fact:
     return Fact(code(title) if title else "one", f"{shape_of(side.operand.shape)}, from {by}")
 
 
-def fix(frame: Frame, join: Misjoin, wrong: Side, right: Side, chosen: Given | None) -> Fix:
-    wanted = seen_there(frame, join, wrong, right)
+def fix(wrong: Side, right: Side, chosen: Given | None) -> Fix:
     written = f": {code(chosen.becomes(str(right.width)))}" if chosen else ""
-    can_be = chosen is not None and wanted is not None
     return Fix(
         f"Make {name(wrong.layer)} give {right.width}{written}.",
         replaced(chosen.source, chosen.argument, str(right.width)) if chosen else None,
-        wanted,
-        "" if can_be else "no name on that line has the width, or no number sets it alone",
+        why_not_tried="how wide a layer is only you can choose",
     )
-
-
-def seen_there(frame: Frame, join: Misjoin, wrong: Side, right: Side) -> ValuesAt | None:
-    """The tensor by its name, once it has the width; or the result, where that gets a name."""
-    axis = join.axes[0] % join.rank
-    there = name_there(frame, wrong)
-    if there is not None:
-        shape = [*wrong.operand.shape]
-        shape[axis] = right.width
-        return ValuesAt(frame.place, (Wanted(there, tuple(shape)),))
-    target = assigned_to(frame)
-    if target is None:
-        return None
-    rank = join.rank + (1 if join.stacks else 0)
-    wanted = tuple(right.width if at == axis - join.rank else None for at in range(-rank, 0))
-    return ValuesAt(frame.place, (Wanted(target, wanted),), after=True)

@@ -63,6 +63,8 @@ RULE = Rule(
 IGNORED = -100
 """The label that losses pass over."""
 
+ITS_SIZE = "a larger table is another model: which row padding is to have only you can choose"
+
 
 @RULE.on(Crash)
 def padding_has_no_row(crash: Crash, seen: Recording) -> Iterator[Finding]:
@@ -173,10 +175,10 @@ def fixes(
             else text
         )
     if edit is not None:
-        larger = lookup.filler is None
-        rows = lookup.rows + 1 if larger else lookup.rows
-        must = IdsFit(lookup.width, lookup.rows, rows, changes_the_past=larger)
-        yield Fix(text, edit, must)
+        if lookup.filler is None:
+            yield Fix(text, edit, why_not_tried=ITS_SIZE)
+        else:
+            yield Fix(text, edit, IdsFit(lookup.width, lookup.rows, lookup.rows))
         return
     yield Fix(
         f"Give padding a row of its own: `nn.Embedding({lookup.rows + 1}, {lookup.width},"

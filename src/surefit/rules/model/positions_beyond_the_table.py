@@ -24,9 +24,6 @@ that is only read.
 import ast
 from collections.abc import Iterator
 
-from surefit.doctor.conditions.condition import Condition
-from surefit.doctor.conditions.tables import WHOLE_RUN, IdsFit
-from surefit.doctor.conditions.values import ValuesAt, Wanted
 from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
 from surefit.doctor.observations import Crash
 from surefit.doctor.recording import Recording
@@ -60,6 +57,7 @@ SIZES = (
     *("max_position_embeddings", "n_positions", "n_ctx", "max_source_positions"),
     *("max_target_positions", "max_seq_len", "max_sequence_length", "block_size"),
 )
+HOW_LONG = "how long rows are to be, and how many positions a model has, only you can choose"
 NEAR = 2
 """So many positions are missing where special tokens were not counted."""
 
@@ -209,12 +207,12 @@ def fixes(
     declared: Declared | None,
     encoding: Encoding | None,
 ) -> Iterator[Fix]:
-    enough = [stretch.needed, with_room(stretch)]
+    enough = dict.fromkeys([stretch.needed, with_room(stretch)])
     edits = [(size, edit) for size in enough if (edit := grown(stretch, size, maker, declared))]
     for size, edit in edits:
         room = "As many positions as the longest row here has tokens"
         room = "Or with room for longer rows" if size > stretch.needed else room
-        yield Fix(f"{room}: {size:,}. Nothing is cut off.", edit, all_arrive(stretch, size))
+        yield Fix(f"{room}: {size:,}. Nothing is cut off.", edit, why_not_tried=HOW_LONG)
     begin = "Or cut" if edits else "Cut"
     lost = counted(stretch.missing, "token")
     if encoding is not None:
@@ -227,7 +225,7 @@ def fixes(
             f"{begin} at `max_length={stretch.usable}`, which takes {lost} off the longest row"
             " here, and as much as is needed off others.",
             shorter,
-            none_beyond(stretch),
+            why_not_tried=HOW_LONG,
         )
     elif crash.own_frame:
         yield Fix(
@@ -240,29 +238,6 @@ def fixes(
 def with_room(stretch: Stretch) -> int:
     """The next power of two: rows of other batches can be longer."""
     return int(2 ** (max(stretch.needed, 2 * stretch.usable) - 1).bit_length())
-
-
-def all_arrive(stretch: Stretch, size: int) -> Condition:
-    """All places of the longest rows have a position, to the end of the run."""
-    added, lookup = stretch.added, stretch.lookup
-    if added is not None and added.frame.own and added.longer.shape is not None:
-        held = [*added.shape]
-        held[held.index(stretch.usable)] = size
-        wanted = (
-            Wanted(added.longer.text, shape=(None,) * len(added.longer.shape)),
-            Wanted(f"self.{added.held}", shape=tuple(held)),
-        )
-        return ValuesAt(added.frame.place, wanted, changes_the_past=True, steps=WHOLE_RUN)
-    rows = stretch.usable + stretch.offset
-    width = lookup.width if lookup else 0
-    becomes = size + stretch.offset
-    return IdsFit(width, rows, becomes, rows, changes_the_past=True, steps=WHOLE_RUN)
-
-
-def none_beyond(stretch: Stretch) -> Condition:
-    rows = stretch.usable + stretch.offset
-    width = stretch.lookup.width if stretch.lookup else 0
-    return IdsFit(width, rows, changes_the_past=True, steps=WHOLE_RUN)
 
 
 def grown(

@@ -219,22 +219,17 @@ def layer_behind(join: Misjoin, change: Change) -> Place | None:
 def resized(seen: Recording, frame: Frame, join: Misjoin) -> Iterator[Fix]:
     """Brings the map that came up to the size of the skip connection, where they are joined."""
     newer = max(range(2), key=lambda at: join.operands[at].serial)
-    skip = join.operands[1 - newer]
     source = seen.source(frame.place)
     pair = written_pair(source, frame) if source else None
     if source is None or pair is None:
         return
     grown, other = pair[newer], source.segment(pair[1 - newer])
-    name, edit = "", None
-    if is_simple(pair[1 - newer]):
-        name, edit = brought_to(source, grown, other)
-    wanted = Wanted(name, (None, None, *sides(skip)))
+    edit = brought_to(source, grown, other) if is_simple(pair[1 - newer]) else None
     yield Fix(
         f"Or bring {code(source.segment(grown))} to the size of {code(other)} before they meet:"
         f" `F.interpolate(..., size={other}.shape[2:])`; rows and targets stay as they are.",
         edit,
-        ValuesAt(frame.place, (wanted,), after=not isinstance(grown, ast.Name)),
-        "" if edit else "the skip connection has no name there",
+        why_not_tried="whether a map is stretched, padded or cut only you can choose",
     )
 
 
@@ -257,11 +252,11 @@ def is_simple(node: ast.expr) -> bool:
     )
 
 
-def brought_to(source: Source, grown: ast.expr, other: str) -> tuple[str, Edit | None]:
+def brought_to(source: Source, grown: ast.expr, other: str) -> Edit | None:
     """A line before the statement that gives the map its new size under a name."""
     statement = source.statement_of(grown)
     if hasattr(statement, "body") or inside_a_function(source, grown, statement):
-        return "", None
+        return None
     function = "F.interpolate" if imports_f(source) else "interpolate"
     is_name = isinstance(grown, ast.Name)
     name = source.segment(grown) if is_name else unused(source, "resized")
@@ -269,12 +264,12 @@ def brought_to(source: Source, grown: ast.expr, other: str) -> tuple[str, Edit |
     try:
         edit = inserted_before(source, statement, line)
     except ValueError:
-        return "", None
+        return None
     if not is_name:
         edit = both(edit, replaced(source, grown, name))
     if function == "interpolate":
         edit = with_import(edit, source, FUNCTIONAL, "interpolate")
-    return name, edit
+    return edit
 
 
 def inside_a_function(source: Source, node: ast.expr, statement: ast.stmt) -> bool:

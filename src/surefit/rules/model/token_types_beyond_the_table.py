@@ -21,7 +21,6 @@ only read.
 import ast
 from collections.abc import Iterator
 
-from surefit.doctor.conditions.tables import WHOLE_RUN, IdsFit
 from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
 from surefit.doctor.observations import Crash, Script
 from surefit.doctor.recording import Recording
@@ -53,6 +52,8 @@ RULE = Rule(
 SIZE = "type_vocab_size"
 
 Set = tuple[Source, ast.expr]
+
+ITS_TYPES = "how many types the model is to tell apart only you can choose"
 
 
 @RULE.on(Crash)
@@ -150,16 +151,14 @@ def elsewhere(
 def fixes(lookup: Lookup, declared: Set | None, seen: Recording) -> Iterator[Fix]:
     types = lookup.outside.greatest + 1
     edit = more_types(lookup, declared, seen)
-    must = IdsFit(
-        lookup.width, lookup.rows, types, lookup.rows, changes_the_past=True, steps=WHOLE_RUN
-    )
     own = lookup.layer is not None and declared is not None and not is_setting(declared)
     setting = "" if own else f" (`{SIZE}={types}`)"
     yield Fix(
         f"{types} types{setting} where the model is made, if it is to tell them apart.",
         edit,
-        must if edit else None,
-        "" if edit else "a pretrained model has no more types than it was trained with",
+        why_not_tried=ITS_TYPES
+        if edit
+        else "a pretrained model has no more types than it was trained with",
     )
     if lookup.rows == 1:
         yield Fix(
