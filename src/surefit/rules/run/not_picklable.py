@@ -175,7 +175,7 @@ def of_the_module(one: Part, source: Source) -> Edit | None:
     node = found[0]
     top = [outer for outer in source.up(node) if isinstance(outer, ast.stmt)][-1]
     name = one.part if one.part not in names_of(source) else f"{one.part}_of_loader"
-    body = " ".join(source.segment(node.body).split())
+    body = ast.unparse(node.body)
     text = f"def {name}({source.segment(node.args) or ast.unparse(node.args)}):\n    return {body}"
     try:
         edit = inserted_before(source, top, f"{text}\n\n")
