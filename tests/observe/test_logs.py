@@ -257,6 +257,12 @@ def test_a_last_line_alone() -> None:
     assert told("Loading\n[1]  12345 Killed    python train.py").said == "Killed"
 
 
+def test_odd_lines_take_no_time() -> None:
+    odd = ["x" * 1_000_000, "a." * 100_000, " " * 100_000 + "x", "[a]: " * 50_000, "E " * 100_000]
+    assert read_traceback("\n".join(odd)) is None
+    assert told("\n".join([*odd, PLAIN])).said.startswith("RuntimeError: mat1")
+
+
 @pytest.mark.parametrize("text", ["", "step 1 loss 2.3\n", "Traceback (most recent call last):\n"])
 def test_no_traceback(text: str) -> None:
     assert read_traceback(text) is None

@@ -38,7 +38,7 @@ RICH_FRAME = re.compile(r"^│ (?P<file>\S.*?):(?P<line>\d+) in (?P<function>\S.
 RICH_ARROW = re.compile(r"^│ ❱ +\d+ [│ ]*(?P<source>.*?)\s*│?$")
 
 FATAL = re.compile(
-    r"^(?:\S+: )?(?:line \d+: )?(?:\[\d+\][+-]?)?\s*\d*\s*(?P<said>"
+    r"^(?:\S+: )?(?:line \d+: )?(?:\[\d+\][+-]?)?\s*(?:\d+\s+)?(?P<said>"
     r"(?:Fatal Python error: )?(?:Segmentation fault|Bus error|Floating point exception"
     r"|Illegal instruction|Aborted|Killed)\b"
     r"|.*Signal \d+ \(SIG[A-Z]+\) received by PID \d+|.*Out of memory: Killed process \d+)"

@@ -23,6 +23,8 @@ ALONE = re.compile(
     r"(?:Error|Exception|Exhausted|Timeout)(?::.*|$))"
 )
 """An exception without frames, by the endings that such names have."""
+LONGEST_LINE = 1000
+"""Of a line that stands alone: what is longer is no message, and takes a pattern forever."""
 NEAR = 6
 """Lines between two tracebacks of one chain, at most."""
 
@@ -35,7 +37,8 @@ def read_traceback(text: str) -> Traceback | None:
     causes = [chain for chain in chains if kind_of(chain[0]) not in NO_FAULT] or chains
     if causes:
         return Traceback(tuple(causes[0]), len(causes) - 1)
-    alone = said_alone(lines) or died(lines)
+    short = [line[:LONGEST_LINE] for line in lines]
+    alone = said_alone(short) or died(short)
     return Traceback((alone,)) if alone else None
 
 
