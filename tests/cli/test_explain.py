@@ -171,7 +171,7 @@ def test_a_file_that_has_changed_since_is_said(
 def test_what_no_rule_knows(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    piped("KeyError: 'a key of nobody'\n", monkeypatch)
+    piped("RuntimeError: a fault of nobody's\n", monkeypatch)
     assert cli.main(["explain", "--brief"]) == 0
     assert capsys.readouterr().err.strip() == (
         "traceback: note unrecognised-crash: No rule fits what Python said."

@@ -13,6 +13,7 @@ from surefit.doctor.handlers import (
     is_retried,
     only_notes,
     passes_on,
+    tells_whether,
 )
 from surefit.source.reading import Source
 
@@ -109,3 +110,20 @@ def test_loops_that_try_until_it_works(tried: str, expected: bool) -> None:
 )
 def test_handlers_that_at_most_tell_somebody(body: str, expected: bool) -> None:
     assert only_notes(handler(body)[1]) is expected
+
+
+@pytest.mark.parametrize(
+    ("body", "tried", "expected"),
+    [
+        ("works = False", "model(x); works = True", True),
+        ("broken = True", "model(x); broken = False", True),
+        ("works = False", "model(x)", False),
+        ("works = False", "model(x); other = True", False),
+        ("works = 0.0", "model(x); works = 1.0", False),
+        ("score = 10000.0", "score = evaluate(x)", False),
+    ],
+)
+def test_a_try_that_finds_out_whether_something_works(
+    body: str, tried: str, expected: bool
+) -> None:
+    assert tells_whether(*handler(body, tried=tried)) is expected

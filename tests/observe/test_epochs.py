@@ -1,11 +1,12 @@
 """Epochs of loaders, counted from what goes through their rows."""
 
+import sys
 from typing import Any
 
 import pytest
 
 from surefit.observe.inside import epochs
-from surefit.observe.inside.autopsy.probes.loaders import answer
+from surefit.observe.inside.autopsy.probes.loaders import READS_AHEAD, answer
 from surefit.observe.inside.epochs import newest_first
 
 
@@ -48,7 +49,8 @@ def test_batches_are_counted_and_the_newest_comes_first() -> None:
     assert newest_first()[0].yielded == 4
 
 
-def test_an_epoch_that_has_ended_is_not_at_work() -> None:
+def test_an_epoch_that_has_ended_is_not_at_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, READS_AHEAD, raising=False)  # another test may need it
     rows = Rows(list(range(4)), 4)
     rows.give([0])
     rows.give(None)

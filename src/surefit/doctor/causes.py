@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from surefit.doctor.handlers import computes_instead, handler_at, passes_on
+from surefit.doctor.handlers import computes_instead, handler_at, passes_on, tells_whether
 from surefit.doctor.observations import Crash, Death, Ended, Steps, Swallowed
 from surefit.doctor.recording import Recording
 
@@ -42,7 +42,9 @@ def is_lost(caught: Swallowed, seen: Recording) -> bool:
     handler = handler_at(source, caught.handler) if source else None
     if source is None or handler is None:
         return True
-    return not passes_on(handler) and not computes_instead(source, handler)
+    return not (
+        passes_on(handler) or computes_instead(source, handler) or tells_whether(source, handler)
+    )
 
 
 def causes_of(crash: Crash, seen: Recording) -> Iterator[Crash | Death]:

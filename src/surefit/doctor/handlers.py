@@ -75,6 +75,24 @@ def computes_instead(source: Source, handler: ast.ExceptHandler) -> bool:
     return False
 
 
+def tells_whether(source: Source, handler: ast.ExceptHandler) -> bool:
+    """The `try` finds out whether something works here: it sets a name to true at its end, and the
+    handler sets the same name to false, or the other way round."""
+    tried = flags(try_of(source, handler).body)
+    return any(tried.get(name) is (not value) for name, value in flags(handler.body).items())
+
+
+def flags(body: Iterable[ast.stmt]) -> dict[str, bool]:
+    """Names that these statements set to true or to false, as they are written."""
+    return {
+        target.id: node.value.value
+        for node in body
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant)
+        for target in node.targets
+        if isinstance(target, ast.Name) and isinstance(node.value.value, bool)
+    }
+
+
 def is_kept(source: Source, call: ast.Call) -> bool:
     """What the call gives is assigned or given back, and not only told."""
     for outer in source.up(call):
