@@ -24,3 +24,4 @@ for _ in range(10):
     loss.backward()
     optimizer.step()
 print(f"loss {loss.item():.3f}")
+# needs datasets>=4
