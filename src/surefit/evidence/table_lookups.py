@@ -119,6 +119,8 @@ def labels_of(crash: Crash, seen: Recording) -> Lookup | None:
     logits, labels = values.get("input"), values.get("target")
     if logits is None or labels is None or not logits.shape or len(logits.shape) != 2:
         return None
+    if not are_scores_of_tokens(crash, logits.shape[1]):
+        return None
     ignored = values.get("ignore_index")
     about = {"frame": len(crash.frames) - 1, "text": "target", "rows": logits.shape[1]}
     about |= {"filler": None, "ignored": ignored.scalar if ignored else -100}
@@ -129,6 +131,17 @@ def labels_of(crash: Crash, seen: Recording) -> Lookup | None:
     at = len(crash.frames) - 1
     rows = logits.shape[1]
     return Lookup(rows, 0, above[0].layer, labels, at, None, False, outside, scored=True)
+
+
+def are_scores_of_tokens(crash: Crash, rows: int) -> bool:
+    """The model predicts a token at every place: it is no classifier, and where its own frames show
+    the predictions, they have an axis for the places."""
+    kinds = [one.layer.kind for one in crash.frames if one.layer is not None]
+    if any(kind.endswith("Classification") for kind in kinds):
+        return False
+    shapes = [one.shape for frame in crash.frames[:-1] for one in frame.values if one.shape]
+    predictions = [shape for shape in shapes if len(shape) > 1 and shape[-1] == rows]
+    return not predictions or any(len(shape) > 2 for shape in predictions)
 
 
 def are_positions(crash: Crash, lookup: Lookup) -> bool:

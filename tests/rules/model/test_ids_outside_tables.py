@@ -18,6 +18,7 @@ from surefit.doctor.observations import (
     Value,
 )
 from surefit.doctor.recording import Recording
+from surefit.evidence.table_lookups import are_scores_of_tokens
 from surefit.rules.model import (
     ids_beyond_the_table,
     padding_outside_the_table,
@@ -240,3 +241,22 @@ def test_more_positions_where_they_are_set() -> None:
     edits = [fix.edit for fix in finding.fixes if fix.edit]
     assert [edit.changes[0].text for edit in edits] == ["40", "64"]
     assert finding.fixes[-1].why_not_tried
+
+
+@pytest.mark.parametrize(
+    ("kind", "predictions", "of_tokens"),
+    [
+        ("LlamaForCausalLM", (4, 9, 30), True),
+        ("LlamaForCausalLM", None, True),
+        ("Net", (4, 30), False),
+        ("BertForTokenClassification", (4, 9, 30), False),
+        ("BertForSequenceClassification", None, False),
+    ],
+)
+def test_labels_of_a_classifier_are_no_tokens(
+    kind: str, predictions: tuple[int, ...] | None, of_tokens: bool
+) -> None:
+    logits = (Value("logits", "Tensor", shape=predictions),) if predictions else ()
+    model = Frame(Place("net.py", 8), "forward", own=False, values=logits, layer=Layer(kind, ""))
+    loss = Frame(Place("torch/nn/functional.py", 1), "cross_entropy", own=False)
+    assert are_scores_of_tokens(replace(crash(), frames=(model, loss)), 30) is of_tokens
