@@ -114,3 +114,27 @@ def test_a_list_of_strings_has_no_device() -> None:
 )
 def test_look_alikes_are_passed_over(collator: CollatorSeen) -> None:
     assert found(MAPPED, collator) == []
+
+
+def test_a_collator_that_tokenizes_is_given_text_rightly() -> None:
+    collates = Frame(
+        Place("train.py", 3),
+        "Collator.__call__",
+        own=True,
+        line='enc = tokenizer([row["text"] for row in rows], padding=True)',
+        expression='tokenizer([row["text"] for row in rows], padding=True)',
+    )
+    tokenizes = Frame(Place("transformers/tokenization_utils_base.py", 9), "pads", own=False)
+    crash = Crash(
+        "1-1",
+        1.0,
+        Process(1),
+        "ValueError",
+        "ValueError: no padding token",
+        (collates, tokenizes),
+        collator=replace(COLLATOR, own=True),
+    )
+    assert list(RULE.look(Recording([Script("train.py", MAPPED), crash]))) == []
+    stacks = replace(tokenizes, line="return torch.tensor(value)")
+    crash = replace(crash, frames=(collates, stacks))
+    assert len(list(RULE.look(Recording([Script("train.py", MAPPED), crash])))) == 1

@@ -156,6 +156,11 @@ def is_about_text(crash: Crash, collator: CollatorSeen, texts: list[str]) -> boo
         return False
     if any(one.function.endswith(".pad") for one in crash.frames):
         return any(is_texts(one) for one in crash.frames[-1].values)
+    last = crash.frames[-1]
+    if frame is not last and "tensor" not in (last.expression or last.line):
+        return (
+            False  # a tokenizer was given the text, as it should be, and fails for another reason
+        )
     in_hand = {value.scalar for value in frame.values if isinstance(value.scalar, str)}
     return bool(in_hand & set(texts)) or any(repr(one) in unquoted(frame) for one in texts)
 
