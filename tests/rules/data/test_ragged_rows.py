@@ -96,6 +96,20 @@ def test_rows_of_a_tokenizer_get_its_collator() -> None:
     assert "collate_fn=DataCollatorWithPadding(tokenizer)" in mended(text, finding)
 
 
+def test_a_collator_that_pads_is_named_where_it_was_made() -> None:
+    made = replace(
+        TOKENIZED,
+        kind="DataCollatorWithPadding",
+        pads=("input_ids",),
+        made_at=Place("train.py", 2),
+        chosen_at=Place("train.py", 7),
+        shapes={"input_ids": ((7,), (5,)), "caps": ((7,), (5,))},
+    )
+    (finding,) = found("tokenizer = load()\ncollate = DataCollatorWithPadding(tokenizer)\n", made)
+    assert finding.place.line == 2
+    assert finding.headline.startswith("`DataCollatorWithPadding` does not pad `caps`")
+
+
 def test_pictures_are_brought_to_one_size_by_the_user() -> None:
     pictures = replace(COLLATOR, shapes={"0": ((3, 16, 20), (3, 17, 20))}, totals={})
     (finding,) = found(LOADER, pictures)

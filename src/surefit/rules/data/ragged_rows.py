@@ -78,7 +78,7 @@ def rows_could_not_be_stacked(crash: Crash, seen: Recording) -> Iterator[Finding
     ragged = ragged_columns(collator)
     if not ragged or all(one.labels for one in ragged) or not crash.own_frame:
         return
-    place = collator.chosen_at or collator.made_at or crash.own_frame.place
+    place = chosen_where(collator) or crash.own_frame.place
     source = seen.source(place)
     ragged = called_as(source, crash.own_frame, ragged) if source else ragged
     call = chosen_by(source, place) if source else None
@@ -152,6 +152,13 @@ def a_list_of_rows_is_no_tensor(crash: Crash, seen: Recording) -> Iterator[Findi
         python_said=crash.said,
         about=crash.id,
     )
+
+
+def chosen_where(collator: CollatorSeen) -> Place | None:
+    """One that pads was made with a choice in mind; one that only stacks came with its loader."""
+    if collator.pads and collator.made_at is not None:
+        return collator.made_at
+    return collator.chosen_at or collator.made_at
 
 
 def chosen_by(source: Source, place: Place) -> ast.Call | None:
