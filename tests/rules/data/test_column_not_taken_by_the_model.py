@@ -142,3 +142,18 @@ def test_look_alikes_are_passed_over(seen: dict[str, Any]) -> None:
 def test_a_model_that_fails_for_another_reason_is_passed_over() -> None:
     other = Frame(Place("transformers/modeling_t5.py", 90), "T5Attention.forward", own=False)
     assert found(MAPPED, OWN, IN_TRAINER, other) == []
+
+
+def of_a_classifier(kind: str, **columns: str) -> list[Finding]:
+    trainer = {**TRAINER, "model": kind, "columns": {"input_ids": "list<item: int64>", **columns}}
+    forward = {**FORWARD, "kind": kind}
+    return found(MAPPED, OWN, IN_TRAINER, NO_LOSS, forward=forward, trainer=trainer)
+
+
+def test_the_only_numbers_that_are_dropped_are_the_labels_of_a_classifier() -> None:
+    kind = "BertForSequenceClassification"
+    (finding,) = of_a_classifier(kind, comment="string", toxic="int64", row_id="int64")
+    assert "The column `toxic` is no argument" in finding.headline
+    assert of_a_classifier(kind, toxic="int64", rude="int64") == []
+    assert of_a_classifier(kind, row_id="int64") == []
+    assert of_a_classifier("GPT2LMHeadModel", toxic="int64") == []

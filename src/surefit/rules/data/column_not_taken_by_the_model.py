@@ -16,10 +16,12 @@ Give the column the name that `forward` has for it where the column is made: `la
 ## How it is recognised
 The rows, or the batch, have a column of numbers that the model's own `forward` does not take; an
 argument with a similar meaning was not given; and what failed is the missing of just that: an
-argument that is None, an output without a loss, a call that cannot be made. Nothing can be said of
-a script that is only read.
+argument that is None, an output without a loss, a call that cannot be made. The only column of
+numbers that a Trainer drops before a classifier without labels is taken for its labels, whatever
+its name. Nothing can be said of a script that is only read.
 """
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -58,6 +60,8 @@ RULE = Rule(
 LABELS = "labels"
 ALSO_LABELS = ("label", "label_ids")
 """What a Trainer's own collators turn into `labels`."""
+NUMBERS_OF_ROWS = re.compile(r"(^|_)(id|ids|idx|index|uid|guid|row|length|len|fold|split)(_|\d|$)")
+"""Columns that count, find or divide rows: never what a classifier is to learn."""
 READ_TOO = "your code reads the column by this name elsewhere, too"
 ONLY_YOU = "where the column gets its name was not found in your source"
 
@@ -154,11 +158,16 @@ def strays_of(seen: Recording, model: Model, trainer: dict[str, Json] | None) ->
         if meant is not None:
             free.remove(meant)
             yield Stray(column, meant, dropped=False)
+    left: list[str] = []
     for column, kind in dropped_columns(seen, trainer).items():
         meant = meant_for(column, free) if not is_text(kind) else None
         if meant is not None:
             free.remove(meant)
             yield Stray(column, meant, dropped=True)
+        elif kind and not is_text(kind) and not NUMBERS_OF_ROWS.search(column.lower()):
+            left.append(column)
+    if LABELS in free and len(left) == 1 and model.kind.endswith("Classification"):
+        yield Stray(left[0], LABELS, dropped=True)
 
 
 def lacks(crash: Crash, model: Model, strays: list[Stray]) -> bool:
