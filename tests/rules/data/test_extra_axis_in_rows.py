@@ -162,3 +162,29 @@ def test_a_model_that_got_what_it_takes_failed_for_another_reason() -> None:
     text = ROWS.replace("{returned}", "encoded")
     assert found(text, {"input_ids": (4, 40)}) == []
     assert found(text, at=crash()) == []  # outside of any model
+
+
+APPENDED = dedent(
+    """\
+    def encode(row):
+        outer = []
+        inner = [tags[one] for one in row["tags"]]
+        outer.append(inner)
+        return {"labels": outer}
+
+    rows = rows.map(encode)
+    """
+)
+
+
+def test_a_list_that_is_given_one_list_is_an_axis() -> None:
+    shapes = {"labels": (4, 1, 40)}
+    (finding,) = found(APPENDED, shapes)
+    assert finding.place == Place("train.py", 5, 5)
+    assert 'return {"labels": inner}' in mended(APPENDED, finding)
+    looped = APPENDED.replace(
+        "    outer.append(inner)", "    for one in row:\n        outer.append(inner)"
+    )
+    assert found(looped, shapes) == []
+    twice = APPENDED.replace("    return", "    outer.append(inner)\n    return")
+    assert found(twice, shapes) == []

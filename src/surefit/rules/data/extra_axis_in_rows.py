@@ -16,9 +16,9 @@ single text.
 ## How it is recognised
 A column reaches the model, or the collator, with an axis of size 1 where the tokens should be, and
 the function that makes the rows (`__getitem__`, or one given to `map` row by row) makes this axis
-for this column: by `return_tensors`, by `unsqueeze(0)`, or by a list of one. A picture's channel
-axis of size 1 and one that the model was never called with are passed over. Nothing can be said of
-a script that is only read.
+for this column: by `return_tensors`, by `unsqueeze(0)`, or by a list of one, written as such or
+filled by one `append`. A picture's channel axis of size 1 and one that the model was never called
+with are passed over. Nothing can be said of a script that is only read.
 """
 
 import ast
@@ -195,6 +195,25 @@ def axis_of(
     return None
 
 
+def appended_once(source: Source, value: ast.AST | None) -> ast.expr | None:
+    """What a list that began empty was given, once and outside of any loop: `outer.append(x)`."""
+    made = definition(source, value) if isinstance(value, ast.Name) else None
+    if not isinstance(value, ast.Name) or not isinstance(made, ast.List) or made.elts:
+        return None
+    calls = [
+        node
+        for node in ast.walk(source.scope_of(value))
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and ast.unparse(node.func.value) == value.id
+    ]
+    if len(calls) != 1 or called(calls[0]) != "append" or len(calls[0].args) != 1:
+        return None
+    statement: ast.AST = source.statement_of(calls[0])
+    apart = source.parents[statement] is not source.parents[source.statement_of(made)]
+    return None if apart else calls[0].args[0]
+
+
 def axis_made(source: Source, node: ast.AST, value: ast.expr | None, extra: Extra) -> str:
     """How an expression makes an axis of 1, in words; empty where it makes none."""
     if isinstance(node, ast.Call):
@@ -207,6 +226,8 @@ def axis_made(source: Source, node: ast.AST, value: ast.expr | None, extra: Extr
             return "the list around it is an axis of its own"
     if extra.whole and isinstance(node, ast.List) and node is value and len(node.elts) == 1:
         return "the list around it is an axis of its own"
+    if extra.whole and node is value and appended_once(source, node) is not None:
+        return "a list that is given one list is an axis of its own"
     if extra.whole and isinstance(node, ast.Subscript) and is_none(node.slice):
         return "`[None]` puts an axis in front"
     return ""
@@ -298,6 +319,12 @@ def padding_too(crash: Crash, source: Source) -> tuple[str, Edit | None]:
 def change(source: Source, made: list[Made]) -> tuple[str, Edit]:
     """What to do in words, and the same as an edit."""
     first = made[0]
+    inner = appended_once(source, first.node)
+    if inner is not None and len(made) == 1:
+        return (
+            f"Give `{source.segment(inner)}` itself, not the list around it",
+            replaced(source, first.node, source.segment(inner)),
+        )
     if isinstance(first.node, ast.List) or is_listed(first.node):
         return "Take the list of one away", all_of([unlisted(source, one) for one in made])
     if first.maker.mapped is not None and can_be_lists(source, first):
