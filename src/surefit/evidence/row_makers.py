@@ -51,10 +51,24 @@ def given_function(source: Source, call: ast.Call) -> Function | None:
         return given
     if isinstance(given, ast.Call) and called(given) == "partial" and given.args:
         given = given.args[0]
+    if isinstance(given, ast.Call):
+        return made_function(source, given)
     if isinstance(given, ast.Attribute | ast.Name):
         stands = ast.Call(given, [], [])
         return function_called(source, stands)
     return None
+
+
+def made_function(source: Source, call: ast.Call) -> Function | None:
+    """The function inside of another one that gives it back: `map(encode_with(tokenizer))`."""
+    outer = function_called(source, call)
+    given = [*results(source, outer)] if outer is not None else []
+    if len(given) != 1:
+        return None
+    if isinstance(given[0], ast.Lambda):
+        return given[0]
+    bound = source.bound_by(given[0]) if isinstance(given[0], ast.Name) else []
+    return bound[0] if len(bound) == 1 and isinstance(bound[0], Method) else None
 
 
 def is_batched(source: Source, call: ast.Call) -> bool:

@@ -178,7 +178,7 @@ APPENDED = dedent(
 
 
 def test_a_list_that_is_given_one_list_is_an_axis() -> None:
-    shapes = {"labels": (4, 1, 40)}
+    shapes: dict[str, tuple[int, ...]] = {"labels": (4, 1, 40)}
     (finding,) = found(APPENDED, shapes)
     assert finding.place == Place("train.py", 5, 5)
     assert 'return {"labels": inner}' in mended(APPENDED, finding)

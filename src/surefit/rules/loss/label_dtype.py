@@ -34,6 +34,7 @@ from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import code, counted, shape_of
+from surefit.evidence.dataset_labels import DatasetLabels, dataset_labels
 from surefit.evidence.failed_losses import (
     BINARY,
     INDICES,
@@ -68,6 +69,7 @@ RULE = Rule(
 FLOATS = ("float32", "float64")
 CAST_TO_FLOAT = ("float", "double", "half")
 CAST_TO_WHOLE = ("long", "int", "bool", "short")
+NUMBERS = {"int": "whole number", "float": "float"}
 MEANT = "what these targets are meant to be, only you know"
 
 
@@ -82,13 +84,14 @@ def labels_are_of_another_kind(crash: Crash, seen: Recording) -> Iterator[Findin
     if classes and labels.whole and labels.all_known and labels.outside(loss.classes or 0):
         return
     made = where_chosen(crash, loss, classes, seen) or tensor_made(crash, loss, seen)
+    rows = dataset_labels(crash, seen) if made is None and loss.call is None else None
     yield RULE.finding(
-        made.place if made else loss.own.place,
+        (made or rows or loss.own).place,
         headline(crash, loss, wanted, labels),
-        facts=tuple(facts(crash, loss, made, labels, seen)),
+        facts=tuple(facts(crash, loss, made or rows, labels, seen)),
         ruled_out=not_the_model(crash, loss),
         why=why(crash, loss, labels, classes, seen),
-        fixes=tuple(fixes(crash, loss, wanted, made, labels, seen)),
+        fixes=tuple(fixes(crash, loss, wanted, made, rows, labels, seen)),
         python_said=crash.said,
         about=crash.id,
     )
@@ -149,7 +152,11 @@ def headline(crash: Crash, loss: FailedLoss, wanted: str, labels: LabelValues) -
 
 
 def facts(
-    crash: Crash, loss: FailedLoss, made: Step | None, labels: LabelValues, seen: Recording
+    crash: Crash,
+    loss: FailedLoss,
+    made: Step | DatasetLabels | None,
+    labels: LabelValues,
+    seen: Recording,
 ) -> Iterator[Fact]:
     shape = shape_of(loss.target.shape or ())
     yield Fact(target_name(crash, loss), f"{loss.target.dtype} {shape}, {values_in_words(labels)}")
@@ -228,6 +235,7 @@ def fixes(
     loss: FailedLoss,
     wanted: str,
     made: Step | None,
+    rows: DatasetLabels | None,
     labels: LabelValues,
     seen: Recording,
 ) -> Iterator[Fix]:
@@ -250,6 +258,10 @@ def fixes(
         labels.total,
     )
     edit, text = change(loss, made, wanted)
+    if rows is not None:
+        number = "int" if classes else "float"
+        edit = rows.each(f"{number}({{}})")
+        text = f"Make each label a {NUMBERS[number]} where a row is made: `{number}(...)`."
     column = table_column(crash, loss, seen)
     if column is not None and classes:
         text += f' In the table itself: `.astype({{"{column[1]}": "int64"}})`.'

@@ -40,6 +40,7 @@ from surefit.evidence.class_counts import (
     class_count,
     untold_classifier,
 )
+from surefit.evidence.dataset_labels import DatasetLabels, dataset_labels
 from surefit.evidence.failed_losses import (
     INDICES,
     OF_CLASSES,
@@ -126,13 +127,17 @@ def labels_are_no_classes(crash: Crash, seen: Recording) -> Iterator[Finding]:
     made = made_in(crash, loss, seen)
     if made is not None and made.of != "row" and not is_tensor(made):
         made = None
+    whole = made is None and loss.call is None
+    rows = dataset_labels(crash, seen) if whole else None
+    if rows is not None and rows.axes > 1:
+        rows = None  # labels of tokens: some of them are -100
     count = number_of_classes(crash, outside, seen)
     yield RULE.finding(
-        place_of(loss, outside, made, count, seen),
+        place_of(loss, outside, made or rows, count, seen),
         headline(crash, loss, outside),
-        facts=tuple(facts(crash, loss, outside, made, count)),
+        facts=tuple(facts(crash, loss, outside, made or rows, count)),
         why=why(outside),
-        fixes=tuple(fixes(crash, loss, outside, made, count, seen)),
+        fixes=tuple(fixes(crash, loss, outside, made or rows, count, seen)),
         python_said=crash.said,
         about=crash.id,
     )
@@ -160,7 +165,7 @@ def number_of_classes(
 def place_of(
     loss: FailedLoss,
     outside: Outside,
-    made: Step | None,
+    made: Step | DatasetLabels | None,
     count: ClassCount | Untold | None,
     seen: Recording,
 ) -> Place:
@@ -196,7 +201,7 @@ def facts(
     crash: Crash,
     loss: FailedLoss,
     outside: Outside,
-    made: Step | None,
+    made: Step | DatasetLabels | None,
     count: ClassCount | Untold | None,
 ) -> Iterator[Fact]:
     labels = outside.labels
@@ -224,7 +229,7 @@ def fixes(
     crash: Crash,
     loss: FailedLoss,
     outside: Outside,
-    made: Step | None,
+    made: Step | DatasetLabels | None,
     count: ClassCount | Untold | None,
     seen: Recording,
 ) -> Iterator[Fix]:
@@ -257,7 +262,7 @@ def shifted(
     crash: Crash,
     loss: FailedLoss,
     outside: Outside,
-    made: Step | None,
+    made: Step | DatasetLabels | None,
     plain: LossGets,
     seen: Recording,
 ) -> Fix:
@@ -268,20 +273,34 @@ def shifted(
     if outside.signs:
         total = (labels.total + labels.elements) / 2
     name = (f"`{made.text}`" if made else target_name(crash, loss)).strip("`")
+    if isinstance(made, DatasetLabels) and made.of == "column":
+        name = "one"
     said = f"Count the classes from 0: `{name} - 1`."
     if outside.signs:
         said = f"Make classes 0 and 1 of -1 and 1: `({name} + 1) // 2`."
+    if name == "one":
+        said = said.replace(": `", f", each label of `{made.text if made else name}`: `")
     ignored = (loss.target.least or 0) < 0 and not outside.signs
     edit = None if ignored else arithmetic(loss, made, before, behind)
     if edit is None:
         return Fix(said, why_not_tried="where the labels are made was not found in your source")
     enough = ENOUGH * (outside.classes + 1)
     return Fix(
-        said, edit, must(crash, seen, replace(plain, total=total, converted=True, at_least=enough))
+        said,
+        edit,
+        must(
+            crash,
+            seen,
+            replace(plain, total=total, converted=True, at_least=enough, changes_the_past=True),
+        ),
     )
 
 
-def arithmetic(loss: FailedLoss, made: Step | None, before: str, behind: str) -> Edit | None:
+def arithmetic(
+    loss: FailedLoss, made: Step | DatasetLabels | None, before: str, behind: str
+) -> Edit | None:
+    if isinstance(made, DatasetLabels):
+        return made.each(f"{before}{{}}{behind}")
     if made is not None:
         return around(made, before, behind)
     node, source = loss.target_node, loss.source
