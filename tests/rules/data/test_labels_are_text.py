@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from surefit.doctor.findings import Finding
-from surefit.doctor.observations import CollatorSeen, Crash, Frame, Place, Process, Script
+from surefit.doctor.findings import Finding, Place
+from surefit.doctor.observations import CollatorSeen, Crash, Frame, Process, Script
 from surefit.doctor.recording import Recording
 from surefit.rules.data.labels_are_text import RULE
 from surefit.source.edits import patched
