@@ -3,6 +3,7 @@
 import pytest
 
 from graph_recordings import FILE, after, backward_crash, found, script, tensor
+from surefit.doctor.conditions.values import ValuesAt, Wanted
 from surefit.doctor.observations import Answer, Crash, Question, Script
 from surefit.rules.graph.leaf_changed_in_place import RULE
 
@@ -45,3 +46,11 @@ def test_what_is_no_leaf_or_wants_no_gradient_is_silent(leaf: bool, grad: bool) 
 def test_a_line_under_no_grad_failed_for_another_reason() -> None:
     one = script("import torch\nwith torch.no_grad():\n    w -= 1\n")
     assert found(RULE, *recording(one, "w -= 1", "w")) == []
+
+
+def test_a_loop_may_write_into_leaves_of_any_shape() -> None:
+    one = script("import torch\nfor w in weights:\n    w.mul_(0.9)\n")
+    (finding,) = found(RULE, *recording(one, "w.mul_(0.9)", "w"))
+    condition = finding.fixes[0].must
+    assert isinstance(condition, ValuesAt)
+    assert condition.wanted == (Wanted("w", requires_grad=True),)

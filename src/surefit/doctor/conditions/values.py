@@ -58,7 +58,9 @@ class Wanted:
         parts += [part for part in (self.dtype, self.device) if part is not None]
         if self.least is not None or self.greatest is not None:
             parts.append(f"from {number(value.least)} to {number(value.greatest)}")
-        return f"{code(self.text)} is {', '.join(parts) or 'as it must be'}"
+        if parts or self.requires_grad is None:
+            return f"{code(self.text)} is {', '.join(parts) or 'as it must be'}"
+        return f"{code(self.text)} wants {'a' if self.requires_grad else 'no'} gradient"
 
 
 @dataclass(frozen=True, slots=True)

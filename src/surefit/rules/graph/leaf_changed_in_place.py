@@ -26,7 +26,7 @@ from collections.abc import Iterator
 from surefit.doctor.causes import is_cause
 from surefit.doctor.conditions.values import ValuesAt, Wanted
 from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
-from surefit.doctor.observations import Crash, Frame, Question, Value
+from surefit.doctor.observations import Crash, Frame, Question
 from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
@@ -77,7 +77,7 @@ def leaf_was_written_to_while_recording(crash: Crash, seen: Recording) -> Iterat
         facts=(Fact(code(text), f"{value.kind} {shape_of(value.shape or ())}, wants a gradient"),),
         why="Gradients end at a leaf; recorded as the result of an operation, it would be one no"
         " longer. Under `torch.no_grad()` it is only written to.",
-        fixes=tuple(fixes(source, statement, text, value)),
+        fixes=tuple(fixes(source, statement, text)),
         python_said=crash.said,
         about=crash.id,
     )
@@ -97,14 +97,15 @@ def is_switched_off(crash: Crash, seen: Recording) -> bool:
     return switch_of(seen, stack) is not None
 
 
-def fixes(source: Source, node: ast.stmt, text: str, value: Value) -> Iterator[Fix]:
+def fixes(source: Source, node: ast.stmt, text: str) -> Iterator[Fix]:
+    """Of whatever shape: a line in a loop, or in a function, writes into one leaf after another."""
     edit = under_no_grad(source, node)
     yield Fix(
         "Write to it under `with torch.no_grad():`.",
         edit,
         ValuesAt(
             Place(source.file, node.lineno),
-            (Wanted(text, shape=value.shape, requires_grad=True),),
+            (Wanted(text, requires_grad=True),),
             after=True,
         ),
         "" if edit else "the statement shares its line with others, or `torch` has another name",
