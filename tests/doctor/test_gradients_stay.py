@@ -45,3 +45,10 @@ def test_losses_that_become_one_are_their_sum() -> None:
     summed = GradientsStay(changes_the_past=True, together=2)
     assert summed.judge(before, seen(WEIGHT, losses=((0, 1.5),))).held
     assert not summed.judge(before, seen(WEIGHT, losses=((0, 1.0),))).held
+
+
+def test_a_run_that_failed_before_any_backward_has_no_loss_to_compare() -> None:
+    moved = GradientsStay(changes_the_past=True, together=1)
+    judged = moved.judge(seen(), seen(WEIGHT, losses=((0, 1.5),)))
+    assert judged.held
+    assert "loss" not in judged.said

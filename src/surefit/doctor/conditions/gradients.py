@@ -46,10 +46,11 @@ class GradientsStay:
         bad = [one.name for one in ours.values() if one.not_finite]
         if bad:
             return Judgement(False, f"the gradient of {some(bad)} is not finite")
-        if self.together and not self.is_the_same_loss(before, after):
+        comparable = self.together > 0 and bool(first_losses(before))  # `grad` alone notes none
+        if comparable and not self.is_the_same_loss(before, after):
             return Judgement(False, "the first loss is another than in the first run")
         steps = counted(max(one.looked for one in ours.values()), "step")
-        same = "the first loss is equal; " if self.together else ""
+        same = "the first loss is equal; " if comparable else ""
         return Judgement(
             True,
             f"{same}{all_of(len(wanted))} that must have a gradient"
