@@ -125,6 +125,28 @@ def test_frozen_parameters_of_an_optimizer_are_unfrozen() -> None:
     assert "model.head.requires_grad_(True)\noptimizer = " in after(ALL_FROZEN, finding)
 
 
+@pytest.mark.parametrize(
+    ("given", "line"), [("model", 6), ("model); freeze(other", 4)], ids=["one call", "two"]
+)
+def test_what_a_function_freezes_was_chosen_where_it_is_called(given: str, line: int) -> None:
+    one = script(
+        """
+        import torch
+        def freeze(module):
+            for one in module.parameters():
+                one.requires_grad = False
+        def build():
+            freeze(GIVEN)
+            return torch.optim.SGD(model.parameters())
+        for x in batches:
+            loss = error(model(x))
+            loss.backward()
+        """.replace("GIVEN", given)
+    )
+    (finding,) = found(FROZEN, *lost(one, frozen=4, optimized=[2, 0]))
+    assert finding.place.line == line
+
+
 def test_choices_have_no_gradient_and_no_patch() -> None:
     one = script(
         """

@@ -61,7 +61,7 @@ def nothing_wants_a_gradient(crash: Crash, seen: Recording) -> Iterator[Finding]
     frame = crash.own_frame
     if not held or wanting or frame is None:
         return
-    source, node = places[0] if len(places) == 1 else (None, None)
+    source, node = chosen(seen, *places[0], crash.steps) if len(places) == 1 else (None, None)
     place = Place(source.file, node.lineno, node.end_lineno) if source and node else frame.place
     yield RULE.finding(
         place,
@@ -83,6 +83,33 @@ def freezing(seen: Recording) -> Iterator[tuple[Source, ast.stmt]]:
         for node in source.every(ast.stmt) if source else ():
             if source and (is_set_off(node) or is_call_off(node)):
                 yield source, node
+
+
+def chosen(seen: Recording, source: Source, node: ast.stmt, steps: int) -> tuple[Source, ast.stmt]:
+    """The only call of a function that freezes whatever module it is given: there it was chosen."""
+    function = source.scope_of(node)
+    if (
+        steps
+        or not isinstance(function, ast.FunctionDef)
+        or not freezes_an_argument(node, function)
+    ):
+        return source, node
+    calls = [
+        (where, where.statement_of(call))
+        for where in filter(None, (seen.source(script.file) for script in seen.all(Script)))
+        for call in where.every(ast.Call)
+        if called(call) == function.name
+    ]
+    return calls[0] if len(calls) == 1 else (source, node)
+
+
+def freezes_an_argument(node: ast.stmt, function: ast.FunctionDef) -> bool:
+    """`for p in module.parameters(): ...` or `module.requires_grad_(False)`, where it is given."""
+    loops = [one for one in ast.walk(function) if isinstance(one, ast.For)]
+    frozen = next((one.iter for one in loops if node in one.body), node)
+    given = {one.arg for one in function.args.args if one.arg != "self"}
+    parts = [one.value for one in ast.walk(frozen) if isinstance(one, ast.Attribute)]
+    return len(parts) == 1 and isinstance(parts[0], ast.Name) and parts[0].id in given
 
 
 def is_set_off(node: ast.stmt) -> bool:
@@ -124,7 +151,8 @@ def fixes(crash: Crash, seen: Recording, places: list[tuple[Source, ast.stmt]]) 
         )
         return
     yield Fix(
-        "Unfreeze what shall be trained: `model.head.requires_grad_(True)`, behind the freezing.",
+        "Freeze only what shall stay as it is, or unfreeze, behind this, what shall be trained:"
+        " `requires_grad_(True)` on the new head.",
         why_not_tried="which part shall be trained only you know",
     )
 
