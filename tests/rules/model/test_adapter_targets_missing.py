@@ -70,3 +70,16 @@ def test_names_that_are_there_are_no_fault() -> None:
     assert told(NAMED, ["c_attn"]) == []
     assert told(NAMED, ["transformer.h.0.c_attn", "x"]) == []
     assert told(NAMED, "all-linear") == []
+
+
+def test_names_that_come_in_a_dictionary_are_changed_there() -> None:
+    text = NAMED.replace('target_modules=["q_proj"]', "**more")
+    text = f'more = {{\n    "target_modules": ["q_proj"],\n}}\n{text}'
+    (finding,) = told(text, ["q_proj"], usual=("c_attn", "c_proj"))
+    assert finding.place == Place("train.py", 2, 2)
+    edit = finding.fixes[0].edit
+    assert edit is not None
+    assert '"target_modules": ["c_attn", "c_proj"],' in patched(edit, text)
+    from_elsewhere = text.replace('["q_proj"]', "read()")
+    (finding,) = told(from_elsewhere, ["q_proj"], usual=("c_attn",))
+    assert [fix.edit for fix in finding.fixes] == [None]

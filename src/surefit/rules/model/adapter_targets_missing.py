@@ -28,7 +28,7 @@ import msgspec
 from surefit.doctor.causes import is_cause
 from surefit.doctor.conditions.adapters import AdaptersMove
 from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
-from surefit.doctor.observations import Crash, Question
+from surefit.doctor.observations import Crash, Question, Script
 from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
@@ -90,12 +90,15 @@ def no_layer_has_such_a_name(crash: Crash, seen: Recording) -> Iterator[Finding]
     config = config_call(seen, frame.place)
     given = config[0].argument(config[1], "target_modules") if config else None
     collects = collecting_test(*config, given) if config and given else None
+    chosen = None if given else names_chosen(targets, seen)
     yield RULE.finding(
-        place_of(frame.place, config, collects),
+        Place(chosen[0].file, chosen[1].lineno, chosen[1].end_lineno)
+        if chosen
+        else place_of(frame.place, config, collects),
         headline(targets),
         facts=tuple(facts(targets)),
         why=why(targets, collects is not None),
-        fixes=tuple(fixes(targets, config, collects)),
+        fixes=tuple(fixes(targets, config, collects, chosen)),
         python_said=crash.said,
         about=crash.id,
     )
@@ -121,6 +124,27 @@ def config_call(seen: Recording, place: Place) -> tuple[Source, ast.Call] | None
     source = seen.source(place)
     calls = [one for one in source.every(ast.Call) if called(one) in CONFIGS] if source else []
     return (source, calls[0]) if source and len(calls) == 1 else None
+
+
+def has_names(source: Source, call: ast.Call) -> bool:
+    """The call itself names `target_modules`; it can also come in a dictionary: `**settings`."""
+    return source.argument(call, "target_modules") is not None
+
+
+def names_chosen(targets: Targets, seen: Recording) -> tuple[Source, ast.List] | None:
+    """The only list of just these names in the user's source."""
+    found = [
+        (source, node)
+        for source in filter(None, (seen.source(one.file) for one in seen.all(Script)))
+        for node in source.every(ast.List)
+        if texts(node) == sorted(targets.asked)
+    ]
+    return found[0] if len(found) == 1 and targets.asked else None
+
+
+def texts(node: ast.List) -> list[str] | None:
+    values = [one.value for one in node.elts if isinstance(one, ast.Constant)]
+    return sorted(map(str, values)) if len(values) == len(node.elts) else None
 
 
 def collecting_test(source: Source, _call: ast.Call, given: ast.expr) -> ast.Call | None:
@@ -183,7 +207,10 @@ def why(targets: Targets, collects: bool) -> str:
 
 
 def fixes(
-    targets: Targets, config: tuple[Source, ast.Call] | None, collects: ast.Call | None
+    targets: Targets,
+    config: tuple[Source, ast.Call] | None,
+    collects: ast.Call | None,
+    chosen: tuple[Source, ast.List] | None = None,
 ) -> Iterator[Fix]:
     if config is not None and collects is not None and is_conv1d(targets):
         source, kind = config[0], collects.args[1]
@@ -194,9 +221,16 @@ def fixes(
             AdaptersMove(),
         )
         return
-    if targets.usual and config is not None:
+    names = spoken([f"`{one}`" for one in targets.usual])
+    if targets.usual and chosen is not None:
+        listed = ", ".join(f'"{one}"' for one in targets.usual)
+        yield Fix(
+            f"Name {names}, which PEFT itself chooses for {targets.type}.",
+            replaced(*chosen, f"[{listed}]"),
+            AdaptersMove(),
+        )
+    elif targets.usual and config is not None and has_names(*config):
         source, call = config
-        names = spoken([f"`{one}`" for one in targets.usual])
         yield Fix(
             f"Leave `target_modules` out, and PEFT takes {names}, its own choice for"
             f" {targets.type}.",
