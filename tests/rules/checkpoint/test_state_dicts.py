@@ -105,6 +105,21 @@ def test_other_sizes_are_counted_where_the_model_is_made() -> None:
     assert all(fix.why_not_tried for fix in finding.fixes)
 
 
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"q.lora_A.weight": [4, 32], "q.lora_B.weight": [96, 4]}, "another base"),
+        ({"q.lora_A.weight": [8, 48], "q.lora_B.weight": [144, 8]}, "the rank `r` that"),
+    ],
+)
+def test_adapters_of_another_base_are_told_from_another_rank(
+    given: dict[str, Any], said: str
+) -> None:
+    own = {"q.lora_A.weight": [4, 48], "q.lora_B.weight": [144, 4]}
+    (finding,) = told(given, own=own)
+    assert said in finding.why
+
+
 def test_a_layer_with_another_name_is_seen_by_its_shapes() -> None:
     given = {"body.weight": [16, 8], "body.bias": [16], "fc.weight": [4, 16]}
     (finding,) = told(given)

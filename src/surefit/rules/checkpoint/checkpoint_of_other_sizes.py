@@ -17,6 +17,7 @@ those layers out on purpose and train them. Only you can choose, so neither is t
 said of a script that is only read.
 """
 
+import ast
 from collections import Counter
 from collections.abc import Iterator
 
@@ -62,18 +63,8 @@ def tensors_have_other_shapes(crash: Crash, seen: Recording) -> Iterator[Finding
         f"The checkpoint was saved with {saved} where `{loading.kind}` has {own}:"
         f" {tensors} of {some(by_layer(names))} {verb}.",
         facts=tuple(facts(loading, names, place)),
-        why=why(names),
-        fixes=(
-            Fix(
-                f"If {saved} is right, make the model with it, as it was saved.",
-                why_not_tried=ONLY_YOU,
-            ),
-            Fix(
-                f"If {own} is right, leave {some(by_layer(names))} out of the state dict on"
-                " purpose, and train it anew.",
-                why_not_tried=ONLY_YOU,
-            ),
-        ),
+        why=why(loading, names),
+        fixes=tuple(fixes(loading, names, saved, own)),
         python_said=crash.said,
         about=crash.id,
     )
@@ -93,13 +84,21 @@ def sizes_that_differ(loading: Loading, names: list[str]) -> tuple[int, int]:
 
 
 def made_with(size: int, loading: Loading, seen: Recording) -> Place | None:
-    """The line that made the model, if the size stands there."""
+    """The line that made the model, if the size stands there; or that made what it was given."""
     made = loading.made_at
     source = seen.source(made)
-    if made is None or source is None or made.line is None:
+    statement = source.statement_at(made.line) if source and made and made.line else None
+    if made is None or source is None or statement is None:
         return None
-    statement = source.statement_at(made.line)
-    return made if statement and str(size) in source.segment(statement) else None
+    if has_number(statement, size):
+        return made
+    given = [source.value_of(one) for one in ast.walk(statement) if isinstance(one, ast.Name)]
+    lines = {one.lineno for one in given if isinstance(one, ast.Call) and has_number(one, size)}
+    return Place(source.file, lines.pop()) if len(lines) == 1 else None
+
+
+def has_number(node: ast.AST, size: int) -> bool:
+    return any(isinstance(one, ast.Constant) and one.value == size for one in ast.walk(node))
 
 
 def facts(loading: Loading, names: list[str], place: Place) -> Iterator[Fact]:
@@ -112,7 +111,43 @@ def facts(loading: Loading, names: list[str], place: Place) -> Iterator[Fact]:
         yield Fact(f"`{loading.kind}` is made at", str(loading.made_at))
 
 
-def why(names: list[str]) -> str:
+def why(loading: Loading, names: list[str]) -> str:
+    if are_of_another_base(loading, names):
+        return (
+            "These are adapters, of the same rank `r` as here: they were trained on another base"
+            " model, whose layers have other sizes."
+        )
     if all("lora_" in name for name in names):
         return "These are adapters: the rank `r` that they were trained with is another."
     return "What stands in a checkpoint has the sizes of the model that was saved."
+
+
+def are_of_another_base(loading: Loading, names: list[str]) -> bool:
+    """The rank is the first size of each `lora_A`, the second of each `lora_B`."""
+    axes = [0 if "lora_A" in name else 1 if "lora_B" in name else None for name in names]
+    return all(
+        axis is not None and loading.given[name][axis : axis + 1] == loading.own[name][axis:][:1]
+        for name, axis in zip(names, axes, strict=True)
+    )
+
+
+def fixes(loading: Loading, names: list[str], saved: int, own: int) -> Iterator[Fix]:
+    if are_of_another_base(loading, names):
+        yield Fix(
+            f"Load the adapter into the base model that it was trained on, which has {saved}"
+            f" where this one has {own}.",
+            why_not_tried=ONLY_YOU,
+        )
+        yield Fix(
+            "If this base is meant, train a new adapter for it, by `get_peft_model`.",
+            why_not_tried=ONLY_YOU,
+        )
+        return
+    yield Fix(
+        f"If {saved} is right, make the model with it, as it was saved.", why_not_tried=ONLY_YOU
+    )
+    yield Fix(
+        f"If {own} is right, leave {some(by_layer(names))} out of the state dict on purpose, and"
+        " train it anew.",
+        why_not_tried=ONLY_YOU,
+    )
