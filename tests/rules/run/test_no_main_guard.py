@@ -1,0 +1,59 @@
+"""Workers that run the script again, on hand-made recordings, and those that fail otherwise."""
+
+from surefit.doctor.findings import Finding, Place
+from surefit.doctor.observations import Answer, Crash, Frame, Json, Process, Question, Script
+from surefit.doctor.recording import Recording
+from surefit.rules.run.no_main_guard import RULE
+from surefit.source.edits import patched
+
+PLAIN = """\
+from torch.utils.data import DataLoader
+loader = DataLoader(rows, batch_size=4, num_workers=2)
+for epoch in range(2):
+    for x, y in loader:
+        train(x, y)
+print("done")
+"""
+GUARDED = """\
+from torch.utils.data import DataLoader
+if __name__ == "__main__":
+    for epoch in range(2):
+        for x, y in loader:
+            train(x, y)
+"""
+SPAWNED: dict[str, Json] = {"kinds": ["SpawnProcess"], "codes": [1, None]}
+
+
+def found(text: str, said: Json = SPAWNED, function: str = "<module>") -> list[Finding]:
+    frames = (
+        Frame(Place("train.py", 4), function, own=True),
+        Frame(Place("torch/utils/data/dataloader.py", 9), "__next__", own=False),
+    )
+    crash = Crash("1-1", 1.0, Process(1), "RuntimeError", "RuntimeError: no", frames)
+    answer = Answer(Question("workers-begun", "1-1"), said)
+    return list(RULE.look(Recording([Script("train.py", text, main=True), crash, answer])))
+
+
+def test_what_trains_goes_under_the_test() -> None:
+    (finding,) = found(PLAIN)
+    assert finding.place == Place("train.py", 3)
+    edit = finding.fixes[0].edit
+    assert edit is not None
+    head, _, tail = patched(edit, PLAIN).partition('if __name__ == "__main__":\n')
+    assert head == "".join(PLAIN.splitlines(keepends=True)[:2])
+    assert tail == "".join(f"    {line}\n" for line in PLAIN.splitlines()[2:])
+
+
+def test_a_text_of_several_lines_or_a_class_behind_is_not_moved() -> None:
+    for more in ('print("""a\nb""")\n', "class Late:\n    pass\n"):
+        (finding,) = found(PLAIN + more)
+        assert finding.fixes[0].edit is None
+        assert finding.fixes[0].why_not_tried
+
+
+def test_workers_that_failed_otherwise_are_left_to_others() -> None:
+    assert found(GUARDED) == []
+    assert found(PLAIN, {"kinds": ["Process"], "codes": [1]}) == []
+    assert found(PLAIN, {"kinds": ["SpawnProcess"], "codes": [-9]}) == []
+    assert found(PLAIN, function="main") == []
+    assert found(PLAIN, None) == []
