@@ -68,8 +68,9 @@ def run(
 
 
 def settled(text: str) -> list[str]:
-    """Line by line, without what differs from machine to machine: memory in use, times, how many
-    steps and elements there was time to look at, and where such figures break a line."""
+    """Line by line, without what differs from machine to machine: memory in use, times, numbers of
+    processes, how many steps and elements there was time to look at, and where such figures break
+    a line."""
     text = re.sub(r"\n {9,}(?! *\^)", " ", text.strip())
     text = re.sub(r"\b[\d,.]+ ([kMG]B|bytes)\b", "N MB", text)
     text = re.sub(r"\b\d+ tensors\b", "N tensors", text)
@@ -78,6 +79,7 @@ def settled(text: str) -> list[str]:
     text = re.sub(r"\b[\d,]+ of [\d,]+ elements", "N of N elements", text)
     text = re.sub(r"\b[\d.]+%", "N%", text)
     text = re.sub(r"\.cpp:\d+", ".cpp", text)
+    text = re.sub(r"\(pid\(s\) \d+\)", "(pid(s) N)", text)
     return [" ".join(line.split()) for line in text.splitlines()]
 
 

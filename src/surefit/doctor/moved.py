@@ -21,5 +21,13 @@ def became(line: int, old: Sequence[str], new: Sequence[str]) -> range:
     for how, begin, end, new_begin, new_end in matcher.get_opcodes():
         if begin < line <= end:
             same = new_begin + line - begin
-            return range(same, same + 1) if how == "equal" else range(new_begin + 1, new_end + 1)
+            if how == "equal":
+                return range(same, same + 1)
+            return indented(old[line - 1], new, range(new_begin + 1, new_end + 1))
     return range(0)
+
+
+def indented(line: str, new: Sequence[str], within: range) -> range:
+    """The only line of the same text, however far it stands from the margin; or all of them."""
+    alike = [number for number in within if new[number - 1].strip() == line.strip()]
+    return range(alike[0], alike[0] + 1) if len(alike) == 1 else within

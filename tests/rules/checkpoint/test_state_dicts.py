@@ -46,7 +46,7 @@ CRASH = Crash("1-1", 1.0, Process(1), "RuntimeError", "RuntimeError: it does not
 
 
 def told(given: dict[str, Any], *, inside: Any = None, own: Any = None) -> list[Finding]:
-    said = {
+    said: dict[str, Any] = {
         "kind": "Net",
         "own": own or OWN,
         "given": given,
