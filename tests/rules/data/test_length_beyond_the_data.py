@@ -70,3 +70,21 @@ def test_numbers_from_elsewhere_and_places_inside_are_passed_over() -> None:
     plain = TEXT.replace(" + self.past", "")
     assert found(plain, "self.levels[at]", 41) == []
     assert found(TEXT, "self.levels[at + self.past]", 20) == []
+
+
+def test_what_is_added_may_be_a_sum_and_the_length_may_lose_too_few() -> None:
+    text = TEXT.replace("len(self.levels)", "len(self.levels) - self.past")
+    text = text.replace("at + self.past", "at + self.past + 3 - 1")
+    (finding,) = found(text, "self.levels[at + self.past + 3 - 1]", 33)
+    fix = finding.fixes[0]
+    assert fix.edit is not None
+    assert "return len(self.levels) - self.past - 3 + 1\n" in patched(fix.edit, text)
+    assert "32 rows can be read" in fix.text
+    assert isinstance(fix.must, PositionsInside)
+    assert fix.must.added == 8
+
+
+def test_positions_that_are_no_sum_with_the_row_are_passed_over() -> None:
+    for key in ("at * 2", "self.past - at", "at + at", "at - self.past"):
+        text = TEXT.replace("at + self.past", key)
+        assert found(text, f"self.levels[{key}]", 39) == []

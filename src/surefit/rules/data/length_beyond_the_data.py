@@ -14,8 +14,9 @@ Let `__len__` give the number of rows that can be read: `len(self.series) - self
 
 ## How it is recognised
 A subscript in `__getitem__` failed with an `IndexError`, its position is the number of the row or
-that and something more, and lies behind the end of what is asked, while `__len__` of the class
-counts the whole of it, more than that, or something else. The text of the exception is not looked
+that and something more (`at + self.width + self.ahead - 1`), and lies behind the end of what is
+asked, while `__len__` of the class counts the whole of it, takes too few from that, or counts
+something else. The text of the exception is not looked
 at. Nothing can be said of a script that is only read.
 """
 
@@ -59,7 +60,7 @@ class Beyond:
     row: int
     added: int
     text: str
-    """What is added, as it is written; empty where nothing is."""
+    """What the length must lose for it: ` - self.width + 1`; empty where nothing is added."""
     rows: int
     """Of what is asked."""
 
@@ -117,16 +118,34 @@ def behind_the_end(frame: Frame, asked: Asked) -> Beyond | None:
     row = whole(frame, ast.Name(number))
     if row is None:
         return None
-    key, added, text = asked.key, 0, ""
-    if isinstance(key, ast.BinOp) and isinstance(key.op, ast.Add):
-        more = key.right if is_name(key.left, number) else key.left
-        size = whole(frame, more)
-        if size is None or not (is_name(key.left, number) or is_name(key.right, number)):
-            return None
-        added, text = size, ast.unparse(more)
-    elif not is_name(key, number):
+    others = terms_besides(asked.key, number)
+    sizes = [whole(frame, one) for _, one in others] if others is not None else [None]
+    if others is None or None in sizes:
         return None
-    return Beyond(number, row, added, text, rows) if row + added >= rows > 0 else None
+    added = sum(sign * (size or 0) for (sign, _), size in zip(others, sizes, strict=True))
+    text = "".join(f" {'-' if sign > 0 else '+'} {ast.unparse(one)}" for sign, one in others)
+    is_behind = added >= 0 and row + added >= rows > 0
+    return Beyond(number, row, added, text, rows) if is_behind else None
+
+
+def terms_besides(key: ast.expr, number: str) -> list[tuple[int, ast.expr]] | None:
+    """What is added to the number of the row or taken from it, with its sign; None where the
+    position is something else."""
+    terms = list(terms_of(key))
+    of_the_row = [one for one in terms if is_name(one[1], number)]
+    if len(of_the_row) != 1 or of_the_row[0][0] < 0:
+        return None
+    return [one for one in terms if one is not of_the_row[0]]
+
+
+def terms_of(node: ast.expr, sign: int = 1) -> Iterator[tuple[int, ast.expr]]:
+    """`a + b - c`: each with its sign."""
+    match node:
+        case ast.BinOp(left=left, op=ast.Add() | ast.Sub() as between, right=right):
+            yield from terms_of(left, sign)
+            yield from terms_of(right, sign if isinstance(between, ast.Add) else -sign)
+        case _:
+            yield sign, node
 
 
 def is_name(node: ast.expr, name: str) -> bool:
@@ -152,14 +171,14 @@ def counted_by(asked: Asked) -> ast.expr | None:
 
 def fix(asked: Asked, beyond: Beyond, counts: ast.expr, of_the_whole: bool) -> Fix:
     holder = ast.unparse(asked.base)
-    new = f"len({holder}) - {beyond.text}" if beyond.added else f"len({holder})"
+    new = f"len({holder}){beyond.text}" if beyond.added else f"len({holder})"
     text = f"Let `__len__` give `{new}`: {beyond.rows - beyond.added:,} rows can be read."
     other = [
         one
         for one in ast.walk(counts)
         if isinstance(one, ast.Call) and called(one) == "len" and ast.unparse(one.args[0]) != holder
     ]
-    if other or (beyond.added and not of_the_whole):
+    if other or (beyond.added and not of_the_whole and not takes_from(counts, holder)):
         why_not = "whether rows are missing here or too many are counted only you know"
         return Fix(text, why_not_tried=why_not)
     statement = asked.source.statement_of(asked.node)
@@ -174,3 +193,9 @@ def fix(asked: Asked, beyond: Beyond, counts: ast.expr, of_the_whole: bool) -> F
             beyond.rows,
         ),
     )
+
+
+def takes_from(counts: ast.expr, holder: str) -> bool:
+    """`len(self.series) - self.width`: the whole of it, but for a few."""
+    wholes = [sign for sign, one in terms_of(counts) if ast.unparse(one) == f"len({holder})"]
+    return wholes == [1]
