@@ -49,9 +49,7 @@ def test_axes_are_put_behind_the_rows(call: str, after: str) -> None:
         ((6, 5, 9), (6, 9), "[:, None, :]"),
     ],
 )
-def test_as_many_as_are_missing(
-    scores: tuple[int, ...], mask: tuple[int, ...], index: str
-) -> None:
+def test_as_many_as_are_missing(scores: tuple[int, ...], mask: tuple[int, ...], index: str) -> None:
     (finding,) = found(scores, mask)
     assert f"`mask{index}`" in finding.fixes[0].text
 
