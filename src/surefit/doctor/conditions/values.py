@@ -67,7 +67,8 @@ class Wanted:
 class ValuesAt:
     """Where the batch of the fault comes by, values are as they must be.
 
-    Later ones, too, but for sizes of axes: a last batch is often smaller.
+    Others, too, but for sizes of axes: a last batch is often smaller, and in an evaluation whole
+    batches come by before it, without a step between them.
     """
 
     place: Place
@@ -98,9 +99,12 @@ class ValuesAt:
         come = [one for one in came if one.step >= at]
         if not come:
             return Judgement(False, f"the patched run did not come to {self.place} again", False)
-        for time, one in enumerate(come):
+        same_step = (one for one in come if one.step == come[0].step)
+        of_the_fault = next((one for one in same_step if self.is_met(one)), come[0])
+        for one in come:
             values = {value.text: value for value in one.values}
-            for wanted in self.wanted if time == 0 else map(of_any_size, self.wanted):
+            exact = one is of_the_fault
+            for wanted in self.wanted if exact else map(of_any_size, self.wanted):
                 value = values.get(wanted.text)
                 if value is None:
                     unread = f"{code(wanted.text)} could not be read at {self.place}"
@@ -108,10 +112,17 @@ class ValuesAt:
                 unmet = list(wanted.unmet(value))
                 if unmet:
                     return Judgement(False, f"{code(wanted.text)} {spoken(unmet)}")
-        values = {value.text: value for value in come[0].values}
+        values = {value.text: value for value in of_the_fault.values}
         said = spoken([one.met(values[one.text]) for one in self.wanted])
-        more = f", each of {counted(len(come), 'time')}" if len(come) > 1 else ""
+        each = "each" if all(self.is_met(one) for one in come) else "one"
+        more = f", {each} of {counted(len(come), 'time')}" if len(come) > 1 else ""
         return Judgement(True, f"{said} at {self.place}{more}")
+
+    def is_met(self, passed: Passed) -> bool:
+        values = {value.text: value for value in passed.values}
+        return all(
+            one.text in values and not list(one.unmet(values[one.text])) for one in self.wanted
+        )
 
 
 def of_any_size(wanted: Wanted) -> Wanted:
