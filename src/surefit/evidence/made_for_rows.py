@@ -19,6 +19,7 @@ from surefit.evidence.batch_rows import (
 from surefit.evidence.frame_names import named
 from surefit.evidence.origins import names_in
 from surefit.evidence.value_stories import story_of_value
+from surefit.source.definitions import definition
 from surefit.source.reading import Source, called
 
 MAKES = (
@@ -181,7 +182,8 @@ def explained(
     made, given = pair.made.shape or (), pair.given.shape or ()
     number, rows = made[pair.axis], given[pair.axis]
     calls = [one for one in source.calls_in(line) if called(one) == origin.name]
-    leaf = size_node(calls[0], origin.shape, number, pair.axis) if len(calls) == 1 else None
+    is_one = len({ast.unparse(one) for one in calls}) == 1
+    leaf = size_node(source, calls[0], origin.shape, number, pair.axis) if is_one else None
     if leaf is None or not is_written_down(source, leaf):
         return None
     leaf = handed_over(crash, source, leaf)
@@ -210,9 +212,11 @@ def explained(
     )
 
 
-def size_node(call: ast.Call, shape: tuple[int, ...], number: int, axis: int) -> ast.expr | None:
+def size_node(
+    source: Source, call: ast.Call, shape: tuple[int, ...], number: int, axis: int
+) -> ast.expr | None:
     """The part of a call that says how many rows: by its place among the sizes."""
-    nodes = sizes_of(call)
+    nodes = named_sizes(source, call) or sizes_of(call)
     at = axis if axis < len(shape) and shape[axis] == number else None
     if at is None:
         at = shape.index(number) if number in shape else None
@@ -220,6 +224,14 @@ def size_node(call: ast.Call, shape: tuple[int, ...], number: int, axis: int) ->
     return (
         node if isinstance(node, ast.Constant | ast.Name | ast.Attribute | ast.Subscript) else None
     )
+
+
+def named_sizes(source: Source, call: ast.Call) -> list[ast.expr]:
+    """`torch.zeros(*shape)`, `torch.zeros(shape)`: the sizes where `shape` is written."""
+    first = call.args[0] if call.args else None
+    name = first.value if isinstance(first, ast.Starred) else first
+    made = definition(source, name) if isinstance(name, ast.Name) else None
+    return list(made.elts) if isinstance(made, ast.Tuple | ast.List) else []
 
 
 def sizes_of(call: ast.Call) -> list[ast.expr]:

@@ -144,3 +144,31 @@ def test_look_alikes_are_silent() -> None:
     long = replace(NOISE, shape=(5, 16))
     made = replace(MADE, shape=(5, 16))
     assert found(text, frame_at(text, "x + noise", long, line=3), story=(made,)) == [], "no rows"
+
+
+def test_what_is_made_twice_in_a_line_is_made_twice_with_the_rows() -> None:
+    text = f"{HEAD}noise, more = torch.randn(B, 8), torch.randn(B, 8)\n    x = x + noise\n"
+    (finding,) = found(text, frame_at(text, "x + noise", NOISE, line=3), story=(MADE,))
+    assert finding.fixes[0].edit is not None
+    twice = "torch.randn(x.size(0), 8), torch.randn(x.size(0), 8)"
+    assert twice in patched(finding.fixes[0].edit, text)
+
+
+@pytest.mark.parametrize("given", ["shape", "*shape"])
+def test_sizes_are_looked_up_where_they_are_written(given: str) -> None:
+    text = f"{HEAD}shape = (B, 8)\n    noise = torch.randn({given})\n    x = x + noise\n"
+    made = replace(MADE, place=Place("train.py", 3))
+    (finding,) = found(text, frame_at(text, "x + noise", NOISE, line=4), story=(made,))
+    assert finding.place == Place("train.py", 2)
+    assert finding.fixes[0].edit is not None
+    assert "shape = (x.size(0), 8)" in patched(finding.fixes[0].edit, text)
+
+
+def test_both_states_of_a_pair_are_cut() -> None:
+    text = "noise = torch.randn(B, 8)\nfor x, y in loader:\n    x = add(x, (noise, more))\n"
+    made = replace(MADE, place=Place("train.py", 1))
+    more = Value("more", "Tensor", 6, shape=(16, 8))
+    frame = frame_at(text, "add(x, (noise, more))", NOISE, more, line=3)
+    (finding,) = found(text, frame, story=(made,))
+    assert finding.fixes[0].edit is not None
+    assert "(noise[: x.size(0)], more[: x.size(0)])" in patched(finding.fixes[0].edit, text)

@@ -344,7 +344,17 @@ def mended(made: MadeForRows) -> tuple[Edit | None, Condition | None]:
     watched = ValuesAt(made.frame.place, (Wanted(made.other, made.other_shape),))
     if not made.cut or made.used is None:
         return everywhere(made.source, made.leaf, made.value), watched
-    return appended(made.source, made.used, made.cut.format(made.value)), watched
+    cut = made.cut.format(made.value)
+    edits = [appended(made.source, node, cut) for node in (made.used, *beside(made, made.used))]
+    return Edit(made.source.file, tuple(one for edit in edits for one in edit.changes)), watched
+
+
+def beside(made: MadeForRows, used: ast.expr) -> list[ast.expr]:
+    """Tensors of the same shape in the same tuple: a recurrent layer takes two states."""
+    outer = made.source.parents.get(used)
+    alike = {one.text for one in made.frame.values if one.shape == made.shape}
+    others = outer.elts if isinstance(outer, ast.Tuple) else []
+    return [one for one in others if one is not used and ast.unparse(one) in alike]
 
 
 def everywhere(source: Source, leaf: ast.expr, value: str) -> Edit:
