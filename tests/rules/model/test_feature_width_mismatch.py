@@ -198,3 +198,20 @@ def test_nothing_that_was_done_to_the_axes_is_ruled_out(
     (finding,) = found(crash(linear(width), given_shape))
     assert way not in names(tuple(finding.ruled_out))
     assert "wrong reshape" not in names(tuple(finding.ruled_out))
+
+
+@pytest.mark.parametrize(("between", "said"), [("dropout", True), ("linear", False)])
+def test_a_layer_in_two_directions_is_seen_through_what_keeps_the_width(
+    between: str, said: bool
+) -> None:
+    one = crash(linear(20), (8, 13, 40), identity=9)
+    place = Place("model.py", 4)
+    operations = [
+        Operation(2, between, place, place, False, (8, 13, 40), "float32", True, takes=(1,)),
+        Operation(1, "gru", place, place, False, (8, 13, 40), "float32", True),
+    ]
+    story = Question("story", "1-1", {"frame": 2, "text": "input"})
+    told = Answer(story, {"operations": [as_json(operation) for operation in operations]})
+    (finding,) = found(one, told)
+    assert ("reads both ways and gives 20" in (finding.why or "")) is said
+    assert any("unflatten" in fix.text for fix in finding.fixes) is not said

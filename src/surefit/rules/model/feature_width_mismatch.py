@@ -67,6 +67,18 @@ ONLY_YOU = (
 )
 FLATTEN = ("flatten", "view", "reshape")
 RECURRENT = ("lstm", "gru", "rnn_tanh", "rnn_relu")
+KEEPS_WIDTH = (
+    "dropout",
+    "index_select",
+    "_pad_packed_sequence",
+    "contiguous",
+    "__getitem__",
+    "select",
+    "transpose",
+    "layer_norm",
+    "relu",
+    "tanh",
+)
 MAP = 4
 """Axes of a map: rows, channels, height, width."""
 
@@ -172,7 +184,8 @@ def flattened_map(misfit: Misfit, made: list[Operation]) -> tuple[int, ...]:
 def sized_for(misfit: Misfit, made: list[Operation]) -> str:
     """The width that a layer behind a flattened map declares says which map was expected."""
     if goes_both_ways(misfit, made):
-        return f"`{made[0].name}` reads both ways and gives {misfit.width} for each of them."
+        layer = "recurrent layer before it"
+        return f"The {layer} reads both ways and gives {misfit.width} for each of them."
     channels, *sides = flattened_map(misfit, made) or (0,)
     if not sides:
         return ""
@@ -184,9 +197,13 @@ def sized_for(misfit: Misfit, made: list[Operation]) -> str:
 
 
 def goes_both_ways(misfit: Misfit, made: list[Operation]) -> bool:
-    """The input is that of a recurrent layer in two directions, whose results stand in one row."""
-    recurrent = bool(made) and made[0].name in RECURRENT
-    return recurrent and misfit.size == 2 * misfit.width
+    """The input is that of a recurrent layer in two directions, whose results stand in one row;
+    what leaves the width alone, a dropout or a padding, may lie between."""
+    here = made[0] if made and misfit.size == 2 * misfit.width else None
+    while here is not None and here.name not in RECURRENT:
+        before = taken(here, made)[:1] if here.name in KEEPS_WIDTH else []
+        here = next((one for one in before if one.shape[-1:] == (misfit.size,)), None)
+    return here is not None
 
 
 def sides_of(positions: int) -> tuple[int, ...]:
