@@ -12,6 +12,7 @@ from notebook_files import notebook
 from running import written
 from surefit import cli
 from surefit.cli.check import script_in
+from surefit.proof import preflight
 
 TRAINS = """
     import sys
@@ -133,6 +134,119 @@ def test_a_notebook_is_checked(folder: Path) -> None:
     assert made.document["not_observed"][0].startswith("train.ipynb, cell 1, line 2: `!ls`")
 
 
+HARD_CODED = """
+    import torch
+    from torch.utils.data import DataLoader, IterableDataset, TensorDataset
+
+    class Stream(IterableDataset):
+        def __iter__(self):
+            return iter(range(64))
+
+    next(iter(DataLoader(Stream(), batch_size=16)))
+    torch.manual_seed(0)
+    rows = TensorDataset(torch.randn(64, 6), torch.randn(64))
+    model = torch.nn.Sequential(torch.nn.Linear(6, 4), torch.nn.BatchNorm1d(4))
+    optimizer = torch.optim.AdamW(model.parameters())
+    for features, targets in DataLoader(rows, batch_size=32, shuffle=True):
+        scores = model(features).mean(1).view(32)
+        loss = (scores - targets).square().mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+"""
+
+
+@pytest.mark.slow
+def test_what_fails_on_few_rows_alone_is_no_finding(folder: Path) -> None:
+    made = Checked(folder, written(folder, train=HARD_CODED).name)
+    assert [one for one in made.findings if one["severity"] == "error"] == []
+    assert made.code == 0, made.err
+    assert "Batches of train.py:8 are taken whole: its dataset is a stream" in made.out
+    assert "With 4 rows of 32 it stopped at train.py:14 (RuntimeError: shape '[32]'" in made.out
+    assert "; with its own batches it did not\n" in made.out
+    assert "Run to its first optimizer step, in a copy: " in made.out
+    batches = made.document["batches"]
+    assert [(one["place"]["line"], one["rows"]) for one in batches["shrunk"]] == [(13, 32)]
+    assert batches["told_of"] == "own"
+
+
+BY_WORKERS = """
+    import torch
+    from torch.utils.data import DataLoader, Dataset
+
+    class Rows(Dataset):
+        def __len__(self):
+            return 64
+
+        def __getitem__(self, number):
+            with open("read.txt", "a") as file:
+                file.write("row\\n")
+            return torch.ones(5) * number
+
+    model = torch.nn.Linear({width}, 2)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    batch = next(iter(DataLoader(Rows(), batch_size=32, num_workers=1, prefetch_factor=1)))
+    print(len(open("read.txt").readlines()), "rows were read")
+    loss = model(batch).square().mean()
+    loss.backward()
+    optimizer.step()
+"""
+
+
+@pytest.mark.slow
+def test_a_fault_is_found_with_few_rows_and_told_with_all(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs: list[preflight.Ran] = []
+    plain = preflight.run_to_its_first_step
+
+    def noted(*given: Any) -> preflight.Ran:
+        runs.append(plain(*given))
+        return runs[-1]
+
+    monkeypatch.setattr(preflight, "run_to_its_first_step", noted)
+    made = Checked(folder, "--no-proof", written(folder, train=BY_WORKERS.format(width=6)).name)
+    assert made.code == 1
+    assert made.rules == ["feature-width-mismatch"]
+    assert "(32, 5)" in json.dumps(made.findings)  # not (4, 5)
+    read = [int(one.printed.split()[0]) for one in runs]
+    assert read[0] in (4, 8)  # a worker can be a batch ahead
+    assert read[1] >= 32
+    assert made.document["batches"]["shrunk"][0]["kept"] == 4
+    assert made.document["batches"]["differs"] is None
+
+
+TRAINER = """
+    import torch
+    from transformers import Trainer, TrainingArguments
+
+    class Model(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = torch.nn.Linear(4, 2)
+
+        def forward(self, features, labels):
+            assert len(features) == 4, len(features)
+            logits = self.layer(features)
+            return {"loss": torch.nn.functional.cross_entropy(logits, labels), "logits": logits}
+
+    rows = [{"features": torch.randn(4), "labels": number % 2} for number in range(64)]
+    arguments = TrainingArguments("out", per_device_train_batch_size=16, report_to=[], use_cpu=True)
+    Trainer(Model(), arguments, train_dataset=rows).train()
+"""
+
+
+@pytest.mark.slow
+def test_batches_of_a_trainer_are_cut(folder: Path) -> None:
+    made = Checked(folder, written(folder, train=TRAINER).name)
+    assert made.code == 0, made.err
+    assert made.findings == []
+    assert "Run to its first optimizer step, in a copy, on 4 rows of 16: " in made.out
+    assert "Not checked: what needs whole batches (16 -> 4 rows): " in made.out
+    assert made.document["batches"]["told_of"] == "shrunk"
+    assert made.document["not_observed"][-2].startswith("not checked: what needs whole batches")
+
+
 def test_a_script_that_ends_early(folder: Path) -> None:
     made = Checked(folder, written(folder, train="print('usage: x')\nraise SystemExit(3)\n").name)
     assert made.code == 1
@@ -203,6 +317,9 @@ def test_wrong_calls(
     (folder / "odd.ipynb").write_text("{")
     assert cli.main(["check", "odd.ipynb"]) == 2
     assert "it is not JSON" in capsys.readouterr().err
+    (folder / "train.py").touch()
+    assert cli.main(["check", "--rows", "1", "train.py"]) == 2
+    assert "`rows` must be 0 or at least 2 and is 1." in capsys.readouterr().err
 
 
 def test_help_has_an_example(capsys: pytest.CaptureFixture[str]) -> None:

@@ -145,7 +145,7 @@ def read_call(argv: Sequence[str]) -> Call:
 RUN_A_SCRIPT = ("run", "check")
 VALUED = (
     *("--proof-seconds", "--proof_seconds", "--hang-after", "--hang_after", "--record"),
-    "--seconds",
+    *("--seconds", "--rows"),
 )
 """Flags of these commands that a value follows."""
 

@@ -12,7 +12,10 @@ from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
 from surefit.doctor.rule import Rule, refusal
 from surefit.errors import BadInput
 from surefit.render import console, outcome
+from surefit.settings import Bound
+from surefit.settings import check as refuse_wrong
 
+from . import few_rows
 from .notebooks import cells_in
 from .run import refuse_missing, surroundings
 
@@ -34,11 +37,16 @@ LATER = (
     "what comes after the first optimizer step: later batches, evaluation, saving, memory that"
     " grows, and faults that show only over several steps"
 )
+FEWEST = 2
+"""Rows that batch normalisation and a loss over pairs can do with."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Check:
-    """How long it may take. These flags stand before the script."""
+    """How much is tried, and how long it may take. These flags stand before the script."""
+
+    rows: int = 4
+    """Rows that are kept of each batch of a `DataLoader`, its first ones, 2 or more; 0: all."""
 
     seconds: float = 300.0
     """Seconds in which the script must come to its first optimizer step."""
@@ -48,6 +56,10 @@ class Check:
 
     proof_seconds: float = 60.0
     """Seconds that all tries together take at most."""
+
+    def __post_init__(self) -> None:
+        some = Bound(lambda rows: rows == 0 or rows >= FEWEST, f"0 or at least {FEWEST}")
+        refuse_wrong(self, rows=some)
 
 
 DEFAULTS = Check()
@@ -59,11 +71,15 @@ def check(*command: str, settings: Annotated[Check, Parameter(name="*")] = DEFAU
     surefit check train.py --lr 3e-4
     surefit check train.ipynb
     surefit check --seconds 600 -m package.train
+    surefit check --rows 0 train.py
 
     The run is made in a copy of the folder, offline, and ended after the first optimizer
-    step: nothing of yours is written. Its batches are its own, for a smaller one hides some
-    faults and makes others. What it prints is not shown. The exit code is 0 if there is no
-    error, 1 if there is one or the step was not reached.
+    step: nothing of yours is written. Batches of a `DataLoader` are cut to their first rows,
+    in the order that they have anyway. What goes wrong then is told only if it goes wrong
+    with whole batches, too: the script is run again with these. Streams, batches that a
+    class of yours puts together, and launched runs are taken as they are. What it prints
+    is not shown. The exit code is 0 if there is no error, 1 if there is one or the step was
+    not reached.
 
     Parameters
     ----------
@@ -115,15 +131,17 @@ def run_to_the_first_step(
     command: Sequence[str], script: str | None, cells: Cells | None, settings: Check
 ) -> "Preflight":
     from surefit.observe.script import Launch, python_command
-    from surefit.proof.preflight import preflight
+    from surefit.proof.preflight import Terms, preflight
 
-    launch = Launch(python_command(command), Path.cwd(), script, surroundings(cells))
     return preflight(
-        launch,
-        seconds=settings.seconds,
-        prove_fixes=settings.proof,
-        proof_seconds=settings.proof_seconds,
-        progress=console.working,
+        Launch(python_command(command), Path.cwd(), script, surroundings(cells)),
+        Terms(
+            settings.rows,
+            settings.seconds,
+            settings.proof,
+            settings.proof_seconds,
+            console.working,
+        ),
     )
 
 
@@ -139,32 +157,32 @@ def cannot_be_checked(script: str, reason: str) -> Finding:
 
 def met(made: "Preflight") -> list[Finding]:
     """Findings of the run, without those of a crash that the copy itself can have brought about."""
-    lacked = made.lacked
+    lacked = made.ran.lacked
     return [one for one in made.examined.findings if lacked is None or one.about != lacked.id]
 
 
 def how_it_ended(made: "Preflight", script: str | None) -> Iterator[Finding]:
     """Where the first step was not reached, and no finding says why."""
-    place, seconds = Place(script or ""), f"{made.seconds:,.1f} s"
+    ran = made.ran
+    place, seconds = Place(script or ""), f"{ran.seconds:,.1f} s"
     told = any(one.severity is Severity.ERROR for one in met(made))
-    if made.reached_a_step or told:
+    if ran.reached_a_step or told:
         return
-    if made.lacked is not None:
-        said = made.lacked.said.partition("\n")[0]
+    if ran.lacked is not None:
+        said = ran.lacked.said.partition("\n")[0]
         reason = f"it stops with {said}, and a copy is offline and writes nowhere else"
         yield cannot_be_checked(script or "", reason)
-    elif made.stopped:
+    elif ran.stopped:
         yield NOT_CHECKED.finding(
             place,
-            f"It came to no optimizer step in {made.seconds:,.0f} s, and was ended.",
-            facts=last_lines(made),
-            fixes=(Fix(f"Give it longer: `--seconds {2 * round(made.seconds)}`."),),
+            f"It came to no optimizer step in {ran.seconds:,.0f} s, and was ended.",
+            facts=[*few_rows.facts(made), *last_lines(made)],
+            fixes=(Fix(f"Give it longer: `--seconds {2 * round(ran.seconds)}`."),),
         )
-    elif made.examined.code:
+    elif ran.code:
         yield NOT_CHECKED.finding(
             place,
-            f"It ended with code {made.examined.code} after {seconds}, before its first optimizer"
-            " step.",
+            f"It ended with code {ran.code} after {seconds}, before its first optimizer step.",
             facts=last_lines(made),
         )
     else:
@@ -177,7 +195,7 @@ def how_it_ended(made: "Preflight", script: str | None) -> Iterator[Finding]:
 
 
 def last_lines(made: "Preflight") -> list[Fact]:
-    lines = [line for line in made.printed.splitlines() if line.strip()][-LAST_LINES:]
+    lines = [line for line in made.ran.printed.splitlines() if line.strip()][-LAST_LINES:]
     return [Fact("the last that it printed", "\n".join(lines))] if lines else []
 
 
@@ -188,19 +206,24 @@ def is_same(one: Finding, other: Finding) -> bool:
 
 
 def tell(made: "Preflight", findings: Sequence[Finding], cells: Cells | None) -> None:
-    examined = made.examined
+    examined, ran = made.examined, made.ran
     outcome.exception = examined.exception
     outcome.not_observed = [*examined.not_observed]
     if cells is not None:
         outcome.not_observed = [*map(cells.text, examined.not_observed), *cells.left_out()]
-    if made.reached_a_step:
-        loss = "" if made.loss is None else f", loss {made.loss:.4f}"
-        console.say(f"Run to its first optimizer step, in a copy: {made.seconds:,.1f} s{loss}")
+    for line in few_rows.lines(made):
+        console.say(line if cells is None else cells.text(line))
+    if ran.reached_a_step:
+        loss = "" if ran.loss is None else f", loss {ran.loss:.4f}"
+        where = f"in a copy{few_rows.on(made)}"
+        console.say(f"Run to its first optimizer step, {where}: {ran.seconds:,.1f} s{loss}")
     outcome.tell(*findings)
+    outcome.add_part("batches", few_rows.part(made, cells))
     for line in outcome.not_observed:
         console.errors.print(f"surefit: not observed: {line}", soft_wrap=True)
     for line in examined.faults:
         console.errors.print(f"surefit: {line}", soft_wrap=True)
-    if made.reached_a_step:
-        outcome.not_observed.append(f"not checked: {LATER}")
-        console.say(f"Not checked: {LATER}")
+    if ran.reached_a_step:
+        for line in [*few_rows.not_checked(made), LATER]:
+            outcome.not_observed.append(f"not checked: {line}")
+            console.say(f"Not checked: {line}")

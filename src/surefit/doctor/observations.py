@@ -12,6 +12,7 @@ Only the standard library is imported here: this module is loaded inside the use
     Passed      values at a line that a condition watches, in a proof run
     Trace       files written outside and addresses talked to
     Chance      where random streams began
+    Shrunk      batches that a check cut to their first rows, or left as they were
     NotObserved what could not be watched, and why
     Ended       how the whole run ended
 """
@@ -618,6 +619,20 @@ class Chance:
 
 
 @dataclass(frozen=True, slots=True)
+class Shrunk:
+    """Batches of one size of one loader, in a check: cut to their first rows, or left alone."""
+
+    process: Process
+    place: Place | None
+    """Where the loader was made."""
+    rows: int | None
+    """As the loader drew them, where it draws rows."""
+    kept: int | None
+    why_not: str = ""
+    """Why they were left alone; empty where they were cut."""
+
+
+@dataclass(frozen=True, slots=True)
 class NotObserved:
     """What could not be watched, and why."""
 
@@ -650,6 +665,7 @@ Observation = (
     | Passed
     | Trace
     | Chance
+    | Shrunk
     | NotObserved
     | Ended
 )

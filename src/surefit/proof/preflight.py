@@ -1,25 +1,27 @@
 """A script run to its first optimizer step in a copy of its folder, so that nothing is written.
 
-Its batches are its own. A smaller one would hide faults (memory, a row that is too long) and make
-others: batch normalisation of one row, shapes written for one batch size, a loss over pairs.
+Its batches are cut to their first rows. That hides faults (memory, a row further on), which is
+said, and makes others: shapes written for one batch size, a loss over pairs. So whatever goes wrong
+on a cut batch is not believed: the script is run again with its own, and that run is told of.
 """
 
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import IO
 
 from surefit.doctor.diagnose import diagnose
-from surefit.doctor.observations import Crash, Steps
+from surefit.doctor.findings import Finding
+from surefit.doctor.observations import Chance, Crash, Process, Shrunk, Steps
 from surefit.doctor.progress import first_crash, steps_taken
 from surefit.doctor.recording import Recording
-from surefit.observe.inside import spool
+from surefit.observe.inside import small_batches, spool
 from surefit.observe.script import Ask, Launch, Watched, watch
-from surefit.proof.chance import that_can_be_repeated
+from surefit.proof.chance import again, that_can_be_repeated
 from surefit.proof.examination import Examination, Progress, concluded, guarded
-from surefit.proof.sandbox import attempt, snapshot
+from surefit.proof.sandbox import Snapshot, attempt, snapshot
 
 TO_THE_FIRST_STEP = {spool.STOP_AFTER: "1"}
 OF_THE_COPY = frozenset(
@@ -40,10 +42,11 @@ LONGEST_OUTPUT = 100_000
 
 
 @dataclass(frozen=True, slots=True)
-class Preflight:
-    """What came of it."""
+class Ran:
+    """One run in a copy, as far as its first step."""
 
-    examined: Examination
+    recording: Recording
+    code: int
     seconds: float
     stopped: str
     """Why it was ended before its first step: `time` or `memory`; empty where it was not."""
@@ -52,12 +55,16 @@ class Preflight:
 
     @property
     def reached_a_step(self) -> bool:
-        return steps_taken(self.examined.recording) > 0
+        return steps_taken(self.recording) > 0
+
+    @property
+    def crash(self) -> Crash | None:
+        return first_crash(self.recording)
 
     @property
     def lacked(self) -> Crash | None:
         """A crash that need not come outside of a copy: it, or what led to it, is of that kind."""
-        crash = first_crash(self.examined.recording)
+        crash = self.crash
         said = [crash.said, *(link.said for link in crash.chain)] if crash else []
         kinds = {one.partition(":")[0].rpartition(".")[2] for one in said}
         return crash if kinds & OF_THE_COPY else None
@@ -65,22 +72,114 @@ class Preflight:
     @property
     def loss(self) -> float | None:
         """That the first step went back from."""
-        series = (one.losses for one in self.examined.recording.all(Steps) if one.losses)
+        series = (one.losses for one in self.recording.all(Steps) if one.losses)
         return next((values[0][1] for values in series), None)
 
+    @property
+    def cut(self) -> list[Shrunk]:
+        """Batches that were shortened."""
+        return [one for one in self._batches() if not one.why_not]
 
-def preflight(
-    launch: Launch, *, seconds: float, prove_fixes: bool, proof_seconds: float, progress: Progress
-) -> Preflight:
+    @property
+    def left_alone(self) -> list[Shrunk]:
+        """Batches that would have been, of loaders of another kind."""
+        return [one for one in self._batches() if one.why_not]
+
+    def _batches(self) -> dict[Shrunk, None]:
+        """Each once, however many processes have such a loader."""
+        seen = self.recording.all(Shrunk)
+        return dict.fromkeys(replace(one, process=Process()) for one in seen)
+
+    @property
+    def failed(self) -> bool:
+        """It came to no step, for another reason than time or what a copy lacks."""
+        came_to_it = self.reached_a_step and self.crash is None
+        return not (came_to_it or self.stopped or self.lacked)
+
+
+@dataclass(frozen=True, slots=True)
+class Preflight:
+    """What came of it."""
+
+    ran: Ran
+    """The run that is told of."""
+    examined: Examination
+    small: Ran
+    """The run on batches of a few rows; the same one, unless it was made again with its own."""
+    found_in_small: tuple[Finding, ...] = ()
+    """By the rules in that run, where it came to its step."""
+
+    @property
+    def on_cut_batches(self) -> bool:
+        return bool(self.ran.cut)
+
+    @property
+    def was_repeated(self) -> bool:
+        return self.small is not self.ran
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """How a check is made."""
+
+    rows: int
+    """Of a batch that are kept; 0: all."""
+    seconds: float
+    """In which each run must come to its first step."""
+    prove_fixes: bool
+    proof_seconds: float
+    progress: Progress
+
+
+def preflight(launch: Launch, terms: Terms) -> Preflight:
     """Raises `CannotTry` where there can be no copy, or where the script reaches outside of it."""
-    faults: list[str] = []
-
-    def on_crash(seen: Recording, ask: Ask) -> None:
-        guarded(lambda: diagnose(seen, ask), None, faults, "questions to the crashed process")
-
     launch = that_can_be_repeated(launch)
     before = snapshot(launch.cwd)
-    with progress("running to the first step, in a copy"), output() as printed:
+    few = with_rows(launch, terms.rows)
+    faults: list[str] = []
+    with terms.progress("running to the first step, in a copy"):
+        small = run_to_its_first_step(few, before, terms.seconds, faults)
+    if not small.cut:
+        return Preflight(small, examined(small, launch, before, faults, terms), small)
+    found: tuple[Finding, ...] = ()
+    if not small.failed:
+        seen = Examination(small.recording, (), small.code, tuple(faults))
+        if small.reached_a_step:
+            seen = examined(small, few, before, faults, replace(terms, prove_fixes=False))
+        if not seen.findings:
+            return Preflight(small, seen, small)
+        found = seen.findings
+    own = with_own_batches(launch, before, small, faults := [], terms)
+    return Preflight(own, examined(own, launch, before, faults, terms), small, found)
+
+
+def with_rows(launch: Launch, rows: int) -> Launch:
+    if not rows:
+        return launch
+    return replace(launch, environment={**launch.environment, small_batches.ROWS: str(rows)})
+
+
+def with_own_batches(
+    launch: Launch, before: Snapshot, small: Ran, faults: list[str], terms: Terms
+) -> Ran:
+    """The same chances as in the first run: its rows are the first of these batches."""
+    with (
+        terms.progress("running it again with its own batches"),
+        again(launch, small.recording) as same,
+    ):
+        ran = run_to_its_first_step(same, before, terms.seconds, faults)
+    began = [*small.recording.all(Chance)]
+    return replace(ran, recording=Recording([*began, *ran.recording.observations]))
+
+
+def run_to_its_first_step(
+    launch: Launch, before: Snapshot, seconds: float, faults: list[str]
+) -> Ran:
+    def on_crash(seen: Recording, ask: Ask) -> None:
+        if all(one.why_not for one in seen.all(Shrunk)):  # or the run with whole batches is asked
+            guarded(lambda: diagnose(seen, ask), None, faults, "questions to the crashed process")
+
+    with output() as printed:
         watched: Watched = attempt(
             launch,
             before,
@@ -91,8 +190,16 @@ def preflight(
             watch=partial(watch, on_crash=on_crash, output=printed),
         )
         said = end_of(printed)
-    examined = concluded(watched, launch, before, faults, prove_fixes, proof_seconds, progress)
-    return Preflight(examined, watched.seconds, watched.stopped, said)
+    return Ran(watched.recording, watched.code, watched.seconds, watched.stopped, said)
+
+
+def examined(
+    ran: Ran, launch: Launch, before: Snapshot, faults: list[str], terms: Terms
+) -> Examination:
+    watched = Watched(ran.recording, ran.code, ran.seconds, ran.stopped)
+    return concluded(
+        watched, launch, before, faults, terms.prove_fixes, terms.proof_seconds, terms.progress
+    )
 
 
 @contextmanager

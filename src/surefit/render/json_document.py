@@ -126,6 +126,12 @@ def place_as_struct(place: found.Place) -> Place:
     return Place(place.file, place.line, place.end_line, row, cell)
 
 
+def place_as_json(place: found.Place) -> Json:
+    """A place as findings have it, for what single commands add."""
+    made: Json = msgspec.to_builtins(place_as_struct(place))
+    return made
+
+
 def fix_as_struct(fix: found.Fix) -> Fix:
     proof = Proof(fix.proof.status, fix.proof.said) if fix.proof else None
     return Fix(fix.text, fix.patch, proof)

@@ -72,7 +72,7 @@ def _begun(held: dict[str, Any]) -> Epoch:
     sampler = held.get("_index_sampler")
     inside = [attributes(one) for one in _chain(sampler)]
     return Epoch(
-        _made_at(sampler),
+        made_at(sampler),
         next((size for one in inside if (size := _number(one, "batch_size"))), None),
         _rows_of(held.get("_dataset")),
         _number(held, "_num_workers"),
@@ -97,7 +97,7 @@ def _number(held: dict[str, Any], name: str) -> int | None:
     return value if type(value) is int else None
 
 
-def _made_at(sampler: Any) -> Place | None:
+def made_at(sampler: Any) -> Place | None:
     """Of what draws the batches, which a loader makes for itself: `accelerate` puts other loaders
     around it. Where a class of the user's draws them, of the loader."""
     for one in _chain(sampler):
@@ -106,8 +106,14 @@ def _made_at(sampler: Any) -> Place | None:
             return place
     module = sys.modules.get(LOADER)
     every = origins.alive(vars(module)["DataLoader"]) if module is not None else iter(())
-    made = (one for one in every if attributes(one).get("batch_sampler") is sampler)
+    made = (one for one in every if _draws_by(attributes(one)) is sampler)
     return next((origins.made_at(one) for one in made), None)
+
+
+def _draws_by(loader: dict[str, Any]) -> Any:
+    """What a loader asks for the next batch or, where it makes none of rows, for the next row."""
+    batches = loader.get("batch_sampler")
+    return loader.get("sampler") if batches is None else batches
 
 
 def _rows_of(dataset: Any) -> int | None:

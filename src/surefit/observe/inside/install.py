@@ -14,6 +14,7 @@ PARTS = (
     "chance",
     "origins",
     "epochs",
+    "small_batches",
     "training.steps",
     "workers",
     "children",
