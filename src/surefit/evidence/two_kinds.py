@@ -4,6 +4,7 @@ it no second run is worth its time."""
 from collections.abc import Iterator
 
 from surefit.doctor.observations import Crash, Value
+from surefit.evidence.asked_shapes import is_reshape
 
 FLOATING = ("float16", "bfloat16", "float32", "float64")
 INNER_FRAMES = 12
@@ -15,7 +16,10 @@ def several_devices(crash: Crash) -> bool:
 
 
 def several_dtypes(crash: Crash) -> bool:
-    """Of numbers with a fraction; or whole ones, which came to a layer."""
+    """Of numbers with a fraction; or whole ones, which came to a layer. One tensor that is given
+    another shape has no other beside it."""
+    if crash.own_frame is crash.frames[-1] and is_reshape(crash.frames[-1]):
+        return False
     dtypes = {one.dtype for one in tensors(crash) if one.dtype and one.shape is not None}
     return len(dtypes) > 1 and any(one in FLOATING for one in dtypes)
 

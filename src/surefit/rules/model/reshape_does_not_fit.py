@@ -74,7 +74,7 @@ def elements_do_not_fit(crash: Crash, seen: Recording) -> Iterator[Finding]:
     frame = crash.own_frame if is_cause(crash, seen) else None
     if frame is None or frame is not crash.frames[-1] or not is_reshape(frame):
         return
-    asked = asked_in(frame, shape_of_unnamed(crash, seen))
+    asked = asked_in(frame, None) or asked_in(frame, shape_of_unnamed(crash, seen))
     misfit = misfit_of(asked) if asked and not asked.fits else None
     if asked is None or misfit is None:
         return
