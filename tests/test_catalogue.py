@@ -3,13 +3,15 @@
 import ast
 import importlib
 import re
+import subprocess
+import sys
 from collections import Counter
 from pathlib import Path
 
 import pytest
 
 import surefit
-from surefit.doctor.catalogue import rules
+from surefit.doctor.catalogue import rule_files, rule_in, rules, rules_on
 from surefit.doctor.observations import Crash, Script
 from surefit.doctor.pages import refusals
 from surefit.doctor.recording import KINDS
@@ -37,6 +39,37 @@ def test_every_file_is_a_rule_and_every_rule_a_file() -> None:
     assert sorted(rule.name for rule in rules()) == sorted(
         file.stem.replace("_", "-") for file in FILES
     )
+
+
+def test_the_text_of_a_file_tells_what_its_rule_looks_at() -> None:
+    """Only files that must be are imported: what they say of themselves has to be so."""
+    for file in rule_files():
+        rule = rule_in(file)
+        assert (file.name, file.code) == (rule.name, rule.code)
+        assert file.looks_at == {kind.__name__ for kind, _ in rule.checks}, file.module
+
+
+def test_rules_are_found_by_what_they_look_at() -> None:
+    for kind in KINDS.values():
+        with_check = {rule.name for rule in rules() if kind in {one for one, _ in rule.checks}}
+        assert {rule.name for rule in rules_on([kind.__name__])} == with_check
+
+
+IMPORTED = """
+import sys
+from surefit.cli import main
+assert main(["lint", sys.argv[1]]) == 0
+print(*(name.rpartition(".")[2] for name in sys.modules if name.startswith("surefit.rules.")))
+"""
+
+
+def test_rules_without_a_word_about_source_are_not_imported_to_read_it(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text("x = 1  # surefit: allow[ragged-labels]\n")
+    command = [sys.executable, "-c", IMPORTED, str(tmp_path / "train.py")]
+    said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    files = {file.stem for file in FILES if "@RULE.on(Script)" in file.read_text(encoding="utf-8")}
+    assert said.splitlines()[0] == "1 file read: nothing found"
+    assert {*said.split()} & {file.stem for file in FILES} == files
 
 
 def test_every_case_is_of_a_rule() -> None:

@@ -51,7 +51,8 @@ def fails(_script: Script, _seen: Recording) -> Iterator[Finding]:
 
 @pytest.fixture(autouse=True)
 def rules(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(diagnose, "rules", lambda: (WARNING, RULE))
+    monkeypatch.setattr(diagnose, "rules_on", lambda _kinds: (WARNING, RULE))
+    monkeypatch.setattr(diagnose, "rule_files", lambda: (WARNING, RULE))
     monkeypatch.chdir(tmp_path)
 
 
@@ -174,7 +175,7 @@ def test_a_wrong_path(path: str, says: str, capsys: pytest.CaptureFixture[str]) 
 def test_a_rule_that_fails_is_one_line(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(diagnose, "rules", lambda: (BROKEN, RULE))
+    monkeypatch.setattr(diagnose, "rules_on", lambda _kinds: (BROKEN, RULE))
     write("a.py", "odd()\n")
     assert cli.main(["lint", "--brief"]) == 1
     told = capsys.readouterr().err.splitlines()

@@ -3,7 +3,7 @@
 import json
 import subprocess
 import sys
-from importlib.metadata import PackageNotFoundError
+from importlib import metadata
 from pathlib import Path
 from typing import Annotated
 
@@ -287,9 +287,9 @@ def test_a_missing_part_says_how_to_get_it(
     package: str, extra: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def absent(name: str) -> str:
-        raise PackageNotFoundError(name)
+        raise metadata.PackageNotFoundError(name)
 
-    monkeypatch.setattr(cli, "version", absent)
+    monkeypatch.setattr(metadata, "version", absent)
     assert cli.main(["fail", package]) == 1
     said = capsys.readouterr().err
     assert "── error: missing-part ──" in said

@@ -34,7 +34,7 @@ Use = Callable[..., None]
 @pytest.fixture
 def use(monkeypatch: pytest.MonkeyPatch) -> Use:
     def these(*rules: Rule) -> None:
-        monkeypatch.setattr(module, "rules", lambda: rules)
+        monkeypatch.setattr(module, "rules_on", lambda _kinds: rules)
 
     return these
 

@@ -5,7 +5,6 @@ import sys
 import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
 from inspect import cleandoc
 from pathlib import Path
 from typing import Any
@@ -271,6 +270,8 @@ def missing_part(error: BaseException | None) -> Finding | None:
 
 
 def missing_package(package: str, error: ImportError) -> Finding:
+    from importlib.metadata import PackageNotFoundError, version
+
     try:
         headline = f"`{package}` {version(package)} lacks something that this command needs."
     except PackageNotFoundError:

@@ -7,7 +7,6 @@ from pathlib import Path
 
 from cyclopts import App, Argument, ArgumentCollection, Token
 
-from surefit.config_file import read_config
 from surefit.doctor.findings import COMMAND_LINE, Finding, Place
 from surefit.errors import WrongCall
 from surefit.settings import (
@@ -36,6 +35,8 @@ class ConfigFlags:
     ) -> None:
         if self.path is None:
             return
+        from surefit.config_file import read_config
+
         command = " ".join(command_chain)
         config = read_config(self.path, command, self.commands)
         leaves = [one for one in arguments if one.parse and not one.children]

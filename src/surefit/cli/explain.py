@@ -2,7 +2,7 @@
 
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,7 +15,7 @@ from surefit.render.visible import wrap
 from surefit.source.notebooks import NotANotebook, errors_left, is_notebook
 
 if TYPE_CHECKING:
-    from surefit.doctor.rule import Rule
+    from surefit.doctor.catalogue import Known
     from surefit.doctor.tracebacks import Traceback
 
 UNKNOWN_RULE = refusal("SF018", "unknown-rule", "surefit has no rule of that name or code.")
@@ -152,19 +152,30 @@ def command_for(told: "Traceback", name: str) -> str:
 
 
 def explain_rule(name: str) -> None:
-    from surefit.doctor.catalogue import rules
+    from surefit.doctor.catalogue import rule_files
     from surefit.doctor.pages import refusals, written_page
 
-    known = {key: one for one in (*refusals(), *rules()) for key in (one.name, one.code)}
-    key = name.upper() if name.upper() in known else name.lower().replace("_", "-")
+    known = by_name_and_code(rule_files())
+    key = as_key(name, known)
     if key not in known:
-        raise WrongCall(unknown(name, rules(), known))
+        known |= by_name_and_code(refusals())
+        key = as_key(name, known)
+    if key not in known:
+        raise WrongCall(unknown(name, rule_files(), known))
     text = written_page(known[key])
     outcome.add_part("page", text)
     console.say("\n".join(reflowed(text)))
 
 
-def unknown(name: str, catalogue: "tuple[Rule, ...]", known: "dict[str, Rule]") -> Finding:
+def by_name_and_code(rules: "Iterable[Known]") -> "dict[str, Known]":
+    return {key: one for one in rules for key in (one.name, one.code)}
+
+
+def as_key(name: str, known: "Mapping[str, Known]") -> str:
+    return name.upper() if name.upper() in known else name.lower().replace("_", "-")
+
+
+def unknown(name: str, catalogue: "Iterable[Known]", known: "Mapping[str, Known]") -> Finding:
     meant = nearest(name.replace("_", "-"), known)
     return UNKNOWN_RULE.finding(
         COMMAND_LINE,

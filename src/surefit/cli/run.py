@@ -140,9 +140,9 @@ def tell(examined: "Examination", cells: Cells | None = None) -> None:
     for line in examined.faults:
         console.errors.print(f"surefit: {line}", soft_wrap=True)
     if not examined.findings and not examined.code and not console.quiet:
-        from surefit.doctor.catalogue import rules
+        from surefit.doctor.catalogue import rule_files
 
-        said = f"surefit: {len(rules())} rules found nothing in {examined.steps} steps"
+        said = f"surefit: {len(rule_files())} rules found nothing in {examined.steps} steps"
         console.errors.print(said, soft_wrap=True, style="dim")
 
 

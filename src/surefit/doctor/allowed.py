@@ -5,6 +5,7 @@ import re
 from collections.abc import Collection, Iterator
 
 from surefit.did_you_mean import nearest
+from surefit.doctor.catalogue import Known
 from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
 from surefit.doctor.observations import Script
 from surefit.doctor.recording import Recording
@@ -68,7 +69,7 @@ def comment_lines_above(source: Source, line: int) -> Iterator[int]:
         above -= 1
 
 
-def unknown_allowances(seen: Recording, known: Collection[Rule]) -> Iterator[Finding]:
+def unknown_allowances(seen: Recording, known: Collection[Known]) -> Iterator[Finding]:
     """Comments that allow a rule there is not."""
     names = {rule.name for rule in known}
     for script in seen.all(Script):
@@ -79,7 +80,7 @@ def unknown_allowances(seen: Recording, known: Collection[Rule]) -> Iterator[Fin
                     yield unknown(name, Place(script.file, line), known)
 
 
-def unknown(name: str, place: Place, known: Collection[Rule]) -> Finding:
+def unknown(name: str, place: Place, known: Collection[Known]) -> Finding:
     by_code = {rule.code: rule.name for rule in known}
     meant = by_code.get(name.upper()) or nearest(name, by_code.values())
     return UNKNOWN_ALLOWANCE.finding(

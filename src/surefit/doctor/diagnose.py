@@ -7,7 +7,7 @@ from functools import partial
 
 from surefit.doctor import catalogue
 from surefit.doctor.allowed import UNKNOWN_ALLOWANCE, allowed, unknown_allowances
-from surefit.doctor.catalogue import rules
+from surefit.doctor.catalogue import rule_files, rules_on
 from surefit.doctor.causes import caught_by
 from surefit.doctor.findings import Fact, Finding, Severity
 from surefit.doctor.observations import Answer, Crash, Question
@@ -44,13 +44,15 @@ def diagnose(seen: Recording, answer: AnswerQuestions | None = None) -> Diagnosi
 
 
 def look(seen: Recording) -> Diagnosis:
-    """Every rule once; what a comment in the user's source allows is left out."""
+    """Every rule that is about what was seen; what a comment in the user's source allows is left
+    out."""
     found: list[tuple[Rule, Finding]] = []
-    broken = list(catalogue.broken())
+    kinds = {type(one).__name__ for one in seen.observations}
     looks: list[tuple[Rule, Callable[[], Iterable[Finding]]]] = [
-        *((rule, partial(rule.look, seen)) for rule in rules()),
-        (UNKNOWN_ALLOWANCE, partial(unknown_allowances, seen, rules())),
+        *((rule, partial(rule.look, seen)) for rule in rules_on(kinds)),
+        (UNKNOWN_ALLOWANCE, partial(unknown_allowances, seen, rule_files())),
     ]
+    broken = list(catalogue.broken())
     for rule, find in looks:
         try:
             found += [(rule, with_handler(one, seen)) for one in find() if not allowed(one, seen)]

@@ -34,7 +34,7 @@ def handler_at(source: Source, place: Place) -> ast.ExceptHandler | None:
     return next(
         (
             node
-            for node in ast.walk(source.tree)
+            for node in source.nodes
             if isinstance(node, ast.ExceptHandler) and node.lineno == place.line
         ),
         None,

@@ -8,7 +8,7 @@ from functools import cache
 from inspect import cleandoc
 from pathlib import Path
 
-from surefit.doctor.catalogue import rules
+from surefit.doctor.catalogue import Known, RuleFile, rule_in
 from surefit.doctor.findings import Severity
 from surefit.doctor.rule import Rule
 
@@ -55,25 +55,24 @@ def summary(rule: Rule) -> str:
     return " ".join(cleandoc(rule.explanation).split("\n\n")[0].split())
 
 
-def written_page(rule: Rule) -> str:
+def written_page(about: Known) -> str:
     """The page that was generated with examples; without one, what the rule itself says."""
     for folder in PAGES:
-        file = folder / f"{rule.name}.md"
+        file = folder / f"{about.name}.md"
         if file.is_file():
             return file.read_text(encoding="utf-8")
-    return page(rule)
+    return page(rule_in(about) if isinstance(about, RuleFile) else about)
 
 
 @cache
 def refusals() -> tuple[Rule, ...]:
     """Rules that stand beside the checks that make them, read from the source of surefit: to import
     them all would take torch."""
-    catalogue = {rule.name for rule in rules()}
     found = [
         rule
         for file in sorted(PACKAGE.rglob("*.py"))
+        if not file.is_relative_to(PACKAGE / "rules")
         for rule in constants(file.read_text(encoding="utf-8"))
-        if rule.name not in catalogue
     ]
     return tuple(sorted(found, key=lambda rule: rule.code))
 

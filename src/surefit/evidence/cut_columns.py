@@ -10,7 +10,7 @@ from surefit.source.reading import Source
 def joined_rows(source: Source) -> Iterator[tuple[ast.Call, ast.Subscript]]:
     """Calls `x.view(-1)` and `x.view(-1, n)`, and the slice that `x` is, where the new shape has
     fewer axes than the slice is known to have."""
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         match node:
             case ast.Call(func=ast.Attribute(value=receiver, attr="view"), args=[first, *more]):
                 cut = cut_behind(source, receiver) if ast.unparse(first) == "-1" else None

@@ -39,9 +39,7 @@ def names_of_made(
 
 def assigned_from(source: Source, function: str) -> Iterator[str]:
     calls = [
-        node
-        for node in ast.walk(source.tree)
-        if isinstance(node, ast.Call) and called(node) == function
+        node for node in source.nodes if isinstance(node, ast.Call) and called(node) == function
     ]
     for call in sorted(calls, key=lambda node: (node.lineno, node.col_offset)):
         statement = source.statement_of(call)

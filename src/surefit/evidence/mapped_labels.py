@@ -8,7 +8,7 @@ from surefit.source.reading import Source, called
 
 def label_makers(source: Source) -> Iterator[str]:
     """Functions given to `map` that tokenize without padding and copy `input_ids` to `labels`."""
-    for call in ast.walk(source.tree):
+    for call in source.nodes:
         if not isinstance(call, ast.Call) or called(call) != "map" or not call.args:
             continue
         given = call.args[0]
@@ -53,7 +53,7 @@ def item_of(node: ast.AST, names: set[str]) -> str:
 def nothing_else_pads(source: Source) -> bool:
     """Nothing in the file takes the column away, pads it, or makes batches of one row."""
     maps = rows_of_one = 0
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         if isinstance(node, ast.Call):
             maps += called(node) in ("map", "remove_columns", "set_format", "with_format")
         if isinstance(node, ast.keyword) and (node.arg or "").endswith("batch_size"):

@@ -2,23 +2,15 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    ProgressColumn,
-    Task,
-    TaskID,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
-from rich.table import Column
 from rich.text import Text
 
 from .visible import visible
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
 
 out = Console(highlight=False, markup=False, emoji=False)
 errors = Console(highlight=False, markup=False, emoji=False, stderr=True)
@@ -41,18 +33,6 @@ def working(on: str) -> Iterator[None]:
         return
     with errors.status(visible(f"surefit: {on}")):
         yield
-
-
-class Speed(ProgressColumn):
-    """Steps per second, or seconds per step where that is more than one."""
-
-    def render(self, task: Task) -> Text:
-        speed = task.finished_speed or task.speed
-        if not speed:
-            return Text("")
-        if speed < 1:
-            return Text(f"{1 / speed:.1f} s each", style="dim")
-        return Text(f"{speed:.1f}/s" if speed < 100 else f"{speed:.0f}/s", style="dim")
 
 
 class Bar:
@@ -96,20 +76,12 @@ def progress(
     if quiet or not console.is_terminal or console.is_dumb_terminal:
         yield bar
         return
+    # All that rich draws bars with is slow to import, and seldom needed.
+    from rich.progress import Progress
+
+    from .columns import columns
+
     with Progress(*columns(), console=console, expand=True) as drawing:
         task = drawing.add_task(visible(description), total=total, completed=done, fields="")
         bar.drawn = drawing, task
         yield bar
-
-
-def columns() -> tuple[ProgressColumn, ...]:
-    return (
-        TextColumn("{task.description}", markup=False),
-        MofNCompleteColumn(),
-        BarColumn(bar_width=None, table_column=Column(ratio=1, min_width=4)),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-        TextColumn("left", style="dim"),
-        Speed(),
-        TextColumn("{task.fields[fields]}", markup=False),
-    )

@@ -60,12 +60,12 @@ def import_of_callee(source: Source, call: ast.Call) -> tuple[ast.ImportFrom, in
     if any(
         (isinstance(node, ast.Name) and node.id == name and node is not call.func)
         or (isinstance(node, ast.Constant) and node.value == name)
-        for node in ast.walk(source.tree)
+        for node in source.nodes
     ):
         return None
     found = [
         (statement, number)
-        for statement in ast.walk(source.tree)
+        for statement in source.nodes
         if isinstance(statement, ast.ImportFrom)
         for number, alias in enumerate(statement.names)
         if (alias.asname or alias.name) == name
@@ -99,7 +99,7 @@ def comes_from(statement: ast.ImportFrom, module: str) -> bool:
 
 def visible(source: Source, line: int) -> Iterator[ast.ImportFrom]:
     """`from` imports above a line: of the module itself, and of the functions around the line."""
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         if not isinstance(node, ast.ImportFrom) or node.lineno >= line:
             continue
         parent = source.parents[node]

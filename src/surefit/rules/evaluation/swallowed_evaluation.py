@@ -295,7 +295,7 @@ def fixes(source: Source | None, handler: ast.ExceptHandler | None) -> Iterator[
 @RULE.on(Script)
 def errors_of_evaluation_would_be_hidden(script: Script, seen: Recording) -> Iterator[Finding]:
     source = seen.source(script.file) if was_only_read(seen) else None
-    for handler in ast.walk(source.tree) if source else ():
+    for handler in source.nodes if source else ():
         if source is None or not isinstance(handler, ast.ExceptHandler):
             continue
         model = evaluated(source, handler)

@@ -103,7 +103,7 @@ def clamp_call(source: Source, clamp: Operation) -> ast.Call | None:
     line = clamp.place.line if clamp.place else None
     found = [
         node
-        for node in ast.walk(source.tree)
+        for node in source.nodes
         if isinstance(node, ast.Call)
         and called(node) in CLAMPS
         and line in (node.lineno, node.func.end_lineno)
@@ -199,7 +199,7 @@ def again(source: Source, line: int) -> Iterator[Fact]:
     text = next((source.segment(one) for one in source.calls_in(line) if called(one) in CLAMPS), "")
     others = [
         node.lineno
-        for node in ast.walk(source.tree)
+        for node in source.nodes
         if isinstance(node, ast.Call) and node.lineno != line and source.segment(node) == text
     ]
     if text and others:
