@@ -6,11 +6,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from surefit.doctor.conditions.condition import All, Condition, needs_no_run
+from surefit.doctor.conditions.condition import (
+    All,
+    Condition,
+    changes_the_past,
+    needs_no_run,
+    steps_wanted,
+    watchpoints,
+)
 from surefit.doctor.conditions.evaluation import EvaluationRuns
 from surefit.doctor.conditions.labels import LabelsReachModel
+from surefit.doctor.conditions.left_out import RowsLeftOut
 from surefit.doctor.conditions.parameters import GradientsFlow, Moves, NoUpdatesLost
 from surefit.doctor.conditions.re_executed import ReExecuted
+from surefit.doctor.conditions.rows import RowsArrive
 from surefit.doctor.findings import Place
 from surefit.doctor.moved import moved_to
 from surefit.doctor.observations import (
@@ -436,10 +445,19 @@ class TestAll:
 
     def test_the_past_and_the_steps(self) -> None:
         plain: Condition = All((Moves(("a",), steps=7), NoUpdatesLost(0.1, steps=30)))
-        assert (plain.changes_the_past, plain.wants(recording())) == (False, 30)
-        changing: Condition = All((plain, LabelsReachModel(1, 1, changes_the_past=True)))
-        assert changing.changes_the_past
-        assert All((ReExecuted(QUESTION, WHAT),)).wants(recording()) is None
+        assert (changes_the_past(plain), steps_wanted(plain, recording())) == (False, 30)
+        changing: Condition = All((plain, RowsArrive(1, None, changes_the_past=True)))
+        assert changes_the_past(changing)
+        assert steps_wanted(All((ReExecuted(QUESTION, WHAT),)), recording()) is None
+
+    def test_what_is_watched_at_one_line_at_several_and_in_parts(self) -> None:
+        here, there = Place("train.py", 3), Place("train.py", 9)
+        arrives = RowsArrive(4, here, ("batch",))
+        left_out = RowsLeftOut("frame", ("text",), here, there, 2)
+        lines = [one.place.line for one in watchpoints(All((arrives, All((left_out,)))))]
+        assert lines == [3, 3, 9]
+        assert watchpoints(RowsArrive(4, None)) == ()
+        assert watchpoints(Moves(("a",))) == ()
 
     def test_evaluation_wants_to_get_past_the_first_time(self) -> None:
         caught = replace(swallowed(4), crash="7")

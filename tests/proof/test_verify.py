@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from surefit.doctor.conditions.condition import Condition, Judgement
+from surefit.doctor.conditions.condition import Condition, Judgement, steps_wanted
 from surefit.doctor.conditions.labels import LabelsReachModel
 from surefit.doctor.conditions.re_executed import ReExecuted
 from surefit.doctor.findings import Finding, Fix, Place, Proof, Severity
@@ -556,4 +556,4 @@ class TestSeveral:
 
 def test_the_conditions_here_are_conditions() -> None:
     told: Condition = Holds()
-    assert told.wants(Recording([])) is None
+    assert steps_wanted(told, Recording([])) is None

@@ -26,3 +26,9 @@ def steps_before(crash: Crash, seen: Recording) -> int:
     """Optimizer steps that a run had taken; a loader's worker takes none, its process does."""
     passed_on = [other for other in seen.all(Crash) if other.raised_in == crash.id]
     return max([crash.steps, *(other.steps for other in passed_on)])
+
+
+def steps_before_the_fault(seen: Recording) -> int:
+    """Before what ended the run first; where nothing did, none count."""
+    crash = first_crash(seen)
+    return steps_before(crash, seen) if crash else 0

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from surefit.doctor.conditions.condition import Condition, needs_no_run
+from surefit.doctor.conditions.condition import Condition, changes_the_past, needs_no_run
 from surefit.doctor.conditions.condition import watchpoints as watched_by
 from surefit.doctor.findings import Finding, Fix, Proof, Severity
 from surefit.doctor.moved import became
@@ -113,7 +113,7 @@ class Trial:
             self.first,
             self.run(patched, goal, fix.must),
             fix.must,
-            any(must.changes_the_past for must in (fix.must, *self.held_conditions())),
+            any(map(changes_the_past, (fix.must, *self.held_conditions()))),
             {name: file.text for name, file in patched.items()},
             finding.about,
             self.seconds,
@@ -143,7 +143,7 @@ class Trial:
     def watched(self, patched: Mapping[str, Patched], must: Condition) -> str:
         """The lines at which the condition must see values, where the patch has moved them to."""
         found = []
-        for one in watched_by(must, self.first):
+        for one in watched_by(must):
             source = self.first.source(one.place)
             lines = range(one.place.line or 0, (one.place.line or 0) + 1)
             if source is not None and one.place.file in patched:

@@ -13,7 +13,6 @@ class AdaptersMove:
     """An optimizer holds parameters with this in their names, and its steps change each of them."""
 
     part: str = "lora_"
-    changes_the_past: bool = False
     steps: int | None = 3
     """The first step changes one half of each alone: the other begins at zero."""
 

@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
-from surefit.doctor.conditions.condition import Judgement
+from surefit.doctor.conditions.condition import Judgement, passed_at
 from surefit.doctor.findings import Place
-from surefit.doctor.observations import Answer, Passed, Question, Watchpoint
+from surefit.doctor.observations import Answer, Question, Watchpoint
 from surefit.doctor.recording import Recording
 from surefit.doctor.words import code, counted, spoken
 
@@ -20,14 +20,6 @@ class ArgumentsFit:
     """All that the patched call gives by name."""
     place: Place
     """The statement of the call."""
-    changes_the_past: bool = False
-    steps: int | None = None
-
-    def wants(self, before: Recording) -> int | None:  # noqa: ARG002
-        return self.steps
-
-    def watches(self, before: Recording) -> tuple[Watchpoint, ...]:  # noqa: ARG002
-        return (self.watchpoint,)
 
     @property
     def watchpoint(self) -> Watchpoint:
@@ -42,7 +34,7 @@ class ArgumentsFit:
         strange = [name for name in self.names if name not in takes]
         if strange:
             return Judgement(False, f"it takes no {spoken(map(code, strange))}")
-        came = [one for one in after.all(Passed) if one.watched == self.watchpoint]
+        came = passed_at(self.watchpoint, after)
         if not came:
             return Judgement(False, f"the call at {self.place} was not seen to come back", False)
         given = counted(len(self.names), "named argument")

@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
-from surefit.doctor.conditions.condition import Judgement
+from surefit.doctor.conditions.condition import Judgement, passed_at
 from surefit.doctor.findings import Place
 from surefit.doctor.observations import Passed, Watchpoint
-from surefit.doctor.progress import first_crash, steps_before
+from surefit.doctor.progress import steps_before_the_fault
 from surefit.doctor.recording import Recording
 from surefit.doctor.words import code, counted, listed
 
@@ -22,20 +22,13 @@ class WholeBatches:
     rows: int
     changes_the_past: bool = False
 
-    def wants(self, before: Recording) -> int | None:  # noqa: ARG002
-        return None
-
-    def watches(self, before: Recording) -> tuple[Watchpoint, ...]:  # noqa: ARG002
-        return (self.watchpoint,)
-
     @property
     def watchpoint(self) -> Watchpoint:
         return Watchpoint(Place(self.place.file, self.place.line), (self.text, self.mode))
 
     def judge(self, before: Recording, after: Recording) -> Judgement:
-        crash = first_crash(before)
-        at = steps_before(crash, before) if crash else 0
-        came = [one for one in after.all(Passed) if one.watched == self.watchpoint]
+        at = steps_before_the_fault(before)
+        came = passed_at(self.watchpoint, after)
         training = [(one.step, rows) for one in came if (rows := self.rows_in_training(one))]
         if not any(step >= at for step, _ in training):
             return Judgement(False, f"no batch came to {self.place} after the fault", False)

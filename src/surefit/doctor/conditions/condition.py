@@ -1,9 +1,9 @@
-"""What every condition is, and several of them as one."""
+"""What every condition is, what some of them say beyond that, and several of them as one."""
 
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
-from surefit.doctor.observations import Watchpoint
+from surefit.doctor.observations import Passed, Watchpoint
 from surefit.doctor.recording import Recording
 
 
@@ -18,25 +18,47 @@ class Judgement:
 
 
 class Condition(Protocol):
-    """Holds the observations of a patched run against those of the first run."""
+    """Holds the observations of a patched run against those of the first run.
 
-    @property
-    def changes_the_past(self) -> bool:
-        """The fix must change what comes before the fault (another table size, fewer rows), so
-        that losses before it need not be equal."""
-
-    def wants(self, before: Recording) -> int | None:
-        """How many optimizer steps it must see; None: as many as there were up to the fault."""
+    What else there is to say of one, it says only where it is not as usual: see the functions at
+    the end of this file.
+    """
 
     def judge(self, before: Recording, after: Recording) -> Judgement: ...
 
 
 @runtime_checkable
-class Watching(Protocol):
-    """A condition that must see values at lines of the user's while the patched copy runs."""
+class WantsSteps(Protocol):
+    """A condition that must see more than the steps up to the fault."""
 
-    def watches(self, before: Recording) -> tuple[Watchpoint, ...]:
-        """Lines as they were in the first run; whoever runs the copy finds them again in it."""
+    def wants(self, before: Recording) -> int | None:
+        """How many optimizer steps; None: as many as there were up to the fault."""
+
+
+@runtime_checkable
+class ChangesThePast(Protocol):
+    """A condition of a fix that can change what comes before the fault (another table size, fewer
+    rows), so that losses before it need not be equal."""
+
+    @property
+    def changes_the_past(self) -> bool: ...
+
+
+@runtime_checkable
+class Watching(Protocol):
+    """A condition that must see values at a line of the user's while the patched copy runs."""
+
+    @property
+    def watchpoint(self) -> Watchpoint | None:
+        """The line as it was in the first run; whoever runs the copy finds it again in it."""
+
+
+@runtime_checkable
+class WatchingSeveral(Protocol):
+    """A condition that must see values at more than one line."""
+
+    @property
+    def watchpoints(self) -> tuple[Watchpoint, ...]: ...
 
 
 @runtime_checkable
@@ -53,14 +75,6 @@ class All:
 
     conditions: tuple[Condition, ...]
 
-    @property
-    def changes_the_past(self) -> bool:
-        return any(one.changes_the_past for one in self.conditions)
-
-    def wants(self, before: Recording) -> int | None:
-        wanted = (one.wants(before) for one in self.conditions)
-        return max((steps for steps in wanted if steps is not None), default=None)
-
     def judge(self, before: Recording, after: Recording) -> Judgement:
         judged = [one.judge(before, after) for one in self.conditions]
         failed = [one for one in judged if not one.held and one.decided]
@@ -70,16 +84,41 @@ class All:
         return Judgement(held, "; ".join(one.said for one in told), decided)
 
 
+def parts(condition: Condition) -> tuple[Condition, ...]:
+    """The conditions that one is made of, which can be itself alone."""
+    if not isinstance(condition, All):
+        return (condition,)
+    return tuple(part for one in condition.conditions for part in parts(one))
+
+
+def steps_wanted(condition: Condition, before: Recording) -> int | None:
+    """How many optimizer steps must be seen; None: as many as there were up to the fault."""
+    wanted = [one.wants(before) for one in parts(condition) if isinstance(one, WantsSteps)]
+    return max((steps for steps in wanted if steps is not None), default=None)
+
+
+def changes_the_past(condition: Condition) -> bool:
+    """Whether losses before the fault need not be equal."""
+    return any(one.changes_the_past for one in parts(condition) if isinstance(one, ChangesThePast))
+
+
 def needs_no_run(condition: Condition) -> bool:
     """Whether the answers of the first run decide it alone."""
-    if isinstance(condition, All):
-        return bool(condition.conditions) and all(map(needs_no_run, condition.conditions))
-    return isinstance(condition, NeedsNoRun) and condition.needs_no_run
+    every = parts(condition)
+    return bool(every) and all(isinstance(one, NeedsNoRun) and one.needs_no_run for one in every)
 
 
-def watchpoints(condition: Condition, before: Recording) -> tuple[Watchpoint, ...]:
+def watchpoints(condition: Condition) -> tuple[Watchpoint, ...]:
     """All lines that a condition, or one that it is made of, must be seen at."""
-    if isinstance(condition, All):
-        every = (one for part in condition.conditions for one in watchpoints(part, before))
-        return tuple(dict.fromkeys(every))
-    return condition.watches(before) if isinstance(condition, Watching) else ()
+    found: list[Watchpoint] = []
+    for one in parts(condition):
+        if isinstance(one, WatchingSeveral):
+            found += one.watchpoints
+        elif isinstance(one, Watching) and one.watchpoint is not None:
+            found.append(one.watchpoint)
+    return tuple(dict.fromkeys(found))
+
+
+def passed_at(watchpoint: Watchpoint, after: Recording) -> list[Passed]:
+    """What was seen there, in order."""
+    return [one for one in after.all(Passed) if one.watched == watchpoint]

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from surefit.doctor.conditions.condition import Judgement
 from surefit.doctor.findings import Place
 from surefit.doctor.observations import Passed, Watchpoint
-from surefit.doctor.progress import first_crash, steps_before
+from surefit.doctor.progress import steps_before_the_fault
 from surefit.doctor.recording import Recording
 from surefit.doctor.words import counted
 
@@ -20,18 +20,13 @@ class NothingNegativeDecoded:
 
     greatest: int
     """The greatest id that is decoded: that of the failing call, or the one to pad with."""
-    changes_the_past: bool = False
-    steps: int | None = None
 
-    def wants(self, before: Recording) -> int | None:  # noqa: ARG002
-        return self.steps
-
-    def watches(self, before: Recording) -> tuple[Watchpoint, ...]:  # noqa: ARG002
-        return (DECODE,)
+    @property
+    def watchpoint(self) -> Watchpoint:
+        return DECODE
 
     def judge(self, before: Recording, after: Recording) -> Judgement:
-        crash = first_crash(before)
-        at = steps_before(crash, before) if crash else 0
+        at = steps_before_the_fault(before)
         ranges = [found for one in after.all(Passed) if (found := range_of(one, at)) is not None]
         if not ranges:
             return Judgement(False, "the patched run decoded no ids", False)

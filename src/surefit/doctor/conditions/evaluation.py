@@ -18,7 +18,6 @@ class EvaluationRuns:
     handler: Place
     entries: int
     """How often its `try` was entered in the first run."""
-    changes_the_past: bool = False
 
     def wants(self, before: Recording) -> int | None:
         """Past the first time that it caught something."""

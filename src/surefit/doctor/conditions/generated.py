@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
-from surefit.doctor.conditions.condition import Judgement
+from surefit.doctor.conditions.condition import Judgement, passed_at
 from surefit.doctor.findings import Place
-from surefit.doctor.observations import Passed, Watchpoint
+from surefit.doctor.observations import Watchpoint
 from surefit.doctor.recording import Recording
 
 
@@ -17,21 +17,13 @@ class GeneratedMore:
     """The name of what is generated."""
     prompt: int
     """Tokens of the prompt."""
-    changes_the_past: bool = False
-    steps: int | None = None
-
-    def wants(self, before: Recording) -> int | None:  # noqa: ARG002
-        return self.steps
-
-    def watches(self, before: Recording) -> tuple[Watchpoint, ...]:  # noqa: ARG002
-        return (self.watchpoint,)
 
     @property
     def watchpoint(self) -> Watchpoint:
         return Watchpoint(Place(self.place.file, self.place.line), (self.text,), after=True)
 
     def judge(self, before: Recording, after: Recording) -> Judgement:  # noqa: ARG002
-        came = [one for one in after.all(Passed) if one.watched == self.watchpoint]
+        came = passed_at(self.watchpoint, after)
         shapes = [value.shape for one in came for value in one.values if value.shape]
         if not shapes:
             return Judgement(False, f"`{self.text}` was not seen at {self.place}", False)

@@ -19,15 +19,11 @@ class GradientsStay:
     run at all the steps that were looked at."""
 
     changes_the_past: bool = False
-    steps: int | None = None
     excused: tuple[str, ...] = ()
     """Parameters that need have none."""
     together: int = 0
     """Where later losses must change: the first one that `backward` is called on is the sum of so
     many of the first run's."""
-
-    def wants(self, before: Recording) -> int | None:  # noqa: ARG002
-        return self.steps
 
     def judge(self, before: Recording, after: Recording) -> Judgement:
         ours = {key(one): one for one in parameters(after) if one.looked}

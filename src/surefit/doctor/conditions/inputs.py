@@ -5,7 +5,7 @@ from math import prod
 
 from surefit.doctor.conditions.condition import Judgement
 from surefit.doctor.observations import InputsSeen
-from surefit.doctor.progress import final_steps, first_crash, steps_before
+from surefit.doctor.progress import final_steps, first_crash, steps_before_the_fault
 from surefit.doctor.recording import Recording
 from surefit.doctor.words import counted, shape_of
 
@@ -23,15 +23,10 @@ class RowsReachModel:
     None: there is none."""
     name: str | None = None
     """The argument it must arrive as; None: any."""
-    changes_the_past: bool = False
-    steps: int | None = None
-
-    def wants(self, before: Recording) -> int | None:  # noqa: ARG002
-        return self.steps
 
     def judge(self, before: Recording, after: Recording) -> Judgement:
         crash = first_crash(before)
-        at = steps_before(crash, before) if crash else 0
+        at = steps_before_the_fault(before)
         rank = crash.process.rank if crash else None
         calls = [call for call in inputs_of(after, rank) if call.step >= at]
         if not calls:
@@ -93,15 +88,10 @@ class ColumnReachesModel:
     not given before."""
 
     name: str
-    changes_the_past: bool = False
-    steps: int | None = None
-
-    def wants(self, before: Recording) -> int | None:  # noqa: ARG002
-        return self.steps
 
     def judge(self, before: Recording, after: Recording) -> Judgement:
         crash = first_crash(before)
-        at = steps_before(crash, before) if crash else 0
+        at = steps_before_the_fault(before)
         rank = crash.process.rank if crash else None
         calls = [call for call in inputs_of(after, rank) if call.step >= at]
         if not calls:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from surefit.doctor.conditions.condition import Judgement
 from surefit.doctor.conditions.re_executed import ReExecuted
 from surefit.doctor.observations import LabelsSeen
-from surefit.doctor.progress import final_steps, first_crash, steps_before
+from surefit.doctor.progress import final_steps, first_crash, steps_before_the_fault
 from surefit.doctor.recording import Recording
 from surefit.doctor.words import counted
 
@@ -16,18 +16,12 @@ class LabelsReachModel:
 
     expected: int
     rows: int
-    changes_the_past: bool = False
-    steps: int | None = None
-    """That it must see; otherwise as many as are usual."""
     at: int | None = None
     """Optimizer steps before that batch; None: as many as there were before the crash."""
 
-    def wants(self, before: Recording) -> int | None:  # noqa: ARG002
-        return self.steps
-
     def judge(self, before: Recording, after: Recording) -> Judgement:
         crash = first_crash(before)
-        at = self.at if self.at is not None else steps_before(crash, before) if crash else 0
+        at = steps_before_the_fault(before) if self.at is None else self.at
         rank = crash.process.rank if crash else None
         given = calls_at(after, at, rank)[self.calls_before(calls_at(before, at, rank)) :]
         if not given:
@@ -62,13 +56,6 @@ class LabelsArrive:
     in_a_run: LabelsReachModel
     of_these_rows: ReExecuted
     needs_no_run: bool = True
-
-    @property
-    def changes_the_past(self) -> bool:
-        return self.in_a_run.changes_the_past
-
-    def wants(self, before: Recording) -> int | None:
-        return self.in_a_run.wants(before)
 
     def judge(self, before: Recording, after: Recording) -> Judgement:
         if after is not before:

@@ -21,12 +21,9 @@ class RowsLeftOut:
     missing: int
     """In the first run, for tables of which that cannot be read."""
     changes_the_past: bool = True
-    steps: int | None = None
 
-    def wants(self, before: Recording) -> int | None:  # noqa: ARG002
-        return self.steps
-
-    def watches(self, before: Recording) -> tuple[Watchpoint, ...]:  # noqa: ARG002
+    @property
+    def watchpoints(self) -> tuple[Watchpoint, ...]:
         return self.first, self.second
 
     @property

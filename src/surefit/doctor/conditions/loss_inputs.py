@@ -6,7 +6,7 @@ from surefit.doctor.conditions.condition import Judgement
 from surefit.doctor.findings import Place
 from surefit.doctor.moved import moved_to
 from surefit.doctor.observations import LossGiven
-from surefit.doctor.progress import final_steps, first_crash, steps_before
+from surefit.doctor.progress import final_steps, first_crash, steps_before, steps_before_the_fault
 from surefit.doctor.recording import Recording
 from surefit.doctor.words import counted, shape_of
 
@@ -45,8 +45,7 @@ class LossGets:
         return self.steps or (steps_before(crash, before) if crash else 0) + STEPS
 
     def judge(self, before: Recording, after: Recording) -> Judgement:
-        crash = first_crash(before)
-        at = steps_before(crash, before) if crash else 0
+        at = steps_before_the_fault(before)
         given = [one for one in self.calls(before, after) if one.step >= at]
         if not given:
             return Judgement(False, f"`{self.name}` was not called at {self.place} again", False)

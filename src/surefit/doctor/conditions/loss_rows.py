@@ -14,10 +14,6 @@ class RowsAtTheLoss:
     """Where gradients are recorded, both sides of a loss have as many rows as a batch."""
 
     rows: int
-    changes_the_past: bool = False
-
-    def wants(self, before: Recording) -> int | None:  # noqa: ARG002
-        return None
 
     def judge(self, before: Recording, after: Recording) -> Judgement:  # noqa: ARG002
         calls = [call for steps in final_steps(after) for call in steps.loss_calls]

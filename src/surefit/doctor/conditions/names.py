@@ -16,14 +16,6 @@ class NamesExist:
     question: Question
     names: tuple[str, ...]
     place: Place
-    changes_the_past: bool = False
-    steps: int | None = None
-
-    def wants(self, before: Recording) -> int | None:  # noqa: ARG002
-        return self.steps
-
-    def watches(self, before: Recording) -> tuple[Watchpoint, ...]:  # noqa: ARG002
-        return (self.watchpoint,)
 
     @property
     def watchpoint(self) -> Watchpoint:

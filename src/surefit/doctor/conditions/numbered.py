@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
-from surefit.doctor.conditions.condition import Judgement
+from surefit.doctor.conditions.condition import Judgement, passed_at
 from surefit.doctor.findings import Place
-from surefit.doctor.observations import Passed, Watchpoint
+from surefit.doctor.observations import Watchpoint
 from surefit.doctor.recording import Recording
 from surefit.doctor.words import counted
 
@@ -16,21 +16,13 @@ class Numbered:
     place: Place
     text: str
     rows: int
-    changes_the_past: bool = False
-    steps: int | None = None
-
-    def wants(self, before: Recording) -> int | None:  # noqa: ARG002
-        return self.steps
-
-    def watches(self, before: Recording) -> tuple[Watchpoint, ...]:  # noqa: ARG002
-        return (self.watchpoint,)
 
     @property
     def watchpoint(self) -> Watchpoint:
         return Watchpoint(Place(self.place.file, self.place.line), (self.text,))
 
     def judge(self, before: Recording, after: Recording) -> Judgement:  # noqa: ARG002
-        came = [one for one in after.all(Passed) if one.watched == self.watchpoint]
+        came = passed_at(self.watchpoint, after)
         values = [value for one in came for value in one.values]
         if not values:
             return Judgement(False, f"`{self.text}` was not seen again at {self.place}", False)

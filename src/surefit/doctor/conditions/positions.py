@@ -20,13 +20,6 @@ class PositionsInside:
     rows: int
     """Of the holder, in the first run; none may be lost."""
     changes_the_past: bool = True
-    steps: int | None = None
-
-    def wants(self, before: Recording) -> int | None:  # noqa: ARG002
-        return self.steps
-
-    def watches(self, before: Recording) -> tuple[Watchpoint, ...]:  # noqa: ARG002
-        return (self.watchpoint,)
 
     @property
     def watchpoint(self) -> Watchpoint:

@@ -15,12 +15,7 @@ class ReExecuted:
     question: Question
     what: str
     """What was compared: "`labels.reshape(-1)` and `labels.contiguous().view(-1)`"."""
-    changes_the_past: bool = False
-    steps: int | None = None
     needs_no_run: bool = True
-
-    def wants(self, before: Recording) -> int | None:  # noqa: ARG002
-        return self.steps
 
     def judge(self, before: Recording, after: Recording) -> Judgement:  # noqa: ARG002
         answer = next((a for a in before.all(Answer) if a.question == self.question), None)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from surefit.doctor.conditions.condition import Judgement
 from surefit.doctor.findings import Place
 from surefit.doctor.observations import Passed, Value, Watchpoint
-from surefit.doctor.progress import final_steps, first_crash, steps_before
+from surefit.doctor.progress import final_steps, steps_before_the_fault
 from surefit.doctor.recording import Recording
 from surefit.doctor.words import counted
 
@@ -22,15 +22,8 @@ class RowsArrive:
     names: tuple[str, ...] = ()
     after: bool = False
     changes_the_past: bool = False
-    steps: int | None = None
     at: int | None = None
     """Optimizer steps before it; None: as many as there were."""
-
-    def wants(self, before: Recording) -> int | None:  # noqa: ARG002
-        return self.steps
-
-    def watches(self, before: Recording) -> tuple[Watchpoint, ...]:  # noqa: ARG002
-        return (self.watchpoint,) if self.watchpoint else ()
 
     @property
     def watchpoint(self) -> Watchpoint | None:
@@ -39,8 +32,7 @@ class RowsArrive:
         return Watchpoint(Place(self.place.file, self.place.line), self.names, self.after)
 
     def judge(self, before: Recording, after: Recording) -> Judgement:
-        crash = first_crash(before)
-        at = self.at if self.at is not None else steps_before(crash, before) if crash else 0
+        at = steps_before_the_fault(before) if self.at is None else self.at
         came = [(step, rows) for step, rows in self.arrived(after) if step >= at]
         if not came:
             return Judgement(False, f"no batch was seen to arrive after step {at:,}", False)

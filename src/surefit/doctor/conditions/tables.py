@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from surefit.doctor.conditions.condition import Judgement
 from surefit.doctor.findings import Place
 from surefit.doctor.observations import Passed, Watchpoint
-from surefit.doctor.progress import first_crash, steps_before
+from surefit.doctor.progress import steps_before_the_fault
 from surefit.doctor.recording import Recording
 from surefit.doctor.words import counted
 
@@ -30,19 +30,15 @@ class IdsFit:
     arrive: int | None = None
     """The least id that lacked a row and must come to a table as it is; None: it is replaced."""
     changes_the_past: bool = False
-    steps: int | None = None
     at: int | None = None
     """Optimizer steps before the fault; None: as many as there were."""
 
-    def wants(self, before: Recording) -> int | None:  # noqa: ARG002
-        return self.steps
-
-    def watches(self, before: Recording) -> tuple[Watchpoint, ...]:  # noqa: ARG002
-        return (LOOKUP,)
+    @property
+    def watchpoint(self) -> Watchpoint:
+        return LOOKUP
 
     def judge(self, before: Recording, after: Recording) -> Judgement:
-        crash = first_crash(before)
-        at = self.at if self.at is not None else steps_before(crash, before) if crash else 0
+        at = steps_before_the_fault(before) if self.at is None else self.at
         lookups = [one for one in map(lookup, come(after, at)) if one is not None]
         outside = [one for one in lookups if not one.fits]
         if outside:

@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from surefit.doctor.conditions.condition import Judgement
+from surefit.doctor.conditions.condition import Judgement, passed_at
 from surefit.doctor.findings import Place
 from surefit.doctor.observations import Passed, Value, Watchpoint
-from surefit.doctor.progress import first_crash, steps_before
+from surefit.doctor.progress import steps_before_the_fault
 from surefit.doctor.recording import Recording
 from surefit.doctor.words import code, counted, shape_of, spoken
 
@@ -76,16 +76,8 @@ class ValuesAt:
     wanted: tuple[Wanted, ...]
     after: bool = False
     """Once the statement has run."""
-    changes_the_past: bool = False
-    steps: int | None = None
     at: int | None = None
     """Optimizer steps before the batch of the fault; None: as many as there were."""
-
-    def wants(self, before: Recording) -> int | None:  # noqa: ARG002
-        return self.steps
-
-    def watches(self, before: Recording) -> tuple[Watchpoint, ...]:  # noqa: ARG002
-        return (self.watchpoint,)
 
     @property
     def watchpoint(self) -> Watchpoint:
@@ -93,9 +85,8 @@ class ValuesAt:
         return Watchpoint(plain, tuple(one.text for one in self.wanted), self.after)
 
     def judge(self, before: Recording, after: Recording) -> Judgement:
-        crash = first_crash(before)
-        at = self.at if self.at is not None else steps_before(crash, before) if crash else 0
-        came = [one for one in after.all(Passed) if one.watched == self.watchpoint]
+        at = steps_before_the_fault(before) if self.at is None else self.at
+        came = passed_at(self.watchpoint, after)
         come = [one for one in came if one.step >= at]
         if not come:
             return Judgement(False, f"the patched run did not come to {self.place} again", False)

@@ -65,11 +65,6 @@ ONLY_YOU = "how many rows, and how large a model, only you can choose"
 class PassesInLess:
     """The patched run does not run out of memory, and has less in use at its peak."""
 
-    changes_the_past: bool = False
-
-    def wants(self, before: Recording) -> int | None:  # noqa: ARG002
-        return None
-
     def judge(self, before: Recording, after: Recording) -> Judgement:
         failed = [crash for crash in after.all(Crash) if crash.memory is not None]
         was, now = peak(before), peak(after)
