@@ -42,8 +42,13 @@ def patch(one: watchpoints.Watched, owner: str, name: str) -> Callable[[ModuleTy
 
         def called(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
             one.times += 1
-            if one.times <= MOST_TIMES:
-                note(one, signature.bind_partial(*args, **kwargs).arguments)
+            if one.times > MOST_TIMES:
+                return False
+            try:
+                arguments = signature.bind_partial(*args, **kwargs).arguments
+            except TypeError:
+                return False  # the call is wrong, and fails by itself
+            note(one, arguments)
             return False
 
         setattr(holder, name, around(plain, called))
