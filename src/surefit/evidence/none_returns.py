@@ -1,10 +1,11 @@
 """Where a function of the user's gives back None: by a `return` of it, or by its end."""
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from surefit.source.classes import Method, function_called
-from surefit.source.reading import Function, Source
+from surefit.source.reading import Source
+from surefit.source.returns import own_returns
 
 MOST_CALLS = 4
 """Functions that are followed into each other."""
@@ -22,17 +23,6 @@ def ways_to_none(source: Source, function: Method, deep: int = 0) -> list[ast.st
             called = function_called(source, one.value) if isinstance(one.value, ast.Call) else None
             found += ways_to_none(source, called, deep + 1) if called else []
     return found
-
-
-def own_returns(function: Method) -> Iterator[ast.Return]:
-    """Not those of functions inside it."""
-    nodes: list[ast.AST] = list(function.body)
-    while nodes:
-        node = nodes.pop(0)
-        if isinstance(node, ast.Return):
-            yield node
-        elif not isinstance(node, Function | ast.ClassDef):
-            nodes += ast.iter_child_nodes(node)
 
 
 def is_none(value: ast.expr | None) -> bool:

@@ -39,9 +39,10 @@ def right_side(statement: ast.stmt) -> ast.expr | None:
 
 def last_binding(source: Source, bound: list[ast.AST], statement: ast.stmt) -> ast.stmt | None:
     """The nearest statement before, on a straight way, in which the name gets a value."""
+    holding = {holder for one in bound for holder in (one, *source.up(one))}
     for block in blocks_before(source, statement):
         for earlier in reversed(block):
-            if any(one is earlier or earlier in source.up(one) for one in bound):
+            if earlier in holding:
                 return earlier
     return None
 

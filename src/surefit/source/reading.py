@@ -51,9 +51,33 @@ class Source:
         """Every node, found once, outer ones before inner ones."""
         return [self.tree, *self.parents]
 
+    @cached_property
+    def nodes_by_kind(self) -> dict[type[ast.AST], list[ast.AST]]:
+        found: dict[type[ast.AST], list[ast.AST]] = {}
+        for node in self.nodes:
+            found.setdefault(type(node), []).append(node)
+        return found
+
     def every(self, kind: type[Kind]) -> Iterator[Kind]:
         """Nodes of one kind; faster than `ast.walk`, which looks for them anew each time."""
-        return (node for node in self.nodes if isinstance(node, kind))
+        if kind.__subclasses__():
+            return (node for node in self.nodes if isinstance(node, kind))
+        return iter(self.nodes_by_kind.get(kind, []))  # type: ignore[arg-type]
+
+    @cached_property
+    def remembered(self) -> dict[tuple[str, ast.AST], object]:
+        """What has been found out about nodes of this file: see `remembered`."""
+        return {}
+
+    @cached_property
+    def imported_calls(self) -> dict[str, list[ast.Call]]:
+        """Calls of what is imported, by its full name."""
+        found: dict[str, list[ast.Call]] = {}
+        for node in self.every(ast.Call):
+            name = self.imported(node.func)
+            if name:
+                found.setdefault(name, []).append(node)
+        return found
 
     @cached_property
     def bindings(self) -> Bindings:
@@ -188,9 +212,8 @@ class Source:
 
     def calls_of(self, *names: str) -> Iterator[ast.Call]:
         """Calls of what is imported under one of these full names: `torch.optim.AdamW`."""
-        for node in self.every(ast.Call):
-            if self.imported(node.func) in names:
-                yield node
+        for name in names:
+            yield from self.imported_calls.get(name, ())
 
     def value_of(self, node: ast.expr) -> ast.expr:
         """What stands behind a name that is assigned just once, followed to its end; the

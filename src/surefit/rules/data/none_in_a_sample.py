@@ -32,9 +32,9 @@ from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import counted, spoken
 from surefit.evidence.arrivals import arrival
 from surefit.evidence.dropping import dropping_collator
-from surefit.evidence.none_returns import own_returns
 from surefit.source.classes import method
 from surefit.source.reading import Source
+from surefit.source.returns import own_returns
 
 RULE = Rule(
     "SF220",

@@ -37,7 +37,7 @@ from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import code, counted, listed
 from surefit.evidence.arrivals import arrival, loader_call
 from surefit.evidence.dropping import dropping_collator, with_function
-from surefit.evidence.none_returns import is_none, own_returns, ways_to_none
+from surefit.evidence.none_returns import is_none, ways_to_none
 from surefit.evidence.origins import names_in
 from surefit.source.classes import Method, class_of, function_called, method
 from surefit.source.edits import (
@@ -49,6 +49,7 @@ from surefit.source.edits import (
 )
 from surefit.source.patches import Edit
 from surefit.source.reading import Source
+from surefit.source.returns import own_returns
 
 RULE = Rule(
     "SF213",

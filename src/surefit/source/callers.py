@@ -1,0 +1,127 @@
+"""Which calls of a file run a function of it, and what they give for an argument."""
+
+import ast
+
+from surefit.source.classes import Method, function_called, named_class
+from surefit.source.reading import Source
+from surefit.source.remembered import remembered
+
+MADE_BY = "__init__"
+
+
+def calls_that_run(source: Source, function: Method) -> list[ast.Call] | None:
+    """Every call of the file that runs a function of it; of `__init__`, those that make the class.
+
+    None where the function is also handed on as a value, so that others can call it.
+    """
+    name = function.name
+    owner = source.parents[function]
+    if name == MADE_BY and isinstance(owner, ast.ClassDef):
+        return only_called(source, owner)
+    if isinstance(owner, ast.ClassDef):
+        return methods_called(source, function)
+    return only_called(source, function)
+
+
+@remembered(otherwise=None)
+def only_called(source: Source, made: Method | ast.ClassDef) -> list[ast.Call] | None:
+    """Calls by the name of a function or class, if it is read for nothing else."""
+    found: list[ast.Call] = []
+    for name in names_read(source).get(made.name, ()):
+        if made not in source.bound_by(name):
+            continue
+        call = source.parents[name]
+        if not isinstance(call, ast.Call) or call.func is not name:
+            return None
+        found.append(call)
+    return found
+
+
+@remembered(otherwise=None)
+def methods_called(source: Source, function: Method) -> list[ast.Call] | None:
+    """Calls of a method by its name, if each of them is known to be of this very class."""
+    found: list[ast.Call] = []
+    for read in attributes_read(source).get(function.name, ()):
+        call = source.parents[read]
+        if not isinstance(call, ast.Call) or call.func is not read:
+            return None
+        if function_called(source, call) is not function:
+            return None
+        found.append(call)
+    return found
+
+
+def names_read(source: Source) -> dict[str, list[ast.Name]]:
+    return by_name(source, source.tree)
+
+
+def attributes_read(source: Source) -> dict[str, list[ast.Attribute]]:
+    return by_attribute(source, source.tree)
+
+
+@remembered(otherwise={})
+def by_name(source: Source, _: ast.Module) -> dict[str, list[ast.Name]]:
+    found: dict[str, list[ast.Name]] = {}
+    for node in source.every(ast.Name):
+        if isinstance(node.ctx, ast.Load):
+            found.setdefault(node.id, []).append(node)
+    return found
+
+
+@remembered(otherwise={})
+def by_attribute(source: Source, _: ast.Module) -> dict[str, list[ast.Attribute]]:
+    found: dict[str, list[ast.Attribute]] = {}
+    for node in source.every(ast.Attribute):
+        if isinstance(node.ctx, ast.Load):
+            found.setdefault(node.attr, []).append(node)
+    return found
+
+
+def given_for(source: Source, argument: ast.arg) -> ast.expr | None:
+    """What an argument of a function is, if a single call in the file runs it: what that call
+    gives, or the default."""
+    function = source.parents[source.parents[argument]]
+    calls = calls_that_run(source, function) if isinstance(function, Method) else None
+    return given_in(source, function, calls[0], argument) if calls and len(calls) == 1 else None
+
+
+def given_in(
+    source: Source, function: ast.AST, call: ast.Call, argument: ast.arg
+) -> ast.expr | None:
+    """What one call gives for an argument of the function that it runs."""
+    if not isinstance(function, Method) or is_open(call):
+        return None
+    listed = function.args
+    plain = [*listed.posonlyargs, *listed.args]
+    skipped = 1 if takes_itself(source, function, call) else 0
+    position = plain.index(argument) - skipped if argument in plain else None
+    if position is not None and position < 0:
+        return None
+    return source.argument(call, argument.arg, position) or default_of(listed, argument)
+
+
+def is_open(call: ast.Call) -> bool:
+    """It gives arguments by stars, of which nobody knows how many there are."""
+    return any(isinstance(one, ast.Starred) for one in call.args) or any(
+        one.arg is None for one in call.keywords
+    )
+
+
+def takes_itself(source: Source, function: Method, call: ast.Call) -> bool:
+    """The first argument is the object, and no call gives it."""
+    if not isinstance(source.parents[function], ast.ClassDef):
+        return False
+    decorators = [one.id for one in function.decorator_list if isinstance(one, ast.Name)]
+    by_class = isinstance(call.func, ast.Attribute) and named_class(source, call.func.value)
+    return "staticmethod" not in decorators and not by_class
+
+
+def default_of(listed: ast.arguments, argument: ast.arg) -> ast.expr | None:
+    """The value that an argument has where nothing is given for it."""
+    plain = [*listed.posonlyargs, *listed.args]
+    if argument in plain:
+        at = plain.index(argument) - len(plain) + len(listed.defaults)
+        return listed.defaults[at] if at >= 0 else None
+    if argument in listed.kwonlyargs:
+        return listed.kw_defaults[listed.kwonlyargs.index(argument)]
+    return None

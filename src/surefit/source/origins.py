@@ -1,0 +1,81 @@
+"""Where a value comes from, followed through the file as far as that is certain."""
+
+import ast
+
+from surefit.source.callers import given_for
+from surefit.source.classes import class_of
+from surefit.source.definitions import definition
+from surefit.source.fields import default_of_field, is_changed, member
+from surefit.source.reading import MOST_NAMES, Source, targets
+from surefit.source.remembered import remembered
+
+
+def origin(source: Source, node: ast.expr) -> ast.expr:
+    """The expression behind names, attributes of `self`, members of settings, and arguments of
+    functions that a single call runs; itself, where another value is possible."""
+    for _ in range(MOST_NAMES):
+        before = one_step_back(source, node)
+        if before is None:
+            return node
+        node = before
+    return node
+
+
+@remembered(otherwise=None)
+def one_step_back(source: Source, node: ast.expr) -> ast.expr | None:
+    if isinstance(node, ast.Name):
+        return of_name(source, node)
+    if isinstance(node, ast.Attribute):
+        return of_self(source, node) or of_settings(source, node.value, node.attr)
+    if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
+        key = node.slice.value
+        return of_settings(source, node.value, key) if isinstance(key, str) else None
+    return None
+
+
+def of_name(source: Source, name: ast.Name) -> ast.expr | None:
+    """Its last assignment on a straight way, its only one, or what its function is given."""
+    bound = source.bound_by(name)
+    if len(bound) == 1 and isinstance(bound[0], ast.arg):
+        return given_for(source, bound[0])
+    found = definition(source, name)
+    if found is not None or len(bound) != 1:
+        return found
+    only = bound[0]
+    if not isinstance(only, ast.Assign | ast.AnnAssign) or not runs_later(source, name, only):
+        return None
+    return only.value if all(isinstance(one, ast.Name) for one in targets(only)) else None
+
+
+def runs_later(source: Source, name: ast.Name, assigned: ast.stmt) -> bool:
+    """A function reads what is assigned outside of it."""
+    return source.scope_of(name) is not source.scope_of(assigned)
+
+
+def of_self(source: Source, node: ast.Attribute) -> ast.expr | None:
+    """`self.head`, where a single statement of the class sets it."""
+    owner = class_of(source, node.value) if isinstance(node.value, ast.Name) else None
+    if owner is None:
+        return None
+    values = set_in(source, owner).get(node.attr, ())
+    return values[0] if len(values) == 1 else None
+
+
+@remembered(otherwise={})
+def set_in(source: Source, owner: ast.ClassDef) -> dict[str, list[ast.expr | None]]:
+    """What a class gives its attributes; None for what is no plain assignment."""
+    found: dict[str, list[ast.expr | None]] = {}
+    for node in ast.walk(owner):
+        if not isinstance(node, ast.Attribute) or isinstance(node.ctx, ast.Load):
+            continue
+        outer = source.parents[node]
+        plain = isinstance(outer, ast.Assign | ast.AnnAssign)
+        found.setdefault(node.attr, []).append(outer.value if plain else None)  # type: ignore[attr-defined]
+    return found
+
+
+def of_settings(source: Source, owner: ast.expr, key: str) -> ast.expr | None:
+    """A member of a dictionary or an object that the file writes out and does not change."""
+    made = origin(source, owner)
+    found = member(source, made, key) or default_of_field(source, made, key)
+    return None if found is None or is_changed(source, owner, key) else found
