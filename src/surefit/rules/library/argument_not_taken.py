@@ -15,8 +15,11 @@ Write the name that the installed version takes. What has no successor, take out
 ## How it is recognised
 The failing expression is a call, and the signature of the installed function or class has no
 argument of a name that the call gives, and does not take any others. The new name is told only if
-the signature has it. The text of the exception is not looked at. Nothing can be said of a script
-that is only read.
+the signature has it. The text of the exception is not looked at.
+
+In a script that is only read: the same, by the source of the installed library, which is not
+imported. Passed over are functions that take any name, calls in a `try`, and calls under an `if`
+that asks for a version or a signature.
 """
 
 import ast
@@ -24,17 +27,20 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 
-from surefit.doctor.causes import is_cause
+from surefit.doctor.causes import is_cause, was_only_read
 from surefit.doctor.conditions.arguments import ArgumentsFit
 from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
-from surefit.doctor.observations import Crash, Frame, Question
+from surefit.doctor.observations import Crash, Frame, Question, Script
 from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import code, spoken
+from surefit.evidence.tried_first import is_tried_first
 from surefit.source.edits import argument_added, argument_removed, both
+from surefit.source.fields import is_changed
+from surefit.source.installed import arguments_taken, is_shadowed, version
 from surefit.source.patches import Edit, Replace
-from surefit.source.reading import Source, called
+from surefit.source.reading import Source, called, dotted
 from surefit.source.spans import Span
 
 RULE = Rule(
@@ -87,6 +93,7 @@ DROPPED = {
 }
 """Names without a successor, whose effect needs no argument any more, by package."""
 
+ONLY_READ = "the script was read, not run"
 ALIKE = 0.8
 """From here on two spellings are taken for one name."""
 
@@ -99,7 +106,8 @@ class Function:
     package: str
     version: str
     takes: tuple[str, ...]
-    question: Question
+    question: Question | None = None
+    """Where it was asked; None where the library was only read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,6 +306,9 @@ def fixes(source: Source, wrong: Wrong, others: list[Wrong]) -> Iterator[Fix]:
     stay = [name for name in wrong.known if name not in old]
     new = [one.new for one in wrong.strange if one.new and one.moved_to is None]
     statement = source.statement_of(wrong.call)
+    if wrong.function.question is None:
+        yield Fix(text, edit, why_not_tried=ONLY_READ)
+        return
     must = ArgumentsFit(
         wrong.function.question,
         source.segment(wrong.call.func),
@@ -345,3 +356,51 @@ def change(source: Source, one: Strange) -> Edit | None:
         return Edit(source.file, (Replace(span, f"{one.new}={one.value}"),))
     name = Span(span.line, span.column, span.line, span.column + len(one.name))
     return Edit(source.file, (Replace(name, one.new),))
+
+
+@RULE.on(Script)
+def a_name_is_not_taken(script: Script, seen: Recording) -> Iterator[Finding]:
+    source = seen.source(script.file) if was_only_read(seen) else None
+    functions = read_functions(source) if source else {}
+    for call in source.every(ast.Call) if source and functions else ():
+        assert source is not None
+        wrong = wrong_in(source, call, functions) if call.keywords else None
+        if wrong is None or is_tried_first(source, call) or can_be_taken_out(source, wrong):
+            continue
+        yield RULE.finding(
+            Place(source.file, min(one.keyword.lineno for one in wrong.strange)),
+            headline(wrong.function, wrong.strange),
+            facts=tuple(facts(source, wrong, [])),
+            why="The script was written for another version of the library, or the name is"
+            " misspelled.",
+            fixes=tuple(fixes(source, wrong, [])),
+            severity=Severity.WARNING,
+        )
+
+
+def read_functions(source: Source) -> Functions:
+    """By the text of each: what imported functions take that calls of the file give names to."""
+    found: Functions = {}
+    for name, calls in source.imported_calls.items():
+        package = name.partition(".")[0]
+        named = [one for one in calls if one.keywords]
+        takes = arguments_taken(name) if named and package else None
+        if takes is None or is_shadowed(package, source.file):
+            continue
+        if all(key in takes for one in named for key in dict(given(source, one))):
+            continue
+        last = name.rpartition(".")[2]
+        function = Function(last, package, version(package), tuple(sorted(takes)))
+        found |= {source.segment(one.func): function for one in named}
+    return found
+
+
+def can_be_taken_out(source: Source, wrong: Wrong) -> bool:
+    """An argument that comes from a dictionary which the file changes somewhere."""
+    stars = [one.value for one in wrong.call.keywords if one.arg is None and dotted(one.value)]
+    own = {one.arg for one in wrong.call.keywords}
+    return any(
+        one.name not in own and is_changed(source, star, one.name)
+        for one in wrong.strange
+        for star in stars
+    )

@@ -15,22 +15,29 @@ Use what stands in its place: `torch.optim.AdamW`, Python's own `float`, `pandas
 ## How it is recognised
 The failing statement imports a name, or asks a module or a value of a library for one, which the
 installed library does not have. What stands in its place is told only if it is found there. The
-text of the exception is not looked at. Nothing can be said of a script that is only read.
+text of the exception is not looked at.
+
+In a script that is only read: the same of imports and of attributes of modules, by the source of
+the installed library, which is not imported. Where names can come into a module without being
+written in it, only those are reported that are known to be given up. Passed over is what stands in
+a `try`, or under an `if` that asks for a version or an attribute.
 """
 
 import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from surefit.doctor.causes import is_cause
+from surefit.doctor.causes import is_cause, was_only_read
 from surefit.doctor.conditions.names import NamesExist
 from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
-from surefit.doctor.observations import Crash, Frame, Question
+from surefit.doctor.observations import Crash, Frame, Question, Script
 from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import code, spoken
+from surefit.evidence.tried_first import is_tried_first
 from surefit.source.edits import argument_removed, both, replaced, with_import
+from surefit.source.installed import has_name, is_shadowed, is_there, version
 from surefit.source.patches import Edit, Replace
 from surefit.source.reading import Source, called
 from surefit.source.spans import Span
@@ -55,6 +62,7 @@ STANDS_FOR = {
     "transformers.AutoModelForVision2Seq": "transformers.AutoModelForImageTextToText",
     "transformers.EvaluationStrategy": "transformers.IntervalStrategy",
     "transformers.trainer_utils.EvaluationStrategy": "transformers.IntervalStrategy",
+    "peft.prepare_model_for_int8_training": "peft.prepare_model_for_kbit_training",
     "datasets.load_metric": "evaluate.load",
     "numpy.float": "float",
     "numpy.int": "int",
@@ -87,6 +95,7 @@ METHODS = {
 }
 """Methods that tables of pandas had -> their new names; empty: nothing is called in its way."""
 
+ONLY_READ = "the script was read, not run"
 UNKNOWN_TO_TORCH = ("correct_bias", "no_deprecation_warning")
 """Arguments that the optimizers of transformers took, and those of torch do not."""
 
@@ -218,7 +227,7 @@ def facts(instead: dict[str, str], near: dict[str, list[str]]) -> Iterator[Fact]
             yield Fact(code(name), f"the nearest names are {spoken(map(code, alike))}")
 
 
-def fix(wanted: Wanted, instead: dict[str, str], asked: Question) -> Fix:
+def fix(wanted: Wanted, instead: dict[str, str], asked: Question | None) -> Fix:
     said = [
         f"`{new.lstrip('.')}` in place of `{shown(wanted, name)}`"
         for name, new in instead.items()
@@ -238,6 +247,8 @@ def fix(wanted: Wanted, instead: dict[str, str], asked: Question) -> Fix:
             why_not_tried="nothing that does the same was found in what is installed",
         )
     edit = imported_anew(wanted, instead) if wanted.by_import else asked_anew(wanted, instead)
+    if asked is None:
+        return Fix(f"Use {spoken(said)}.", edit, why_not_tried=ONLY_READ)
     statement = wanted.source.statement_of(wanted.node)
     return Fix(
         f"Use {spoken(said)}.",
@@ -310,3 +321,89 @@ def renamed(source: Source, node: ast.Attribute, owner: str, new: str) -> Edit:
         return Edit(source.file, (Replace(attribute, last),))
     edit = replaced(source, node, last)
     return with_import(edit, source, module, last) if module else edit
+
+
+@RULE.on(Script)
+def a_name_is_gone(script: Script, seen: Recording) -> Iterator[Finding]:
+    source = seen.source(script.file) if was_only_read(seen) else None
+    if source is None:
+        return
+    for wanted in (*imports_without(source), *attributes_without(source)):
+        if is_tried_first(source, wanted.node) or is_shadowed(package_of(wanted), source.file):
+            continue
+        instead = {name: there_now(wanted, name) for name in wanted.names}
+        installed = f"{package_of(wanted)} {version(package_of(wanted))}".strip()
+        yield RULE.finding(
+            Place(source.file, wanted.node.lineno),
+            headline(wanted, list(wanted.names), instead, installed, wanted.owner),
+            facts=tuple(facts(instead, {})),
+            why=f"{installed} is installed: another version had the name, or it is misspelled.",
+            fixes=(fix(wanted, instead, None),),
+            severity=Severity.WARNING,
+        )
+
+
+def package_of(wanted: Wanted) -> str:
+    return wanted.owner.partition(".")[0]
+
+
+def is_missing(owner: str, name: str) -> bool:
+    """The source of the installed module has no such name; where it can have more than is written,
+    the name must be known to be given up."""
+    if name.startswith("__"):
+        return False
+    known = has_name(owner, name)
+    if known is None and f"{owner}.{name}" in STANDS_FOR:
+        return is_there(owner)
+    return known is False
+
+
+def imports_without(source: Source) -> Iterator[Wanted]:
+    for node in source.every(ast.ImportFrom):
+        if node.level or not node.module:
+            continue
+        names = [one.name for one in node.names if one.name != "*"]
+        if not isinstance(source.scope_of(node), ast.Module):
+            # Whoever imports late can have asked for the version before.
+            names = [name for name in names if f"{node.module}.{name}" in STANDS_FOR]
+        missing = tuple(name for name in names if is_missing(node.module, name))
+        if missing:
+            yield Wanted(source, node, node.module, missing, by_import=True)
+
+
+def attributes_without(source: Source) -> Iterator[Wanted]:
+    """The first of each name; the fix changes all of them."""
+    modules = {
+        alias.asname or alias.name for node in source.every(ast.Import) for alias in node.names
+    }
+    told: set[str] = set()
+    for node in source.every(ast.Attribute):
+        if not isinstance(node.value, ast.Name) or node.value.id not in modules:
+            continue
+        owner = source.imported(node.value)
+        full = f"{owner}.{node.attr}"
+        if not owner or full in told or not is_missing(owner, node.attr):
+            continue
+        told.add(full)
+        if not is_given(source, owner, node.attr):
+            yield Wanted(source, node, owner, (node.attr,), by_import=False)
+
+
+def is_given(source: Source, owner: str, name: str) -> bool:
+    """The file itself puts the name into the module, or asks first whether it is there."""
+    every = [one for one in attributes_of(source, owner) if one.attr == name]
+    return any(not isinstance(one.ctx, ast.Load) for one in every) or any(
+        is_tried_first(source, one) for one in every
+    )
+
+
+def there_now(wanted: Wanted, name: str) -> str:
+    """What is known to stand in its place, and is found in what is installed."""
+    for one in candidates(wanted, name):
+        owner, _, last = one.rpartition(".")
+        known = has_name(owner, last) if owner else True
+        if known is None and one == STANDS_FOR.get(f"{wanted.owner}.{name}"):
+            known = is_there(owner)
+        if known:
+            return one
+    return ""
