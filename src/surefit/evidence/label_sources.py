@@ -79,17 +79,55 @@ def behind_names(steps: list[Step]) -> Step:
         if one.of != first.of:
             break
         first = one
-        if not isinstance(one.node, ast.Name) or read_elsewhere(one):
+        named = isinstance(one.node, ast.Name) and not read_elsewhere(one)
+        if not named and not is_part(one.node):
             break
     return first
 
 
+def is_part(node: ast.AST | None) -> bool:
+    """`y[:800]`: rows of a whole of which other parts are labels, too."""
+    return isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice)
+
+
 def read_elsewhere(step: Step) -> bool:
-    """A name that other lines use, too: changed where it is made, it would change for them."""
+    """A name that other lines use, too, but for parts and lengths of it: changed where it is made,
+    it would change for them."""
     name, source = step.node, step.source
     return isinstance(name, ast.Name) and any(
         one.id == name.id and one is not name and source.bound_by(one) == source.bound_by(name)
         for one in source.every(ast.Name)
+        if isinstance(one.ctx, ast.Load) and not is_only_measured(source, one)
+    )
+
+
+def is_only_measured(source: Source, node: ast.expr) -> bool:
+    """`len(y)`, `y.shape`, `y[:800]`: another kind of number changes nothing there."""
+    outer = source.parents[node]
+    if isinstance(outer, ast.Call):
+        return isinstance(outer.func, ast.Name) and outer.func.id == "len"
+    return is_part(outer) or (isinstance(outer, ast.Attribute) and outer.attr in ("shape", "size"))
+
+
+def built_in(steps: list[Step]) -> Step | None:
+    """The call of torch that makes a tensor of the labels, where nothing else reads what lies
+    between it and a row: that would become of another kind, too."""
+    for one in steps:
+        if one.of == "batch":
+            continue
+        if isinstance(one.node, ast.Call):
+            return one if one.source.imported(one.node.func) in (*MAKERS, *FLOAT_MAKERS) else None
+        if isinstance(one.node, ast.Attribute) and attribute_read_elsewhere(one.source, one.node):
+            return None
+        if read_elsewhere(one):
+            return None
+    return None
+
+
+def attribute_read_elsewhere(source: Source, node: ast.Attribute) -> bool:
+    return any(
+        one.attr == node.attr and one is not node and not is_only_measured(source, one)
+        for one in source.every(ast.Attribute)
         if isinstance(one.ctx, ast.Load)
     )
 
@@ -436,7 +474,8 @@ def same_key(found: object, key: str | int) -> bool:
 
 def member(value: ast.expr | None, key: str | int) -> ast.expr | None:
     if isinstance(value, ast.Tuple) and isinstance(key, int):
-        return value.elts[key] if key < len(value.elts) else None
+        starred = any(isinstance(one, ast.Starred) for one in value.elts)
+        return value.elts[key] if key < len(value.elts) and not starred else None
     if isinstance(value, ast.Dict):
         for name, one in zip(value.keys, value.values, strict=True):
             if isinstance(name, ast.Constant) and same_key(name.value, key):
@@ -450,6 +489,8 @@ def further(source: Source, node: ast.expr, extent: Extent) -> Iterator[Step]:
         inner = made_from(source, node)
         if inner is None and isinstance(node, ast.Subscript) and extent == "row":
             inner, extent = node.value, "column"
+        elif inner is None and is_part(node) and isinstance(node, ast.Subscript):
+            inner = node.value
         elif inner is None and isinstance(node, ast.Attribute):
             inner = set_on_self(source, node)
         elif inner is None and isinstance(node, ast.Name):
@@ -478,6 +519,9 @@ def assigned(source: Source, name: ast.Name) -> ast.expr | None:
     earlier = last_binding(source, bound, source.statement_of(name))
     if earlier is None and len(bound) == 1 and isinstance(bound[0], ast.Assign):
         earlier = bound[0]
-    if isinstance(earlier, ast.Assign | ast.AnnAssign) and earlier.value is not None:
-        return earlier.value if keys_of(targets(earlier)[0], name.id) == () else None
-    return None
+    if not isinstance(earlier, ast.Assign | ast.AnnAssign) or earlier.value is None:
+        return None
+    keys = keys_of(targets(earlier)[0], name.id)
+    if keys and len(keys) == 1 and isinstance(earlier.value, ast.Tuple):
+        return member(earlier.value, keys[0])  # `train, test = y[:80], y[80:]`
+    return earlier.value if keys == () else None

@@ -95,3 +95,32 @@ def test_measurements_are_not_converted() -> None:
 )
 def test_silence(one: LossCrash) -> None:
     assert one.found(RULE) == []
+
+
+BUILT = """
+    import torch
+    class Rows(Dataset):
+        def __init__(self, table):
+            self.x = torch.tensor(table[NAMES].values)
+            self.y = torch.tensor(table["kind"].values)
+        def __len__(self):
+            return len(self.y)
+        def __getitem__(self, row):
+            return self.x[row], self.y[row]
+    for x, y in loader:
+        loss = criterion(model(x), y)
+    """
+
+
+def test_labels_are_converted_where_torch_makes_a_tensor_of_all() -> None:
+    one = crash(BUILT, "int32", "y")
+    (finding,) = one.found(RULE)
+    assert finding.place.line == 5
+    assert 'self.y = torch.tensor(table["kind"].values).long()\n' in one.mended(finding)
+
+
+def test_not_where_something_else_reads_the_tensor() -> None:
+    one = crash(BUILT.replace("len(self.y)", "int(self.y.max())"), "int32", "y")
+    (finding,) = one.found(RULE)
+    assert finding.place.line == 9
+    assert "return self.x[row], self.y[row].long()\n" in one.mended(finding)

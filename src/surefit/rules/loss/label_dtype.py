@@ -47,7 +47,7 @@ from surefit.evidence.failed_losses import (
     target_name,
 )
 from surefit.evidence.label_fixes import at_every_call, in_every_call, must
-from surefit.evidence.label_sources import Step, is_tensor, label_steps, made_in
+from surefit.evidence.label_sources import Step, built_in, is_tensor, label_steps, made_in
 from surefit.evidence.label_values import LabelValues, label_values, values_in_words
 from surefit.source.edits import Edit, appended, argument_added, replaced
 from surefit.source.reading import Source, called
@@ -136,6 +136,10 @@ def chosen(step: Step, classes: bool) -> Edit | None:
 
 
 def tensor_made(crash: Crash, loss: FailedLoss, seen: Recording) -> Step | None:
+    """Where torch makes them; otherwise what gives them to the loop, if that is a tensor."""
+    built = built_in(label_steps(crash, loss, seen))
+    if built is not None:
+        return built
     made = made_in(crash, loss, seen)
     return made if made is not None and is_tensor(made) else None
 
