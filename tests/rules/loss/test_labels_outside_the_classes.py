@@ -111,3 +111,32 @@ def test_the_user_must_choose(values: dict[float, int], classes: int) -> None:
 )
 def test_silence(one: LossCrash) -> None:
     assert one.found(RULE) == []
+
+
+SLICED = """
+    import torch
+    criterion = nn.CrossEntropyLoss()
+    y = torch.tensor(frame["quality"].values)
+    train, test = y[:80], y[80:]
+    for rows in batches():
+        loss = criterion(model(x[rows]), train[rows])
+    """
+
+
+def test_labels_that_begin_later_are_counted_from_zero_where_all_of_them_are_made() -> None:
+    values = {3.0: 3, 4.0: 3, 5.0: 2}
+    target = tensor("train[rows]", (8,), "int64", least=3, greatest=5)
+    one = LossCrash(SLICED, tensor("out", (8, 3)), target, values=(MADE,)).holds(values)
+    (finding,) = one.found(RULE)
+    assert finding.place.line == 3
+    assert finding.headline == (
+        "`train[rows]` runs from 3 to 5, and `out` has 3 classes, counted from 0 to 2."
+    )
+    assert 'y = torch.tensor(frame["quality"].values) - 3\n' in one.mended(finding)
+    assert gets(one).total == 7.0
+    assert "classes from 0 on" in finding.fixes[1].text
+
+
+def test_a_gap_among_later_labels_tells_nothing() -> None:
+    (finding,) = crash({3.0: 3, 5.0: 5}).found(RULE)
+    assert "runs from" not in finding.headline

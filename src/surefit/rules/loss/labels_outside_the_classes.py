@@ -93,8 +93,12 @@ class Outside:
         return int(self.labels.values[-1])
 
     @property
-    def begins_at_one(self) -> bool:
-        return self.least == 1 and self.greatest == self.classes and self.classes > 1
+    def begins_late(self) -> bool:
+        """As many in a row as there are classes, from 1 on; from a later number on, each of them
+        must have come."""
+        in_a_row = self.greatest - self.least + 1 == self.classes and self.classes > 1
+        every = self.least == 1 or self.labels.different == self.classes
+        return self.least > 0 and in_a_row and every
 
     @property
     def marker(self) -> int | None:
@@ -169,7 +173,7 @@ def place_of(
     count: ClassCount | Untold | None,
     seen: Recording,
 ) -> Place:
-    if outside.begins_at_one or outside.signs:
+    if outside.begins_late or outside.signs:
         return made.place if made else loss.own.place
     if outside.marker is not None:
         call = constructor(loss, seen)
@@ -181,10 +185,10 @@ def headline(crash: Crash, loss: FailedLoss, outside: Outside) -> str:
     name, given = target_name(crash, loss), given_name(crash, loss)
     classes = counted(outside.classes, "class")
     last = outside.classes - 1
-    if outside.begins_at_one:
+    if outside.begins_late:
         return (
-            f"{name} runs from 1 to {outside.greatest}, and {given} has {classes}, counted from 0"
-            f" to {last}."
+            f"{name} runs from {outside.least} to {outside.greatest}, and {given} has {classes},"
+            f" counted from 0 to {last}."
         )
     if outside.marker is not None:
         return (
@@ -242,11 +246,13 @@ def fixes(
         labels.elements,
         labels.total,
     )
-    if outside.begins_at_one or outside.signs:
+    if outside.begins_late or outside.signs:
         yield shifted(crash, loss, outside, made, plain, seen)
-        if outside.begins_at_one:
-            more = f"If there is a class 0 too, give the model {outside.classes + 1} classes."
-            yield Fix(more, why_not_tried="no label of this batch is 0")
+        if outside.begins_late:
+            also = "is a class 0" if outside.least == 1 else "are classes from 0 on"
+            more = f"If there {also} too, give the model {outside.greatest + 1} classes."
+            lowest = "is 0" if outside.least == 1 else f"is less than {outside.least}"
+            yield Fix(more, why_not_tried=f"no label of this batch {lowest}")
     elif outside.marker is not None:
         yield ignoring(crash, loss, outside, plain, seen)
     elif outside.classes == 1:
@@ -268,14 +274,15 @@ def shifted(
 ) -> Fix:
     """Each label becomes another one, and the sum of all says whether it was each."""
     labels = outside.labels
-    before, behind = ("", " - 1") if outside.begins_at_one else ("(", " + 1) // 2")
-    total = labels.total - labels.elements
+    least = outside.least
+    before, behind = ("", f" - {least}") if outside.begins_late else ("(", " + 1) // 2")
+    total = labels.total - least * labels.elements
     if outside.signs:
         total = (labels.total + labels.elements) / 2
     name = (f"`{made.text}`" if made else target_name(crash, loss)).strip("`")
     if isinstance(made, DatasetLabels) and made.of == "column":
         name = "one"
-    said = f"Count the classes from 0: `{name} - 1`."
+    said = f"Count the classes from 0: `{name} - {least}`."
     if outside.signs:
         said = f"Make classes 0 and 1 of -1 and 1: `({name} + 1) // 2`."
     if name == "one":
