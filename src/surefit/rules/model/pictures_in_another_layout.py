@@ -37,6 +37,7 @@ from surefit.evidence.misfits import Misfit, is_from_outside, misfit_of
 from surefit.evidence.picture_layouts import Layout, layout_of
 from surefit.evidence.returned_rows import returned_for
 from surefit.evidence.stray_names import Named
+from surefit.evidence.value_stories import story_of_value
 from surefit.source.edits import appended, inserted_before
 from surefit.source.patches import Edit
 from surefit.source.reading import called
@@ -54,7 +55,8 @@ RULE = Rule(
     ),
 )
 
-MAKES_A_TENSOR = ("from_numpy", "tensor", "as_tensor", "float", "to")
+MADE_OF_DATA = ("from_numpy", "tensor", "as_tensor")
+MAKES_A_TENSOR = (*MADE_OF_DATA, "float", "to")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,10 +78,10 @@ def axes_are_in_another_order(crash: Crash, seen: Recording) -> Iterator[Finding
     frame = crash.own_frame
     if frame is None:
         return
-    change = where_to_change(seen, named, layout) if named else None
+    changes = list(where_to_change(crash, seen, named, layout)) if named else []
     shown = code(named.text) if named else "The input"
     yield RULE.finding(
-        change.place if change else frame.place,
+        changes[0].place if changes else frame.place,
         f"{shown} is {shape_of(misfit.shape)} and {layout.said}; {name(misfit.layer)} takes"
         f" {misfit.width} in front of height and width.",
         facts=(
@@ -88,7 +90,7 @@ def axes_are_in_another_order(crash: Crash, seen: Recording) -> Iterator[Finding
             Fact("as it takes it", shape_of(layout.shape)),
         ),
         why="PyTorch counts channels first; files and NumPy count them last.",
-        fixes=(fix(named, change, layout),),
+        fixes=tuple(fixes(named, changes, layout)),
         python_said=crash.said,
         about=crash.id,
     )
@@ -103,8 +105,20 @@ def named_outside(crash: Crash, misfit: Misfit) -> Named | None:
     return None
 
 
-def where_to_change(seen: Recording, named: Named, layout: Layout) -> Change | None:
-    """Where a dataset returns a picture, if that surely is a tensor; otherwise before the model."""
+def where_to_change(
+    crash: Crash, seen: Recording, named: Named, layout: Layout
+) -> Iterator[Change]:
+    """Where a dataset returns a picture, if that surely is a tensor; otherwise where a second run
+    has seen it made, and before the model."""
+    made = in_dataset(seen, named, layout)
+    if made is not None:
+        yield made
+        return
+    ways = as_told(crash, seen, named, layout), before_the_model(seen, named, layout)
+    yield from (one for one in ways if one is not None)
+
+
+def in_dataset(seen: Recording, named: Named, layout: Layout) -> Change | None:
     returned = returned_for(seen, named)
     if returned is not None:
         node = returned.node
@@ -112,6 +126,36 @@ def where_to_change(seen: Recording, named: Named, layout: Layout) -> Change | N
         if known:
             text = f"{returned.source.segment(node)}{layout.row}"
             return Change(returned.place, text, appended(returned.source, node, layout.row))
+    return None
+
+
+def as_told(crash: Crash, seen: Recording, named: Named, layout: Layout) -> Change | None:
+    """The newest call that made a tensor of each picture of the batch, or of all of them."""
+    shape = named.value.shape or ()
+    story = story_of_value(seen, crash, crash.frames.index(named.frame), named.text)
+    for one in story:
+        source = seen.source(one.place) if one.own else None
+        calls = (
+            list(source.calls_in(one.place.line)) if source and one.place and one.place.line else []
+        )
+        nodes = [call for call in calls if called(call) == one.name and one.name in MADE_OF_DATA]
+        if source is None or len(nodes) != 1:
+            continue
+        again = [other for other in story if (other.name, other.place) == (one.name, one.place)]
+        way = ""
+        if one.shape == shape[1:] and len(again) >= shape[0]:
+            way = layout.row
+        elif one.shape[1:] == shape[1:]:
+            way = layout.batch
+        if way:
+            text = f"{source.segment(nodes[0])}{way}"
+            return Change(
+                Place(source.file, nodes[0].lineno), text, appended(source, nodes[0], way)
+            )
+    return None
+
+
+def before_the_model(seen: Recording, named: Named, layout: Layout) -> Change | None:
     source = seen.source(named.frame.place)
     statement = source.statement_at(named.frame.place.line or 0) if source else None
     if source is None or statement is None:
@@ -125,15 +169,17 @@ def where_to_change(seen: Recording, named: Named, layout: Layout) -> Change | N
     return Change(named.frame.place, text, edit)
 
 
-def fix(named: Named | None, change: Change | None, layout: Layout) -> Fix:
-    if named is None or change is None:
-        return Fix(
-            f"Put its axes in order: `{layout.batch}`.", why_not_tried="it has no name outside"
-        )
+def fixes(named: Named | None, changes: list[Change], layout: Layout) -> Iterator[Fix]:
+    if named is None or not changes:
+        text = f"Put its axes in order: `{layout.batch}`."
+        yield Fix(text, why_not_tried="it has no name outside")
+        return
     wanted = Wanted(named.text, layout.shape)
-    return Fix(
-        f"Put its axes in order: {code(change.text)}.",
-        change.edit,
-        ValuesAt(named.frame.place, (wanted,)),
-        "" if change.edit else "no line can be put before it",
-    )
+    for number, change in enumerate(changes):
+        begin = "Put its axes in order" if number == 0 else "Or before the model"
+        yield Fix(
+            f"{begin}: {code(change.text)}.",
+            change.edit,
+            ValuesAt(named.frame.place, (wanted,)),
+            "" if change.edit else "no line can be put before it",
+        )
