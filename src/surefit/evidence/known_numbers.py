@@ -5,7 +5,7 @@ import operator
 from collections.abc import Callable, Mapping
 
 from surefit.doctor.observations import Crash
-from surefit.source.reading import Source, targets
+from surefit.source.reading import Source, called, targets
 
 DEEPEST = 12
 ARITHMETIC: dict[type[ast.operator], Callable[[int, int], int]] = {
@@ -57,9 +57,25 @@ def origin_of(source: Source, node: ast.expr) -> ast.expr | None:
             return default_of(source, bound[0])
         return assigned(bound[0])
     if isinstance(node, ast.Attribute):
-        found = [one for one in source.every(ast.stmt) if sets(one, node.attr, source)]
-        return assigned(found[0]) if len(found) == 1 else None
+        return set_on(source, node.attr)
     return None
+
+
+def set_on(source: Source, attribute: str) -> ast.expr | None:
+    """What the one statement that sets an attribute gives it; where that stands in the body of a
+    class, what the one call of the class gives for it comes first."""
+    found = [one for one in source.every(ast.stmt) if sets(one, attribute, source)]
+    owner = source.parents.get(found[0]) if len(found) == 1 else None
+    if not isinstance(owner, ast.ClassDef):
+        return assigned(found[0]) if len(found) == 1 else None
+    at = [targets(one)[0] for one in owner.body if isinstance(one, ast.AnnAssign)]
+    names = [one.id for one in at if isinstance(one, ast.Name)]
+    position = names.index(attribute) if attribute in names else None
+    calls = [one for one in source.every(ast.Call) if called(one) == owner.name]
+    given = [value for one in calls if (value := source.argument(one, attribute, position))]
+    if not given:
+        return assigned(found[0])
+    return given[0] if len(given) == len(calls) == 1 else None
 
 
 def assigned(statement: ast.AST) -> ast.expr | None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from surefit.doctor.findings import Place
 from surefit.doctor.observations import Script
 from surefit.doctor.recording import Recording
-from surefit.evidence.known_numbers import assigned, default_of, sets
+from surefit.evidence.known_numbers import assigned, default_of, set_on
 from surefit.source.reading import MOST_NAMES, Source, called
 
 
@@ -26,8 +26,7 @@ def chosen(source: Source, node: ast.expr) -> ast.expr:
 
 def step_back(source: Source, node: ast.expr) -> ast.expr | None:
     if isinstance(node, ast.Attribute):
-        found = [one for one in source.every(ast.stmt) if sets(one, node.attr, source)]
-        return assigned(found[0]) if len(found) == 1 else None
+        return set_on(source, node.attr)
     if not isinstance(node, ast.Name):
         return None
     bound = source.bound_by(node)

@@ -90,11 +90,17 @@ def ids_have_no_row(crash: Crash, seen: Recording) -> Iterator[Finding]:
 
 def where(crash: Crash, lookup: Lookup, maker: Maker | None, size: ast.expr | None) -> Place | None:
     """Where the ids were counted, if the source shows it; otherwise where the table is made."""
-    if maker is not None and size is not None and how_counted(size):
+    if maker is not None and size is not None and is_counted_there(maker, size):
         return place_of(maker.source, size)
     if lookup.layer and lookup.layer.made_at:
         return lookup.layer.made_at
     return crash.own_frame.place if crash.own_frame else None
+
+
+def is_counted_there(maker: Maker, size: ast.expr) -> bool:
+    """A length stands for other things than rows, too, unless settings carry it."""
+    how = how_counted(size)
+    return how is not None and (how != "length" or isinstance(maker.rows, ast.Attribute))
 
 
 def grown_to(crash: Crash, lookup: Lookup, size: ast.expr | None) -> int | None:
@@ -123,13 +129,14 @@ def why_grown(lookup: Lookup, size: ast.expr | None, grown: int) -> str:
 
 
 def how_counted(size: ast.expr | None) -> str | None:
-    """`max` for `ratings.item.max()`, `count` for `ratings.item.nunique()`, `len(set(ids))`."""
+    """`max` for `ratings.item.max()`, `count` for `ratings.item.nunique()`, `len(set(ids))`,
+    `length` for `len(chars)`."""
     node = first(size) if is_call(size, "int") else size
     if is_call(node, "max"):
         return "max"
     if is_call(node, "nunique") or (is_call(node, "len") and is_call(first(node), *COUNTS)):
         return "count"
-    return None
+    return "length" if is_len(node) else None
 
 
 def is_call(node: ast.expr | None, *names: str) -> bool:
@@ -168,6 +175,8 @@ def why(lookup: Lookup, size: ast.expr | None) -> str:
             f"There are {lookup.rows:,} different ids, and the greatest is {greatest:,}: only ids"
             f" that count from 0 without gaps end at {lookup.rows - 1:,}."
         )
+    if how == "length" and size is not None:
+        return f"`{ast.unparse(size)}` is {lookup.rows:,}, and there are ids beyond that number."
     if behind(lookup) == 1 and lookup.outside.least >= 1:
         return f"Ids that count from 1 end at {lookup.rows:,}; the rows end at {lookup.rows - 1:,}."
     if behind(lookup) == 1:
@@ -230,6 +239,8 @@ def changes(
         yield f"As many rows as the greatest id says: `{new}`.", replaced(maker.source, size, new)
         return
     given = step_back(maker.source, maker.rows) if is_argument(maker) else None
+    if how_counted(size) == "length" and is_counted_there(maker, size):
+        given = size
     node = given if given is not None else maker.rows
     new = more(node, maker.source.segment(node), rows - lookup.rows)
     edit = replaced(maker.source, node, new)
