@@ -25,7 +25,7 @@ from collections.abc import Iterator
 
 from surefit.doctor.conditions.tables import IdsFit
 from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
-from surefit.doctor.observations import Crash
+from surefit.doctor.observations import Crash, Script
 from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
@@ -62,6 +62,7 @@ RULE = Rule(
 
 IGNORED = -100
 """The label that losses pass over."""
+DECODER_IDS = "decoder_input_ids"
 
 ITS_SIZE = "a larger table is another model: which row padding is to have only you can choose"
 
@@ -74,7 +75,7 @@ def padding_has_no_row(crash: Crash, seen: Recording) -> Iterator[Finding]:
     entries = entries_of(crash, seen, lookup.ids, lookup.marker)
     entry = entries[0] if entries else None
     filled = paddings(seen, lookup.marker, numbers_in(crash))
-    place = place_of(crash, lookup, entries, filled)
+    place = place_of(crash, lookup, entries, filled, seen)
     if place is None:
         return
     yield RULE.finding(
@@ -89,18 +90,49 @@ def padding_has_no_row(crash: Crash, seen: Recording) -> Iterator[Finding]:
 
 
 def place_of(
-    crash: Crash, lookup: Lookup, entries: list[Entry], filled: list[Padding]
+    crash: Crash, lookup: Lookup, entries: list[Entry], filled: list[Padding], seen: Recording
 ) -> Place | None:
     """Where the number was chosen; the labels' own -100 was not chosen for ids, and there it is
     the line that takes labels for ids."""
+    if are_decoder_ids(crash, lookup):
+        taken = [one for one in map(made_of_labels, entries) if one is not None]
+        return next(iter((*taken, *given_to_decoder(seen))), None) or last_place(crash, entries)
     labels = [one for one in entries if is_called_labels(one)]
     if lookup.marker == IGNORED and labels:
         return labels[-1].frame.place
     if filled:
         return filled[0].place
+    return entries[0].frame.place if entries else last_place(crash, entries)
+
+
+def last_place(crash: Crash, entries: list[Entry]) -> Place | None:
+    """The outermost line that hands the ids down."""
     if entries:
-        return entries[0].frame.place
+        return entries[-1].frame.place
     return crash.own_frame.place if crash.own_frame else None
+
+
+def are_decoder_ids(crash: Crash, lookup: Lookup) -> bool:
+    """Labels that were given to a decoder as what it reads, -100 among them."""
+    return lookup.marker == IGNORED and any(
+        one.rpartition(".")[2] == DECODER_IDS for one in names(crash, lookup)
+    )
+
+
+def made_of_labels(entry: Entry) -> Place | None:
+    """The one statement that gives the ids their name in the function that hands them over."""
+    bound = entry.source.bound_by(entry.node) if isinstance(entry.node, ast.Name) else []
+    made = bound[0] if len(bound) == 1 else None
+    return Place(entry.source.file, made.lineno) if isinstance(made, ast.Assign) else None
+
+
+def given_to_decoder(seen: Recording) -> Iterator[Place]:
+    """The entries of batches under the decoder's own name, where a batch is handed over whole."""
+    for script in seen.all(Script):
+        source = seen.source(script.file)
+        for key, value in entries_of_batches(source.tree) if source else ():
+            if key == DECODER_IDS and source is not None:
+                yield Place(source.file, value.lineno)
 
 
 def is_called_labels(entry: Entry) -> bool:
@@ -162,6 +194,9 @@ def fixes(
     filled: list[Padding],
 ) -> Iterator[Fix]:
     marker = lookup.marker
+    if are_decoder_ids(crash, lookup):
+        yield from for_a_decoder(lookup, entry)
+        return
     edit, text = change(lookup, entry, maker)
     if edit is None and lookup.filler is not None:
         columns = {one.rpartition(".")[2] for one in names(crash, lookup)}
@@ -190,6 +225,39 @@ def fixes(
         f"Or fill ids with one that has a row, and keep {marker} for labels only.",
         why_not_tried="only you know which row is free for padding",
     )
+
+
+def for_a_decoder(lookup: Lookup, entry: Entry | None) -> Iterator[Fix]:
+    """-100 stands only where labels are ignored, and what is read there does not count."""
+    row = "" if lookup.filler is None else str(lookup.filler)
+    if not row and entry is not None:
+        row = pad_of_model(entry)
+    edit = None
+    if entry is not None and row and lookup.outside.at_the_end:
+        edit = entry.replaced_ids(f"{{ids}}.masked_fill({{ids}} == {IGNORED}, {row})")
+    text = f"{entry.text if entry else DECODER_IDS}.masked_fill(... == {IGNORED}, {row or 'pad'})"
+    yield Fix(
+        f"Give the decoder the pad token in place of {IGNORED}, and keep {IGNORED} in the labels:"
+        f" {code(text)}.",
+        edit,
+        IdsFit(lookup.width, lookup.rows, lookup.rows) if edit else None,
+        "" if edit else "the call that hands the ids to the model was not found in your source",
+    )
+    yield Fix(
+        f"Or give `labels` alone: the model makes its `{DECODER_IDS}` of them, shifted to the"
+        f" right, with the pad token in place of {IGNORED}, as `shift_tokens_right` does.",
+        why_not_tried="whether the labels begin with the token that decoding starts from only you"
+        " know",
+    )
+
+
+def pad_of_model(entry: Entry) -> str:
+    """`model.config.pad_token_id`, where the call is that of a library's model."""
+    span = entry.frame.span
+    node = entry.source.expression_at(span) if span else None
+    text = ast.unparse(node.func) if isinstance(node, ast.Call) else ""
+    models = [one.layer for one in entry.frame.values if one.text == text and one.layer]
+    return f"{text}.config.pad_token_id" if models and not models[0].own else ""
 
 
 def in_batch(filled: list[Padding], columns: set[str], lookup: Lookup) -> Edit | None:
