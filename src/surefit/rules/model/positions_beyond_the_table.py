@@ -30,6 +30,7 @@ from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import counted
+from surefit.evidence.chosen_lengths import length_chosen
 from surefit.evidence.known_numbers import number_of, numbers_in
 from surefit.evidence.set_sizes import chosen, keywords, place_of
 from surefit.evidence.short_positions import Stretch, stretch_of
@@ -74,16 +75,17 @@ def positions_have_no_row(crash: Crash, seen: Recording) -> Iterator[Finding]:
     own = maker is not None or (stretch.layer is not None and stretch.layer.own)
     declared = declared_at(crash, stretch, maker, seen)
     encoding = None if own else long_encoding(crash, stretch, seen)
-    place = where(crash, stretch, declared, encoding)
+    length = None if own else length_of_rows(stretch, declared, seen)
+    place = where(crash, stretch, declared, encoding, length)
     if place is None:
         return
     yield RULE.finding(
         place,
         headline(stretch),
-        facts=(*stretch.facts(), *sizes(declared, encoding)),
+        facts=(*stretch.facts(), *sizes(declared, encoding or length)),
         ruled_out=ruled_out(stretch),
         why=why(stretch),
-        fixes=tuple(fixes(crash, stretch, maker, declared, encoding)),
+        fixes=tuple(fixes(crash, stretch, maker, declared, encoding, length)),
         python_said=crash.said,
         about=crash.id,
     )
@@ -160,6 +162,14 @@ def set_in_class(stretch: Stretch, seen: Recording) -> Declared | None:
     return None
 
 
+def length_of_rows(stretch: Stretch, declared: Declared | None, seen: Recording) -> Declared | None:
+    """Where rows are said to be so long. A script that sets the positions, too, could have meant
+    either, unless it counts the rows of the table that the model keeps for itself."""
+    if declared is not None and stretch.needed > stretch.usable + stretch.offset:
+        return None
+    return length_chosen(seen, stretch.needed, declared[1] if declared else None)
+
+
 def long_encoding(crash: Crash, stretch: Stretch, seen: Recording) -> Encoding | None:
     """The one call that makes ids of text and does not cut, or cuts too late."""
     known = numbers_in(crash)
@@ -172,12 +182,18 @@ def long_encoding(crash: Crash, stretch: Stretch, seen: Recording) -> Encoding |
 
 
 def where(
-    crash: Crash, stretch: Stretch, declared: Declared | None, encoding: Encoding | None
+    crash: Crash,
+    stretch: Stretch,
+    declared: Declared | None,
+    encoding: Encoding | None,
+    length: Declared | None,
 ) -> Place | None:
     """Where texts are made too long; in models of one's own, where the positions are counted."""
     generating = [one for one in crash.frames if one.function.endswith("generate") and not one.own]
     if generating and crash.own_frame:
         return crash.own_frame.place
+    if length is not None:
+        return place_of(*length)
     if encoding is not None:
         return Place(encoding[0].file, encoding[1].lineno, encoding[1].end_lineno)
     if declared is not None:
@@ -187,13 +203,13 @@ def where(
     return crash.own_frame.place if crash.own_frame else None
 
 
-def sizes(declared: Declared | None, encoding: Encoding | None) -> Iterator[Fact]:
+def sizes(declared: Declared | None, encoding: Encoding | Declared | None) -> Iterator[Fact]:
     if declared is not None and encoding is not None:
         source, node = declared
         text = " ".join(source.lines[node.lineno - 1].split())
         yield Fact("positions are set at", f"{source.file}:{node.lineno}  {text}")
-    if encoding is not None:
-        source, call = encoding
+    if encoding is not None and isinstance(encoding[1], ast.Call):
+        source, call = encoding[0], encoding[1]
         how = "cuts, but later" if cuts(source, call) else "does not cut"
         if cuts(source, call) and cuts_at(source, call) is None:
             how = "`truncation=True` without `max_length`: it cuts at its own `model_max_length`"
@@ -206,15 +222,21 @@ def fixes(
     maker: Maker | None,
     declared: Declared | None,
     encoding: Encoding | None,
+    length: Declared | None,
 ) -> Iterator[Fix]:
+    if length is not None:
+        yield shorter_rows(stretch, length)
     enough = dict.fromkeys([stretch.needed, with_room(stretch)])
     edits = [(size, edit) for size in enough if (edit := grown(stretch, size, maker, declared))]
     for size, edit in edits:
-        room = "As many positions as the longest row here has tokens"
-        room = "Or with room for longer rows" if size > stretch.needed else room
+        room = "as many positions as the longest row here has tokens"
+        room = "with room for longer rows" if size > stretch.needed else room
+        room = f"Or {room}" if length or size > stretch.needed else f"{room[0].upper()}{room[1:]}"
         yield Fix(f"{room}: {size:,}. Nothing is cut off.", edit, why_not_tried=HOW_LONG)
     begin = "Or cut" if edits else "Cut"
     lost = counted(stretch.missing, "token")
+    if length is not None:
+        return
     if encoding is not None:
         source, call = encoding
         shorter = both(
@@ -233,6 +255,21 @@ def fixes(
             f" max_length={stretch.usable}`): {lost} of the longest row are lost.",
             why_not_tried="what can be cut off only you know",
         )
+
+
+def shorter_rows(stretch: Stretch, length: Declared) -> Fix:
+    source, node = length
+    kept = ""
+    if stretch.offset:
+        rows = counted(stretch.usable + stretch.offset, "row")
+        kept = f"the table has {rows}, and {stretch.offset} of them are no positions; "
+    lost = counted(stretch.missing, "token")
+    return Fix(
+        f"Make rows at most {stretch.usable:,} tokens long, where their length is chosen: {kept}the"
+        f" longest row here loses {lost}.",
+        replaced(source, node, str(stretch.usable)),
+        why_not_tried=HOW_LONG,
+    )
 
 
 def with_room(stretch: Stretch) -> int:
