@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from surefit.doctor.conditions.tables import IdsFit
 from surefit.doctor.findings import Finding, Place
 from surefit.doctor.observations import (
     Answer,
@@ -18,6 +19,7 @@ from surefit.doctor.observations import (
     Value,
 )
 from surefit.doctor.recording import Recording
+from surefit.evidence.short_positions import Stretch
 from surefit.evidence.table_lookups import are_scores_of_tokens
 from surefit.rules.model import (
     ids_beyond_the_table,
@@ -260,3 +262,114 @@ def test_labels_of_a_classifier_are_no_tokens(
     model = Frame(Place("net.py", 8), "forward", own=False, values=logits, layer=Layer(kind, ""))
     loss = Frame(Place("torch/nn/functional.py", 1), "cross_entropy", own=False)
     assert are_scores_of_tokens(replace(crash(), frames=(model, loss)), 30) is of_tokens
+
+
+def test_rows_that_settings_carry_are_counted_where_these_are_made() -> None:
+    text = TEXT.replace("PAD = -1\n", "class Settings:\n    n: int = 0\n    dim: int = 8\n", 1)
+    text = text.replace("self, n, dim=8", "self, c").replace("(n, dim)", "(c.n, c.dim)")
+    text = text.replace("net = Net(30)", "c = Settings(n=len(words))\nnet = Net(c)")
+    one = crash()
+    table = Layer(
+        "Embedding",
+        "table",
+        "Net",
+        Place("net.py", 8),
+        sizes={"num_embeddings": 30},
+        parameters={"weight": (30, 8)},
+    )
+    one = replace(one, frames=(*one.frames[:2], replace(one.frames[2], layer=table), one.frames[3]))
+    (finding,) = found(one, outside(), text)
+    assert finding.place == Place("net.py", 12, 12)
+    assert finding.fixes[0].edit is not None
+    assert [change.text for change in finding.fixes[0].edit.changes] == ["len(words) + 1"]
+
+
+DECODED = dedent(
+    """\
+    def step(model, y):
+        decoder_input_ids = y[:, :-1]
+        return model(decoder_input_ids=decoder_input_ids, labels=y[:, 1:])
+    """
+)
+
+
+def test_labels_that_a_decoder_reads_get_the_pad_token() -> None:
+    one = crash("decoder.embed_tokens")
+    ids = Value("decoder_input_ids", "Tensor", 7, shape=(4, 6), dtype="int64")
+    line = DECODED.splitlines()[2]
+    own = Frame(
+        Place("net.py", 3),
+        "step",
+        own=True,
+        line=line.strip(),
+        span=Span(3, 11, 3, len(line)),
+        values=(ids, Value("model", "T5", 3, layer=Layer("T5"))),
+    )
+    table = replace(one.frames[2], layer=one.frames[2].layer)
+    inside = Frame(Place("modeling_t5.py", 9), "T5.forward", False, values=(ids,))
+    one = replace(one, frames=(own, inside, table, one.frames[3]))
+    said = outside(first=[-100], least=-100, greatest=29, at_the_end=True)
+    (finding,) = found(one, said, DECODED)
+    assert finding.place == Place("net.py", 2)
+    padded, alone = finding.fixes
+    assert padded.edit is not None
+    assert [change.text for change in padded.edit.changes] == [
+        "decoder_input_ids.masked_fill(decoder_input_ids == -100, model.config.pad_token_id)"
+    ]
+    assert padded.must == IdsFit(8, 30, 30)
+    assert "`shift_tokens_right`" in alone.text
+
+
+def test_the_library_s_model_inside_a_plain_module_is_resized() -> None:
+    text = TEXT.replace("net(rows)", "tok.add_tokens(['<a>'])\nnet(rows)")
+    one = crash("encoder.words")
+    own = replace(
+        one.frames[0],
+        place=Place("net.py", 12),
+        values=(
+            Value("net", "Net", 3, layer=Layer("Net", "", "Net", own=True)),
+            Value("tok", "Fast", 4),
+        ),
+    )
+    bert = Frame(Place("bert.py", 1), "Bert.forward", False, layer=Layer("Bert", "encoder", "Net"))
+    one = replace(one, frames=(own, one.frames[1], bert, *one.frames[2:]))
+    known = [{"kind": "Fast", "size": 31, "tokens": {"30": "<a>"}, "added": [30]}]
+    about = {"frame": 4, "text": "input", "rows": 30, "filler": None}
+    answer = Answer(Question("ids-outside", "1-1", about), outside(tokenizers=known))
+    seen = Recording([Script("net.py", text, main=True), one, answer])
+    (finding,) = tokens_without_rows.RULE.look(seen)
+    (fix,) = finding.fixes
+    assert fix.edit is not None
+    assert "net.encoder.resize_token_embeddings(len(tok))" in fix.edit.changes[0].text
+
+
+OPTION = dedent(
+    """\
+    parser.add_argument("--max-length", type=int, default=30)
+    config = RobertaConfig({size})
+    """
+)
+
+
+@pytest.mark.parametrize(
+    ("size", "offset", "line"),
+    [
+        ("", 0, 1),
+        ("max_position_embeddings=30", 2, 1),  # it counts the two that are no positions
+        ("max_position_embeddings=20", 0, 2),  # either could be meant
+    ],
+)
+def test_the_length_of_rows_is_chosen_by_an_option(size: str, offset: int, line: int) -> None:
+    usable = 30 - offset if offset else 20
+    stretch = Stretch(30, usable, offset, Layer("Embedding", "positions", "Roberta"))
+    seen = Recording([Script("net.py", OPTION.format(size=size), main=True)])
+    declared = positions_beyond_the_table.declared_at(crash(), stretch, None, seen)
+    length = positions_beyond_the_table.length_of_rows(stretch, declared, seen)
+    place = positions_beyond_the_table.where(crash(), stretch, declared, None, length)
+    assert place is not None
+    assert place.line == line
+    if length is not None:
+        fix = positions_beyond_the_table.shorter_rows(stretch, length)
+        assert fix.edit is not None
+        assert [change.text for change in fix.edit.changes] == [str(usable)]
+        assert fix.why_not_tried

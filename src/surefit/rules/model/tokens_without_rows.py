@@ -94,11 +94,25 @@ def tokens_have_no_row(crash: Crash, seen: Recording) -> Iterator[Finding]:
         headline(lookup, vocabulary),
         facts=(*facts(lookup), *known(vocabulary), *places(added, place)),
         ruled_out=RULED_OUT,
-        why=why(vocabulary, met),
+        why=why(vocabulary, resizable(crash, met) if met else "model"),
         fixes=tuple(fixes(crash, lookup, vocabulary, met, seen)),
         python_said=crash.said,
         about=crash.id,
     )
+
+
+def resizable(crash: Crash, met: Meeting) -> str:
+    """What has the method: not a plain module of the user's, but the library's model inside."""
+    layers = [one.layer for one in crash.frames if one.layer is not None]
+    root = layers[0] if layers and layers[0].own else None
+    classes = [one for one in met.source.every(ast.ClassDef) if root and one.name == root.kind]
+    plain = [one for one in classes if any(is_plain(met.source, base) for base in one.bases)]
+    inner = next((one for one in layers if not one.own and one.path), None)
+    return f"{met.model}.{inner.path}" if plain and inner else met.model
+
+
+def is_plain(source: Source, base: ast.expr) -> bool:
+    return source.imported(base) in ("torch.nn.Module", "torch.nn.modules.module.Module")
 
 
 def headline(lookup: Lookup, vocabulary: Vocabulary) -> str:
@@ -132,10 +146,9 @@ def places(added: list[tuple[Source, ast.Call]], place: Place) -> Iterator[Fact]
             yield Fact("tokens are added at", f"{source.file}:{call.lineno}")
 
 
-def why(vocabulary: Vocabulary, met: Meeting | None) -> str:
+def why(vocabulary: Vocabulary, model: str) -> str:
     if not vocabulary.added:
         return "The model was made for another vocabulary than the tokenizer has."
-    model = met.model if met else "model"
     return (
         "Adding a token to a tokenizer gives it an id; rows come only with"
         f" `{model}.resize_token_embeddings`."
@@ -172,7 +185,7 @@ def fixes(
             why_not_tried="no line of yours has a name for both the model and the tokenizer",
         )
         return
-    call = f"{met.model}.resize_token_embeddings(len({met.tokenizer}))"
+    call = f"{resizable(crash, met)}.resize_token_embeddings(len({met.tokenizer}))"
     new = vocabulary.size - lookup.rows
     edit: Edit | None = inserted_after(met.source, met.after, call)
     said = (
@@ -205,7 +218,8 @@ def condition(
         )
     ]
     if not crash.swallowed and met.frame is not None:
-        about = {"frame": met.frame, "text": met.model, "size": vocabulary.size}
+        text = resizable(crash, met)
+        about = {"frame": met.frame, "text": text, "size": vocabulary.size}
         asked = Question("resized-table", crash.id, about)
         if seen.ask(asked) is not None:
             parts.append(ReExecuted(asked, f"the {lookup.rows:,} rows before and after"))
