@@ -4,7 +4,7 @@ from typing import Any
 
 from surefit.doctor.conditions.arguments import ArgumentsFit
 from surefit.doctor.findings import Finding, Place
-from surefit.doctor.observations import Answer, Crash, Frame, Process, Question, Script
+from surefit.doctor.observations import Answer, Crash, Frame, Process, Question, Script, Value
 from surefit.doctor.recording import Recording
 from surefit.rules.library.argument_not_taken import RULE
 from surefit.source.edits import patched
@@ -101,3 +101,42 @@ def test_nothing_is_said_before_the_signature_is_known() -> None:
     assert list(RULE.look(seen)) == []
     asked = Question("signature", "1-1", {"frame": 0, "texts": ["f"]})
     assert seen.open_questions == [asked]
+
+
+def in_a_dictionary(text: str, members: list[str]) -> list[Finding]:
+    """`x = Settings(**given["settings"])` at line 3, where `given` is an argument."""
+    text = IMPORTS + text
+    line = text.splitlines()[2]
+    held = {name: Value(name, "int", scalar=1) for name in members}
+    own = Frame(
+        Place("train.py", 3),
+        "build",
+        own=True,
+        line=line.strip(),
+        span=Span(3, 8, 3, len(line)),
+        values=(Value("given['settings']", "dict", 1, members=held),),
+    )
+    crash = Crash("1-1", 1.0, Process(1), "TypeError", "TypeError: no", (own,))
+    seen = Recording([Script("train.py", text), crash])
+    list(RULE.look(seen))
+    seen.observations += [
+        Answer(one, {"functions": {"Settings": SETTINGS}}) for one in seen.open_questions
+    ]
+    return list(RULE.look(seen))
+
+
+BUILD = 'def build(given):\n    x = Settings(**given["settings"])\n'
+
+
+def test_names_of_a_dictionary_are_mended_where_it_is_written() -> None:
+    text = BUILD + 'build({"settings": {"seed": 1, "no_cuda": 1, "use_mps_device": 1}})\n'
+    (finding,) = in_a_dictionary(text, ["seed", "no_cuda", "use_mps_device"])
+    assert finding.place == Place("train.py", 4)
+    assert fixed(finding, text) == BUILD + 'build({"settings": {"seed": 1, "use_cpu": 1}})\n'
+
+
+def test_names_that_come_from_a_file_are_told_at_the_call() -> None:
+    (finding,) = in_a_dictionary(BUILD + "build(load())\n", ["seed", "no_cuda"])
+    assert finding.place == Place("train.py", 3)
+    assert "it is called `use_cpu` there" in finding.headline
+    assert finding.fixes[0].edit is None

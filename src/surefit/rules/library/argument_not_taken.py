@@ -36,6 +36,7 @@ from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import code, spoken
 from surefit.evidence.tried_first import is_tried_first
+from surefit.source.dictionary_edits import entries_removed
 from surefit.source.edits import argument_added, argument_removed, both
 from surefit.source.fields import is_changed
 from surefit.source.installed import arguments_taken, is_shadowed, version
@@ -149,7 +150,7 @@ def a_name_was_not_taken(crash: Crash, seen: Recording) -> Iterator[Finding]:
     if source is None or not isinstance(call, ast.Call) or not call.keywords:
         return
     functions = taken(crash, frame, source, call, seen)
-    wrong = wrong_in(source, call, functions)
+    wrong = wrong_in(source, call, functions, frame)
     if wrong is None:
         return
     others = [
@@ -192,9 +193,12 @@ def taken(crash: Crash, frame: Frame, source: Source, call: ast.Call, seen: Reco
     }
 
 
-def wrong_in(source: Source, call: ast.Call, functions: Functions) -> Wrong | None:
+def wrong_in(
+    source: Source, call: ast.Call, functions: Functions, frame: Frame | None = None
+) -> Wrong | None:
+    """`frame`: in which the call failed."""
     function = functions.get(source.segment(call.func))
-    known = dict(given(source, call)) if function else {}
+    known = dict(given(source, call, frame)) if function else {}
     if function is None:
         return None
     strange = [
@@ -205,8 +209,11 @@ def wrong_in(source: Source, call: ast.Call, functions: Functions) -> Wrong | No
     return Wrong(call, function, strange, known) if strange else None
 
 
-def given(source: Source, call: ast.Call) -> Iterator[tuple[str, ast.keyword | ast.Constant]]:
-    """Names of arguments, also of a dictionary in the same file that is given with two stars."""
+def given(
+    source: Source, call: ast.Call, frame: Frame | None = None
+) -> Iterator[tuple[str, ast.keyword | ast.Constant]]:
+    """Names of arguments, also of a dictionary in the same file that is given with two stars: by
+    the source or, of the call that failed, by what the dictionary held."""
     for one in call.keywords:
         if one.arg is not None:
             yield one.arg, one
@@ -215,9 +222,29 @@ def given(source: Source, call: ast.Call) -> Iterator[tuple[str, ast.keyword | a
         if isinstance(value, ast.Call) and called(value) == "dict":
             yield from given(source, value)
         elif isinstance(value, ast.Dict):
-            for key in value.keys:
-                if isinstance(key, ast.Constant) and isinstance(key.value, str):
-                    yield key.value, key
+            yield from keys_in(value)
+        else:
+            yield from held(source, one, frame)
+
+
+def keys_in(node: ast.Dict) -> Iterator[tuple[str, ast.Constant]]:
+    for key in node.keys:
+        if isinstance(key, ast.Constant) and isinstance(key.value, str):
+            yield key.value, key
+
+
+def held(
+    source: Source, unpacked: ast.keyword, frame: Frame | None
+) -> Iterator[tuple[str, ast.keyword | ast.Constant]]:
+    """What a frame has for the dictionary, each name with its key where just one in the file has
+    the same names."""
+    text = ast.unparse(unpacked.value)
+    values = [one for one in frame.values if one.text == text] if frame else []
+    names = list(values[0].members) if values and values[0].kind == "dict" else []
+    written = [dict(keys_in(one)) for one in source.every(ast.Dict)]
+    same = [one for one in written if set(one) == set(names)]
+    keys: dict[str, ast.Constant] = same[0] if len(same) == 1 else {}
+    yield from ((name, keys.get(name, unpacked)) for name in names)
 
 
 def explained(
@@ -338,12 +365,14 @@ def changed(source: Source, strange: list[Strange]) -> Edit | None:
 
 
 def change(source: Source, one: Strange) -> Edit | None:
+    owner = source.parents[one.keyword]
     if isinstance(one.keyword, ast.Constant):
+        if one.gone and isinstance(owner, ast.Dict):
+            return entries_removed(source, owner, [one.name])
         if not one.new or one.value or one.moved_to:
             return None
         return Edit(source.file, (Replace(source.span(one.keyword), f'"{one.new}"'),))
-    owner = source.parents[one.keyword]
-    if not isinstance(owner, ast.Call):
+    if not isinstance(owner, ast.Call) or one.keyword.arg is None:
         return None
     if one.moved_to is not None:
         value = source.segment(one.keyword.value)
