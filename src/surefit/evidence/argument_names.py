@@ -32,4 +32,19 @@ def meant_for(column: str, arguments: Iterable[str]) -> str | None:
         same = [names for known, names in MEANT.items() if name in (known, *names.split())]
         if any(argument in names.split() for names in same):
             return argument
-    return nearest(name, free)
+    return same_words(name, free) or nearest(name, free)
+
+
+def same_words(name: str, arguments: list[str]) -> str | None:
+    """`user_idx` for `user`: the one argument that has all words of the name, or no others."""
+    words = set(name.split("_")) - SAY_NOTHING
+    found = [one for one in arguments if is_like(words, set(one.split("_")) - SAY_NOTHING)]
+    return found[0] if len(found) == 1 else None
+
+
+def is_like(words: set[str], others: set[str]) -> bool:
+    return bool(words and others) and (words <= others or others <= words)
+
+
+SAY_NOTHING = {"id", "ids", "idx", "index", "input", "inputs", "x", "y", "mask", "the", "of", ""}
+"""Words that many names have."""

@@ -113,6 +113,42 @@ def test_a_call_that_cannot_be_made_names_the_nearest_argument() -> None:
     assert finding.headline.endswith("so the call fails; what it takes is `target`.")
 
 
+CALLED = Frame(
+    Place("torch/nn/modules/module.py", 1789),
+    "Module._call_impl",
+    own=False,
+    line="return forward_call(*args, **kwargs)",
+)
+
+
+@pytest.mark.parametrize(
+    ("needs", "meant"),
+    [
+        (["user_idx", "item_idx"], ["user_idx", "item_idx", "labels"]),
+        (["user_idx", "item_idx", "weight"], ["user_idx", "item_idx"]),  # two are left over
+    ],
+)
+def test_names_with_the_same_words_belong_together_and_the_last_two_that_are_left(
+    needs: list[str], meant: list[str]
+) -> None:
+    text = 'batch = {"user": u, "item": i, "clicked": c}\nnet(**batch)\n'
+    own = Frame(Place("train.py", 2), "<module>", own=True, line="net(**batch)")
+    net = {"kind": "Net", "own": True, "takes": [*needs, "labels"], "needs": needs, "open": False}
+    given: dict[str, tuple[int, ...]] = {"user": (4,), "item": (4,), "clicked": (4,)}
+    (finding,) = found(text, own, CALLED, given=given, forward=net, trainer=None)
+    must = finding.fixes[0].must
+    assert must == All(tuple(ColumnReachesModel(one) for one in meant))
+
+
+def test_a_column_that_is_left_over_is_not_meant_for_what_need_not_be_given() -> None:
+    text = 'batch = {"features": x, "weights": w}\nnet(**batch)\n'
+    own = Frame(Place("train.py", 2), "<module>", own=True, line="net(**batch)")
+    net = {"kind": "Net", "own": True, "takes": ["features", "mask"], "open": False}
+    net["needs"] = ["features"]
+    given: dict[str, tuple[int, ...]] = {"features": (4, 6), "weights": (4,)}
+    assert found(text, own, CALLED, given=given, forward=net, trainer=None) == []
+
+
 def test_a_loss_that_is_none_leads_to_labels_under_another_name() -> None:
     text = 'batch = {"input_ids": x, "label": y}\nloss = model(**batch).loss\nloss.backward()\n'
     own = Frame(

@@ -153,11 +153,16 @@ def model_of(crash: Crash, seen: Recording, trainer: dict[str, Json] | None) -> 
 def strays_of(seen: Recording, model: Model, trainer: dict[str, Json] | None) -> Iterator[Stray]:
     """Columns of numbers that were left out, each with the argument that it was meant for."""
     free = [one for one in model.takes if one not in model.given]
+    unknown: list[str] = []
     for column in model.given:
         meant = meant_for(column, free) if column not in model.takes else None
         if meant is not None:
             free.remove(meant)
             yield Stray(column, meant, dropped=False)
+        elif column not in model.takes and not NUMBERS_OF_ROWS.search(column.lower()):
+            unknown.append(column)
+    if len(unknown) == len(free) == 1 and free[0] in (*model.needs, LABELS):
+        yield Stray(unknown[0], free.pop(), dropped=False)
     left: list[str] = []
     for column, kind in dropped_columns(seen, trainer).items():
         meant = meant_for(column, free) if not is_text(kind) else None
@@ -166,7 +171,8 @@ def strays_of(seen: Recording, model: Model, trainer: dict[str, Json] | None) ->
             yield Stray(column, meant, dropped=True)
         elif kind and not is_text(kind) and not NUMBERS_OF_ROWS.search(column.lower()):
             left.append(column)
-    if LABELS in free and len(left) == 1 and model.kind.endswith("Classification"):
+    alone = len(free) == 1 or model.kind.endswith("Classification")
+    if LABELS in free and len(left) == 1 and alone:
         yield Stray(left[0], LABELS, dropped=True)
 
 
