@@ -1,6 +1,7 @@
 """Classes of a file, their instances and methods: which function a call runs."""
 
 import ast
+from collections.abc import Iterator
 
 from surefit.source.reading import MOST_NAMES, Source, dotted
 
@@ -62,13 +63,23 @@ def set_on_self(source: Source, node: ast.Attribute) -> ast.expr | None:
     """The value of `self.name`, if just one assignment in the class gives it."""
     owner = class_of(source, node.value) if isinstance(node.value, ast.Name) else None
     values = [
-        statement.value
+        value
         for statement in (ast.walk(owner) if owner else ())
         if isinstance(statement, ast.Assign)
         for target in statement.targets
-        if isinstance(target, ast.Attribute) and target.attr == node.attr
+        for one, value in pairs(target, statement.value)
+        if isinstance(one, ast.Attribute) and one.attr == node.attr
     ]
     return values[0] if len(values) == 1 else None
+
+
+def pairs(target: ast.expr, value: ast.expr) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """What gets which value; of `self.x, self.y = x, y` one by one."""
+    if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
+        if len(target.elts) == len(value.elts):
+            yield from zip(target.elts, value.elts, strict=True)
+    else:
+        yield target, value
 
 
 def method(source: Source, owner: ast.ClassDef, *names: str) -> Method | None:

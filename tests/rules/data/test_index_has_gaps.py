@@ -71,9 +71,26 @@ def test_many_ways_leave_gaps(line: str, becomes: str) -> None:
     assert becomes in patched(finding.fixes[0].edit, text)
 
 
-def test_numbers_that_are_needed_are_kept() -> None:
-    (finding,) = found(text=TEXT + "labels = labels.loc[frame.index]\n")
-    assert all(fix.edit is None for fix in finding.fixes)
+def test_numbers_that_are_needed_elsewhere_are_kept() -> None:
+    text = TEXT + "def later():\n    return labels.loc[frame.index]\n"
+    (finding,) = found(text=text)
+    (fix,) = finding.fixes
+    assert fix.edit is None
+    assert fix.text.startswith("Ask by position")
+
+
+def test_rows_are_numbered_anew_behind_the_last_line_that_needs_their_numbers() -> None:
+    text = TEXT.replace("rows = Rows", "rest = whole.drop(frame.index)\nrows = Rows")
+    text = text.replace("self.words = frame", "self.words, self.n = frame")
+    text = text.replace('["words"]', '["words"], 3')
+    (finding,) = found(text=text)
+    assert finding.place == Place("train.py", 7)
+    edit = finding.fixes[0].edit
+    assert edit is not None
+    assert (
+        "rest = whole.drop(frame.index)\nframe = frame.reset_index(drop=True)\nrows ="
+        in patched(edit, text)
+    )
 
 
 def test_other_keys_and_whole_indexes_are_passed_over() -> None:

@@ -35,7 +35,7 @@ from surefit.doctor.words import code, counted
 from surefit.evidence.failed_keys import Asked, subscript_in
 from surefit.evidence.gaps import gaps_behind
 from surefit.source.edits import appended, both, inserted_after
-from surefit.source.line_edits import bound_by
+from surefit.source.line_edits import block_of, bound_by
 from surefit.source.patches import Edit
 from surefit.source.reading import Source, dotted
 
@@ -120,8 +120,9 @@ def fixes(asked: Asked, makers: list[ast.expr], place: Place, rows: int) -> Iter
             Numbered(place, holder.text, rows),
         )
     positions = f"{asked.source.segment(asked.base)}.iloc[{asked.source.segment(asked.key)}]"
+    begin = "Or ask" if edit else "Ask"
     yield Fix(
-        f"Or ask by position, here and wherever rows of it are asked for: {code(positions)}.",
+        f"{begin} by position, here and wherever rows of it are asked for: {code(positions)}.",
         why_not_tried="other lines that ask in the same way need the same change",
     )
 
@@ -132,10 +133,11 @@ def numbered_anew(asked: Asked, makers: list[ast.expr]) -> Edit | None:
     for one in makers:
         statement = source.statement_of(one)
         names = split_into(statement, one)
-        if asks_for_its_index(source, statement):
-            return None
+        asking = asks_for_its_index(source, statement)
         try:
-            if names:
+            if asking:
+                more = numbered_behind(source, statement, asking)
+            elif names:
                 lines = "\n".join(f"{name} = {name}{ANEW}" for name in names)
                 more = inserted_after(source, statement, lines)
             else:
@@ -146,13 +148,25 @@ def numbered_anew(asked: Asked, makers: list[ast.expr]) -> Edit | None:
     return edit
 
 
-def asks_for_its_index(source: Source, statement: ast.stmt) -> bool:
-    """`train.index` somewhere: the numbers that the rows had are needed."""
+def asks_for_its_index(source: Source, statement: ast.stmt) -> list[ast.stmt]:
+    """`train.index` somewhere: the numbers that the rows had are needed there."""
     bound = bound_by(statement)
-    return any(
-        node.attr == "index" and isinstance(node.value, ast.Name) and node.value.id in bound
+    return [
+        source.statement_of(node)
         for node in source.every(ast.Attribute)
-    )
+        if node.attr == "index" and isinstance(node.value, ast.Name) and node.value.id in bound
+    ]
+
+
+def numbered_behind(source: Source, made: ast.stmt, asking: list[ast.stmt]) -> Edit:
+    """Once nothing needs the numbers any more; all must stand in one block, one after the other."""
+    names = bound_by(made)
+    last = max(asking, key=lambda one: one.lineno)
+    block = block_of(source, made)
+    if len(names) != 1 or any(one not in block for one in asking) or last.lineno < made.lineno:
+        raise ValueError("the index is asked for elsewhere")
+    (name,) = names
+    return inserted_after(source, last, f"{name} = {name}{ANEW}")
 
 
 def split_into(statement: ast.stmt, value: ast.expr) -> list[str]:
