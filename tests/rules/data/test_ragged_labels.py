@@ -6,7 +6,7 @@ from textwrap import dedent
 
 import pytest
 
-from surefit.doctor.conditions.labels import LabelsArrive
+from surefit.doctor.conditions.labels import LabelsArrive, LabelsReachModel
 from surefit.doctor.findings import Finding, Place, Severity
 from surefit.doctor.observations import (
     CollatorSeen,
@@ -216,3 +216,27 @@ def test_a_script_that_is_only_read() -> None:
 )
 def test_silence_on_what_can_work(old: str, new: str) -> None:
     assert read(READ.replace(old, new)) == []
+
+
+def test_a_collator_without_a_tokenizer_is_given_padded_labels() -> None:
+    text = dedent(
+        """\
+        from transformers import default_data_collator
+        def loader(rows):
+            return DataLoader(rows, collate_fn=default_data_collator)
+        for batch in loader(rows):
+            train(batch)
+        """
+    )
+    lengths = {"input_ids": (9, 9, 9, 9), "labels": LENGTHS}
+    plain = replace(COLLATOR, kind="default_data_collator", made_at=None, pads=(), tokenizer=None)
+    finding = only(found(replace(plain, lengths=lengths), text))
+    assert finding.place == Place("train.py", 3)
+    (fix,) = finding.fixes
+    assert fix.edit is not None
+    after = patched(fix.edit, text)
+    assert "collate_fn=with_padded_labels)" in after
+    assert "return default_data_collator(padded)" in after
+    assert fix.must == LabelsReachModel(900, 4)
+    tensors = replace(plain, lengths=lengths, kinds={**plain.kinds, "labels": ("Tensor",)})
+    assert only(found(tensors, text)).fixes[0].edit is None

@@ -35,6 +35,7 @@ from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import counted, listed, spoken
+from surefit.evidence.handed_collators import Handed, handed
 from surefit.evidence.mapped_labels import label_makers, nothing_else_pads
 from surefit.evidence.padding_edits import fillings, is_at, padded_instead, stacks
 from surefit.evidence.ragged_columns import ragged_columns
@@ -59,6 +60,7 @@ RULE = Rule(
 
 LABELS = "labels"
 PADS_LABELS = "DataCollatorForSeq2Seq"
+PADS_FIRST = "with_padded_labels"
 PADS_CLASSES = "DataCollatorForTokenClassification"
 LANGUAGE_MODELING = "DataCollatorForLanguageModeling"
 TAKE_A_TOKENIZER = (LANGUAGE_MODELING, "DataCollatorWithPadding")
@@ -66,6 +68,11 @@ KEEP = ("tokenizer", "padding", "max_length", "pad_to_multiple_of", "return_tens
 ALSO_PADDED = ("attention_mask", "token_type_ids", "special_tokens_mask")
 """Columns that `tokenizer.pad` knows, whether or not the model wants them."""
 ONLY_READ = "the script was read, not run"
+PADDED = """\
+    longest = max(len(row["labels"]) for row in rows)
+    gaps = [[-100] * (longest - len(row["labels"])) for row in rows]
+    padded = [{{**row, "labels": row["labels"] + gap}} for row, gap in zip(rows, gaps)]
+    return {collator}(padded)"""
 
 
 @RULE.on(Crash)
@@ -80,7 +87,8 @@ def labels_could_not_be_stacked(crash: Crash, seen: Recording) -> Iterator[Findi
         return  # nothing is padded at all: see ragged-rows
     source = seen.source(collator.made_at)
     call = constructor(source, collator) if source else None
-    place = place_of(crash, collator, call)
+    given = handed(seen, collator.kind) if not collator.own and collator.made_at is None else None
+    place = given.place if given else place_of(crash, collator, call)
     if place is None:
         return
     lengths = collator.lengths[LABELS]
@@ -220,6 +228,10 @@ def fixes(
     if masks_tokens(source, call, collator):
         yield from choices()
         return
+    given = handed(seen, collator.kind) if collator.made_at is None else None
+    if given is not None and collator.tokenizer is None:
+        yield padded_before(given, collator)
+        return
     better = PADS_CLASSES if labels_tokens(collator, seen) else PADS_LABELS
     edit = change(source, call, collator, better) if source and call else None
     yield Fix(
@@ -227,6 +239,21 @@ def fixes(
         edit,
         condition(crash, collator, better, seen) if edit else None,
         "" if edit else "the call that chose the collator was not found in your source",
+    )
+
+
+def padded_before(given: Handed, collator: CollatorSeen) -> Fix:
+    """Without a tokenizer, which the collators that pad labels need."""
+    body = PADDED.format(collator=given.name.id)
+    lists = collator.kinds.get(LABELS) == ("list",)
+    edit = given.behind(PADS_FIRST, body) if lists else None
+    expected = collator.supervised.get(LABELS, sum(collator.lengths[LABELS]))
+    return Fix(
+        f"Pad `labels` with -100 before `{given.name.id}` gets the rows; `{PADS_LABELS}` would do"
+        " the same, and needs a tokenizer.",
+        edit,
+        LabelsReachModel(expected, collator.rows) if edit else None,
+        "" if edit else "how labels that are no lists are padded only you know",
     )
 
 
