@@ -14,6 +14,7 @@ from surefit.source.patches import Edit
 from surefit.source.reading import Source, called
 
 UNCOUNTED = "no line was found at which the rows of a batch can be counted"
+WRONG_MEAN = "the script divides by `len(loader.dataset)`, which counts the rows that are left out"
 NOT_FOUND = "no call that makes this loader alone was found in your source"
 
 
@@ -26,6 +27,8 @@ class Dropping:
     edit: Edit | None
     fewer: bool
     """Something counts the batches, so that a run with fewer of them is another from the start."""
+    rows_counted: bool = False
+    """Something counts the rows, `len(loader.dataset)`: a mean over fewer would be wrong."""
 
 
 def dropped(seen: Recording, place: Place) -> Dropping:
@@ -36,7 +39,9 @@ def dropped(seen: Recording, place: Place) -> Dropping:
         at = Place(place.file, call.lineno)
         value = dropping_value(source, call)
         edit = argument_added(source, call, "drop_last", value) if value else None
-        return Dropping(at, f"drop_last={value or True}", edit, batches_are_counted(source))
+        argument = f"drop_last={value or True}"
+        counts = batches_are_counted(source), rows_are_counted(source)
+        return Dropping(at, argument, edit, *counts)
     trainer = arguments_call(source) if source else None
     if source is not None and trainer is not None:
         edit = argument_added(source, trainer, "dataloader_drop_last", "True")
@@ -62,14 +67,41 @@ def batches_are_counted(source: Source) -> bool:
     return any("loader" in source.segment(one.args[0]).lower() for one in counts)
 
 
+def rows_are_counted(source: Source) -> bool:
+    counts = [one for one in source.every(ast.Call) if called(one) == "len" and one.args]
+    return any(source.segment(one.args[0]).endswith(".dataset") for one in counts)
+
+
 def drop(crash: Crash, short: ShortBatch, dropping: Dropping, in_order: bool = False) -> Fix:
     """In order: the rows of a batch go on in the next, so that they must not be shuffled."""
     line = batch_line(crash, short.rows)
-    size = short.loader.size
-    must = WholeBatches(line.place, line.text, line.mode, size, dropping.fewer) if line else None
+    training = is_training(crash)
+    must = None
+    if line is not None:
+        size, fewer = short.loader.size, dropping.fewer
+        must = WholeBatches(line.place, line.text, line.mode, size, fewer, training)
     why_not = "" if dropping.edit and must else UNCOUNTED if dropping.edit else NOT_FOUND
-    text = f"Leave the incomplete batch out: `{dropping.argument}`. {lost(short, in_order)}"
+    if dropping.edit and not training and dropping.rows_counted:
+        must, why_not = None, WRONG_MEAN
+    rows = lost(short, in_order) if training else not_scored(short)
+    text = f"Leave the incomplete batch out: `{dropping.argument}`. {rows}"
     return Fix(text, dropping.edit, must, why_not)
+
+
+def is_training(crash: Crash) -> bool:
+    """By the mode of the outermost module that was called."""
+    layers = [frame.layer for frame in crash.frames if frame.layer is not None]
+    return layers[0].training if layers else True
+
+
+def not_scored(short: ShortBatch) -> str:
+    """Rows that an evaluation leaves out; what it divides by must know that."""
+    are = "is" if short.rows == 1 else "are"
+    left = short.total - short.rows
+    return (
+        f"{short.rows} of {short.total} rows {are} then not evaluated: a mean over them is one over"
+        f" {left}, not over `len(dataset)`."
+    )
 
 
 def lost(short: ShortBatch, in_order: bool) -> str:

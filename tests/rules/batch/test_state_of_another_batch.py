@@ -95,6 +95,16 @@ def test_the_last_batch_is_left_out_and_the_rows_are_counted() -> None:
     assert fix.must == WholeBatches(Place("train.py", 3), "x", "rnn.training", 16)
 
 
+def test_rows_of_an_evaluation_are_not_evaluated() -> None:
+    resting = replace(RNN, training=False)
+    own = replace(OWN, values=(Value("rnn", "GRU", 1, layer=resting), OWN.values[1]))
+    frames = (own, *(replace(one, layer=resting) for one in CRASH.frames[1:]))
+    (finding,) = found(replace(CRASH, frames=frames))
+    fix = finding.fixes[0]
+    assert "6 of 70 rows are then not evaluated: a mean over them is one over 64" in fix.text
+    assert fix.must == WholeBatches(Place("train.py", 3), "x", "rnn.training", 16, training=False)
+
+
 def test_look_alikes_are_silent() -> None:
     made = (replace(CARRIED[1], name="zeros"),)
     assert found(story=made) == [], "made with a number, not carried over"

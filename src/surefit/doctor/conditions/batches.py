@@ -12,7 +12,7 @@ from surefit.doctor.words import code, counted, listed
 
 @dataclass(frozen=True, slots=True)
 class WholeBatches:
-    """Every batch that comes to a line in training has as many rows as a whole one."""
+    """Every batch that comes to a line has as many rows as a whole one."""
 
     place: Place
     text: str
@@ -21,6 +21,8 @@ class WholeBatches:
     """What says there whether the model is in training mode: `self.training`."""
     rows: int
     changes_the_past: bool = False
+    training: bool = True
+    """Only batches in training count; otherwise, only those in evaluation."""
 
     @property
     def watchpoint(self) -> Watchpoint:
@@ -29,23 +31,24 @@ class WholeBatches:
     def judge(self, before: Recording, after: Recording) -> Judgement:
         at = steps_before_the_fault(before)
         came = passed_at(self.watchpoint, after)
-        training = [(one.step, rows) for one in came if (rows := self.rows_in_training(one))]
-        if not any(step >= at for step, _ in training):
+        ours = [(one.step, rows) for one in came if (rows := self.rows_of(one))]
+        if not any(step >= at for step, _ in ours):
             return Judgement(False, f"no batch came to {self.place} after the fault", False)
-        other = sorted({rows for _, rows in training} - {self.rows})
+        other = sorted({rows for _, rows in ours} - {self.rows})
         if other:
             return Judgement(False, f"batches of {listed(other)} come to {self.place}, too")
-        batches = counted(len(training), "batch")
+        batches = counted(len(ours), "batch")
+        mode = "training" if self.training else "evaluation"
         return Judgement(
             True,
             f"{code(self.text)} has {self.rows} rows in each of the {batches} that come to"
-            f" {self.place} in training",
+            f" {self.place} in {mode}",
         )
 
-    def rows_in_training(self, one: Passed) -> int:
-        """None in evaluation."""
+    def rows_of(self, one: Passed) -> int:
+        """None in the other mode."""
         values = {value.text: value for value in one.values}
         mode, value = values.get(self.mode), values.get(self.text)
-        if mode is None or mode.scalar is not True or value is None or not value.shape:
+        if mode is None or mode.scalar is not self.training or value is None or not value.shape:
             return 0
         return value.shape[0]
