@@ -68,6 +68,8 @@ RULE = Rule(
 
 MADE_OF_DATA = ("tensor", "as_tensor", "asarray", "from_numpy", "array")
 FACTORIES = ("zeros", "ones", "full", "rand", "randn", "arange", "linspace", "empty", "eye")
+PICTURE = 2
+SCALED = "Pictures are usually divided by 255, too."
 IDS = "If these are ids of a vocabulary, an `nn.Embedding` is meant, and no cast."
 
 
@@ -208,6 +210,8 @@ def fix(stray: Stray, names: list[Named], cast: Cast) -> Fix:
     text = f"Cast it to {stray.wanted} here" + (f": {cast.text}." if cast.text else ".")
     if stray.is_ in ("int32", "int64"):
         text += f" {IDS}"
+    if stray.is_ == "uint8" and len(stray.operand.shape) > PICTURE:
+        text += f" {SCALED}"
     can_be = cast.edit is not None and bool(names)
     return Fix(
         text,
