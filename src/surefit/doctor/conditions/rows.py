@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from surefit.doctor.conditions.condition import Judgement
 from surefit.doctor.findings import Place
-from surefit.doctor.observations import Passed, Value, Watchpoint
+from surefit.doctor.observations import Ended, Passed, Value, Watchpoint
 from surefit.doctor.progress import final_steps, steps_before_the_fault
 from surefit.doctor.recording import Recording
 from surefit.doctor.words import counted
@@ -24,6 +24,20 @@ class RowsArrive:
     changes_the_past: bool = False
     at: int | None = None
     """Optimizer steps before it; None: as many as there were."""
+    epoch: tuple[int, int] | None = None
+    """Rows of the dataset, and batches that an epoch has, where these can be counted cheaply."""
+
+    def wants(self, before: Recording) -> int | None:
+        """An epoch, if it costs little."""
+        if self.epoch is None:
+            return None
+        at = steps_before_the_fault(before)
+        more = self.epoch[1] - at
+        return (
+            self.epoch[1]
+            if 0 < more <= MOST_MORE and seconds_for(more, before) < MOST_SECONDS
+            else None
+        )
 
     @property
     def watchpoint(self) -> Watchpoint | None:
@@ -43,7 +57,17 @@ class RowsArrive:
         if self.rows not in here:
             return Judgement(False, f"{counted(here[0], 'row')} arrive, and {wanted} can be used")
         batches = f" in the first of {counted(len(came), 'batch')}" if len(came) > 1 else ""
-        return Judgement(True, f"{wanted} arrive{batches}, all that can be used")
+        said = f"{wanted} arrive{batches}, all that can be used{self.lost_in_all(after)}"
+        return Judgement(True, said)
+
+    def lost_in_all(self, after: Recording) -> str:
+        """Of the whole dataset, where every batch of the first epoch was seen."""
+        every = [rows for _, rows in self.arrived(after)]
+        if self.epoch is None or len(every) < self.epoch[1]:
+            return ""
+        total, count = self.epoch[0], sum(every[: self.epoch[1]])
+        rows = counted(total, "row")
+        return f"; {count:,} of the {rows} arrive in an epoch, {total - count:,} are lost"
 
     def arrived(self, after: Recording) -> Iterator[tuple[int, int]]:
         """Steps before a batch, and its rows."""
@@ -71,3 +95,13 @@ def first_size(values: tuple[Value, ...]) -> int | None:
 
 
 SEQUENCES = ("list", "tuple")
+MOST_MORE, MOST_SECONDS = 60, 10.0
+"""Steps beyond the fault, and the time that they take, which are still cheap."""
+
+
+def seconds_for(steps: int, before: Recording) -> float:
+    """By the steps of the first run; without two of them, by all of its time."""
+    known = [one for one in final_steps(before) if one.steps > 1]
+    if known:
+        return max(one.seconds / (one.steps - 1) for one in known) * steps
+    return max((one.seconds for one in before.all(Ended)), default=MOST_SECONDS) * steps / MOST_MORE

@@ -227,12 +227,22 @@ def fixes(
         )
 
 
-def expectation(crash: Crash, seen: Recording, rows: int, past: bool) -> RowsArrive:
+def expectation(
+    crash: Crash, seen: Recording, rows: int, past: bool, epoch: tuple[int, int] | None = None
+) -> RowsArrive:
     came = arrival(crash, seen)
     at = 0 if past else None
     if came is None:
-        return RowsArrive(rows, None, changes_the_past=past, at=at)
-    return RowsArrive(rows, came.place, came.names, came.after, changes_the_past=past, at=at)
+        return RowsArrive(rows, None, changes_the_past=past, at=at, epoch=epoch)
+    place, names, after = came.place, came.names, came.after
+    return RowsArrive(rows, place, names, after, changes_the_past=past, at=at, epoch=epoch)
+
+
+def first_epoch(crash: Crash, collator: CollatorSeen) -> tuple[int, int] | None:
+    """Rows and batches of the epoch that failed, if that was the first: each row comes once."""
+    rows = collator.dataset.rows if collator.dataset else None
+    batches = -(-rows // collator.rows) if rows else 0
+    return (rows, batches) if rows and crash.steps < batches else None
 
 
 def forgotten_return(
@@ -267,7 +277,7 @@ def dropped(crash: Crash, collator: CollatorSeen, seen: Recording) -> Fix | None
         f"Drop samples that are None {where}; this batch loses {collator.nones:,} of its"
         f" {counted(collator.rows, 'row')} and keeps {left:,}.",
         edit,
-        expectation(crash, seen, left, past=False),
+        expectation(crash, seen, left, past=False, epoch=first_epoch(crash, collator)),
     )
 
 

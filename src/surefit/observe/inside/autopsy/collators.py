@@ -12,6 +12,7 @@ from surefit.doctor.findings import Place
 from surefit.doctor.observations import CollatorSeen, DatasetSeen, TokenizerSeen
 from surefit.observe.inside import origins, own_code
 from surefit.observe.inside.autopsy.values import attributes, is_a, is_tensor, mapping, untouched
+from surefit.observe.inside.plain_lengths import plain_length
 
 COLLATING = ("__call__", "torch_call", "pad", "collate", "collate_fn", "default_collate")
 IGNORED = -100
@@ -295,6 +296,8 @@ def dataset_seen(dataset: Any) -> DatasetSeen:
     rows = getattr(table, "num_rows", None) if table is not None else None
     if rows is None and type(dataset) in (list, tuple):
         rows = len(dataset)
+    elif rows is None:
+        rows = plain_length(dataset)
     return DatasetSeen(
         type(dataset).__name__,
         origins.made_at(dataset),
