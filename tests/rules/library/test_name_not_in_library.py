@@ -2,7 +2,12 @@
 
 from typing import Any
 
+import pytest
+
+from surefit.doctor.conditions.condition import All
+from surefit.doctor.conditions.grown import RowsAdded
 from surefit.doctor.conditions.names import NamesExist
+from surefit.doctor.conditions.optimizers import OptimizerSteps
 from surefit.doctor.findings import Finding, Place
 from surefit.doctor.observations import Answer, Crash, Frame, Process, Script, Value
 from surefit.doctor.recording import Recording
@@ -80,3 +85,61 @@ def test_attributes_of_values_say_nothing_of_versions() -> None:
 def test_names_that_are_there_are_passed_over() -> None:
     assert found("from library import name\n", "ImportError", {"missing": []}) == []
     assert found("from . import name\n", "ImportError", {"missing": ["name"]}) == []
+
+
+def appended(argument: str, *values: Value, before: str = "t = ") -> Finding:
+    text = f"import pandas as pd\n{before}table.append({argument}, ignore_index=True)\n"
+    start = len(before)
+    table = Value("table", "DataFrame", 1, length=7)
+    (finding,) = found(
+        text,
+        "AttributeError",
+        {"missing": ["append"]},
+        Span(2, start, 2, start + len("table.append")),
+        table,
+        *values,
+    )
+    return finding
+
+
+@pytest.mark.parametrize(
+    ("argument", "kind", "becomes", "rows"),
+    [
+        ('{"a": 1}', "", 'pd.DataFrame([{"a": 1}])', 1),
+        ("row", "dict", "pd.DataFrame([row])", 1),
+        ("row", "Series", "row.to_frame().T", 1),
+        ("row", "DataFrame", "row", 3),
+    ],
+)
+def test_what_is_appended_is_joined_as_a_table(
+    argument: str, kind: str, becomes: str, rows: int
+) -> None:
+    value = Value("row", kind, 2, length=3)
+    finding = appended(argument, value)
+    (fix,) = finding.fixes
+    assert fix.edit is not None
+    assert fix.edit.changes[0].text == f"pd.concat([table, {becomes}], ignore_index=True)"
+    assert fix.must == RowsAdded(Place("train.py", 2), "t", 7, rows)
+
+
+def test_what_is_appended_is_not_guessed() -> None:
+    assert appended("row").fixes[0].edit is None
+    assert appended('{"a": 1}', before="").fixes[0].edit is None
+
+
+def test_an_optimizer_must_hold_parameters_and_what_it_no_longer_takes_is_said() -> None:
+    text = "from transformers import AdamW\no = AdamW(p, correct_bias=False)\no.step()\n"
+    known = {"missing": ["AdamW"], "exist": ["torch.optim.AdamW"]}
+    (finding,) = found(text, "ImportError", known)
+    (fix,) = finding.fixes
+    assert isinstance(fix.must, All)
+    assert fix.must.conditions[1] == OptimizerSteps("AdamW")
+    assert "takes no `correct_bias`" in fix.text
+
+
+def test_a_successor_in_a_package_that_is_not_there() -> None:
+    text = "from datasets import load_metric\n"
+    (finding,) = found(text, "ImportError", {"missing": ["load_metric"]})
+    (fix,) = finding.fixes
+    assert "`pip install evaluate`" in fix.text
+    assert fix.why_not_tried == "`evaluate` is not installed here"

@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass
 
-from surefit.doctor.conditions.condition import Judgement
+from surefit.doctor.conditions.condition import Judgement, passed_at
 from surefit.doctor.findings import Place
-from surefit.doctor.observations import Answer, Passed, Question, Watchpoint
+from surefit.doctor.observations import Answer, Question, Value, Watchpoint
 from surefit.doctor.recording import Recording
-from surefit.doctor.words import code, spoken
+from surefit.doctor.words import code, shape_of, spoken
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,10 +16,12 @@ class NamesExist:
     question: Question
     names: tuple[str, ...]
     place: Place
+    texts: tuple[str, ...] = ()
+    """What the statement gives values to."""
 
     @property
     def watchpoint(self) -> Watchpoint:
-        return Watchpoint(Place(self.place.file, self.place.line), (), after=True)
+        return Watchpoint(Place(self.place.file, self.place.line), self.texts, after=True)
 
     def judge(self, before: Recording, after: Recording) -> Judgement:
         answer = next((one for one in before.all(Answer) if one.question == self.question), None)
@@ -33,8 +35,21 @@ class NamesExist:
         ]
         if absent or not self.names:
             return Judgement(False, f"{spoken(map(code, absent))} was not found", False)
-        if not any(one.watched == self.watchpoint for one in after.all(Passed)):
+        came = passed_at(self.watchpoint, after)
+        if not came:
             return Judgement(False, f"{self.place} was not seen to come to its end", False)
         shown = spoken(code(name.lstrip(".")) for name in self.names)
         are = "is" if len(self.names) == 1 else "are"
-        return Judgement(True, f"{shown} {are} installed, and {self.place} comes to its end")
+        made = "".join(
+            f"; {code(one.text)} is {size}" for one in came[0].values if (size := of(one))
+        )
+        return Judgement(True, f"{shown} {are} installed, and {self.place} comes to its end{made}")
+
+
+def of(value: Value) -> str:
+    """`float64 (30, 3)`, `30 rows`, a single number; nothing where that says nothing."""
+    if value.shape is not None:
+        return f"{value.dtype} {shape_of(value.shape)}"
+    if value.length is not None and value.kind != "str":
+        return f"{value.kind} of {value.length:,}"
+    return f"{value.scalar}" if type(value.scalar) in (int, float) else ""

@@ -28,13 +28,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from surefit.doctor.causes import is_cause, was_only_read
+from surefit.doctor.conditions.condition import All, Condition
+from surefit.doctor.conditions.grown import RowsAdded
 from surefit.doctor.conditions.names import NamesExist
+from surefit.doctor.conditions.optimizers import OptimizerSteps
 from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
 from surefit.doctor.observations import Crash, Frame, Question, Script
 from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
-from surefit.doctor.words import code, spoken
+from surefit.doctor.words import code, counted, spoken
 from surefit.evidence.tried_first import is_tried_first
 from surefit.source.edits import argument_removed, both, replaced, with_import
 from surefit.source.installed import has_name, is_shadowed, is_there, version
@@ -136,7 +139,7 @@ def a_name_was_gone(crash: Crash, seen: Recording) -> Iterator[Finding]:
         headline(wanted, missing, instead, installed, str(said["owner"])),
         facts=tuple(facts(instead, near)),
         why=f"{installed} is installed: another version had the name, or it is misspelled.",
-        fixes=(fix(wanted, instead, asked),),
+        fixes=(fix(wanted, instead, asked, frame),),
         python_said=crash.said,
         about=crash.id,
     )
@@ -227,7 +230,10 @@ def facts(instead: dict[str, str], near: dict[str, list[str]]) -> Iterator[Fact]
             yield Fact(code(name), f"the nearest names are {spoken(map(code, alike))}")
 
 
-def fix(wanted: Wanted, instead: dict[str, str], asked: Question | None) -> Fix:
+def fix(
+    wanted: Wanted, instead: dict[str, str], asked: Question | None, frame: Frame | None
+) -> Fix:
+    """`asked` and `frame` of a crash; None of a script that is only read."""
     said = [
         f"`{new.lstrip('.')}` in place of `{shown(wanted, name)}`"
         for name, new in instead.items()
@@ -235,11 +241,14 @@ def fix(wanted: Wanted, instead: dict[str, str], asked: Question | None) -> Fix:
     ]
     if len(said) < len(instead):
         gone = spoken(code(name) for name, new in instead.items() if not new)
-        if wanted.of_value and "append" in instead:
+        if wanted.of_value and "append" in instead and frame is not None:
+            return joined(wanted, frame)
+        absent = [one for name in instead for one in candidates(wanted, name)[:1]]
+        if absent and not wanted.of_value and f"{wanted.owner}.{next(iter(instead))}" in STANDS_FOR:
+            package = absent[0].partition(".")[0]
             return Fix(
-                "Use `pandas.concat([table, rows], ignore_index=True)`, where `rows` is a table,"
-                " too.",
-                why_not_tried="whether what is appended is one row or several only you know",
+                f"`{absent[0]}` took its place: `pip install {package}`, and `import {package}`.",
+                why_not_tried=f"`{package}` is not installed here",
             )
         return Fix(
             f"Do without {gone}, or install the version of the library that the script was"
@@ -249,13 +258,88 @@ def fix(wanted: Wanted, instead: dict[str, str], asked: Question | None) -> Fix:
     edit = imported_anew(wanted, instead) if wanted.by_import else asked_anew(wanted, instead)
     if asked is None:
         return Fix(f"Use {spoken(said)}.", edit, why_not_tried=ONLY_READ)
-    statement = wanted.source.statement_of(wanted.node)
     return Fix(
-        f"Use {spoken(said)}.",
+        f"Use {spoken(said)}.{without(wanted, instead)}",
         edit,
-        NamesExist(asked, tuple(instead.values()), Place(wanted.source.file, statement.lineno)),
+        must(wanted, instead, asked),
         "" if edit else "the name stands where it cannot be replaced alone",
     )
+
+
+def without(wanted: Wanted, instead: dict[str, str]) -> str:
+    """What is taken out with it, and what that did."""
+    names = [one.arg for one in wanted.source.every(ast.keyword) if one.arg in UNKNOWN_TO_TORCH]
+    if "correct_bias" not in names or not any(map(is_optimizer, instead.values())):
+        return ""
+    return " It takes no `correct_bias`: the bias of its averages is always corrected."
+
+
+def must(wanted: Wanted, instead: dict[str, str], asked: Question) -> Condition:
+    """The names are there, and what is made with them is as it must be."""
+    statement = wanted.source.statement_of(wanted.node)
+    place = Place(wanted.source.file, statement.lineno)
+    texts = tuple(ast.unparse(one) for one in given_to(statement))
+    exist = NamesExist(asked, tuple(instead.values()), place, texts)
+    kinds = [new.rpartition(".")[2] for new in instead.values() if is_optimizer(new)]
+    steps = [OptimizerSteps(kind) for kind in kinds if ".step(" in wanted.source.text]
+    return All((exist, *steps)) if steps else exist
+
+
+def is_optimizer(new: str) -> bool:
+    module, _, name = new.rpartition(".")
+    return module == "torch.optim" and name != "Optimizer"
+
+
+def given_to(statement: ast.stmt) -> list[ast.expr]:
+    """Names and attributes that a statement gives a value to."""
+    found = statement.targets if isinstance(statement, ast.Assign) else []
+    return [one for one in found if isinstance(one, ast.Name | ast.Attribute)]
+
+
+def joined(wanted: Wanted, frame: Frame) -> Fix:
+    """`pandas.concat` of the table and what was appended, which must be a table, too."""
+    text = "Use `pandas.concat([table, rows], ignore_index=True)`, where `rows` is a table, too."
+    source, statement = wanted.source, wanted.source.statement_of(wanted.node)
+    call = source.parents[wanted.node]
+    table = next((one for one in frame.values if one.text == wanted.owner), None)
+    if not isinstance(call, ast.Call) or len(call.args) != 1 or table is None:
+        return Fix(text, why_not_tried="what is appended was not found in your source")
+    rows, count = appended_rows(call.args[0], frame)
+    pandas = next((name for name in names_for(source, "pandas")), "")
+    targets = given_to(statement)
+    if not rows or not pandas or len(targets) != 1 or table.length is None:
+        return Fix(
+            text, why_not_tried="whether what is appended is one row or several only you know"
+        )
+    rows = rows.format(pandas=pandas, rows=source.segment(call.args[0]))
+    others = "".join(f", {source.segment(one)}" for one in call.keywords)
+    new = f"{pandas}.concat([{wanted.owner}, {rows}]{others})"
+    place = Place(source.file, statement.lineno)
+    return Fix(
+        f"Use `{pandas}.concat`, which joins tables: what is appended becomes one, of"
+        f" {counted(count, 'row')}.",
+        replaced(source, call, new),
+        RowsAdded(place, ast.unparse(targets[0]), table.length, count),
+    )
+
+
+def appended_rows(node: ast.expr, frame: Frame) -> tuple[str, int]:
+    """How a table is made of it, and how many rows it has; nothing where that is not known."""
+    value = next((one for one in frame.values if one.text == ast.unparse(node)), None)
+    kind = "dict" if isinstance(node, ast.Dict) else value.kind if value else ""
+    if kind == "dict":
+        return "{pandas}.DataFrame([{rows}])", 1
+    if kind == "Series":
+        return "{rows}.to_frame().T", 1
+    if kind == "DataFrame" and value is not None and value.length is not None:
+        return "{rows}", value.length
+    return "", 0
+
+
+def names_for(source: Source, module: str) -> Iterator[str]:
+    """What the file calls a module that it imports."""
+    for node in source.every(ast.Import):
+        yield from (one.asname or one.name for one in node.names if one.name == module)
 
 
 def shown(wanted: Wanted, name: str) -> str:
@@ -338,7 +422,7 @@ def a_name_is_gone(script: Script, seen: Recording) -> Iterator[Finding]:
             headline(wanted, list(wanted.names), instead, installed, wanted.owner),
             facts=tuple(facts(instead, {})),
             why=f"{installed} is installed: another version had the name, or it is misspelled.",
-            fixes=(fix(wanted, instead, None),),
+            fixes=(fix(wanted, instead, None, None),),
             severity=Severity.WARNING,
         )
 
