@@ -186,3 +186,26 @@ def test_a_loss_with_a_graph_or_without_a_story_is_silent(rule: Rule) -> None:
 
 def test_a_switch_that_is_nowhere_in_the_source_is_not_guessed() -> None:
     assert found(OFF, *lost(DETACHED, cut(DETACHED, "loss = error", "linear", enabled=False))) == []
+
+
+@pytest.mark.parametrize(
+    ("call", "line"),
+    [("train(model, False)", 5), ("train(model, value=False)", 5), ("train(model, True)", 9)],
+)
+def test_a_function_that_is_told_to_freeze_was_told_where_it_is_called(
+    call: str, line: int
+) -> None:
+    text = """
+        import torch
+        def train(module, value):
+            for one in module.parameters():
+                one.requires_grad = value
+        CALL
+        optimizer = torch.optim.SGD(model.parameters())
+        for x in batches:
+            loss = error(model(x))
+            loss.backward()
+        """
+    one = script(text.replace("CALL", call))
+    (finding,) = found(FROZEN, *lost(one, frozen=4, optimized=[2, 0]))
+    assert finding.place.line == line

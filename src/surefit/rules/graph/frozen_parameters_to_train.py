@@ -83,6 +83,36 @@ def freezing(seen: Recording) -> Iterator[tuple[Source, ast.stmt]]:
         for node in source.every(ast.stmt) if source else ():
             if source and (is_set_off(node) or is_call_off(node)):
                 yield source, node
+            elif source:
+                yield from ((source, one) for one in told_to_freeze(source, node))
+
+
+def told_to_freeze(source: Source, node: ast.stmt) -> Iterator[ast.stmt]:
+    """Calls with False for the argument of a function that sets `requires_grad` to it."""
+    value = value_set(node)
+    bound = source.bound_by(value) if isinstance(value, ast.Name) else []
+    function = source.scope_of(node)
+    if not isinstance(value, ast.Name) or not isinstance(function, ast.FunctionDef):
+        return
+    names = [one.arg for one in function.args.args if one.arg != "self"]
+    if len(bound) != 1 or not isinstance(bound[0], ast.arg) or value.id not in names:
+        return
+    for call in source.every(ast.Call):
+        if called(call) == function.name:
+            given = source.argument(call, value.id, names.index(value.id))
+            if isinstance(given, ast.Constant) and given.value is False:
+                yield source.statement_of(call)
+
+
+def value_set(node: ast.stmt) -> ast.expr | None:
+    """What `requires_grad` becomes, by an assignment or by `requires_grad_`."""
+    if isinstance(node, ast.Assign):
+        named = [one for one in node.targets if isinstance(one, ast.Attribute)]
+        return node.value if any(one.attr == "requires_grad" for one in named) else None
+    call = node.value if isinstance(node, ast.Expr) else None
+    if isinstance(call, ast.Call) and called(call) == "requires_grad_" and call.args:
+        return call.args[0]
+    return None
 
 
 def chosen(seen: Recording, source: Source, node: ast.stmt, steps: int) -> tuple[Source, ast.stmt]:
