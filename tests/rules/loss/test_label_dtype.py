@@ -1,9 +1,13 @@
 """Labels of a kind of number that a loss does not take, on hand-made recordings."""
 
+from dataclasses import asdict
+
 import pytest
 
 from recorded_losses import LossCrash, tensor
 from surefit.doctor.conditions.loss_inputs import LossGets
+from surefit.doctor.findings import Place
+from surefit.doctor.observations import Answer, Operation, Question
 from surefit.rules.loss.label_dtype import RULE
 
 TABLE = """
@@ -124,3 +128,33 @@ def test_not_where_something_else_reads_the_tensor() -> None:
     (finding,) = one.found(RULE)
     assert finding.place.line == 9
     assert "return self.x[row], self.y[row].long()\n" in one.mended(finding)
+
+
+ENCODED = """
+    import torch
+    class Rows(Dataset):
+        def encode(self, tags):
+            y = torch.zeros(3, dtype=torch.long)
+            y[tags] = 1
+            return y
+        def __getitem__(self, row):
+            return self.x[row], self.encode(self.tags[row])
+    for x, y in loader:
+        loss = criterion(model(x), y)
+    """
+
+
+def test_a_kind_that_a_second_run_has_seen_chosen() -> None:
+    """Values are written into the rows later, which does not change their kind."""
+    function = "binary_cross_entropy_with_logits"
+    given, target = tensor("out", (2, 3)), tensor("y", (2, 3), "int64")
+    one = LossCrash(ENCODED, given, target, function=function).holds({0.0: 4, 1.0: 2})
+    place = Place("train.py", 4)
+    made = [
+        Operation(serial, "zeros", place, place, True, (3,), "int64", True) for serial in (1, 2)
+    ]
+    asked = Question("story", "1-1", {"frame": 2, "text": "target"})
+    one.answers.append(Answer(asked, {"operations": [asdict(each) for each in made]}))
+    (finding,) = one.found(RULE)
+    assert finding.place.line == 4
+    assert "y = torch.zeros(3, dtype=torch.float)\n" in one.mended(finding)

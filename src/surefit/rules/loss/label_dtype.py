@@ -49,6 +49,7 @@ from surefit.evidence.failed_losses import (
 from surefit.evidence.label_fixes import at_every_call, in_every_call, must
 from surefit.evidence.label_sources import Step, built_in, is_tensor, label_steps, made_in
 from surefit.evidence.label_values import LabelValues, label_values, values_in_words
+from surefit.evidence.value_stories import story_of_value
 from surefit.source.edits import Edit, appended, argument_added, replaced
 from surefit.source.reading import Source, called
 
@@ -83,7 +84,11 @@ def labels_are_of_another_kind(crash: Crash, seen: Recording) -> Iterator[Findin
     classes = wanted == "int64"
     if classes and labels.whole and labels.all_known and labels.outside(loss.classes or 0):
         return
-    made = where_chosen(crash, loss, classes, seen) or tensor_made(crash, loss, seen)
+    made = (
+        where_chosen(crash, loss, classes, seen)
+        or tensor_made(crash, loss, seen)
+        or chosen_as_told(crash, loss, classes, seen)
+    )
     rows = dataset_labels(crash, seen) if made is None and loss.call is None else None
     yield RULE.finding(
         (made or rows or loss.own).place,
@@ -115,6 +120,28 @@ def where_chosen(crash: Crash, loss: FailedLoss, classes: bool, seen: Recording)
     """The nearest expression that asks for the wrong kind in so many words."""
     steps = label_steps(crash, loss, seen)
     return next((one for one in steps if chosen(one, classes) is not None), None)
+
+
+def chosen_as_told(crash: Crash, loss: FailedLoss, classes: bool, seen: Recording) -> Step | None:
+    """The same in a function that the source alone does not lead to: a second run has seen it make
+    the labels of each row. What is written into them later is of that kind, too."""
+    shape = loss.target.shape or ()
+    story = story_of_value(seen, crash, loss.frame, "target")
+    for one in story:
+        source = seen.source(one.place) if one.own else None
+        line = one.place.line if one.place else None
+        calls = (
+            [call for call in source.calls_in(line) if called(call) == one.name]
+            if source and line
+            else []
+        )
+        again = [other for other in story if (other.name, other.place) == (one.name, one.place)]
+        if source is None or len(calls) != 1 or one.dtype != loss.target.dtype:
+            continue
+        step = Step(source, calls[0], "row", told=True)
+        if one.shape == shape[1:] and len(again) == shape[0] and chosen(step, classes):
+            return step
+    return None
 
 
 def chosen(step: Step, classes: bool) -> Edit | None:
@@ -285,6 +312,8 @@ def change(loss: FailedLoss, made: Step | None, wanted: str) -> tuple[Edit | Non
                 loss, made.node, lambda one: chosen(Step(made.source, one, made.of), classes)
             )
         how = f'astype("{wanted}")' if called_last(made) == "astype" else cast.strip(".")
+        if isinstance(made.node, ast.Call) and made.source.argument(made.node, "dtype") is not None:
+            how = f"dtype=torch.{'long' if classes else 'float'}"
         said = f"Ask for {wanted} where the kind of number is chosen, {made.place}: {code(how)}."
         return better, said
     if made is not None and made.of != "batch":
