@@ -35,6 +35,12 @@ def meant_for(column: str, arguments: Iterable[str]) -> str | None:
     return same_words(name, free) or nearest(name, free)
 
 
+def mean_the_same(one: str, other: str) -> bool:
+    """Both are usual names for labels, or for a mask: `target` and `labels`."""
+    groups = [{known, *MEANT[known].split()} for known in ("labels", "attention_mask")]
+    return any({one.lower(), other.lower()} <= group for group in groups)
+
+
 def same_words(name: str, arguments: list[str]) -> str | None:
     """`user_idx` for `user`: the one argument that has all words of the name, or no others."""
     words = set(name.split("_")) - SAY_NOTHING

@@ -81,3 +81,33 @@ def test_keys_that_are_computed_or_like_no_other_are_passed_over() -> None:
     assert found("y = batch[name]\n", "batch[name]", BATCH, Value("name", "str", scalar="z")) == []
     assert found('y = batch["mask"]\n', 'batch["mask"]', BATCH) == []
     assert found('y = batch["x"]\n', 'batch["x"]', BATCH) == []
+
+
+ROWS = """\
+class Clips(Dataset):
+    def __getitem__(self, at):
+        return {"sound": self.sounds[at], "words": self.words[at]}
+def collate(rows):
+    return [row["labels"] for row in rows]
+"""
+ROW = Value("row", "dict", 1, members={"sound": Value("sound", "Tensor"), "words": LABELS})
+
+
+def test_rows_that_a_dataset_makes_without_the_key() -> None:
+    (finding,) = found(ROWS, 'row["labels"]', ROW)
+    assert finding.place == Place("train.py", 5)
+    assert finding.headline == (
+        "`row` has no `labels`: `Clips.__getitem__` makes rows of `sound` and `words`."
+    )
+    assert all(fix.edit is None and fix.why_not_tried for fix in finding.fixes)
+    other = Value("row", "dict", 1, members={"sound": Value("sound", "Tensor")})
+    assert found(ROWS, 'row["labels"]', other) == []
+
+
+def test_a_usual_name_for_the_same_is_asked_for() -> None:
+    target = Value("target", "Tensor", 2, shape=(4,))
+    row = Value("row", "dict", 1, members={"sound": Value("sound", "Tensor"), "target": target})
+    (finding,) = found(ROWS, 'row["labels"]', row)
+    assert 'row["target"] for row in rows' in after(finding, ROWS)
+    text = Value("row", "dict", 1, members={"target": Value("target", "str", scalar="a word")})
+    assert found(ROWS, 'row["labels"]', text) == []

@@ -28,12 +28,14 @@ from difflib import get_close_matches
 from surefit.doctor.causes import is_cause
 from surefit.doctor.conditions.keys import KeyIsThere
 from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
-from surefit.doctor.observations import Crash, Question, Value
+from surefit.doctor.observations import Crash, Question, Script, Value
 from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import code, spoken
+from surefit.evidence.argument_names import mean_the_same
 from surefit.evidence.failed_keys import Asked, parts_of, subscript_in
+from surefit.evidence.row_makers import columns_of, row_makers
 from surefit.source.edits import argument_added, both, replaced
 from surefit.source.patches import Edit
 from surefit.source.reading import Source, called
@@ -50,6 +52,7 @@ ALIKE = 0.8
 MOST_KEYS = 40
 """Beyond this not all keys of a value are known."""
 TRAINER = "transformers/trainer.py"
+WHICH = "which of them is meant only you know"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,9 +75,10 @@ def a_key_was_not_there(crash: Crash, seen: Recording) -> Iterator[Finding]:
     keys = keys_of(crash, asked.holder)
     if not isinstance(key, str) or not keys or key in keys or len(keys) >= MOST_KEYS:
         return
-    near = get_close_matches(key, keys, 1, ALIKE)
+    near = get_close_matches(key, keys, 1, ALIKE) or same_meaning(key, asked.holder)
     taken = None if near else taken_away(crash, asked, key, seen)
     if not near and taken is None:
+        yield from never_made(crash, asked, key, keys, seen)
         return
     holder = asked.source.segment(asked.base)
     there = spoken(code(one) for one in keys)
@@ -94,6 +98,43 @@ def a_key_was_not_there(crash: Crash, seen: Recording) -> Iterator[Finding]:
         ),
         why="The columns that a script sees are those that the last step before it hands on.",
         fixes=(fix(asked, key, near, taken, frame.place),),
+        python_said=crash.said,
+        about=crash.id,
+    )
+
+
+def same_meaning(key: str, holder: Value | None) -> list[str]:
+    """The one that people call so, too, such as `target` for `labels`; no text is meant by it."""
+    members = holder.members if holder else {}
+    found = [name for name in members if mean_the_same(key, name)]
+    return [name for name in found if members[name].kind != "str"] if len(found) == 1 else []
+
+
+def never_made(
+    crash: Crash, asked: Asked, key: str, keys: list[str], seen: Recording
+) -> Iterator[Finding]:
+    """A function of the script makes the rows, with just these keys."""
+    found = [
+        (source, maker, columns)
+        for script in seen.all(Script)
+        if (source := seen.source(script.file)) is not None
+        for maker in row_makers(source)
+        if set(columns := columns_of(source, maker.function)) == set(keys)
+    ]
+    if len(found) != 1 or crash.own_frame is None:
+        return
+    source, maker, columns = found[0]
+    made = Place(source.file, min(one.lineno for one in columns.values()))
+    holder, there = asked.source.segment(asked.base), spoken(code(one) for one in keys)
+    yield RULE.finding(
+        crash.own_frame.place,
+        f"`{holder}` has no `{key}`: `{maker.name}` makes rows of {there}.",
+        facts=(Fact(f"keys of `{holder}`", there), Fact("rows are made at", str(made))),
+        why="A row has the keys that its dataset gives it, and no others.",
+        fixes=(
+            Fix(f"Ask for one of {there} here.", why_not_tried=WHICH),
+            Fix(f"Or let `{maker.name}` give a `{key}`, too, at {made}.", why_not_tried=WHICH),
+        ),
         python_said=crash.said,
         about=crash.id,
     )
