@@ -1,0 +1,46 @@
+"""A batch comes out of a loader that gave none."""
+
+from dataclasses import dataclass
+
+from surefit.doctor.conditions.condition import Judgement
+from surefit.doctor.conditions.rows import first_size
+from surefit.doctor.findings import Place
+from surefit.doctor.observations import Passed, Watchpoint
+from surefit.doctor.recording import Recording
+from surefit.doctor.words import counted
+
+
+@dataclass(frozen=True, slots=True)
+class FirstBatchComes:
+    """In a loop that never ran a batch arrives, with all rows that there are."""
+
+    place: Place
+    """The first statement of the loop."""
+    names: tuple[str, ...]
+    size: int
+    """Rows of a whole batch: there were fewer."""
+    rows: int | None = None
+    """As many as there are, where that is known."""
+    changes_the_past: bool = False
+    steps: int | None = None
+
+    def wants(self, before: Recording) -> int | None:  # noqa: ARG002
+        return self.steps
+
+    def watches(self, before: Recording) -> tuple[Watchpoint, ...]:  # noqa: ARG002
+        return (self.watchpoint,)
+
+    @property
+    def watchpoint(self) -> Watchpoint:
+        return Watchpoint(Place(self.place.file, self.place.line), self.names)
+
+    def judge(self, before: Recording, after: Recording) -> Judgement:  # noqa: ARG002
+        came = [one for one in after.all(Passed) if one.watched == self.watchpoint]
+        if not came:
+            return Judgement(False, f"no batch came by at {self.place}")
+        rows = first_size(came[0].values)
+        if rows is None:
+            return Judgement(False, "the rows of the batch could not be counted", False)
+        whole = self.rows if self.rows is not None else rows
+        held = 0 < rows < self.size and rows == whole
+        return Judgement(held, f"a batch with {counted(rows, 'row')} arrives at {self.place}")
