@@ -42,9 +42,8 @@ def number_of(
         both = left is not None and right is not None
         return ARITHMETIC[type(node.op)](left, right) if both else None  # type: ignore[arg-type]
     origin = origin_of(source, node)
-    if origin is not None:
-        return number_of(source, origin, known, deep + 1)
-    return known.get(ast.unparse(node))
+    number = number_of(source, origin, known, deep + 1) if origin is not None else None
+    return number if number is not None else known.get(ast.unparse(node))
 
 
 def origin_of(source: Source, node: ast.expr) -> ast.expr | None:
