@@ -26,7 +26,29 @@ def is_cause(crash: Crash, seen: Recording) -> bool:
     if crash.swallowed:
         caught = caught_by(crash, seen)
         return caught is not None and is_lost(caught, seen)
+    if is_refused(crash) and is_told_elsewhere(crash, seen):
+        return False
     return not any(True for _ in causes_of(crash, seen))
+
+
+REFUSES = "_check_not_importing_main"
+LOADER = "torch/utils/data/dataloader.py"
+
+
+def is_refused(crash: Crash) -> bool:
+    """A process that was importing the script came to a line that starts processes."""
+    return bool(crash.frames) and crash.frames[-1].function == REFUSES
+
+
+def is_told_elsewhere(crash: Crash, seen: Recording) -> bool:
+    """Of several that were refused the first counts; of a loader's workers the loader tells."""
+    for other in seen.all(Crash):
+        if any(one.place.file.replace("\\", "/").endswith(LOADER) for one in other.frames):
+            if not is_refused(other):
+                return True
+        elif is_refused(other) and (other.at, other.id) < (crash.at, crash.id):
+            return True
+    return False
 
 
 def caught_by(crash: Crash, seen: Recording) -> Swallowed | None:

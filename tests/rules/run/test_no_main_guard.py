@@ -57,3 +57,40 @@ def test_workers_that_failed_otherwise_are_left_to_others() -> None:
     assert found(PLAIN, {"kinds": ["SpawnProcess"], "codes": [-9]}) == []
     assert found(PLAIN, function="main") == []
     assert found(PLAIN, None) == []
+
+
+STARTS = """\
+import torch.multiprocessing as mp
+from job import work
+mp.spawn(work, nprocs=2)
+"""
+REFUSED = Frame(Place("multiprocessing/spawn.py", 140), "_check_not_importing_main", own=False)
+
+
+def refused(text: str, *more: Crash, function: str = "<module>") -> list[Finding]:
+    frames = Frame(Place("train.py", 3), function, own=True), REFUSED
+    crashes = [
+        Crash(f"{pid}-1", pid, Process(pid, "child"), "RuntimeError", "RuntimeError: no", frames)
+        for pid in (2, 3)
+    ]
+    return list(RULE.look(Recording([Script("train.py", text, main=True), *more, *crashes])))
+
+
+def test_processes_that_came_to_the_line_that_starts_them() -> None:
+    (finding,) = refused(STARTS)
+    assert finding.place == Place("train.py", 3)
+    edit = finding.fixes[0].edit
+    assert edit is not None
+    assert patched(edit, STARTS).endswith(
+        'if __name__ == "__main__":\n    mp.spawn(work, nprocs=2)\n'
+    )
+
+
+def test_of_the_workers_of_a_loader_the_loader_tells() -> None:
+    frames = (
+        Frame(Place("train.py", 3), "<module>", own=True),
+        Frame(Place("torch/utils/data/dataloader.py", 9), "__next__", own=False),
+    )
+    main = Crash("1-1", 4.0, Process(1), "RuntimeError", "RuntimeError: gone", frames)
+    assert refused(STARTS, main) == []
+    assert refused(STARTS, function="main") == []

@@ -78,6 +78,8 @@ def install() -> None:
 
     def _run_code(code: CodeType, run_globals: dict[str, Any], *rest: Any) -> Any:
         mod_name = rest[1] if len(rest) > 1 else None
+        if mod_name == "__mp_main__":
+            return _run_again(plain, code, run_globals, *rest)
         if mod_name != "__main__":
             return plain(code, run_globals, *rest)
         runpy._run_code = plain  # type: ignore[attr-defined]
@@ -95,6 +97,17 @@ def install() -> None:
 
     runpy._run_code = _run_code  # type: ignore[attr-defined]
     _probe_in_spawned_workers()
+
+
+def _run_again(plain: Any, *given: Any) -> Any:
+    """In a spawned process, which imports the script before it runs its function."""
+    try:
+        return plain(*given)
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException:
+        _look_when_shown()
+        raise
 
 
 def _probe_in_spawned_workers() -> None:

@@ -12,6 +12,9 @@ With `fork`, as on most Linux machines, the same script runs; it fails on anothe
 stands above the loop, the reading of data and the making of models, is done once more in each
 worker.
 
+A `Process`, a `Pool`, an executor or `mp.spawn` that stands at the top of a script fails in the
+same way; a pool starts new workers for ever.
+
 ## What to do
 Put what trains under `if __name__ == "__main__":`, best in a function `main()`. Classes and
 functions that workers need stay outside.
@@ -19,14 +22,16 @@ functions that workers need stay outside.
 ## How it is recognised
 A loader's worker has ended by an exception before any batch came, its kind is that of workers which
 begin anew, and the statement of the main script that asked for the batch stands under no such test.
-The text of the exception is not looked at.
+Of other processes: one that imported the script came to a statement at its top that starts a
+process, and was refused. The text of the exception is not looked at.
 Nothing can be said of a script that is only read.
 """
 
 import ast
 from collections.abc import Iterator
 
-from surefit.doctor.causes import is_cause
+from surefit.doctor.causes import is_cause, is_refused
+from surefit.doctor.conditions.refused import NoProcessRefused
 from surefit.doctor.conditions.rows import RowsArrive
 from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
 from surefit.doctor.observations import Crash, Frame, Question, Script
@@ -81,6 +86,43 @@ def workers_ran_the_script_again(crash: Crash, seen: Recording) -> Iterator[Find
         why="A worker that begins anew imports the script to find the dataset; it comes to this"
         " line, may start no workers of its own there, and ends.",
         fixes=(fix(crash, seen, source, top),),
+        python_said=crash.said,
+        about=crash.id,
+    )
+
+
+@RULE.on(Crash)
+def a_process_ran_the_script_again(crash: Crash, seen: Recording) -> Iterator[Finding]:
+    """A process that was started to run one function, and was refused when it started others."""
+    frame = next((one for one in crash.frames if one.own), None)
+    if frame is None or not is_refused(crash) or not is_cause(crash, seen):
+        return
+    source = main_script(frame, seen)
+    statement = source.statement_at(frame.place.line or 0) if source else None
+    if source is None or statement is None:
+        return
+    top = [statement, *(one for one in source.up(statement) if isinstance(one, ast.stmt))][-1]
+    if isinstance(top, ast.If) and is_guard(top):
+        return
+    edit = guarded(source, top)
+    yield RULE.finding(
+        Place(source.file, top.lineno),
+        f"This stands under no `{GUARD}`, and each process that it starts runs the script from its"
+        " first line.",
+        facts=(
+            Fact("started at", f"{frame.place}  {' '.join(frame.line.split())}"),
+            Fact("refused", "in a process that was importing the script"),
+        ),
+        why="A process that begins anew imports the script to find the function; it comes to this"
+        " line, may start no process of its own there, and ends.",
+        fixes=(
+            Fix(
+                f"Put it, and what follows, under `{GUARD}`.",
+                edit,
+                NoProcessRefused() if edit else None,
+                "" if edit else "what of the script the processes need only you know",
+            ),
+        ),
         python_said=crash.said,
         about=crash.id,
     )
