@@ -1,0 +1,32 @@
+"""A model gives each row of a batch what it gives the row alone."""
+
+from dataclasses import dataclass
+
+from surefit.doctor.conditions.condition import Judgement
+from surefit.doctor.observations import Answer, Question
+from surefit.doctor.recording import Recording
+from surefit.doctor.words import counted
+
+TOLERANCE = 1e-3
+
+
+@dataclass(frozen=True, slots=True)
+class RowsAsAlone:
+    """By what the crashed process computed on a copy of its model."""
+
+    question: Question
+    changes_the_past: bool = False
+    steps: int | None = None
+
+    def wants(self, before: Recording) -> int | None:  # noqa: ARG002
+        return self.steps
+
+    def judge(self, before: Recording, after: Recording) -> Judgement:  # noqa: ARG002
+        answers = [one.said for one in before.all(Answer) if one.question == self.question]
+        said = answers[-1] if answers else None
+        if not said or said.get("difference") is None:
+            return Judgement(False, "rows could not be compared with themselves alone", False)
+        difference = float(said["difference"])
+        rows = counted(int(said["rows"]), "row")
+        text = f"logits of {rows} in the batch and alone differ by {difference:.0e} at most"
+        return Judgement(difference <= TOLERANCE, text)
