@@ -14,8 +14,9 @@ Write the name that the installed version takes. What has no successor, take out
 
 ## How it is recognised
 The failing expression is a call, and the signature of the installed function or class has no
-argument of a name that the call gives, and does not take any others. The new name is told only if
-the signature has it. The text of the exception is not looked at.
+argument of a name that the call gives, and does not take any others. What `**settings` gives is
+followed back to the key of the dictionary, through arguments, attributes and other dictionaries.
+The new name is told only if the signature has it. The text of the exception is not looked at.
 
 In a script that is only read: the same, by the source of the installed library, which is not
 imported. Passed over are functions that take any name, calls in a `try`, and calls under an `if`
@@ -35,6 +36,7 @@ from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import code, spoken
+from surefit.evidence.dictionary_keys import keys_of
 from surefit.evidence.tried_first import is_tried_first
 from surefit.source.dictionary_edits import entries_removed
 from surefit.source.edits import argument_added, argument_removed, both
@@ -212,19 +214,14 @@ def wrong_in(
 def given(
     source: Source, call: ast.Call, frame: Frame | None = None
 ) -> Iterator[tuple[str, ast.keyword | ast.Constant]]:
-    """Names of arguments, also of a dictionary in the same file that is given with two stars: by
-    the source or, of the call that failed, by what the dictionary held."""
+    """Names of arguments, also of dictionaries of the file that are given with two stars: by the
+    source or, of the call that failed, by what the dictionary held."""
     for one in call.keywords:
         if one.arg is not None:
             yield one.arg, one
             continue
-        value = source.value_of(one.value)
-        if isinstance(value, ast.Call) and called(value) == "dict":
-            yield from given(source, value)
-        elif isinstance(value, ast.Dict):
-            yield from keys_in(value)
-        else:
-            yield from held(source, one, frame)
+        written = list(keys_of(source, one.value))
+        yield from written or held(source, one, frame)
 
 
 def keys_in(node: ast.Dict) -> Iterator[tuple[str, ast.Constant]]:

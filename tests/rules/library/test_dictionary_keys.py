@@ -1,0 +1,38 @@
+"""Keys that are given with two stars, followed back to where they are written."""
+
+import ast
+
+import pytest
+
+from surefit.evidence.dictionary_keys import keys_of
+from surefit.source.reading import Source
+
+
+@pytest.mark.parametrize(
+    ("text", "keys"),
+    [
+        ("s = {'a': 1}\ns['b'] = 2\nf(**s)\n", {"a": 1, "b": 2}),
+        ("s = {\n'o': {\n'a': 1}}\nf(**s['o'])\n", {"a": 3}),
+        ("def g(**k):\n    f(**k)\ng(a=1)\n", {"a": 3}),
+        ("def g(m, **k):\n    f(**k)\ns = dict(a=1)\ng(m=2, **s)\n", {"a": 3}),
+        ("def g(s):\n    f(**s['o'])\nC = {'o': {'a': 1}}\ng(C)\n", {"a": 3}),
+        ("a = {'x': 1}\nb = {'y': 2}\nf(**{**a, **b})\n", {"x": 1, "y": 2}),
+        (
+            "class D:\n    def __init__(self, **k):\n        self.k = k\n"
+            "    def go(self):\n        f(**self.k)\nD(a=1)\n",
+            {"a": 6},
+        ),
+        ("f(**read())\n", {}),
+        ("a = b\nb = a\nf(**a)\n", {}),
+    ],
+)
+def test_where_each_key_is_written(text: str, keys: dict[str, int]) -> None:
+    source = Source("train.py", text)
+    spread = [
+        one.value
+        for call in source.every(ast.Call)
+        if ast.unparse(call.func) == "f"
+        for one in call.keywords
+        if one.arg is None
+    ]
+    assert {name: node.lineno for name, node in keys_of(source, spread[0])} == keys
