@@ -75,3 +75,18 @@ def test_what_is_made_of_it_in_the_same_line_is_looked_at() -> None:
 )
 def test_silence(scores: tuple[int, ...], mask: tuple[int, ...]) -> None:
     assert found(scores, mask) == []
+
+
+def test_attention_in_one_call() -> None:
+    call = "F.scaled_dot_product_attention(q, k, v, attn_mask=mask)"
+    text = f"y = {call}\n"
+    shapes = {"q": (6, 4, 9, 8), "k": (6, 4, 9, 8), "v": (6, 4, 9, 5), "mask": (6, 9)}
+    values = tuple(Value(name, "Tensor", 1, shape=shape) for name, shape in shapes.items())
+    place, span = Place("train.py", 1), span_of(text, 1, call)
+    frame = Frame(place, "<module>", True, text.strip(), call, span, values)
+    (finding,) = RULE.look(Recording([Script("train.py", text), crash(frame)]))
+    (fix,) = finding.fixes
+    assert fix.edit is not None
+    assert "attn_mask=mask[:, None, None, :])" in patched(fix.edit, text)
+    assert isinstance(fix.must, ValuesAt)
+    assert fix.must.wanted[0].shape == (6, 4, 9, 5)

@@ -13,8 +13,9 @@ Axes of size 1 where the mask has none: `mask[:, None, None, :]` for (rows, to),
 `mask.unsqueeze(1)` for (rows, from, to).
 
 ## How it is recognised
-The failing expression in your own code lays a mask over a tensor (`masked_fill`, `where`), the mask
-has fewer axes, does not fit from the right, and fits once axes are put behind its rows. Nothing can
+The failing expression in your own code lays a mask over a tensor (`masked_fill`, `where`), or gives
+one to `scaled_dot_product_attention`, whose scores have the axes of its queries; the mask has fewer
+axes, does not fit from the right, and fits once axes are put behind its rows. Nothing can
 be said of a script that is only read.
 """
 
@@ -49,6 +50,7 @@ RULE = Rule(
 )
 
 FILLS = ("masked_fill", "masked_fill_")
+ATTENDS = "scaled_dot_product_attention"
 KEEPS_SHAPE = ("softmax", "dropout", "log_softmax", "masked_fill", "float")
 
 
@@ -60,6 +62,8 @@ class Laid:
     over: Value
     index: str
     """What makes them fit: `[:, None, None, :]`."""
+    gives: tuple[int, ...] = ()
+    """The shape of what comes of it."""
 
 
 @RULE.on(Crash)
@@ -88,14 +92,37 @@ def rows_of_the_mask_meet_another_axis(crash: Crash, seen: Recording) -> Iterato
 
 
 def laid_in(frame: Frame) -> Laid | None:
-    sides = sides_of(parsed(frame.expression))
+    expression = parsed(frame.expression)
+    if isinstance(expression, ast.Call) and called(expression) == ATTENDS:
+        return attended(frame, expression)
+    sides = sides_of(expression)
     if sides is None:
         return None
     over, mask = tensor(frame, sides[0]), tensor(frame, plain(sides[1]))
     if over is None or mask is None:
         return None
     index = index_for(mask.shape or (), over.shape or ())
-    return Laid(mask, over, index) if index else None
+    return Laid(mask, over, index, over.shape or ()) if index else None
+
+
+def attended(frame: Frame, call: ast.Call) -> Laid | None:
+    """The mask of a call of attention, and the scores that it makes of queries and keys."""
+    node = mask_of(call)
+    given = [tensor(frame, one) for one in call.args[:3]]
+    mask = tensor(frame, plain(node)) if node is not None else None
+    queries, keys, told = [*given, None, None, None][:3]
+    if mask is None or queries is None or keys is None or told is None:
+        return None
+    asking, asked, width = queries.shape or (), keys.shape or (), (told.shape or (0,))[-1]
+    scores = (*asking[:-1], asked[-2]) if len(asked) > 1 else ()
+    index = index_for(mask.shape or (), scores)
+    over = Value(f"{queries.text} @ {keys.text}.mT", "Tensor", shape=scores)
+    return Laid(mask, over, index, (*asking[:-1], width)) if index else None
+
+
+def mask_of(call: ast.Call) -> ast.expr | None:
+    named = [one.value for one in call.keywords if one.arg == "attn_mask"]
+    return named[0] if named else call.args[3] if len(call.args) > 3 else None
 
 
 def sides_of(node: ast.expr | None) -> tuple[ast.expr, ast.expr] | None:
@@ -147,17 +174,19 @@ def fix(seen: Recording, frame: Frame, laid: Laid) -> Fix:
     edit, name = mended(seen, frame, laid)
     if edit is None or not name:
         return Fix(text, edit, why_not_tried="its result has no name on that line")
-    return Fix(text, edit, ValuesAt(frame.place, (Wanted(name, laid.over.shape),), after=True))
+    return Fix(text, edit, ValuesAt(frame.place, (Wanted(name, laid.gives),), after=True))
 
 
 def mended(seen: Recording, frame: Frame, laid: Laid) -> tuple[Edit | None, str]:
     """The change, and the name that what is masked gets in the same statement."""
     source = seen.source(frame.place)
     node = source.expression_at(frame.span) if source and frame.span else None
+    attends = isinstance(node, ast.Call) and called(node) == ATTENDS
     sides = sides_of(node)
-    if source is None or node is None or sides is None:
+    mask = mask_of(node) if attends and isinstance(node, ast.Call) else sides[1] if sides else None
+    if source is None or node is None or mask is None:
         return None, ""
-    edit = appended(source, plain(sides[1]), laid.index)
+    edit = appended(source, plain(mask), laid.index)
     match source.statement_of(node):
         case ast.Assign(targets=[ast.Name(id=name)], value=value) if is_kept(value, node):
             return edit, name
