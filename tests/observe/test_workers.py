@@ -267,3 +267,23 @@ def test_spawned_workers_count_what_the_script_swallows(tmp_path: Path) -> None:
     assert (one.times, one.entries, one.process.role) == (2, 3, "child")
     (script,) = ran.seen.all(Script)
     assert (script.file, script.main) == ("script.py", True)
+
+
+AGAIN = """
+    import multiprocessing
+
+    def job():
+        pass
+
+    child = multiprocessing.get_context("spawn").Process(target=job)
+    child.start()
+    child.join()
+    raise RuntimeError(f"the child ended with {child.exitcode}")
+"""
+
+
+def test_a_process_that_runs_the_script_again_is_looked_into(tmp_path: Path) -> None:
+    ran = looked(tmp_path, AGAIN)
+    crashes = [one for one in ran.seen.all(Crash) if one.frames[-1].own is False]
+    assert [one.frames[-1].function for one in crashes] == ["_check_not_importing_main"]
+    assert [str(one.place) for one in crashes[0].frames if one.own] == ["script.py:7"]

@@ -108,3 +108,19 @@ def test_an_index_that_was_divided() -> None:
 def test_silence() -> None:
     assert looked_up(LOOP, values(1, "input"), dtype="int64") == []
     assert looked_up(LOOP) == []
+
+
+def test_a_column_of_a_table_is_cast_where_it_is_cut() -> None:
+    text = "city = places(x[:, 0])\n"
+    table = Value("x", "Tensor", 1, shape=(4, 7), dtype="float32", device="cpu")
+    column = Value("x[:, 0]", "Tensor", 2, shape=(4,), dtype="float32", device="cpu", least=0)
+    given = Value("input", "Tensor", 3, shape=(4,), dtype="float32", device="cpu", least=0)
+    frames = (
+        Frame(Place("train.py", 1), "<module>", True, text.strip(), None, None, (table, column)),
+        Frame(Place("torch/nn/functional.py", 9), "embedding", False, values=(given,)),
+    )
+    seen = Recording([Script("train.py", text), crash(*frames), values(1, "input")])
+    (finding,) = RULE.look(seen)
+    assert finding.place == Place("train.py", 1)
+    assert finding.fixes[0].edit is not None
+    assert patched(finding.fixes[0].edit, text) == "city = places(x[:, 0].long())\n"

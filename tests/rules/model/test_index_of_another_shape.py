@@ -89,3 +89,19 @@ def test_two_ways_that_only_the_user_can_choose_from() -> None:
 )
 def test_silence(call: str, of: Shape, index: Shape) -> None:
     assert found(call, of, index)[0] == []
+
+
+def test_each_number_that_is_written_gets_its_index() -> None:
+    call = "x.scatter_add_(0, i, rows)"
+    text = f"y = {call}\n"
+    values = (
+        Value("x", "Tensor", 1, shape=(4, 8), dtype="float32"),
+        Value("i", "Tensor", 2, shape=(20,), dtype="int64", least=0, greatest=3),
+        Value("rows", "Tensor", 3, shape=(20, 8), dtype="float32"),
+    )
+    span = span_of(text, 1, call)
+    frame = Frame(Place("train.py", 1), "<module>", True, text.strip(), call, span, values)
+    (finding,) = RULE.look(Recording([Script("train.py", text), crash(frame)]))
+    assert finding.fixes[0].edit is not None
+    after = "y = x.scatter_add_(0, i.unsqueeze(-1).expand_as(rows), rows)\n"
+    assert patched(finding.fixes[0].edit, text) == after

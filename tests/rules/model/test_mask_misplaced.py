@@ -108,3 +108,17 @@ def test_silence() -> None:
     assert found("attend(x, pad)", "TransformerEncoder", PAD, other)[0] == []
     other = shape_checked(5, 8, 8, (5, 8))
     assert found("attend(x, pad)", "Attention", PAD, other)[0] == []
+
+
+def test_whole_numbers_for_attention_in_one_call() -> None:
+    call = "F.scaled_dot_product_attention(x, x, x, attn_mask=real)"
+    text = f"h = {call}\n"
+    values = (
+        Value("x", "Tensor", 2, shape=(5, 8, 16), dtype="float32"),
+        Value("real", "Tensor", 3, shape=(5, 8, 8), dtype="int64"),
+    )
+    span = span_of(text, 1, call)
+    own = Frame(Place("train.py", 1), "<module>", True, text.strip(), call, span, values)
+    (finding,) = RULE.look(Recording([Script("train.py", text), crash(own)]))
+    assert finding.fixes[0].edit is not None
+    assert "attn_mask=real.bool())" in patched(finding.fixes[0].edit, text)

@@ -36,16 +36,18 @@ from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import code, shape_of, spoken
 from surefit.evidence.failed_operations import Failure, failure_of
-from surefit.evidence.float_makers import Maker, assigned, float_maker
+from surefit.evidence.failing_expressions import parsed
+from surefit.evidence.float_makers import Maker, assigned, float_maker, is_column
 from surefit.evidence.frame_names import named
 from surefit.evidence.index_calls import READING, WRITING, given_to, tensor
 from surefit.evidence.layer_names import name as layer_name
+from surefit.evidence.made_names import name_at
 from surefit.evidence.returned_rows import returned_for
 from surefit.evidence.stray_names import Named
 from surefit.evidence.strays import PARAMETER, back_to_origin, is_floating
 from surefit.evidence.table_lookups import LOOKUPS
 from surefit.evidence.value_stories import line_of
-from surefit.source.edits import both, wrapped
+from surefit.source.edits import appended, both, wrapped
 from surefit.source.reading import Source, called
 
 RULE = Rule(
@@ -112,7 +114,9 @@ def ids_are_floats(crash: Crash, seen: Recording) -> Iterator[Finding]:
     names = names_of(crash, ids.value)
     operation = origin(failure, ids.value, numbers.whole) if failure else None
     maker = maker_of(seen, operation, names)
-    columns = columns_of(crash, seen, names) if maker and maker.shared else None
+    columns = cut_from_a_table(seen, names, numbers)
+    if columns is None and maker and maker.shared:
+        columns = columns_of(crash, seen, names)
     place = place_of(operation) or (names[-1].frame if names else own).place
     place = columns.place if columns else maker.place if maker else place
     yield RULE.finding(
@@ -244,6 +248,35 @@ def by_name(seen: Recording, named: Named) -> Maker | None:
             value = assigned(source, node)
             return float_maker(source, value) if value is not None else None
     return None
+
+
+def cut_from_a_table(seen: Recording, names: list[Named], numbers: Numbers) -> Columns | None:
+    """`x[:, 0]` of a table of floats, of which other columns are features: a cast where it is cut
+    leaves them as they are."""
+    first = names[0] if names and numbers.whole else None
+    node = parsed(first.text) if first else None
+    source = seen.source(first.frame.place) if first else None
+    if first is None or source is None or not isinstance(node, ast.Subscript):
+        return None
+    table = next((o for t, o in named(first.frame) if t == ast.unparse(node.value)), None)
+    if table is None or not table.shape or len(table.shape) < 2 or not is_column(node):
+        return None
+    statement = source.statement_at(first.frame.place.line or 0)
+    every = (
+        [one for one in ast.walk(statement) if isinstance(one, ast.Subscript)] if statement else []
+    )
+    found = [one for one in every if ast.unparse(one) == first.text]
+    if len(found) != 1:
+        return None
+    edit = appended(source, found[0], ".long()")
+    text = f"Cast it where it is cut from the table: `{first.text}.long()`."
+    name = name_at(source, first.frame.place)
+    must = None
+    if name is not None:
+        shape = (*(first.value.shape or ()), None)
+        must = ValuesAt(first.frame.place, (Wanted(name, shape),), after=True)
+    why_not = "" if must else "its result has no name on that line"
+    return Columns(first.frame.place, Fix(text, edit, must, why_not))
 
 
 def columns_of(crash: Crash, seen: Recording, names: list[Named]) -> Columns | None:

@@ -136,6 +136,8 @@ def fewer_axes(picked: IndexCall) -> Misfit:
     ambiguous = index == of[: len(index)] and axis != len(of) - 1 and len(index) == len(of) - 1
     if index == of[:axis] + of[axis + 1 :]:
         return with_axis(picked, said)
+    if picked.src is not None and index == picked.src.shape[: len(index)]:
+        return like_the_source(picked, said)
     if picked.writes or index[:axis] != of[:axis] or len(index) not in (axis, axis + 1):
         return Misfit(said, f"Give it the axes of {code(picked.of.text)}.", why_not=MEANT)
     if ambiguous and of[axis] == index[-1]:
@@ -150,6 +152,18 @@ def fewer_axes(picked: IndexCall) -> Misfit:
     advice = f"Give the index an axis for each of the tensor: {code(text)}."
     edit = replaced(picked.source, picked.index.node, text)
     return Misfit(said, advice, edit, shape, "", shape)
+
+
+def like_the_source(picked: IndexCall, said: str) -> Misfit:
+    """One index for each row of what is written."""
+    assert picked.src is not None
+    missing = len(picked.of.shape) - len(picked.index.shape)
+    source = written(picked.source, picked.src.node)
+    base = written(picked.source, picked.index.node)
+    text = f"{base}{'.unsqueeze(-1)' * missing}.expand_as({source})"
+    edit = replaced(picked.source, picked.index.node, text)
+    advice = f"Give each number of {code(picked.src.text)} its index: {code(text)}."
+    return Misfit(said, advice, edit, picked.of.shape, picked.of.text, picked.of.shape)
 
 
 def vectors(picked: IndexCall) -> str:

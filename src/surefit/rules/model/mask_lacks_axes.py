@@ -116,6 +116,8 @@ def attended(frame: Frame, call: ast.Call) -> Laid | None:
     asking, asked, width = queries.shape or (), keys.shape or (), (told.shape or (0,))[-1]
     scores = (*asking[:-1], asked[-2]) if len(asked) > 1 else ()
     index = index_for(mask.shape or (), scores)
+    if index and (mask.dtype or "").startswith(("int", "uint")):
+        index += ".bool()"  # in one call, whole numbers are no mask
     over = Value(f"{queries.text} @ {keys.text}.mT", "Tensor", shape=scores)
     return Laid(mask, over, index, (*asking[:-1], width)) if index else None
 

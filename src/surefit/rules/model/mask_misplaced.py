@@ -34,7 +34,7 @@ from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import code, shape_of
 from surefit.source.comma_lists import at, start
 from surefit.source.patches import Edit, Replace
-from surefit.source.reading import Source
+from surefit.source.reading import Source, called
 from surefit.source.spans import Span
 
 RULE = Rule(
@@ -84,6 +84,7 @@ PADDING = {
     "memory_mask": "memory_key_padding_mask",
 }
 """The mask of places -> that of padding, for the same sequence."""
+IN_ONE_CALL = "scaled_dot_product_attention"
 CHECKS_SHAPE = "multi_head_attention_forward"
 CHECKS_PADDING = "_check_key_padding_mask"
 CHECKS_DTYPE = "_canonical_mask"
@@ -111,6 +112,8 @@ class Misplaced:
     mask: Value
     rows: int | None
     places: int | None
+    keeps: bool = False
+    """Of attention in one call, in which True keeps."""
 
 
 @RULE.on(Crash)
@@ -124,11 +127,19 @@ def a_mask_is_of_the_other_kind(crash: Crash, seen: Recording) -> Iterator[Findi
         found.frame.place,
         headline(found),
         facts=tuple(facts(found, hides)),
-        why="In both masks True hides; one is for the padding of each row, the other for places"
-        " that must not see each other, alike in all rows.",
+        why=why(found),
         fixes=(fix(found, hides),),
         python_said=crash.said,
         about=crash.id,
+    )
+
+
+def why(found: Misplaced) -> str:
+    if found.keeps:
+        return "Whole numbers are neither True and False nor numbers to add to scores."
+    return (
+        "In both masks True hides; one is for the padding of each row, the other for places that"
+        " must not see each other, alike in all rows."
     )
 
 
@@ -149,6 +160,8 @@ def misplaced(crash: Crash, seen: Recording) -> Misplaced | None:
     call = source.expression_at(frame.span) if source and frame and frame.span else None
     if frame is None or source is None or not isinstance(call, ast.Call):
         return None
+    if frame is crash.frames[-1]:
+        return in_one_call(source, frame, call)
     arguments = list(masks_in(frame, call))
     for below in reversed(crash.frames):
         if below.own:
@@ -162,6 +175,18 @@ def misplaced(crash: Crash, seen: Recording) -> Misplaced | None:
         if name == CHECKS_SHAPE and below is crash.frames[-1]:
             return of_padding(source, frame, call, arguments, values)
     return None
+
+
+def in_one_call(source: Source, frame: Frame, call: ast.Call) -> Misplaced | None:
+    """Whole numbers for `scaled_dot_product_attention`, of a shape that fits."""
+    node = source.argument(call, "attn_mask", 3) if called(call) == IN_ONE_CALL else None
+    text = ast.unparse(node) if node is not None else ""
+    mask = next((one for one in frame.values if one.text == text and one.shape), None)
+    if node is None or mask is None or "int" not in (mask.dtype or ""):
+        return None
+    keyword = next((one for one in call.keywords if one.value is node), None)
+    given = Argument("attn_mask", node, keyword)
+    return Misplaced(source, frame, call, given, "attn_mask", mask, None, None, keeps=True)
 
 
 def masks_in(frame: Frame, call: ast.Call) -> Iterator[Argument]:
@@ -313,6 +338,8 @@ def fix(found: Misplaced, hides: bool | None) -> Fix:
     tight = isinstance(found.given.node, ast.Name | ast.Attribute | ast.Subscript | ast.Call)
     inner = text if tight else f"({text})"
     whole = "int" in (found.mask.dtype or "")
+    if found.keeps:
+        return changed(found, f"{inner}.bool()")
     if found.meant == found.given.name and not found.meant.endswith("key_padding_mask"):
         return Fix(
             f"Make it of True, for what is hidden, and False: `{inner} == 0` or `{inner}.bool()`.",
@@ -327,6 +354,10 @@ def fix(found: Misplaced, hides: bool | None) -> Fix:
         text = f"{inner} != 0" if hides else f"{inner} == 0"
     elif not hides:
         text = f"~{inner}"
+    return changed(found, text)
+
+
+def changed(found: Misplaced, text: str) -> Fix:
     edit = renamed(found, text)
     must = condition(found)
     said = f"Give it as {code(f'{found.meant}={text}')}."
