@@ -76,7 +76,7 @@ def library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         installed.has_name,
         installed.read_module,
     ):
-        one.cache_clear()  # type: ignore[attr-defined]
+        one.cache_clear()
 
 
 @pytest.mark.parametrize(

@@ -78,11 +78,25 @@ def by_attribute(source: Source, _: ast.Module) -> dict[str, list[ast.Attribute]
 
 
 def given_for(source: Source, argument: ast.arg) -> ast.expr | None:
-    """What an argument of a function is, if a single call in the file runs it: what that call
-    gives, or the default."""
+    """What an argument of a function is, if the calls of the file that run it all give the same:
+    one call, or several with the same constant or name. A default counts as given."""
     function = source.parents[source.parents[argument]]
     calls = calls_that_run(source, function) if isinstance(function, Method) else None
-    return given_in(source, function, calls[0], argument) if calls and len(calls) == 1 else None
+    given = [given_in(source, function, call, argument) for call in calls or ()]
+    first = given[0] if given else None
+    if first is None or not all(is_same(source, first, one) for one in given[1:]):
+        return None
+    return first
+
+
+def is_same(source: Source, first: ast.expr, other: ast.expr | None) -> bool:
+    """Two expressions with one value: equal constants, or one name that is set once."""
+    if isinstance(first, ast.Constant) and isinstance(other, ast.Constant):
+        return type(first.value) is type(other.value) and first.value == other.value
+    if not isinstance(first, ast.Name) or not isinstance(other, ast.Name):
+        return False
+    bound = source.bound_by(first)
+    return len(bound) == 1 and source.bound_by(other) == bound
 
 
 def given_in(

@@ -43,8 +43,25 @@ def last_binding(source: Source, bound: list[ast.AST], statement: ast.stmt) -> a
     for block in blocks_before(source, statement):
         for earlier in reversed(block):
             if earlier in holding:
-                return earlier
+                return last_inside(earlier, holding)
     return None
+
+
+def last_inside(statement: ast.stmt, holding: set[ast.AST]) -> ast.stmt:
+    """Of a `with`, the last statement in it: what stands in one is run, whatever comes."""
+    while isinstance(statement, ast.With | ast.AsyncWith):
+        inside = [one for one in statement.body if one in holding]
+        if not inside or any(can_end_early(one.context_expr) for one in statement.items):
+            break
+        statement = inside[-1]
+    return statement
+
+
+def can_end_early(context: ast.expr) -> bool:
+    """`with suppress(...)`: an exception ends it, and what follows is run."""
+    called = context.func if isinstance(context, ast.Call) else context
+    name = called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", "")
+    return name in ("suppress", "raises")
 
 
 def blocks_before(source: Source, statement: ast.stmt) -> Iterator[list[ast.stmt]]:

@@ -42,9 +42,23 @@ def of_name(source: Source, name: ast.Name) -> ast.expr | None:
     if found is not None or len(bound) != 1:
         return found
     only = bound[0]
-    if not isinstance(only, ast.Assign | ast.AnnAssign) or not runs_later(source, name, only):
+    if not isinstance(only, ast.Assign | ast.AnnAssign):
         return None
-    return only.value if all(isinstance(one, ast.Name) for one in targets(only)) else None
+    if not all(isinstance(one, ast.Name) for one in targets(only)):
+        return of_tuple(only, name.id)
+    return only.value if runs_later(source, name, only) else None
+
+
+def of_tuple(statement: ast.Assign | ast.AnnAssign, name: str) -> ast.expr | None:
+    """`2` for `B` in `A, B = 1, 2`."""
+    target, value = targets(statement)[0], statement.value
+    if not isinstance(target, ast.Tuple) or not isinstance(value, ast.Tuple):
+        return None
+    names = [one.id if isinstance(one, ast.Name) else "" for one in target.elts]
+    stars = any(isinstance(one, ast.Starred) for one in value.elts)
+    if stars or len(names) != len(value.elts) or names.count(name) != 1:
+        return None
+    return value.elts[names.index(name)]
 
 
 def runs_later(source: Source, name: ast.Name, assigned: ast.stmt) -> bool:
@@ -68,10 +82,23 @@ def set_in(source: Source, owner: ast.ClassDef) -> dict[str, list[ast.expr | Non
     for node in ast.walk(owner):
         if not isinstance(node, ast.Attribute) or isinstance(node.ctx, ast.Load):
             continue
-        outer = source.parents[node]
-        plain = isinstance(outer, ast.Assign | ast.AnnAssign)
-        found.setdefault(node.attr, []).append(outer.value if plain else None)  # type: ignore[attr-defined]
+        found.setdefault(node.attr, []).append(value_set(source, node))
     return found
+
+
+def value_set(source: Source, target: ast.Attribute) -> ast.expr | None:
+    """The right side that a target gets: its own part of `self.a, self.b = 1, 2`."""
+    outer = source.parents[target]
+    if isinstance(outer, ast.Assign | ast.AnnAssign):
+        return outer.value
+    statement = source.parents.get(outer)
+    value = statement.value if isinstance(statement, ast.Assign) else None
+    if not isinstance(outer, ast.Tuple) or not isinstance(value, ast.Tuple):
+        return None
+    stars = any(isinstance(one, ast.Starred) for one in (*outer.elts, *value.elts))
+    if stars or len(outer.elts) != len(value.elts):
+        return None
+    return value.elts[outer.elts.index(target)]
 
 
 def of_settings(source: Source, owner: ast.expr, key: str) -> ast.expr | None:
