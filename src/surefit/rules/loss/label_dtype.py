@@ -19,17 +19,20 @@ for binary and multi-label targets.
 ## How it is recognised
 The loss that failed was given targets of the right shape and of a kind that it does not take. For
 class indices every value must be a whole number and a class that the predictions have; where some
-are not, there is nothing to convert, and that is said. Nothing can be said of a script that is only
-read.
+are not, there is nothing to convert, and that is said.
+
+In a script that is only read: the kind of the targets is followed through the file, from the line
+that makes or casts them. Class indices that are floats are reported only where the number of axes
+says that they are no probabilities.
 """
 
 import ast
 from collections.abc import Iterator
 
-from surefit.doctor.causes import is_cause
+from surefit.doctor.causes import is_cause, was_only_read
 from surefit.doctor.conditions.loss_inputs import LossGets
 from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
-from surefit.doctor.observations import Crash
+from surefit.doctor.observations import Crash, Script
 from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
@@ -46,6 +49,7 @@ from surefit.evidence.failed_losses import (
     loss_name,
     target_name,
 )
+from surefit.evidence.known_losses import KnownLoss, appended_to_target, known_losses
 from surefit.evidence.label_fixes import at_every_call, in_every_call, must
 from surefit.evidence.label_sources import Step, built_in, is_tensor, label_steps, made_in
 from surefit.evidence.label_values import LabelValues, label_values, values_in_words
@@ -322,3 +326,33 @@ def change(loss: FailedLoss, made: Step | None, wanted: str) -> tuple[Edit | Non
     node = loss.target_node
     edit = at_every_call(loss, node, cast) if node is not None else None
     return edit, f"Convert the labels for the loss: {code(cast)}."
+
+
+@RULE.on(Script)
+def labels_would_be_of_another_kind(script: Script, seen: Recording) -> Iterator[Finding]:
+    source = seen.source(script.file) if was_only_read(seen) else None
+    for one in known_losses(source) if source else ():
+        if source is None or not cast_needed(one):
+            continue
+        yield RULE.finding(
+            Place(source.file, one.line),
+            f"{one.target_name} is {one.target.kind}: {one.name} wants {wanted_by(one)}.",
+            facts=one.facts(),
+            why="A loss does not convert its targets.",
+            fixes=(appended_to_target(source, one, cast_needed(one)),),
+            severity=Severity.WARNING,
+        )
+
+
+def wanted_by(one: KnownLoss) -> str:
+    return "class indices, long" if one.of_classes else "floats, as its predictions are"
+
+
+def cast_needed(one: KnownLoss) -> str:
+    """`.long()` or `.float()`; empty where the kind is right, or is not known."""
+    given, target = one.given.axes, one.target.axes
+    if one.of_yes_or_no and one.target.kind in ("long", "int", "bool"):
+        return "" if given is None or given != target else ".float()"
+    if not one.of_classes or given is None or target is None or target != given - 1:
+        return ""
+    return ".long()" if one.target.kind in ("float", "double", "half", "int", "bool") else ""
