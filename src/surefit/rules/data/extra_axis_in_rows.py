@@ -18,14 +18,18 @@ A column reaches the model, or the collator, with an axis of size 1 where the to
 the function that makes the rows (`__getitem__`, or one given to `map` row by row) makes this axis
 for this column: by `return_tensors`, by `unsqueeze(0)`, or by a list of one, written as such or
 filled by one `append`. A picture's channel axis of size 1 and one that the model was never called
-with are passed over. Nothing can be said of a script that is only read.
+with are passed over.
+
+In a script that is only read: `__getitem__` calls a tokenizer of transformers on one row with
+`return_tensors`, and gives its columns as they came; the loader has no `collate_fn`; the model is
+one of transformers; and nothing in the file changes a shape.
 """
 
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from surefit.doctor.causes import is_cause
+from surefit.doctor.causes import is_cause, was_only_read
 from surefit.doctor.conditions.condition import All
 from surefit.doctor.conditions.inputs import RowsReachModel, inputs_of
 from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
@@ -36,9 +40,15 @@ from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import shape_of
 from surefit.evidence.padding_edits import loader_call, padding_given, trainer_call
 from surefit.evidence.ragged_columns import ragged_columns
+from surefit.evidence.read_batches import columns_given, plain_loaders
+from surefit.evidence.read_loaders import loaders
+from surefit.evidence.read_models import loaded_model
+from surefit.evidence.read_tokenizers import tokenizer_made
 from surefit.evidence.row_makers import EVERY, RowMaker, columns_of, reached_from, row_makers
+from surefit.source.classes import Method
 from surefit.source.definitions import definition
 from surefit.source.edits import appended, argument_removed, inserted_after, replaced, wrapped
+from surefit.source.origins import origin
 from surefit.source.patches import Edit, both
 from surefit.source.reading import Source, called
 
@@ -393,3 +403,52 @@ def all_of(edits: list[Edit]) -> Edit:
     for one in edits[1:]:
         whole = both(whole, one)
     return whole
+
+
+SHAPES = ("squeeze", "flatten", "view", "reshape", "squeeze_", "cat", "select")
+
+
+@RULE.on(Script)
+def rows_would_have_an_axis_more(script: Script, seen: Recording) -> Iterator[Finding]:
+    source = seen.source(script.file) if was_only_read(seen) else None
+    if source is None or any(one.attr in SHAPES for one in source.every(ast.Attribute)):
+        return
+    told: set[ast.AST] = set()
+    for loader, gives in plain_loaders(source, loaders(source)):
+        for key, made in wrapped_columns(source, gives):
+            if made in told or not feeds_a_model(source):
+                continue
+            told.add(made)
+            yield RULE.finding(
+                Place(source.file, made.lineno),
+                f"`{key}` of a row is (1, length): the tokenizer makes a batch of one row, and the"
+                " loader puts rows of it into another.",
+                facts=(Fact("the loader", f"{source.file}:{loader.lineno}"),),
+                why="With `return_tensors` a tokenizer gives back a batch, of a single text, too.",
+                fixes=(
+                    Fix(
+                        "Take the axis away where the row is made: `.squeeze(0)` behind each"
+                        " column; or leave out `return_tensors` and let a collator pad.",
+                        why_not_tried="whether rows are padded to one length only you know",
+                    ),
+                ),
+                severity=Severity.WARNING,
+            )
+
+
+def wrapped_columns(source: Source, gives: Method) -> Iterator[tuple[str, ast.Call]]:
+    """Columns that a tokenizer made with `return_tensors`, given back as they came."""
+    for key, value in columns_given(source, gives).items():
+        if not isinstance(value, ast.Subscript) or not isinstance(value.slice, ast.Constant):
+            continue
+        made = origin(source, value.value)
+        if not isinstance(made, ast.Call) or not isinstance(value.slice.value, str):
+            continue
+        tensors = source.argument(made, "return_tensors")
+        if tensors is not None and tokenizer_made(source, made.func) is not None:
+            yield key, made
+
+
+def feeds_a_model(source: Source) -> bool:
+    """A model of transformers is called."""
+    return any(loaded_model(source, call.func) for call in source.every(ast.Call))

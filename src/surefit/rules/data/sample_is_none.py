@@ -21,7 +21,7 @@ that failed was at work on them. The `return` is read from the source of the dat
 `__getitem__`. The text of the exception is not looked at.
 
 In a script that is only read: the `__getitem__` of a class has a `return None`, and a `DataLoader`
-over an instance of it has no `collate_fn`.
+over an instance of it has no `collate_fn`; no other method of the class compares with None.
 """
 
 import ast
@@ -349,7 +349,7 @@ def a_row_can_be_none(script: Script, seen: Recording) -> Iterator[Finding]:
         owner = class_of(source, given)
         gives = method(source, owner, "__getitem__") if owner else None
         nones = [one for one in own_returns(gives) if is_none(one.value)] if gives else []
-        if owner is None or not nones:
+        if owner is None or gives is None or not nones or asks_for_none(owner, gives):
             continue
         yield RULE.finding(
             Place(script.file, nones[0].lineno),
@@ -366,3 +366,14 @@ def a_row_can_be_none(script: Script, seen: Recording) -> Iterator[Finding]:
             severity=Severity.WARNING,
         )
         return
+
+
+def asks_for_none(owner: ast.ClassDef, gives: Method) -> bool:
+    """Another method of the class looks which rows are None: it leaves them out, as likely as
+    not."""
+    return any(
+        isinstance(node, ast.Compare) and any(is_none(one) for one in node.comparators)
+        for one in owner.body
+        if one is not gives
+        for node in ast.walk(one)
+    )

@@ -17,14 +17,18 @@ own do not give it back; if you want to look at it later, keep it outside of the
 ## How it is recognised
 The rows that the failing collator was given have a column of strings, of lists of strings or of
 dictionaries; or a loop moves a batch to a device and one of its columns is a list of strings. The
-labels themselves are another matter. Nothing can be said of a script that is only read.
+labels themselves are another matter.
+
+In a script that is only read: the `__getitem__` of a dataset gives a dictionary with a text in it
+(one that is written out, or that a tokenizer is given, too), its loader has no `collate_fn`, and
+everything in the batch is moved to a device.
 """
 
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from surefit.doctor.causes import is_cause
+from surefit.doctor.causes import is_cause, was_only_read
 from surefit.doctor.conditions.condition import All, Condition
 from surefit.doctor.conditions.inputs import RowsReachModel
 from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
@@ -34,6 +38,9 @@ from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import some, spoken
 from surefit.evidence.frame_names import named
+from surefit.evidence.read_batches import columns_given, moved_whole, plain_loaders
+from surefit.evidence.read_loaders import loaders
+from surefit.evidence.read_text import is_text
 from surefit.evidence.row_makers import columns_of, given_function, maps, row_makers
 from surefit.source.dictionary_edits import entries_removed
 from surefit.source.edits import appended, argument_added, removed
@@ -333,3 +340,28 @@ def without(source: Source, columns: dict[str, ast.expr], texts: list[str]) -> E
 
 def adds_a_column(statement: ast.Assign) -> bool:
     return isinstance(statement.targets[0], ast.Subscript)
+
+
+@RULE.on(Script)
+def a_text_would_be_moved(script: Script, seen: Recording) -> Iterator[Finding]:
+    source = seen.source(script.file) if was_only_read(seen) else None
+    for loader, gives in plain_loaders(source, loaders(source)) if source else ():
+        assert source is not None
+        moved = moved_whole(source, loader)
+        columns = columns_given(source, gives) if moved is not None else {}
+        texts = {key: one for key, one in columns.items() if is_text(source, one)}
+        for key, one in texts.items():
+            assert moved is not None
+            yield RULE.finding(
+                Place(source.file, one.lineno),
+                f"`{key}` is text: in a batch it is a list of strings, and a list has no `.to`.",
+                facts=(Fact("moved at", f"{source.file}:{moved.lineno}"),),
+                why="The default collator makes tensors of numbers, and a list of everything else.",
+                fixes=(
+                    Fix(
+                        f"Leave `{key}` out of what `__getitem__` gives, or move only tensors.",
+                        why_not_tried="whether the text is needed later only you know",
+                    ),
+                ),
+                severity=Severity.WARNING,
+            )

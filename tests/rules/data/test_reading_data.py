@@ -1,0 +1,173 @@
+"""Faults of rows and tables in scripts that are only read."""
+
+import pytest
+
+from reading import lines
+from surefit.rules.data import (
+    column_is_no_list,
+    extra_axis_in_rows,
+    index_has_gaps,
+    length_beyond_the_data,
+    sample_is_none,
+    text_column_in_batch,
+)
+
+WINDOWS = """class Windows(Dataset):
+    def __init__(self, rows, past=3):
+        self.rows, self.past = rows, past
+        self.ahead = 2
+    def __len__(self):
+        return {length}
+    def __getitem__(self, index):
+        {line}
+"""
+
+
+@pytest.mark.parametrize(
+    ("length", "line", "found"),
+    [
+        ("len(self.rows)", "return self.rows[index + 1]", [6]),
+        ("len(self.rows)", "return self.rows[index + self.ahead]", [6]),
+        ("len(self.rows) - 1", "return self.rows[index + 1]", []),
+        ("len(self.rows)", "return self.rows[index]", []),
+        ("len(self.rows)", "return self.rows[index : index + 1]", []),
+        ("len(self.rows)", "return self.other[index + 1]", []),
+        ("len(self.rows)", "index = index % 5\n        return self.rows[index + 1]", []),
+        ("len(self.rows)", "if index:\n            return self.rows[index + 1]", []),
+    ],
+)
+def test_rows_behind_the_end(length: str, line: str, found: list[int]) -> None:
+    text = WINDOWS.format(length=length, line=line)
+    assert lines(length_beyond_the_data.RULE, text) == found
+
+
+TABLE = """import pandas as pd
+from sklearn.model_selection import train_test_split
+class Rows(Dataset):
+    def __init__(self, table):
+        self.table = table
+    def __len__(self):
+        return len(self.table)
+    def __getitem__(self, index):
+        return {asked}
+table = pd.read_csv("rows.csv")
+{made}
+rows = Rows(table)
+"""
+
+
+@pytest.mark.parametrize(
+    ("made", "asked", "found"),
+    [
+        ("table = table[table.age > 3]", "self.table['age'][index]", [11]),
+        ("table = table.dropna()", "self.table.loc[index]", [11]),
+        ("table, other = train_test_split(table)", "self.table.age[index]", [11]),
+        ("table = table[table.age > 3]", "self.table.iloc[index]", []),
+        ("table = table[table.age > 3].reset_index(drop=True)", "self.table['age'][index]", []),
+        ("table = table[['age', 'name']]", "self.table['age'][index]", []),
+        ("table = table[table.age > 3]['age'].tolist()", "self.table[index]", []),
+        ("table = table.sort_values('age')", "self.table['age'][index]", []),
+        ("table = [row for row in table if row]", "self.table[index]", []),
+        ("table = table.dropna()\ntable.reset_index(inplace=True)", "self.table.loc[index]", []),
+    ],
+)
+def test_tables_with_gaps(made: str, asked: str, found: list[int]) -> None:
+    assert lines(index_has_gaps.RULE, TABLE.format(made=made, asked=asked)) == found
+
+
+COLUMNS = """from datasets import load_dataset
+from transformers import AutoTokenizer
+tokenizer = AutoTokenizer.from_pretrained("bert-base-uncased")
+rows = load_dataset("imdb"{split})
+{line}
+"""
+
+
+@pytest.mark.parametrize(
+    ("split", "line", "found"),
+    [
+        (", split='train'", "tokenizer(rows['text'])", [5]),
+        ("", "tokenizer(rows['train']['text'])", [5]),
+        (", split='train'", "x = rows['text'] + ['more']", [5]),
+        (", split='train'", "tokenizer(list(rows['text']))", []),
+        (", split='train'", "tokenizer(rows['text'][:])", []),
+        (", split='train'", "tokenizer(rows[0]['text'])", []),
+        (", split='train'", "rows.set_format('torch')\ntokenizer(rows['text'])", []),
+        ("", "x = rows['train']", []),
+    ],
+)
+def test_columns_in_place_of_lists(
+    split: str, line: str, found: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(column_is_no_list, "version", lambda _: "4.0.0")
+    text = COLUMNS.format(split=split, line=line)
+    assert lines(column_is_no_list.RULE, text) == found
+    monkeypatch.setattr(column_is_no_list, "version", lambda _: "3.6.0")
+    assert lines(column_is_no_list.RULE, text) == []
+
+
+REVIEWS = """from torch.utils.data import DataLoader, Dataset
+from transformers import AutoModelForSequenceClassification, AutoTokenizer
+class Reviews(Dataset):
+    def __init__(self, texts, tokenizer):
+        self.texts, self.tokenizer = texts, tokenizer
+    def __len__(self):
+        return len(self.texts)
+    def __getitem__(self, index):
+        text = self.texts[index]
+        encoded = self.tokenizer(text, padding="max_length"{more})
+        return {{{columns}}}
+tokenizer = AutoTokenizer.from_pretrained("bert-base-uncased")
+model = AutoModelForSequenceClassification.from_pretrained("bert-base-uncased")
+for batch in DataLoader(Reviews(texts, tokenizer), batch_size=8{collator}):
+    batch = {moved}
+    model(**batch)
+"""
+IDS = "'input_ids': encoded['input_ids']"
+MOVED = "{key: value.to('cuda') for key, value in batch.items()}"
+TENSORS = ", return_tensors='pt'"
+
+
+@pytest.mark.parametrize(
+    ("columns", "more", "collator", "axis", "text"),
+    [
+        (IDS, TENSORS, "", [10], []),
+        (f"{IDS}[0]", TENSORS, "", [], []),
+        (f"{IDS}.squeeze(0)", TENSORS, "", [], []),
+        (IDS, "", "", [], []),
+        (IDS, TENSORS, ", collate_fn=together", [], []),
+        (f"{IDS}, 'text': text", "", "", [], [11]),
+        (f"{IDS}, 'text': text", "", ", collate_fn=together", [], []),
+        (f"{IDS}, 'kind': 'review'", "", "", [], [11]),
+        (f"{IDS}, 'number': index", "", "", [], []),
+    ],
+)
+def test_rows_of_tokenizers(
+    columns: str, more: str, collator: str, axis: list[int], text: list[int]
+) -> None:
+    script = REVIEWS.format(columns=columns, more=more, collator=collator, moved=MOVED)
+    assert lines(extra_axis_in_rows.RULE, script) == axis
+    assert lines(text_column_in_batch.RULE, script) == text
+
+
+def test_only_tensors_are_moved() -> None:
+    chosen = MOVED.replace("}", " if hasattr(value, 'to')}")
+    columns = f"{IDS}, 'text': text"
+    script = REVIEWS.format(columns=columns, more="", collator="", moved=chosen)
+    assert lines(text_column_in_batch.RULE, script) == []
+
+
+def test_rows_that_are_none_can_be_left_out_before() -> None:
+    text = """
+        from torch.utils.data import DataLoader, Dataset
+        class Rows(Dataset):
+            def __init__(self, rows):
+                self.rows = {rows}
+            def __getitem__(self, index):
+                if self.rows[index] is None:
+                    return None
+                return self.rows[index]
+        loader = DataLoader(Rows(rows))
+    """
+    assert lines(sample_is_none.RULE, text.format(rows="rows")) == [8]
+    assert lines(sample_is_none.RULE, text.format(rows="[r for r in rows if r is not None]")) == []

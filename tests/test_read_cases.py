@@ -1,0 +1,59 @@
+"""Cases whose fault can be seen in the source alone: `surefit lint` names it, and nothing else."""
+
+from pathlib import Path
+
+import pytest
+
+from surefit.doctor.diagnose import look
+from surefit.doctor.observations import Script
+from surefit.doctor.recording import Recording
+
+CASES = Path(__file__).parent / "cases"
+READABLE = {
+    "argument-not-taken": [6, 13],
+    "class-axis-last": [36],
+    "class-indices-in-binary-loss": [15],
+    "column-is-no-list": [16],
+    "extra-label-axis": [34],
+    "flattened-on-one-side": [22],
+    "index-has-gaps": [31],
+    "length-beyond-the-data": [14],
+    "model-output-as-logits": [28],
+    "name-not-in-library": [9, 17],
+    "no-main-guard": [19],
+    "not-picklable": [16],
+    "padding-without-a-pad-token": [13],
+    "sample-is-none": [23],
+    "size-of-predictions": [15],
+    "swallowed-evaluation": [27],
+    "tensor-not-ready-for-numpy": [13],
+    "tuple-taken-for-a-tensor": [33],
+}
+"""The lines of `bad.py` at which its rule speaks."""
+
+
+def said(file: Path) -> list[tuple[str, int | None]]:
+    script = Script(file.name, file.read_text(encoding="utf-8"), main=True)
+    diagnosis = look(Recording([script]))
+    assert diagnosis.broken_rules == ()
+    return sorted((one.rule, one.place.line) for one in diagnosis.findings)
+
+
+@pytest.mark.parametrize("name", READABLE)
+def test_the_fault_is_read(name: str) -> None:
+    found = [line for rule, line in said(CASES / name / "bad.py") if rule == name]
+    assert found == READABLE[name]
+
+
+@pytest.mark.parametrize("folder", sorted(CASES.iterdir()), ids=lambda folder: folder.name)
+def test_nothing_is_said_of_the_mended_one(folder: Path) -> None:
+    if (folder / "good.py").is_file():
+        assert said(folder / "good.py") == []
+
+
+CLEAN = sorted((Path(__file__).parent / "clean").rglob("*.py"))
+
+
+@pytest.mark.parametrize("file", CLEAN, ids=lambda file: file.stem)
+def test_nothing_is_said_of_healthy_scripts(file: Path) -> None:
+    assert said(file) == []
