@@ -20,6 +20,7 @@ READABLE = {
     "length-beyond-the-data": [14],
     "model-output-as-logits": [28],
     "name-not-in-library": [9, 17],
+    "no-labels-for-the-loss": [37],
     "no-main-guard": [19],
     "not-picklable": [16],
     "padding-without-a-pad-token": [13],

@@ -3,7 +3,11 @@
 import ast
 from collections.abc import Iterator
 
+from surefit.source.fields import in_dictionary
 from surefit.source.reading import Source, called
+from surefit.source.returns import own_returns
+
+MOST_STEPS = 8
 
 
 def label_makers(source: Source) -> Iterator[str]:
@@ -13,8 +17,11 @@ def label_makers(source: Source) -> Iterator[str]:
             continue
         given = call.args[0]
         bound = source.bound_by(given) if isinstance(given, ast.Name) else []
-        if len(bound) == 1 and isinstance(bound[0], ast.FunctionDef) and copies_ids(bound[0]):
-            yield bound[0].name
+        function = bound[0] if len(bound) == 1 else None
+        if not isinstance(function, ast.FunctionDef):
+            continue
+        if copies_ids(function) or lists_labels(source, function):
+            yield function.name
 
 
 def copies_ids(function: ast.FunctionDef) -> bool:
@@ -32,6 +39,56 @@ def copies_ids(function: ast.FunctionDef) -> bool:
         and any(item_of(part, made) == "input_ids" for part in ast.walk(node.value))
         for node in ast.walk(function)
     )
+
+
+def lists_labels(source: Source, function: ast.FunctionDef) -> bool:
+    """`return {"labels": [-100] * len(prompt) + answer}`: lists put together, and not filled."""
+    returns = [one.value for one in own_returns(function)]
+    value = source.value_of(returns[0]) if len(returns) == 1 and returns[0] else None
+    labels = in_dictionary(value, "labels") if isinstance(value, ast.Dict) else None
+    if labels is None or fills(function):
+        return False
+    return is_list(source, labels) and has_ids(source, labels)
+
+
+def fills(function: ast.FunctionDef) -> bool:
+    """`[0] * (LONGEST - len(ids))`, `padding=...`, or tensors of one length."""
+    for node in ast.walk(function):
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub):
+            return True
+        if isinstance(node, ast.keyword) and node.arg in ("padding", "return_tensors"):
+            return True
+        if isinstance(node, ast.While):
+            return True
+    return False
+
+
+def is_list(source: Source, node: ast.expr, deep: int = 0) -> bool:
+    node = source.value_of(node)
+    if isinstance(node, ast.List | ast.ListComp):
+        return True
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Mult):
+        return is_list(source, node.left, deep + 1) if deep < MOST_STEPS else False
+    if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice):
+        return is_list(source, node.value, deep + 1) if deep < MOST_STEPS else False
+    return is_ids(node)
+
+
+def has_ids(source: Source, node: ast.expr, deep: int = 0) -> bool:
+    """Ids of a text are a part of it."""
+    node = source.value_of(node)
+    if is_ids(node):
+        return True
+    parts = [one for one in ast.iter_child_nodes(node) if isinstance(one, ast.expr)]
+    return deep < MOST_STEPS and any(has_ids(source, one, deep + 1) for one in parts)
+
+
+def is_ids(node: ast.expr) -> bool:
+    """`tokenizer(text)["input_ids"]`."""
+    key = node.slice if isinstance(node, ast.Subscript) else None
+    made = node.value if isinstance(node, ast.Subscript) else None
+    named = isinstance(key, ast.Constant) and key.value == "input_ids"
+    return named and isinstance(made, ast.Call)
 
 
 def tokenizes(node: ast.expr) -> bool:

@@ -5,9 +5,12 @@ import pytest
 from reading import lines
 from surefit.rules.data import (
     column_is_no_list,
+    column_not_taken_by_the_model,
     extra_axis_in_rows,
     index_has_gaps,
     length_beyond_the_data,
+    no_labels_for_the_loss,
+    ragged_labels,
     sample_is_none,
     text_column_in_batch,
 )
@@ -171,3 +174,110 @@ def test_rows_that_are_none_can_be_left_out_before() -> None:
     """
     assert lines(sample_is_none.RULE, text.format(rows="rows")) == [8]
     assert lines(sample_is_none.RULE, text.format(rows="[r for r in rows if r is not None]")) == []
+
+
+MAPPED = """from datasets import Dataset, load_dataset
+from torch.utils.data import DataLoader
+from transformers import (
+    AutoModelForCausalLM, AutoModelForSeq2SeqLM, AutoTokenizer, DataCollatorForLanguageModeling,
+    DataCollatorWithPadding, Trainer, TrainingArguments,
+)
+tokenizer = AutoTokenizer.from_pretrained("t5-small")
+def encode(row):
+    {encode}
+rows = {rows}
+{line}
+"""
+TOKENS = "return tokenizer(row['text'], truncation=True)"
+FROM = "Dataset.from_dict({'text': ['a b', 'c'], 'weight': [1, 2]})"
+PADDED = "DataCollatorWithPadding(tokenizer)"
+LOADER = f"DataLoader(rows, batch_size=2, collate_fn={PADDED})"
+
+
+@pytest.mark.parametrize(
+    ("encode", "rows", "line", "found"),
+    [
+        (TOKENS, f"{FROM}.map(encode)", LOADER, [11]),
+        (TOKENS, "load_dataset('imdb')['train'].map(encode, batched=True)", LOADER, [11]),
+        (TOKENS, f"{FROM}.map(encode).remove_columns(['text'])", LOADER, []),
+        (TOKENS, f"{FROM}.map(encode, remove_columns=['text'])", LOADER, []),
+        (TOKENS, f"{FROM}.map(encode).with_format('torch', columns=['input_ids'])", LOADER, []),
+        (TOKENS, f"{FROM}.map(encode)", "DataLoader(rows, collate_fn=own)", []),
+        ("return other(row['text'])", f"{FROM[:-1]}.map(encode)", LOADER, []),
+        (
+            TOKENS,
+            f"{FROM}.map(encode)",
+            f"Trainer(args=TrainingArguments('o', remove_unused_columns=False), "
+            f"train_dataset=rows, data_collator={PADDED})",
+            [11],
+        ),
+        (TOKENS, f"{FROM}.map(encode)", f"Trainer(train_dataset=rows, data_collator={PADDED})", []),
+    ],
+)
+def test_texts_that_reach_a_collator(encode: str, rows: str, line: str, found: list[int]) -> None:
+    text = MAPPED.format(encode=encode, rows=rows, line=line)
+    assert lines(text_column_in_batch.RULE, text) == found
+
+
+ALONE = f"{FROM}.map(encode, remove_columns=['text', 'weight'])"
+CAUSAL = "model = AutoModelForCausalLM.from_pretrained('gpt2')\n"
+SEQ = "model = AutoModelForSeq2SeqLM.from_pretrained('t5-small')\n"
+TRAIN = f"Trainer(model=model, train_dataset=rows, data_collator={PADDED})"
+TARGETS = "return {'input_ids': [1], 'target_ids': [2]}"
+
+
+@pytest.mark.parametrize(
+    ("encode", "rows", "line", "no_labels", "not_taken"),
+    [
+        (TOKENS, ALONE, CAUSAL + TRAIN, [12], []),
+        (TOKENS, "load_dataset('x')['train'].map(encode)", CAUSAL + TRAIN, [], []),
+        (
+            "row = tokenizer(row['text'])\n    row['labels'] = row['input_ids']\n    return row",
+            ALONE,
+            CAUSAL + TRAIN,
+            [],
+            [],
+        ),
+        (
+            TOKENS,
+            ALONE,
+            CAUSAL + TRAIN.replace(PADDED, "DataCollatorForLanguageModeling(tokenizer, mlm=False)"),
+            [],
+            [],
+        ),
+        (TARGETS, ALONE, SEQ + TRAIN, [], [9]),
+        (TARGETS.replace("target_ids", "labels"), ALONE, SEQ + TRAIN, [], []),
+        (TARGETS, f"{FROM}.map(other)", SEQ + TRAIN, [], []),
+        (TARGETS, ALONE, SEQ + TRAIN.replace(PADDED, "own"), [], []),
+    ],
+)
+def test_columns_of_a_trainer(
+    encode: str, rows: str, line: str, no_labels: list[int], not_taken: list[int]
+) -> None:
+    text = MAPPED.format(encode=encode, rows=rows, line=line)
+    assert lines(no_labels_for_the_loss.RULE, text) == no_labels
+    assert lines(column_not_taken_by_the_model.RULE, text) == not_taken
+
+
+LISTS = """from transformers import DataCollatorForLanguageModeling
+def encode(row):
+    prompt = tokenizer(row["question"])["input_ids"]
+    answer = tokenizer(row["answer"])["input_ids"]
+    {line}
+rows = rows.map(encode)
+collator = DataCollatorForLanguageModeling(tokenizer, mlm=False)
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [
+        ("return {'labels': [-100] * len(prompt) + answer}", [7]),
+        ("labels = (prompt + answer)[:64]\n    return {'labels': labels}", [8]),
+        ("return {'labels': row['label']}", []),
+        ("return {'labels': (prompt + answer + [0] * (64 - len(answer)))[:64]}", []),
+        ("return {'input_ids': prompt + answer}", []),
+    ],
+)
+def test_labels_put_together_of_lists(line: str, found: list[int]) -> None:
+    assert lines(ragged_labels.RULE, LISTS.format(line=line)) == found

@@ -19,7 +19,8 @@ The rows that the failing collator was given have `labels` of several lengths, a
 among the columns that this collator pads. The text of the exception is not looked at.
 
 In a script that is only read: a function given to `map` tokenizes without padding and copies
-`input_ids` to `labels`, and the script's one collator is among those that do not pad `labels`.
+`input_ids` to `labels`, or puts `labels` together from ids of several texts; and the script's one
+collator is among those that do not pad `labels`.
 """
 
 import ast
@@ -344,7 +345,7 @@ def labels_will_not_be_padded(script: Script, seen: Recording) -> Iterator[Findi
     yield RULE.finding(
         Place(script.file, call.lineno, call.end_lineno),
         f"`{kind}` does not pad `labels`, and `{name}` makes `labels` as long as each text.",
-        facts=(Fact("`labels`", f"a copy of `input_ids`, without padding, in `{name}`"),),
+        facts=(Fact("`labels`", f"made of ids, without padding, in `{name}`"),),
         why="The tokenizer pads only what it made itself; rows of two lengths make no tensor.",
         fixes=(
             Fix(

@@ -21,7 +21,8 @@ labels themselves are another matter.
 
 In a script that is only read: the `__getitem__` of a dataset gives a dictionary with a text in it
 (one that is written out, or that a tokenizer is given, too), its loader has no `collate_fn`, and
-everything in the batch is moved to a device.
+everything in the batch is moved to a device. Or a column that a function given to `map` tokenizes
+is kept, and the rows go to a collator of transformers that makes a tensor of every column.
 """
 
 import ast
@@ -39,7 +40,8 @@ from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import some, spoken
 from surefit.evidence.frame_names import named
 from surefit.evidence.read_batches import columns_given, moved_whole, plain_loaders
-from surefit.evidence.read_loaders import loaders
+from surefit.evidence.read_datasets import collator_of, columns_in, keeps_all, trainers
+from surefit.evidence.read_loaders import loader_argument, loaders
 from surefit.evidence.read_text import is_text
 from surefit.evidence.row_makers import columns_of, given_function, maps, row_makers
 from surefit.source.dictionary_edits import entries_removed
@@ -365,3 +367,56 @@ def a_text_would_be_moved(script: Script, seen: Recording) -> Iterator[Finding]:
                 ),
                 severity=Severity.WARNING,
             )
+
+
+TENSORS_OF_ALL = (
+    "transformers.DataCollatorWithPadding",
+    "transformers.DataCollatorForLanguageModeling",
+    "transformers.DataCollatorForSeq2Seq",
+    "transformers.DataCollatorForTokenClassification",
+)
+
+
+@RULE.on(Script)
+def a_text_would_be_collated(script: Script, seen: Recording) -> Iterator[Finding]:
+    source = seen.source(script.file) if was_only_read(seen) else None
+    for call, rows, collator in collated_rows(source) if source else ():
+        assert source is not None
+        texts = sorted(columns_in(source, rows).texts)
+        if not texts or formats(source):
+            continue
+        yield RULE.finding(
+            Place(source.file, call.lineno),
+            f"The rows still have {some(texts)}, text, and `{collator.rpartition('.')[2]}` makes a"
+            " tensor of every column.",
+            why="`map` adds columns; what was there stays until it is removed.",
+            fixes=(
+                Fix(
+                    f"Remove it where the rows are mapped: `remove_columns={texts}`.",
+                    why_not_tried=ONLY_READ,
+                ),
+            ),
+            severity=Severity.WARNING,
+        )
+
+
+def collated_rows(source: Source) -> Iterator[tuple[ast.Call, ast.expr, str]]:
+    """Rows that reach such a collator with all of their columns."""
+    for call in loaders(source):
+        collator = collator_of(source, call, "collate_fn")
+        rows = loader_argument(source, call, "dataset")
+        if collator in TENSORS_OF_ALL and rows is not None:
+            yield call, rows, collator
+    for call in trainers(source):
+        collator = collator_of(source, call, "data_collator")
+        trained = source.argument(call, "train_dataset", 3)
+        if collator in TENSORS_OF_ALL and trained is not None and keeps_all(source, call):
+            yield call, trained, collator
+
+
+def formats(source: Source) -> bool:
+    """Something chooses columns by a format."""
+    return any(one.attr in ("set_format", "with_format") for one in source.every(ast.Attribute))
+
+
+ONLY_READ = "the script was read, not run"
