@@ -15,19 +15,23 @@ file that you made yourself, allow its classes by name (`torch.serialization.saf
 `weights_only=False`. surefit unpickles nothing, so neither is tried.
 
 ## How it is recognised
-`torch.load` raised an unpickling error while its `weights_only` was true. Nothing can be said of a
-script that is only read.
+`torch.load` raised an unpickling error while its `weights_only` was true.
+
+In a script that is only read: `torch.load`, without `weights_only=False`, reads a file to which the
+same script saves a whole model, an object of a class of its own or an `argparse.Namespace`.
 """
 
 from collections.abc import Iterator
 
 from surefit.doctor.causes import is_cause
 from surefit.doctor.findings import Fact, Finding, Fix, Severity
-from surefit.doctor.observations import Crash
+from surefit.doctor.observations import Crash, Script
 from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
+from surefit.evidence.imagined import mishaps, told
 from surefit.evidence.origins import names_in
+from surefit.source.edits import argument_added
 
 RULE = Rule(
     "SF908",
@@ -84,3 +88,27 @@ def facts(crash: Crash) -> Iterator[Fact]:
         named = names_in(frame.expression or "") if frame else set()
         if value.text in named and isinstance(value.scalar, str):
             yield Fact("the file", value.scalar)
+
+
+@RULE.on(Script)
+def object_in_the_source_is_saved(script: Script, seen: Recording) -> Iterator[Finding]:
+    for source, one in told.gone_wrong(script, seen, mishaps.Unpickled):
+        yield RULE.finding(
+            told.place_of(source, one.node),
+            f"{told.text_of(source, one.node)} reads tensors alone, and the file holds a"
+            f" `{one.what}`.",
+            facts=(Fact("saved at", told.seen_at(source, one.saved_at)),),
+            why="Since torch 2.6 `weights_only=True` is the default: other classes would run code.",
+            fixes=(
+                Fix(
+                    "Save `model.state_dict()` and plain values instead of whole objects.",
+                    why_not_tried=told.ONLY_READ,
+                ),
+                Fix(
+                    "Or, for files that you trust, read them by `weights_only=False`.",
+                    argument_added(source, one.node, "weights_only", "False"),
+                    why_not_tried=told.ONLY_READ,
+                ),
+            ),
+            severity=Severity.WARNING,
+        )

@@ -13,18 +13,23 @@ name; or load with `strict=False` on purpose, and train what is missing. Only yo
 
 ## How it is recognised
 `load_state_dict` raised, the names on both sides are not the same, and neither a prefix nor an
-entry of a larger checkpoint explains it. Nothing can be said of a script that is only read.
+entry of a larger checkpoint explains it.
+
+In a script that is only read: a state dict that the script saves is loaded into a model of other
+layers, both known whole from the source.
 """
 
 from collections.abc import Iterator
 
 from surefit.doctor.causes import is_cause
 from surefit.doctor.findings import Fact, Finding, Fix, Severity
-from surefit.doctor.observations import Crash
+from surefit.doctor.observations import Crash, Script
 from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import counted, some
+from surefit.evidence.imagined import mishaps, told
+from surefit.evidence.imagined.saved_states import how_states_differ
 from surefit.evidence.state_dicts import (
     Loading,
     by_layer,
@@ -128,4 +133,35 @@ def fixes(loading: Loading, missing: list[str], unexpected: list[str]) -> Iterat
         yield Fix(
             f"If {some(by_layer(missing))} is new: `strict=False`, and train it before it is used.",
             why_not_tried=ONLY_YOU,
+        )
+
+
+@RULE.on(Script)
+def names_in_the_source_differ(script: Script, seen: Recording) -> Iterator[Finding]:
+    for source, one in told.gone_wrong(script, seen, mishaps.StateMisfit):
+        if how_states_differ(one)[0] != "names":
+            continue
+        saved, has = set(one.saved.tensors or ()), set(one.tensors)
+        missing, strange = sorted(has - saved), sorted(saved - has)
+        name = told.model_name(one.model)
+        said = (
+            f"lacks {some(missing)}, which {name} has"
+            if missing
+            else (f"has {some(strange)}, which {name} lacks")
+        )
+        yield RULE.finding(
+            told.place_of(source, one.node),
+            f"The checkpoint {said}.",
+            facts=(
+                Fact("saved from", told.seen_at(source, one.saved.node)),
+                Fact(f"{name} is made at", str(told.place_of(source, one.model.node))),
+            ),
+            fixes=(
+                Fix(
+                    "Make the model as it was when it was saved, or load with `strict=False` and"
+                    " train what is missing.",
+                    why_not_tried=told.ONLY_READ,
+                ),
+            ),
+            severity=Severity.WARNING,
         )

@@ -13,8 +13,10 @@ Make the model with the sizes that were saved; or, where another size is meant (
 those layers out on purpose and train them. Only you can choose, so neither is tried.
 
 ## How it is recognised
-`load_state_dict` was given a tensor of another shape for a name that the model has. Nothing can be
-said of a script that is only read.
+`load_state_dict` was given a tensor of another shape for a name that the model has.
+
+In a script that is only read: a state dict that the script saves is loaded into a model with the
+same names and other sizes, both known whole from the source.
 """
 
 import ast
@@ -23,11 +25,13 @@ from collections.abc import Iterator
 
 from surefit.doctor.causes import is_cause
 from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
-from surefit.doctor.observations import Crash
+from surefit.doctor.observations import Crash, Script
 from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import code, counted, shape_of, some
+from surefit.evidence.imagined import mishaps, told
+from surefit.evidence.imagined.saved_states import how_states_differ
 from surefit.evidence.state_dicts import Loading, by_layer, loading_in
 
 RULE = Rule(
@@ -151,3 +155,30 @@ def fixes(loading: Loading, names: list[str], saved: int, own: int) -> Iterator[
         " train it anew.",
         why_not_tried=ONLY_YOU,
     )
+
+
+@RULE.on(Script)
+def sizes_in_the_source_are_others(script: Script, seen: Recording) -> Iterator[Finding]:
+    for source, one in told.gone_wrong(script, seen, mishaps.StateMisfit):
+        how, names = how_states_differ(one)
+        if how != "sizes":
+            continue
+        saved = one.saved.tensors or {}
+        yield RULE.finding(
+            told.place_of(source, one.model.node),
+            f"The checkpoint has {counted(len(names), 'tensor')} of another shape than"
+            f" {told.model_name(one.model)}.",
+            facts=tuple(
+                Fact(f"`{name}`", f"saved {saved[name]}, here {one.tensors[name]}")
+                for name in names[:3]
+            ),
+            why="`load_state_dict` copies tensors into tensors of the same shape.",
+            fixes=(
+                Fix(
+                    "Make the model with the sizes that it was saved with; for another task, load"
+                    " everything but the head.",
+                    why_not_tried=told.ONLY_READ,
+                ),
+            ),
+            severity=Severity.WARNING,
+        )

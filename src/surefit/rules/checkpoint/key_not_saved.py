@@ -17,7 +17,9 @@ files do not hold can only be left as it is: `if "scheduler" in checkpoint`.
 A subscript with a written key failed with a `KeyError`, and what it asks comes from `torch.load`.
 If an entry that is never read has a name of the same word, it is the one; if not, the `torch.save`
 that writes the very entries there are has left it out. The text of the exception is not looked at.
-Nothing can be said of a script that is only read.
+
+In a script that is only read: an entry is read from what `torch.load` gives, and the dict that the
+same script saves to that file does not have it.
 """
 
 import ast
@@ -34,6 +36,7 @@ from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import code, spoken
 from surefit.evidence.failed_keys import Asked, parts_of, subscript_in
+from surefit.evidence.imagined import mishaps, told
 from surefit.source.edits import appended, replaced
 from surefit.source.patches import Edit
 from surefit.source.reading import Function, Source, called
@@ -246,3 +249,25 @@ def entry_added(saved: Saved, key: str, value: str) -> Edit:
         line = source.lines[last.lineno - 1]
         before = f"{source.newline}{line[: len(line) - len(line.lstrip())]}"
     return appended(source, written.values[-1], f',{before}"{key}": {value}')
+
+
+@RULE.on(Script)
+def entry_in_the_source_is_not_saved(script: Script, seen: Recording) -> Iterator[Finding]:
+    for source, one in told.gone_wrong(script, seen, mishaps.KeyMissing):
+        entries = [str(name) for name in one.mapped.items or ()]
+        yield RULE.finding(
+            told.place_of(source, one.mapped.node or one.node),
+            f"`{one.key}` is read from the checkpoint, and is not among the entries saved here.",
+            facts=(
+                Fact("entries", spoken(f"`{name}`" for name in entries)),
+                Fact("read at", told.seen_at(source, one.node)),
+            ),
+            why="A checkpoint holds what was given to `torch.save`, under the names it had there.",
+            fixes=(
+                Fix(
+                    "Save it with the others, or read it by the name that it has.",
+                    why_not_tried=told.ONLY_READ,
+                ),
+            ),
+            severity=Severity.WARNING,
+        )

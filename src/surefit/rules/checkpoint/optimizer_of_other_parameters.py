@@ -14,18 +14,22 @@ fresh optimizer on purpose, which forgets its moments. Only you can choose.
 
 ## How it is recognised
 An optimizer's own `load_state_dict` raised, and the numbers of groups or of parameters in them are
-not those of what it was given. Nothing can be said of a script that is only read.
+not those of what it was given.
+
+In a script that is only read: the state of an optimizer is loaded into another one, and the numbers
+of groups or of parameters in them are known from the source and differ.
 """
 
 from collections.abc import Iterator
 
 from surefit.doctor.causes import is_cause
 from surefit.doctor.findings import Fact, Finding, Fix, Severity
-from surefit.doctor.observations import Crash
+from surefit.doctor.observations import Crash, Script
 from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import counted, listed
+from surefit.evidence.imagined import mishaps, told
 from surefit.evidence.optimizer_states import optimizer_in, saved_order
 
 RULE = Rule(
@@ -87,3 +91,28 @@ def facts(here: tuple[int, ...], saved: tuple[int, ...], loaded_at: str) -> Iter
         yield Fact("parameters here", f"{sum(here):,}, in groups of {listed(here)}")
         yield Fact("parameters saved", f"{sum(saved):,}, in groups of {listed(saved)}")
     yield Fact("loaded at", loaded_at)
+
+
+@RULE.on(Script)
+def numbers_in_the_source_differ(script: Script, seen: Recording) -> Iterator[Finding]:
+    for source, one in told.gone_wrong(script, seen, mishaps.OptimizerMisfit):
+        saved, has = [len(group) for group in one.saved], [len(group) for group in one.has]
+        if (saved == has) is False:
+            yield RULE.finding(
+                told.place_of(source, one.optimizer),
+                f"`{one.kind}` has {counted(sum(has), 'parameter')} in"
+                f" {counted(len(has), 'group')}, and its"
+                f" state was saved with {counted(sum(saved), 'parameter')} in"
+                f" {counted(len(saved), 'group')}.",
+                facts=(Fact("loaded at", told.seen_at(source, one.node)),),
+                why="An optimizer's state goes by position: it knows no names.",
+                fixes=(
+                    Fix(
+                        "Make the optimizer over the parameters that it had when it was saved, or"
+                        " begin"
+                        " with a new state.",
+                        why_not_tried=told.ONLY_READ,
+                    ),
+                ),
+                severity=Severity.WARNING,
+            )

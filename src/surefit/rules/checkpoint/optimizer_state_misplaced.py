@@ -15,8 +15,10 @@ List groups and parameters in the order in which they were saved.
 ## How it is recognised
 The optimizer was at its step, and holds state of another shape than its parameter; or the state
 that it was to load fits its groups in another order. The order is told by the shapes, where they
-fit the groups in one way alone. Nothing can be said of a script that
-is only read.
+fit the groups in one way alone.
+
+In a script that is only read: the state of an optimizer is loaded into another one with as many
+parameters, whose shapes, known from the source, stand in another order.
 """
 
 import ast
@@ -25,11 +27,12 @@ from collections.abc import Iterator, Sequence
 from surefit.doctor.causes import is_cause
 from surefit.doctor.conditions.parameters import Moves
 from surefit.doctor.findings import Fact, Finding, Fix, Severity
-from surefit.doctor.observations import Crash
+from surefit.doctor.observations import Crash, Script
 from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import code, listed, shape_of
+from surefit.evidence.imagined import mishaps, told
 from surefit.evidence.optimizer_states import Held, OptimizerState, optimizer_in, saved_order
 from surefit.source.definitions import definition
 from surefit.source.edits import replaced
@@ -140,3 +143,25 @@ def groups_at(source: Source, line: int, kind: str) -> list[ast.expr] | None:
                 groups = definition(source, groups)
             return groups.elts if isinstance(groups, ast.List) else None
     return None
+
+
+@RULE.on(Script)
+def order_in_the_source_differs(script: Script, seen: Recording) -> Iterator[Finding]:
+    for source, one in told.gone_wrong(script, seen, mishaps.OptimizerMisfit):
+        saved, has = [len(group) for group in one.saved], [len(group) for group in one.has]
+        if (saved == has) is True:
+            yield RULE.finding(
+                told.place_of(source, one.optimizer),
+                f"`{one.kind}` lists its parameters in another order than the one whose state it"
+                " loads:"
+                " moments of one tensor are held for another.",
+                facts=(Fact("loaded at", told.seen_at(source, one.node)),),
+                why="An optimizer's state goes by position: it knows no names.",
+                fixes=(
+                    Fix(
+                        "List the groups in the order in which they were saved.",
+                        why_not_tried=told.ONLY_READ,
+                    ),
+                ),
+                severity=Severity.WARNING,
+            )

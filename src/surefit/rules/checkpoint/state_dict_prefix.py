@@ -15,7 +15,10 @@ Take the prefix from the names while loading, or load into the wrapped model's i
 
 ## How it is recognised
 The names and shapes of what was given are, without one prefix, exactly those of the model: as many
-tensors, of the same shapes, none left over. Nothing can be said of a script that is only read.
+tensors, of the same shapes, none left over.
+
+In a script that is only read: a state dict that the script saves from a wrapped model is loaded
+into the bare one, or the other way round, and both are known whole from the source.
 """
 
 from collections.abc import Iterator
@@ -24,11 +27,13 @@ from math import prod
 from surefit.doctor.causes import is_cause
 from surefit.doctor.conditions.re_executed import ReExecuted
 from surefit.doctor.findings import Fact, Finding, Fix, Severity
-from surefit.doctor.observations import Crash, Question
+from surefit.doctor.observations import Crash, Question, Script
 from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import code, counted
+from surefit.evidence.imagined import mishaps, told
+from surefit.evidence.imagined.saved_states import how_states_differ
 from surefit.evidence.state_dicts import (
     Loading,
     loader_call,
@@ -135,3 +140,28 @@ def fix(
             edit = wrapped(source, owner, "", f".{inner}") if owner is not None else None
     why_not = "" if edit else "the call was not found in your source"
     return Fix(text, edit, ReExecuted(asked, what), why_not)
+
+
+@RULE.on(Script)
+def names_in_the_source_differ_by_a_prefix(script: Script, seen: Recording) -> Iterator[Finding]:
+    for source, one in told.gone_wrong(script, seen, mishaps.StateMisfit):
+        how, prefix = how_states_differ(one)
+        if how != "prefix":
+            continue
+        saved = one.saved.tensors or {}
+        begin = "begin" if next(iter(saved)).startswith(prefix[0]) else "do not begin"
+        yield RULE.finding(
+            told.place_of(source, one.node),
+            f"All {len(saved)} names of the state dict {begin} with `{prefix[0]}`, and those of"
+            f" {told.model_name(one.model)} {'do not' if begin == 'begin' else 'do'}.",
+            facts=(Fact("saved from", told.seen_at(source, one.saved.node)),),
+            why="A wrapper gives its model's tensors its own name in front.",
+            fixes=(
+                Fix(
+                    "Save the state dict of the model inside the wrapper (`model.module`), or take"
+                    " the prefix off when it is loaded.",
+                    why_not_tried=told.ONLY_READ,
+                ),
+            ),
+            severity=Severity.WARNING,
+        )

@@ -11,8 +11,10 @@ With `strict=False` it passes, nothing is loaded, and training begins from rando
 Take the entry out: `model.load_state_dict(checkpoint["model_state_dict"])`.
 
 ## How it is recognised
-One entry of what was given is a mapping with exactly the names and shapes of the model. Nothing can
-be said of a script that is only read.
+One entry of what was given is a mapping with exactly the names and shapes of the model.
+
+In a script that is only read: `load_state_dict` is given a dict that the script saved, and one
+entry of it is the state dict of that very model.
 """
 
 from collections.abc import Iterator
@@ -20,11 +22,12 @@ from collections.abc import Iterator
 from surefit.doctor.causes import is_cause
 from surefit.doctor.conditions.re_executed import ReExecuted
 from surefit.doctor.findings import Fact, Finding, Fix, Severity
-from surefit.doctor.observations import Crash, Question
+from surefit.doctor.observations import Crash, Question, Script
 from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
-from surefit.doctor.words import counted, some
+from surefit.doctor.words import counted, some, spoken
+from surefit.evidence.imagined import mishaps, told
 from surefit.evidence.state_dicts import key_of_the_module, loader_call, loading_in
 from surefit.source.edits import appended
 
@@ -75,3 +78,25 @@ def fix(crash: Crash, seen: Recording, key: str) -> Fix:
         asked, f"names and shapes under `{key}` and those of the model, tensor by tensor"
     )
     return Fix(f'Give it the entry: `["{key}"]`.', edit, must, why_not)
+
+
+@RULE.on(Script)
+def checkpoint_in_the_source_is_loaded_whole(script: Script, seen: Recording) -> Iterator[Finding]:
+    for source, one in told.gone_wrong(script, seen, mishaps.WholeCheckpoint):
+        given = source.argument(one.node, "state_dict", 0)
+        entries = list(one.mapped.items or ())
+        yield RULE.finding(
+            told.place_of(source, one.node),
+            f"{told.model_name(one.model)} is given a whole checkpoint; its state dict is the entry"
+            f" `{one.entry}`.",
+            facts=(Fact("entries", spoken(f"`{name}`" for name in entries)),),
+            why="`load_state_dict` takes every entry of its argument for a tensor of the model.",
+            fixes=(
+                Fix(
+                    f'Give it the entry: `["{one.entry}"]`.',
+                    appended(source, given, f'["{one.entry}"]') if given is not None else None,
+                    why_not_tried=told.ONLY_READ,
+                ),
+            ),
+            severity=Severity.WARNING,
+        )

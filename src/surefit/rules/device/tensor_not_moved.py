@@ -18,7 +18,11 @@ The operation that failed was given tensors on two devices. By a second run that
 operation the one that is not where the weights are is followed back to where it was made: in a
 method of a module, or outside. Weights on the CPU that meet inputs which your code has moved are a
 model that was not. Tensors that a module holds as plain attributes are another rule's
-(unregistered-buffer). Nothing can be said of a script that is only read.
+(unregistered-buffer).
+
+In a script that is only read: a tensor that is certain to be on the CPU meets one that the script
+has moved to another device; or a statement moves a tensor and drops the result. Where the device
+depends on the machine, that is so on a machine that has it.
 """
 
 import ast
@@ -28,20 +32,21 @@ from dataclasses import dataclass
 from surefit.doctor.causes import is_cause
 from surefit.doctor.conditions.values import ValuesAt, Wanted
 from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
-from surefit.doctor.observations import Crash, Frame, Operation, Value
+from surefit.doctor.observations import Crash, Frame, Operation, Script, Value
 from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import code, shape_of
 from surefit.evidence.failed_operations import Failure, failure_of
 from surefit.evidence.failing_expressions import assigned_to
+from surefit.evidence.imagined import mishaps, told
 from surefit.evidence.layer_names import name
 from surefit.evidence.plain_attributes import left_behind
 from surefit.evidence.stray_names import Named, names_of, outside_the_model
 from surefit.evidence.strays import PARAMETER, Stray, stray_device
 from surefit.evidence.two_kinds import several_devices
 from surefit.evidence.value_stories import line_of
-from surefit.source.edits import appended, argument_added, inserted_after, inserted_before
+from surefit.source.edits import appended, argument_added, inserted_after, inserted_before, wrapped
 from surefit.source.patches import Edit
 from surefit.source.reading import Source, called
 
@@ -342,3 +347,44 @@ def weights_on(frame: Frame, device: str) -> ValuesAt | None:
         return ValuesAt(frame.place, (Wanted(f"{named[0].text}.weight", device=device),))
     target = assigned_to(frame)
     return result_on(frame, target, device) if target else None
+
+
+@RULE.on(Script)
+def tensor_in_the_source_is_not_moved(script: Script, seen: Recording) -> Iterator[Finding]:
+    for source, one in told.gone_wrong(script, seen, mishaps.TwoDevices):
+        if told.plain_attribute(source, one.left_node) is not None:
+            continue
+        name = told.text_of(source, one.left_node)
+        move = told.move_before(source, one.node)
+        yield RULE.finding(
+            told.place_of(source, move or one.node),
+            f"{name} is on the CPU, and what it meets at line"
+            f" {told.place_of(source, one.node).line}"
+            f" was moved to `{one.moved}`.",
+            facts=(Fact("used at", told.seen_at(source, one.node)),),
+            why="Every tensor is moved on its own, and an operation takes tensors of one device.",
+            fixes=(Fix(f"Move {name}, too: `.to(...)`.", why_not_tried=told.ONLY_READ),),
+            severity=Severity.WARNING,
+        )
+
+
+@RULE.on(Script)
+def moved_tensor_is_dropped(script: Script, seen: Recording) -> Iterator[Finding]:
+    for source, one in told.gone_wrong(script, seen, mishaps.Discarded):
+        owner = one.node.func.value if isinstance(one.node.func, ast.Attribute) else one.node
+        name = source.segment(owner)
+        yield RULE.finding(
+            told.place_of(source, one.node),
+            f"{told.text_of(source, one.node)} gives back another tensor, which is dropped:"
+            f" `{name}`"
+            " stays where it is.",
+            why="`.to` moves a model in place, and a tensor never.",
+            fixes=(
+                Fix(
+                    f"Keep the result: `{name} = {source.segment(one.node)}`.",
+                    wrapped(source, one.node, f"{name} = ", ""),
+                    why_not_tried=told.ONLY_READ,
+                ),
+            ),
+            severity=Severity.WARNING,
+        )

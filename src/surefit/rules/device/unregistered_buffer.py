@@ -17,8 +17,11 @@ with the model and stays out of `state_dict`, so that older checkpoints still lo
 The operation that failed was given tensors on two devices, or of two dtypes, and by a second run
 that records every operation one of them was made from a tensor that the module holds as a plain
 attribute, neither parameter nor buffer, and that `forward` reads. The attribute is on the device,
-or of the dtype, that does not go with the weights. Nothing can be said of a script that is only
-read.
+or of the dtype, that does not go with the weights.
+
+In a script that is only read: a tensor that a module keeps as a plain attribute meets, in its
+`forward`, what is on the device that the script has moved the module or its input to. Where the
+device depends on the machine, that is so on a machine that has it.
 """
 
 import ast
@@ -27,13 +30,14 @@ from collections.abc import Iterator, Sequence
 from surefit.doctor.causes import is_cause
 from surefit.doctor.conditions.values import ValuesAt, Wanted
 from surefit.doctor.findings import Fact, Finding, Fix, Severity
-from surefit.doctor.observations import Crash, Frame
+from surefit.doctor.observations import Crash, Frame, Script
 from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import code, shape_of
 from surefit.evidence.attribute_assignments import Assignment, assignments_of
 from surefit.evidence.failed_operations import failure_of
+from surefit.evidence.imagined import mishaps, told
 from surefit.evidence.plain_attributes import Attribute, left_behind
 from surefit.evidence.strays import Stray, stray_device, stray_dtype
 from surefit.evidence.two_kinds import several_devices, several_dtypes
@@ -135,3 +139,28 @@ def registered(assigned: Assignment, name: str) -> Edit | None:
     owner = source.segment(assigned.target.value)
     value = source.segment(statement.value)
     return replaced(source, statement, f'{owner}.register_buffer("{name}", {value})')
+
+
+@RULE.on(Script)
+def plain_attribute_in_the_source_stays(script: Script, seen: Recording) -> Iterator[Finding]:
+    for source, one in told.gone_wrong(script, seen, mishaps.TwoDevices):
+        attribute = told.plain_attribute(source, one.left_node)
+        if attribute is None:
+            continue
+        owner, statement, target = attribute
+        yield RULE.finding(
+            told.place_of(source, statement),
+            f"`self.{target.attr}` of `{owner.name}` is a plain attribute, no registered buffer, so"
+            f" that it stays on the CPU while the model is moved to `{one.moved}`.",
+            facts=(Fact("used at", told.seen_at(source, one.node)),),
+            why="`.to()` moves parameters and registered buffers, and nothing else.",
+            fixes=(
+                Fix(
+                    f'Register it: `self.register_buffer("{target.attr}", ...)`; with'
+                    " `persistent=False` it stays out of `state_dict`.",
+                    registered(Assignment(source, statement, target), target.attr),
+                    why_not_tried=told.ONLY_READ,
+                ),
+            ),
+            severity=Severity.WARNING,
+        )

@@ -17,8 +17,10 @@ same of the student. If not, distil through text, or with a loss that matches to
 strings.
 
 ## How it is recognised
-The loss that failed compares two tensors that have equal shapes but for the last axis. Nothing can
-be said of a script that is only read.
+The loss that failed compares two tensors that have equal shapes but for the last axis.
+
+In a script that is only read: the widths that two models give are followed to a loss that compares
+them entry by entry, and differ.
 """
 
 import ast
@@ -26,12 +28,13 @@ from collections.abc import Iterator
 
 from surefit.doctor.causes import is_cause
 from surefit.doctor.findings import Fact, Finding, Fix, Severity
-from surefit.doctor.observations import Crash, Value
+from surefit.doctor.observations import Crash, Script, Value
 from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import shape_of
 from surefit.evidence.failed_losses import FailedLoss, failed_loss, loss_name
+from surefit.evidence.imagined import mishaps, told
 from surefit.source.definitions import definition
 from surefit.source.reading import Source
 
@@ -183,3 +186,33 @@ def facts(
         yield Fact(name, f"{shape_of(value.shape or ())}{by}{where}")
     widths = sorted((one.shape or ())[-1] for one in (loss.given, loss.target))
     yield Fact("entries more", f"{widths[1] - widths[0]:,}")
+
+
+@RULE.on(Script)
+def widths_in_the_source_are_compared(script: Script, seen: Recording) -> Iterator[Finding]:
+    for source, one in told.gone_wrong(script, seen, mishaps.LossMisfit):
+        first, second = one.tensors
+        sizes = first.shape.size(-1), second.shape.size(-1)
+        by_models = first.by is not None and second.by is not None
+        if sizes[0] == sizes[1] or None in sizes or not by_models:
+            continue
+        names = [told.text_of(source, node) for node in one.nodes]
+        yield RULE.finding(
+            told.place_of(source, one.node),
+            f"{names[0]} is {sizes[0]} wide and {names[1]} is {sizes[1]}: `{one.name}` compares"
+            " them"
+            " entry by entry.",
+            facts=tuple(
+                Fact(name, told.comes_from(source, tensor))
+                for name, tensor in zip(names, one.tensors, strict=True)
+            ),
+            why="Both must be distributions over the same vocabulary.",
+            fixes=(
+                Fix(
+                    "If the wider one is only padded, cut both to the entries that they share; if"
+                    " the tokenizers differ, the logits cannot be compared.",
+                    why_not_tried=told.ONLY_READ,
+                ),
+            ),
+            severity=Severity.WARNING,
+        )

@@ -17,7 +17,9 @@ Where a trainable head comes later, nothing fails at all, and the adapters are n
 ## How it is recognised
 `backward` was called on a tensor without a graph. A second run finds the operation at which a
 trainable parameter's graph was lost, and it ran inside reentrant checkpointing.
-Nothing can be said of a script that is only read.
+
+In a script that is only read: `checkpoint` is called with `use_reentrant=True` and an input that
+comes from frozen layers alone, and `backward` is called on what is computed from it.
 """
 
 import ast
@@ -31,6 +33,7 @@ from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.evidence.graph_stories import Cut, GraphStory, story_of_lost_graph
+from surefit.evidence.imagined import mishaps, told
 from surefit.source.edits import argument_added
 from surefit.source.reading import Source, called
 
@@ -137,3 +140,33 @@ def fixes(source: Source, call: ast.Call) -> Iterator[Fix]:
         f"Or let the input want a gradient, behind the embedding: `{other}`.",
         why_not_tried="the fix above needs no other line",
     )
+
+
+@RULE.on(Script)
+def checkpointing_in_the_source_records_no_graph(
+    script: Script, seen: Recording
+) -> Iterator[Finding]:
+    for source, one in told.gone_wrong(script, seen, mishaps.NoGraph):
+        cut = one.tensor.cut
+        if cut is None or cut.how != "checkpoint":
+            continue
+        yield RULE.finding(
+            told.place_of(source, cut.node),
+            "Reentrant checkpointing records a graph only if its input wants a gradient, and this"
+            " input"
+            " comes from frozen layers and wants none.",
+            facts=(Fact("`backward` is called at", told.seen_at(source, one.node)),),
+            why="Whether the block will be run again for `backward` is decided by its inputs, never"
+            " by its"
+            " parameters.",
+            fixes=(
+                Fix(
+                    "Use the kind that looks at parameters, too: `use_reentrant=False`.",
+                    argument_added(source, cut.node, "use_reentrant", "False")
+                    if isinstance(cut.node, ast.Call)
+                    else None,
+                    why_not_tried=told.ONLY_READ,
+                ),
+            ),
+            severity=Severity.WARNING,
+        )

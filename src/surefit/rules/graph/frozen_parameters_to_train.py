@@ -17,7 +17,9 @@ freeze first, and make the new head afterwards.
 `backward` was called on a tensor without a graph. A second run finds that nothing on the way to it
 ever had one, that parameters were used on the way, and that the optimizer holds parameters of which
 none wants a gradient.
-Nothing can be said of a script that is only read.
+
+In a script that is only read: every layer on the way to a loss is frozen by a line that is certain
+to run, and `backward` is called on the loss.
 """
 
 import ast
@@ -32,6 +34,7 @@ from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import code, counted
 from surefit.evidence.graph_stories import GraphStory, story_of_lost_graph
+from surefit.evidence.imagined import mishaps, told
 from surefit.source.edits import both, inserted_before, removed
 from surefit.source.line_edits import shares_lines
 from surefit.source.reading import Source, called
@@ -223,3 +226,29 @@ def modules_given(seen: Recording) -> Iterator[tuple[Source, ast.stmt, str]]:
             if is_part and isinstance(given, ast.Call) and not shares_lines(source, statement):
                 module = given.func.value if isinstance(given.func, ast.Attribute) else given
                 yield source, statement, source.segment(module)
+
+
+@RULE.on(Script)
+def all_on_the_way_is_frozen_in_the_source(script: Script, seen: Recording) -> Iterator[Finding]:
+    for source, one in told.gone_wrong(script, seen, mishaps.NoGraph):
+        cut = one.tensor.cut
+        if cut is None or cut.how != "frozen":
+            continue
+        yield RULE.finding(
+            told.place_of(source, cut.node),
+            "Every parameter on the way to the loss is frozen, by"
+            f" {told.text_of(source, cut.node)}: none"
+            " wants a gradient, so that the loss has no graph.",
+            facts=(Fact("`backward` is called at", told.seen_at(source, one.node)),),
+            why="Operations on tensors that want no gradient record nothing."
+            " `loss.requires_grad_(True)`"
+            " would silence the error and train nothing.",
+            fixes=(
+                Fix(
+                    "Freeze only what shall stay as it is, or unfreeze, behind this, what shall be"
+                    " trained: `requires_grad_(True)` on the new head.",
+                    why_not_tried=told.ONLY_READ,
+                ),
+            ),
+            severity=Severity.WARNING,
+        )

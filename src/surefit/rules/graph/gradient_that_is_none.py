@@ -16,7 +16,9 @@ others: they are made and never used.
 ## How it is recognised
 Part of the failing expression is the `.grad` of something and is None. The parameters of the model
 in the frozen frames are counted: with a gradient, frozen, and trainable but without one.
-Nothing can be said of a script that is only read.
+
+In a script that is only read: a loop over all parameters of a model computes with `.grad`, without
+asking whether there is one, and layers of the model are not used by the loss.
 """
 
 import ast
@@ -28,11 +30,12 @@ import msgspec
 from surefit.doctor.causes import is_cause
 from surefit.doctor.conditions.gradients import GradientsStay
 from surefit.doctor.findings import Fact, Finding, Fix, Severity
-from surefit.doctor.observations import Crash, Frame, Question
+from surefit.doctor.observations import Crash, Frame, Question, Script
 from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
-from surefit.doctor.words import code, counted, some
+from surefit.doctor.words import code, counted, some, spoken
+from surefit.evidence.imagined import mishaps, told
 from surefit.source.edits import inserted_before
 from surefit.source.line_edits import shares_lines
 from surefit.source.patches import Edit
@@ -167,3 +170,26 @@ def loop_over(source: Source, statement: ast.stmt, name: str) -> ast.For | None:
         if isinstance(outer, ast.FunctionDef):
             return None
     return None
+
+
+@RULE.on(Script)
+def gradient_in_the_source_is_none(script: Script, seen: Recording) -> Iterator[Finding]:
+    for source, one in told.gone_wrong(script, seen, mishaps.NoGradient):
+        layers = [told.described(layer) for layer in one.layers]
+        at = told.place_of(source, one.layers[0].node)
+        yield RULE.finding(
+            told.place_of(source, one.node),
+            f"{told.text_of(source, one.node)} needs a gradient of every parameter, and"
+            f" {layers[0]}, made at {at}, gets none: the loss does not use it.",
+            facts=(Fact("without a gradient", spoken(layers)),),
+            why="`.grad` is made by a backward pass that reaches the parameter, and is None"
+            " before.",
+            fixes=(
+                Fix(
+                    "Leave such parameters out: `if parameter.grad is not None`; or take the layers"
+                    " out of the model.",
+                    why_not_tried=told.ONLY_READ,
+                ),
+            ),
+            severity=Severity.WARNING,
+        )

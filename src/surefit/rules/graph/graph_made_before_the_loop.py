@@ -17,7 +17,9 @@ If that model is not trained, compute the features without a graph: `.detach()`,
 All that the graph had kept is gone. A second run marks what each backward pass went through; the
 tensor by which the new graph enters a marked one was made outside the loop. Whether an optimizer
 holds parameters behind it decides which of the two ways is right.
-Nothing can be said of a script that is only read.
+
+In a script that is only read: something is computed by a trainable layer before a loop, and the
+`backward` of every round goes through it.
 """
 
 import ast
@@ -27,13 +29,14 @@ from dataclasses import dataclass
 from surefit.doctor.causes import is_cause
 from surefit.doctor.conditions.gradients import GradientsStay
 from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
-from surefit.doctor.observations import Crash
+from surefit.doctor.observations import Crash, Script
 from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import code, counted
 from surefit.evidence.detaching import moved_into_loop
 from surefit.evidence.graph_stories import GraphStory, Joint, story_of_used_up_graph
+from surefit.evidence.imagined import mishaps, told
 from surefit.evidence.repeated_steps import Made, Round, round_of, when_made
 from surefit.source.edits import appended
 from surefit.source.reading import Source
@@ -136,3 +139,28 @@ def fixes(joint: Joint, once: MadeOnce, here: Round | None) -> Iterator[Fix]:
 
 def is_single(node: ast.Assign) -> bool:
     return all(not isinstance(one, ast.Tuple | ast.List) for one in node.targets)
+
+
+@RULE.on(Script)
+def every_round_in_the_source_uses_one_graph(script: Script, seen: Recording) -> Iterator[Finding]:
+    for source, one in told.gone_wrong(script, seen, mishaps.Freed):
+        if one.how != "before":
+            continue
+        node = told.parting(one)
+        names = told.bound_names(source, node)
+        made = f"`{names[-1]}`" if names else told.text_of(source, node)
+        yield RULE.finding(
+            told.place_of(source, node),
+            f"{made} is computed once, before the loop, with a graph, and every step goes back"
+            " through that graph; the first one frees it.",
+            facts=(Fact("`backward` is called at", told.seen_at(source, one.node)),),
+            why="`backward` frees what a graph kept as it passes through.",
+            fixes=(
+                Fix(
+                    "If it shall not be trained, compute it under `torch.no_grad()`; if it shall,"
+                    " compute it anew in every step.",
+                    why_not_tried=told.ONLY_READ,
+                ),
+            ),
+            severity=Severity.WARNING,
+        )

@@ -17,7 +17,9 @@ business there, give it `.detach()`: `discriminator(fake.detach())`.
 All that the graph had kept is gone. A second run marks what each backward pass went through; the
 part that both passes share was made in this very step. Which optimizer took a step between the two
 passes, and whether it holds parameters behind the shared part, decides which loss must be detached.
-Nothing can be said of a script that is only read.
+
+In a script that is only read: two calls of `backward` in one round go through the same call of a
+layer or a loss, and the first one does not keep the graph.
 """
 
 import ast
@@ -26,12 +28,13 @@ from collections.abc import Iterator, Sequence
 from surefit.doctor.causes import is_cause
 from surefit.doctor.conditions.gradients import GradientsStay
 from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
-from surefit.doctor.observations import Crash
+from surefit.doctor.observations import Crash, Script
 from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import code, counted
 from surefit.evidence.graph_stories import GraphStory, Joint, Stood, story_of_used_up_graph
+from surefit.evidence.imagined import mishaps, told
 from surefit.evidence.repeated_steps import Made, when_made
 from surefit.evidence.shared_graphs import Use, call_of, one_backward, use_of
 from surefit.source.edits import appended, removed
@@ -159,3 +162,30 @@ def once_only(seen: Recording, here: Sequence[Stood]) -> Iterator[Fix]:
         GradientsStay(),
         "" if plain else "the call is part of a longer statement",
     )
+
+
+@RULE.on(Script)
+def two_passes_in_the_source_share_a_graph(script: Script, seen: Recording) -> Iterator[Finding]:
+    for source, one in told.gone_wrong(script, seen, mishaps.Freed):
+        if one.how != "twice":
+            continue
+        shared = told.parting(one)
+        used = told.use_before(source, shared, one.freed_by, one.node)
+        name = told.text_of(source, shared)
+        yield RULE.finding(
+            told.place_of(source, used or one.freed_by),
+            f"{name} is gone through by two backward passes, and the first one frees its graph.",
+            facts=(
+                Fact("freed by", told.seen_at(source, one.freed_by)),
+                Fact("needed again at", told.seen_at(source, one.node)),
+            ),
+            why="`backward` frees what a graph kept as it passes through.",
+            fixes=(
+                Fix(
+                    "If both losses train it, call `backward` once, on their sum; if only one"
+                    " does, give the other one its value: `.detach()`.",
+                    why_not_tried=told.ONLY_READ,
+                ),
+            ),
+            severity=Severity.WARNING,
+        )

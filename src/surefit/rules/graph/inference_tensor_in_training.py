@@ -16,7 +16,9 @@ either, and may be used in one. Or `.clone()` it where training takes it up.
 ## How it is recognised
 A call of the forward pass failed that was given a tensor made in inference mode, as torch itself
 marks it, and the source has one block or decorator of that mode.
-Nothing can be said of a script that is only read.
+
+In a script that is only read: what is computed under `torch.inference_mode()` is given, outside of
+it, to a trainable layer, in whichever function.
 """
 
 import ast
@@ -30,6 +32,7 @@ from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import code, some
+from surefit.evidence.imagined import mishaps, told
 from surefit.source.edits import replaced
 from surefit.source.patches import Edit
 from surefit.source.reading import Source
@@ -115,3 +118,27 @@ def with_no_grad(source: Source, node: ast.expr) -> Edit | None:
     if not isinstance(func, ast.Attribute):
         return None
     return replaced(source, node, f"{source.segment(func.value)}.no_grad()")
+
+
+@RULE.on(Script)
+def inference_tensor_in_the_source(script: Script, seen: Recording) -> Iterator[Finding]:
+    for source, one in told.gone_wrong(script, seen, mishaps.InferenceUsed):
+        mode = one.tensor.inference
+        if not isinstance(mode, ast.expr):
+            continue
+        yield RULE.finding(
+            told.place_of(source, mode),
+            f"{told.text_of(source, mode)} makes tensors that no training step can use, and"
+            f" {told.layer_name(source, one.node, one.layer)} must keep one of them for"
+            " `backward`.",
+            facts=(Fact("used at", told.seen_at(source, one.node)),),
+            fixes=(
+                Fix(
+                    "Use `torch.no_grad()` here: no graph is recorded either, and what it makes can"
+                    " be trained on.",
+                    with_no_grad(source, mode),
+                    why_not_tried=told.ONLY_READ,
+                ),
+            ),
+            severity=Severity.WARNING,
+        )

@@ -17,7 +17,9 @@ one: `x = x + y`.
 ## How it is recognised
 The failing expression writes into a tensor that wants a gradient and is a leaf, and no block or
 decorator around it switches recording off. The text of the exception is not looked at.
-Nothing can be said of a script that is only read.
+
+In a script that is only read: a parameter, or a tensor made with `requires_grad=True`, is written
+to where gradients are certain to be on.
 """
 
 import ast
@@ -26,12 +28,13 @@ from collections.abc import Iterator
 from surefit.doctor.causes import is_cause
 from surefit.doctor.conditions.values import ValuesAt, Wanted
 from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
-from surefit.doctor.observations import Crash, Frame, Question
+from surefit.doctor.observations import Crash, Frame, Question, Script
 from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import code, shape_of
 from surefit.evidence.graph_stories import Stood
+from surefit.evidence.imagined import mishaps, told
 from surefit.evidence.switched_off import switch_of
 from surefit.evidence.writing_in_place import written_text
 from surefit.source.line_edits import block_of, shares_lines
@@ -137,3 +140,27 @@ def together(source: Source, node: ast.stmt) -> Iterator[ast.stmt]:
         if type(one) is not type(node) or written_text(source, one) is None:
             return
         yield one
+
+
+@RULE.on(Script)
+def leaf_in_the_source_is_written_to(script: Script, seen: Recording) -> Iterator[Finding]:
+    for source, one in told.gone_wrong(script, seen, mishaps.LeafWritten):
+        statement = source.statement_of(one.node)
+        whole, text = " ".join(source.segment(statement).split()), source.segment(one.target)
+        yield RULE.finding(
+            told.place_of(source, statement),
+            f"{code(whole)} writes into {code(text)}, a leaf that wants a gradient, while"
+            " operations"
+            " are being recorded.",
+            why="Gradients end at a leaf; recorded as the result of an operation, it would be one"
+            " no"
+            " longer. Under `torch.no_grad()` it is only written to.",
+            fixes=(
+                Fix(
+                    "Write to it under `with torch.no_grad():`.",
+                    under_no_grad(source, statement),
+                    why_not_tried=told.ONLY_READ,
+                ),
+            ),
+            severity=Severity.WARNING,
+        )

@@ -17,7 +17,10 @@ is no loss: train on the logits.
 `backward` was called on a tensor without a graph. A second run finds the operation nearest to the
 loss that took something with a graph and gave something without, while graphs were being recorded;
 or the line at which the loss's own number was read from a tensor that had one.
-Nothing can be said of a script that is only read.
+
+In a script that is only read: `backward` is called on a value that was surely cut from its graph on
+the way, by `.detach()`, `.data`, `.item()`, `torch.tensor(...)`, `argmax` or a comparison, in
+whichever function.
 """
 
 import ast
@@ -27,12 +30,13 @@ from dataclasses import dataclass
 from surefit.doctor.causes import is_cause
 from surefit.doctor.conditions.gradients import GradientsStay
 from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
-from surefit.doctor.observations import Crash
+from surefit.doctor.observations import Crash, Script
 from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import code
 from surefit.evidence.graph_stories import Cut, LostGraph, story_of_lost_graph
+from surefit.evidence.imagined import mishaps, told
 from surefit.source.edits import replaced
 from surefit.source.patches import Edit
 from surefit.source.reading import Source, called
@@ -198,3 +202,29 @@ def is_filled(source: Source, node: ast.expr) -> bool:
         and ast.unparse(call.func.value) == ast.unparse(node)
         for call in source.every(ast.Call)
     )
+
+
+@RULE.on(Script)
+def loss_in_the_source_has_no_way_back(script: Script, seen: Recording) -> Iterator[Finding]:
+    for source, one in told.gone_wrong(script, seen, mishaps.NoGraph):
+        cut = one.tensor.cut
+        if cut is None or cut.how != "value":
+            continue
+        yield RULE.finding(
+            told.place_of(source, cut.node),
+            f"{told.text_of(source, cut.node)} gives a value without its graph: the loss has no way"
+            " back"
+            " to the model.",
+            facts=(Fact("`backward` is called at", told.seen_at(source, one.node)),),
+            why="A gradient flows along recorded operations only. `loss.requires_grad_(True)` would"
+            " silence"
+            " the error and train nothing.",
+            fixes=(
+                Fix(
+                    "Compute the loss from what the model gave; of several losses, by"
+                    " `torch.stack(losses)`. Take the plain value for printing alone.",
+                    why_not_tried=told.ONLY_READ,
+                ),
+            ),
+            severity=Severity.WARNING,
+        )

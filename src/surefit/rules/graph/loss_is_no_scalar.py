@@ -16,8 +16,10 @@ applied before; with a mask, divide by the number of elements that count.
 ## How it is recognised
 `backward` was called, without gradients of its own, on a tensor with a graph and more than one
 element. Where every other line of the function reduces the same loss in one way, that way is tried;
-otherwise only you can choose between mean and sum. Nothing can be said of a script that is only
-read.
+otherwise only you can choose between mean and sum.
+
+In a script that is only read: `backward` is called on a loss with `reduction="none"` that nothing
+has reduced, or on a tensor that has several elements by the sizes in the source.
 """
 
 import ast
@@ -33,6 +35,7 @@ from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import code, counted, shape_of
 from surefit.evidence.graph_stories import Root, graph_left
+from surefit.evidence.imagined import mishaps, told
 from surefit.evidence.value_stories import story_of_value
 from surefit.source.edits import appended
 from surefit.source.reading import Source
@@ -165,3 +168,27 @@ def told_by_the_rest(found: tuple[Source, ast.Call] | None, name: str) -> str:
         and ast.unparse(node.value) == name
     }
     return ways.pop() if len(ways) == 1 else ""
+
+
+@RULE.on(Script)
+def loss_in_the_source_is_not_reduced(script: Script, seen: Recording) -> Iterator[Finding]:
+    for source, one in told.gone_wrong(script, seen, mishaps.NoScalar):
+        owner = one.node.func.value if isinstance(one.node.func, ast.Attribute) else one.node
+        name = source.segment(owner)
+        node = one.tensor.unreduced or one.node
+        told_shape = "" if one.tensor.shape.more else f", which is {one.tensor.shape}"
+        yield RULE.finding(
+            told.place_of(source, node),
+            f"`backward` is called on {code(name)}{told_shape}: one loss for each element, and a"
+            " gradient is that of a single number.",
+            facts=(Fact("`backward` is called at", told.seen_at(source, one.node)),),
+            why="Nothing has reduced the loss to one number: neither `mean` nor `sum` was taken.",
+            fixes=(
+                Fix(
+                    f"Reduce it: {code(f'{name}.mean().backward()')}.",
+                    appended(source, owner, ".mean()"),
+                    why_not_tried=told.ONLY_READ,
+                ),
+            ),
+            severity=Severity.WARNING,
+        )

@@ -17,7 +17,9 @@ writing by an index, `.clone()`.
 ## How it is recognised
 Of what the graph kept, torch counts more writings now than when it was kept. A second run notes
 every operation that writes into a tensor: the first one after the value was kept is the one.
-Nothing can be said of a script that is only read.
+
+In a script that is only read: the result of a `softmax`, `sigmoid`, `tanh`, `exp`, `sqrt` or `relu`
+is written to in place, and `backward` goes through it afterwards.
 """
 
 from collections.abc import Iterator
@@ -25,7 +27,7 @@ from collections.abc import Iterator
 from surefit.doctor.causes import is_cause
 from surefit.doctor.conditions.gradients import GradientsStay
 from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
-from surefit.doctor.observations import Crash
+from surefit.doctor.observations import Crash, Script
 from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
@@ -36,6 +38,7 @@ from surefit.evidence.graph_stories import (
     by_an_optimizer,
     story_of_overwritten_graph,
 )
+from surefit.evidence.imagined import mishaps, told
 from surefit.evidence.writing_in_place import Writing, writing_of
 
 RULE = Rule(
@@ -122,3 +125,30 @@ def fixes(value: Overwritten, writing: Writing | None) -> Iterator[Fix]:
         writing.edit,
         GradientsStay(),
     )
+
+
+@RULE.on(Script)
+def value_in_the_source_is_overwritten(script: Script, seen: Recording) -> Iterator[Finding]:
+    for source, one in told.gone_wrong(script, seen, mishaps.Overwritten):
+        if one.by != "write":
+            continue
+        statement = source.statement_of(one.written)
+        whole = " ".join(source.segment(statement).split())
+        yield RULE.finding(
+            told.place_of(source, statement),
+            f"{code(whole)} writes in place into a value that `backward` still needs.",
+            facts=(
+                Fact("the value is kept by", told.seen_at(source, one.part.node)),
+                Fact("`backward` is called at", told.seen_at(source, one.node)),
+            ),
+            why="`backward` computes with the value as it was; what stands there now is another"
+            " one.",
+            fixes=(
+                Fix(
+                    "Make a new tensor instead: `masked_fill` for `x[mask] = ...`, `x = x + y` for"
+                    " `x += y`; or write into a `clone()`.",
+                    why_not_tried=told.ONLY_READ,
+                ),
+            ),
+            severity=Severity.WARNING,
+        )

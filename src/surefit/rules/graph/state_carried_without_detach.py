@@ -21,7 +21,9 @@ All that the graph had kept is gone. A second run marks what each backward pass 
 finds the tensor by which the new graph enters a marked one; the name that held it between the two
 passes, and the statement in the loop that gives it this name, say what is carried. Where
 `retain_graph=True` kept the old graph, the weights that it needs were written to by a step.
-Nothing can be said of a script that is only read.
+
+In a script that is only read: what one round of a loop computes with a graph is used by the next
+one, whose `backward` goes through what the round before has freed.
 """
 
 import ast
@@ -31,7 +33,7 @@ from functools import reduce
 from surefit.doctor.causes import is_cause
 from surefit.doctor.conditions.gradients import GradientsStay
 from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
-from surefit.doctor.observations import Crash
+from surefit.doctor.observations import Crash, Script
 from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
@@ -45,6 +47,7 @@ from surefit.evidence.graph_stories import (
     story_of_overwritten_graph,
     story_of_used_up_graph,
 )
+from surefit.evidence.imagined import mishaps, told
 from surefit.evidence.repeated_steps import Made, when_made
 from surefit.source.edits import both
 from surefit.source.reading import Source
@@ -213,3 +216,27 @@ def fixes(crash: Crash, found: list[Carrier], story: GraphStory) -> Iterator[Fix
         GradientsStay(),
         "" if whole else "where it belongs could not be read from your source",
     )
+
+
+@RULE.on(Script)
+def state_in_the_source_has_its_graph(script: Script, seen: Recording) -> Iterator[Finding]:
+    for source, one in told.gone_wrong(script, seen, mishaps.Freed):
+        if one.how != "carried":
+            continue
+        node = told.parting(one)
+        names = told.bound_names(source, node)
+        carried = code(names[-1]) if names else told.text_of(source, node)
+        yield RULE.finding(
+            told.place_of(source, node),
+            f"{carried} is carried from one step to the next with the graph of the previous step,"
+            " which that step's `backward` has freed; it must be detached.",
+            facts=(Fact("`backward` is called at", told.seen_at(source, one.node)),),
+            why="`backward` frees what a graph kept as it passes through.",
+            fixes=(
+                Fix(
+                    "Detach it before the next step uses it: `.detach()`, of a tuple each part.",
+                    why_not_tried=told.ONLY_READ,
+                ),
+            ),
+            severity=Severity.WARNING,
+        )

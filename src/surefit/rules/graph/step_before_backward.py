@@ -18,7 +18,9 @@ where neither loss puts gradients into the other's parameters.
 Of what the graph kept, torch counts more writings now than when it was kept. A second run notes
 every operation that writes into a tensor: the first one after the weights were kept was an
 optimizer's step, in the same round of the loop.
-Nothing can be said of a script that is only read.
+
+In a script that is only read: an optimizer steps, in the same round of a loop, between the call of
+a layer that it holds and the `backward` of a loss that needs the layer's weights as they were.
 """
 
 import ast
@@ -27,7 +29,7 @@ from collections.abc import Iterator
 from surefit.doctor.causes import is_cause
 from surefit.doctor.conditions.gradients import GradientsStay
 from surefit.doctor.findings import Fact, Finding, Fix, Severity
-from surefit.doctor.observations import Crash
+from surefit.doctor.observations import Crash, Script
 from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
@@ -39,6 +41,7 @@ from surefit.evidence.graph_stories import (
     by_an_optimizer,
     story_of_overwritten_graph,
 )
+from surefit.evidence.imagined import mishaps, told
 from surefit.evidence.repeated_steps import Made, when_made
 from surefit.source.line_edits import moved_after
 from surefit.source.reading import Source
@@ -137,3 +140,29 @@ def loss_statement(source: Source, value: Overwritten, step: Stood) -> ast.Assig
             statement = source.statement_at(one.line)
             return statement if isinstance(statement, ast.Assign) else None
     return None
+
+
+@RULE.on(Script)
+def step_in_the_source_comes_too_early(script: Script, seen: Recording) -> Iterator[Finding]:
+    for source, one in told.gone_wrong(script, seen, mishaps.Overwritten):
+        if one.by != "step" or one.earlier:
+            continue
+        yield RULE.finding(
+            told.place_of(source, one.written),
+            f"{told.text_of(source, one.written)} changes weights that a loss computed before it"
+            " still needs for its `backward`.",
+            facts=(
+                Fact("used before it at", told.seen_at(source, one.part.calls[0])),
+                Fact("needed again at", told.seen_at(source, one.node)),
+            ),
+            why="A step writes into the parameters; `backward` needs them as they were in the"
+            " forward pass.",
+            fixes=(
+                Fix(
+                    "Call every `backward` before the first `step`, or compute the second loss"
+                    " after it.",
+                    why_not_tried=told.ONLY_READ,
+                ),
+            ),
+            severity=Severity.WARNING,
+        )

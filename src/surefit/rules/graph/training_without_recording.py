@@ -17,7 +17,9 @@ uses the same function, put `with torch.no_grad():` around its call there.
 `backward` was called on a tensor without a graph. A second run finds the operation at which the
 graph of a trainable parameter was lost, and that graphs were not being recorded there; the source
 around the lines that led to it says what had switched them off.
-Nothing can be said of a script that is only read.
+
+In a script that is only read: a trainable layer is called under a decorator, a block or a switch
+that is certain to be off, and `backward` is called on what is computed from it.
 """
 
 from collections.abc import Iterator
@@ -25,12 +27,13 @@ from collections.abc import Iterator
 from surefit.doctor.causes import is_cause
 from surefit.doctor.conditions.gradients import GradientsStay
 from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
-from surefit.doctor.observations import Crash
+from surefit.doctor.observations import Crash, Script
 from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import code
 from surefit.evidence.graph_stories import Cut, story_of_lost_graph
+from surefit.evidence.imagined import mishaps, told
 from surefit.evidence.switched_off import Switch, switch_of
 
 RULE = Rule(
@@ -84,3 +87,26 @@ def fixes(switch: Switch) -> Iterator[Fix]:
         GradientsStay(),
         "" if edit else "which part is meant for evaluation only you know",
     )
+
+
+@RULE.on(Script)
+def gradients_are_off_in_the_source(script: Script, seen: Recording) -> Iterator[Finding]:
+    for source, one in told.gone_wrong(script, seen, mishaps.NoGraph):
+        cut = one.tensor.cut
+        if cut is None or cut.how != "recording":
+            continue
+        yield RULE.finding(
+            told.place_of(source, cut.node),
+            f"The loss is computed with gradients switched off by {told.text_of(source, cut.node)},"
+            " so that"
+            " it has no graph to go back through.",
+            facts=(Fact("`backward` is called at", told.seen_at(source, one.node)),),
+            why="Operations record no graph there, whatever the parameters want.",
+            fixes=(
+                Fix(
+                    "Switch gradients off where the model is evaluated, not where it is trained.",
+                    why_not_tried=told.ONLY_READ,
+                ),
+            ),
+            severity=Severity.WARNING,
+        )

@@ -15,8 +15,11 @@ known architecture; or `target_modules="all-linear"`, which knows `Conv1D`, too.
 
 ## How it is recognised
 PEFT was putting adapters into a model, and none of the names asked for is the last part of the name
-of one of its layers, or none was asked for at all. Nothing can be said of a script that is only
-read.
+of one of its layers, or none was asked for at all.
+
+In a script that is only read: `get_peft_model` is given a `LoraConfig` whose `target_modules` are
+written out, and a model that is made in the file or is of an architecture that surefit knows, and
+none of the names is among its layers.
 """
 
 import ast
@@ -33,6 +36,8 @@ from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import counted, some, spoken
+from surefit.evidence.imagined import told
+from surefit.evidence.imagined.mishaps import TargetsMissing
 from surefit.source.edits import argument_removed, replaced, with_import
 from surefit.source.reading import Source, called
 
@@ -246,3 +251,19 @@ def fixes(
 
 def conv1d_names(targets: Targets) -> list[str]:
     return [name for name, kinds in targets.linear.items() if "Conv1D" in kinds]
+
+
+@RULE.on(Script)
+def targets_in_the_source_are_missing(script: Script, seen: Recording) -> Iterator[Finding]:
+    for source, one in told.gone_wrong(script, seen, TargetsMissing):
+        has = sorted({name.rpartition(".")[2] for name in one.names})
+        asked = spoken(f"`{name}`" for name in one.targets)
+        yield RULE.finding(
+            told.place_of(source, one.config),
+            f"`{one.model}` has no layer named {asked}.",
+            facts=(Fact("it has", spoken(f"`{name}`" for name in has[:6])),),
+            why="PEFT finds layers by the last part of their names, and every architecture has"
+            " names of its own.",
+            fixes=(Fix("Name layers that the model has.", why_not_tried=told.ONLY_READ),),
+            severity=Severity.WARNING,
+        )

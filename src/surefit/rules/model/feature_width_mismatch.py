@@ -18,7 +18,11 @@ optimizer is. Only you can choose, so no such change is called proved.
 The innermost layer that was being called has a declared width (`in_features`, `in_channels`,
 `input_size`, `embed_dim`...), and the tensor that it was given has another size on that axis.
 Swapped axes, rows joined into one and rows not joined yet are shown where the numbers allow them,
-and ruled out where they do not. Nothing can be said of a script that is only read.
+and ruled out where they do not.
+
+In a script that is only read: the widths of layers are followed from call to call, through
+`forward`, `nn.Sequential`, functions, constants and loaders, and one layer is given another width
+than it takes.
 """
 
 from collections.abc import Iterator
@@ -26,12 +30,15 @@ from math import isqrt, prod
 
 from surefit.doctor.causes import is_cause
 from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
-from surefit.doctor.observations import Crash, Operation, Question
+from surefit.doctor.observations import Crash, Operation, Question, Script
 from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import shape_of, spoken, times
 from surefit.evidence.frame_names import name_in
+from surefit.evidence.imagined import told
+from surefit.evidence.imagined.layouts import is_layout
+from surefit.evidence.imagined.mishaps import WidthMisfit
 from surefit.evidence.layer_names import described, name
 from surefit.evidence.misfits import Misfit, declared_by, is_from_outside, misfit_of
 from surefit.evidence.picture_layouts import layout_of
@@ -298,3 +305,33 @@ def declared(misfit: Misfit, seen: Recording) -> str:
     begin = whole.index(old, len(source.segment(calls[0].func)))
     text = f"{whole[:begin]}{misfit.size}{whole[begin + len(old) :]}"
     return f": `{' '.join(text.split())}` at {made_at}"
+
+
+@RULE.on(Script)
+def widths_in_the_source_do_not_fit(script: Script, seen: Recording) -> Iterator[Finding]:
+    for source, one in told.gone_wrong(script, seen, WidthMisfit):
+        if is_layout(one):
+            continue
+        name = told.layer_name(source, one.node, one.layer)
+        yield RULE.finding(
+            told.place_of(source, one.node),
+            f"{name} takes {one.takes} features per item and is given {one.has}.",
+            facts=(
+                Fact(
+                    name,
+                    f"{told.described(one.layer)}, made at {told.place_of(source, one.layer.node)}",
+                ),
+                Fact("its input", told.comes_from(source, one.tensor)),
+            ),
+            fixes=(
+                Fix(
+                    f"If {one.has} is right, declare it where {name} is made.",
+                    why_not_tried=told.ONLY_READ,
+                ),
+                Fix(
+                    f"If {one.takes} is right, change what comes before it.",
+                    why_not_tried=told.ONLY_READ,
+                ),
+            ),
+            severity=Severity.WARNING,
+        )

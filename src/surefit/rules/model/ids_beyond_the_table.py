@@ -15,19 +15,24 @@ gaps: re-index them (`pandas.factorize`), or as many rows as the greatest id plu
 
 ## How it is recognised
 A lookup failed, ids lie at or above the number of rows and none is negative, and they are neither
-positions, token types, padding, nor tokens of a tokenizer of this run. Nothing can be said of a
-script that is only read.
+positions, token types, padding, nor tokens of a tokenizer of this run.
+
+In a script that is only read: numbers that the source draws or writes out are looked up in a table
+that has too few rows for them.
 """
 
 import ast
 from collections.abc import Iterator
 
 from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
-from surefit.doctor.observations import Crash
+from surefit.doctor.observations import Crash, Script
 from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import counted
+from surefit.evidence.imagined import told
+from surefit.evidence.imagined.lookups import kind_of_lookup
+from surefit.evidence.imagined.mishaps import OutsideTable
 from surefit.evidence.set_sizes import chosen, place_of, step_back
 from surefit.evidence.table_lookups import Lookup, are_plain, facts, lookup_of
 from surefit.evidence.table_makers import (
@@ -267,3 +272,31 @@ def what_is_counted(source: Source, size: ast.expr) -> str | None:
         return f"{source.segment(node.func.value)}.max()"
     inner = first(node)
     return f"max({source.segment(inner)})" if inner is not None else None
+
+
+@RULE.on(Script)
+def ids_in_the_source_have_no_row(script: Script, seen: Recording) -> Iterator[Finding]:
+    for source, one in told.gone_wrong(script, seen, OutsideTable):
+        rows = one.layer.number("num_embeddings") or 0
+        if kind_of_lookup(one) != "ids":
+            continue
+        name = told.layer_name(source, one.node, one.layer)
+        yield RULE.finding(
+            told.place_of(source, one.layer.node),
+            f"{name} has {rows} rows, for the ids 0 to {rows - 1}, and is given ids up to"
+            f" {one.id}.",
+            facts=(
+                Fact(
+                    name,
+                    f"{told.described(one.layer)}, made at {told.place_of(source, one.layer.node)}",
+                ),
+                Fact("looked up at", told.seen_at(source, one.node)),
+            ),
+            fixes=(
+                Fix(
+                    f"Give the table {one.id + 1} rows, or count the ids from 0.",
+                    why_not_tried=told.ONLY_READ,
+                ),
+            ),
+            severity=Severity.WARNING,
+        )

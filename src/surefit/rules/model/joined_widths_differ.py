@@ -20,8 +20,10 @@ The failing operation was given tensors that differ on the axis of their feature
 run that records every operation tells which layer made each of the two widths. A layer of your own
 is to blame beside one inside a library's model; a projection beside a table of embeddings; and
 otherwise the one that no layer still to come can take. Where nothing of that decides, nothing is
-claimed; but for the sum of a block and its own input, which is named as that. Nothing can be said
-of a script that is only read.
+claimed; but for the sum of a block and its own input, which is named as that.
+
+In a script that is only read: widths are followed from layer to layer, and two tensors that are
+added, joined or stacked have different ones.
 """
 
 from collections.abc import Iterator
@@ -29,7 +31,7 @@ from dataclasses import dataclass
 
 from surefit.doctor.causes import is_cause
 from surefit.doctor.findings import Fact, Finding, Fix, Severity
-from surefit.doctor.observations import Crash, Frame, Layer, Operation
+from surefit.doctor.observations import Crash, Frame, Layer, Operation, Script
 from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
@@ -37,6 +39,9 @@ from surefit.doctor.words import code, shape_of
 from surefit.evidence.failed_operations import Failure, failure_of
 from surefit.evidence.failing_expressions import calls_or_adds
 from surefit.evidence.given_widths import Given, made_by_hand, width_given
+from surefit.evidence.imagined import told
+from surefit.evidence.imagined.joins import is_of_widths, to_blame
+from surefit.evidence.imagined.mishaps import JoinMisfit
 from surefit.evidence.joins import Misjoin, misjoin_of
 from surefit.evidence.layer_names import described, name
 from surefit.evidence.map_sizes import changes
@@ -276,3 +281,31 @@ def fix(wrong: Side, right: Side, chosen: Given | None) -> Fix:
         replaced(chosen.source, chosen.argument, str(right.width)) if chosen else None,
         why_not_tried="how wide a layer is only you can choose",
     )
+
+
+@RULE.on(Script)
+def widths_in_the_source_differ(script: Script, seen: Recording) -> Iterator[Finding]:
+    for source, one in told.gone_wrong(script, seen, JoinMisfit):
+        if not is_of_widths(one):
+            continue
+        sizes = [tensor.shape.size(one.axis) for tensor in one.tensors]
+        names = [told.text_of(source, node) for node in one.nodes]
+        layer = to_blame(one)
+        made = f" {told.described(layer)} gives the one." if layer is not None else ""
+        yield RULE.finding(
+            told.place_of(source, layer.node if layer is not None else one.node),
+            f"{names[0]} has {sizes[0]} features and {names[1]} has {sizes[1]}, and they are"
+            f" {'added' if one.how == 'sum' else 'joined'} at line"
+            f" {told.place_of(source, one.node).line}.",
+            facts=tuple(
+                Fact(name, told.comes_from(source, tensor))
+                for name, tensor in zip(names, one.tensors, strict=True)
+            ),
+            why=f"Vectors that are put together must be equally wide.{made}",
+            fixes=(
+                Fix(
+                    "Make one of the two layers as wide as the other.", why_not_tried=told.ONLY_READ
+                ),
+            ),
+            severity=Severity.WARNING,
+        )

@@ -15,8 +15,10 @@ Axes of size 1 where the mask has none: `mask[:, None, None, :]` for (rows, to),
 ## How it is recognised
 The failing expression in your own code lays a mask over a tensor (`masked_fill`, `where`), or gives
 one to `scaled_dot_product_attention`, whose scores have the axes of its queries; the mask has fewer
-axes, does not fit from the right, and fits once axes are put behind its rows. Nothing can
-be said of a script that is only read.
+axes, does not fit from the right, and fits once axes are put behind its rows.
+
+In a script that is only read: a mask of two axes is laid over a tensor with more, by sizes that
+stand in the source, and fits only with axes put behind its rows.
 """
 
 import ast
@@ -26,12 +28,14 @@ from dataclasses import dataclass
 from surefit.doctor.causes import is_cause
 from surefit.doctor.conditions.values import ValuesAt, Wanted
 from surefit.doctor.findings import Fact, Finding, Fix, Severity
-from surefit.doctor.observations import Crash, Frame, Value
+from surefit.doctor.observations import Crash, Frame, Script, Value
 from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import code, shape_of
 from surefit.evidence.failing_expressions import parsed
+from surefit.evidence.imagined import told
+from surefit.evidence.imagined.mishaps import MaskMisfit
 from surefit.source.edits import appended
 from surefit.source.patches import Edit
 from surefit.source.reading import called
@@ -207,3 +211,30 @@ def is_kept(value: ast.expr, node: ast.expr) -> bool:
             return False
         value = inside[0]
     return True
+
+
+@RULE.on(Script)
+def mask_in_the_source_lacks_axes(script: Script, seen: Recording) -> Iterator[Finding]:
+    for source, one in told.gone_wrong(script, seen, MaskMisfit):
+        mask, sizes = one.mask.shape, one.tensor.shape
+        if mask.rank != 2 or sizes.rank is None or sizes.rank < 3:
+            continue
+        if (mask.size(0), mask.size(1)) != (sizes.size(0), sizes.size(-1)):
+            continue
+        index = f"[:, {'None, ' * (sizes.rank - 2)}:]"
+        name = told.text_of(source, one.mask_node)
+        node = one.mask_node if isinstance(one.mask_node, ast.expr) else None
+        yield RULE.finding(
+            told.place_of(source, one.mask_node),
+            f"{name} is {mask} and is laid over {sizes}: its {mask.size(0)} rows meet axis"
+            f" {sizes.rank - 2}, which has the size {sizes.size(-2)}.",
+            why="Axes are lined up from the right.",
+            fixes=(
+                Fix(
+                    f"Put axes behind its rows: `{index}`.",
+                    appended(source, node, index) if node is not None else None,
+                    why_not_tried=told.ONLY_READ,
+                ),
+            ),
+            severity=Severity.WARNING,
+        )

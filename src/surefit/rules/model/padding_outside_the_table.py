@@ -17,7 +17,9 @@ stay in the labels.
 ## How it is recognised
 A lookup failed, and all ids outside the table are one number: a negative one, or one that stands
 only at the ends of rows, in some more often than in others, and that no tokenizer has a token for.
-Nothing can be said of a script that is only read.
+
+In a script that is only read: `pad_sequence` fills rows up with a negative number, and what it
+gives is looked up in a table.
 """
 
 import ast
@@ -30,6 +32,9 @@ from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import code, counted
+from surefit.evidence.imagined import told
+from surefit.evidence.imagined.lookups import kind_of_lookup
+from surefit.evidence.imagined.mishaps import OutsideTable
 from surefit.evidence.known_numbers import numbers_in
 from surefit.evidence.looked_up import Entry, entries_of
 from surefit.evidence.paddings import Padding, paddings
@@ -343,3 +348,34 @@ def pad_row_added(lookup: Lookup, maker: Maker | None) -> tuple[Edit | None, str
         " never trained."
     )
     return with_filler(maker, maker.written), text
+
+
+@RULE.on(Script)
+def padding_in_the_source_has_no_row(script: Script, seen: Recording) -> Iterator[Finding]:
+    for source, one in told.gone_wrong(script, seen, OutsideTable):
+        rows = one.layer.number("num_embeddings") or 0
+        if kind_of_lookup(one) != "padding":
+            continue
+        name = told.layer_name(source, one.node, one.layer)
+        yield RULE.finding(
+            told.place_of(source, one.tensor.padding or one.node),
+            f"Rows are padded with {one.id}, and the padded ids are looked up: {name} has {rows}"
+            " rows, 0"
+            f" to {rows - 1}.",
+            facts=(
+                Fact(
+                    name,
+                    f"{told.described(one.layer)}, made at {told.place_of(source, one.layer.node)}",
+                ),
+                Fact("looked up at", told.seen_at(source, one.node)),
+            ),
+            fixes=(
+                Fix(
+                    "Pad with an id that has a row, and give the table `padding_idx`; let the loss"
+                    " ignore it by"
+                    " `ignore_index`.",
+                    why_not_tried=told.ONLY_READ,
+                ),
+            ),
+            severity=Severity.WARNING,
+        )

@@ -15,8 +15,10 @@ made for as many channels as there are pixel rows trains, and learns nothing tha
 
 ## How it is recognised
 A convolution for 1, 3 or 4 channels was given the input of the model itself, and only the last axis
-has as many; or it is for 1 channel, and the input has one axis too few. Nothing can be said of a
-script that is only read.
+has as many; or it is for 1 channel, and the input has one axis too few.
+
+In a script that is only read: a tensor whose sizes stand in the source reaches a convolution for 1,
+3 or 4 channels, and only its last axis has as many; or the axis for channels is missing.
 """
 
 import ast
@@ -26,12 +28,15 @@ from dataclasses import dataclass
 from surefit.doctor.causes import is_cause
 from surefit.doctor.conditions.values import ValuesAt, Wanted
 from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
-from surefit.doctor.observations import Crash
+from surefit.doctor.observations import Crash, Script
 from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import code, shape_of
 from surefit.evidence.frame_names import name_in
+from surefit.evidence.imagined import told
+from surefit.evidence.imagined.layouts import is_layout, lacks_channels
+from surefit.evidence.imagined.mishaps import WidthMisfit
 from surefit.evidence.layer_names import described, name
 from surefit.evidence.misfits import Misfit, is_from_outside, misfit_of
 from surefit.evidence.picture_layouts import Layout, layout_of
@@ -182,4 +187,28 @@ def fixes(named: Named | None, changes: list[Change], layout: Layout) -> Iterato
             change.edit,
             ValuesAt(named.frame.place, (wanted,)),
             "" if change.edit else "no line can be put before it",
+        )
+
+
+@RULE.on(Script)
+def channels_stand_elsewhere_in_the_source(script: Script, seen: Recording) -> Iterator[Finding]:
+    for source, one in told.gone_wrong(script, seen, WidthMisfit):
+        if not is_layout(one):
+            continue
+        name = told.layer_name(source, one.node, one.layer)
+        lacks = lacks_channels(one)
+        said = "has no axis for channels" if lacks else "has its channels last"
+        way = "`unsqueeze(1)`" if lacks else "`permute(0, 3, 1, 2)`"
+        yield RULE.finding(
+            told.place_of(source, one.node),
+            f"{name} takes {one.takes} channels in front of height and width, and its input"
+            f" {one.tensor.shape} {said}.",
+            facts=(
+                Fact(
+                    name,
+                    f"{told.described(one.layer)}, made at {told.place_of(source, one.layer.node)}",
+                ),
+            ),
+            fixes=(Fix(f"Bring the input into that order: {way}.", why_not_tried=told.ONLY_READ),),
+            severity=Severity.WARNING,
         )

@@ -17,20 +17,25 @@ a pretrained model cannot be made more without training them.
 ## How it is recognised
 A lookup failed, and the ids count up by one along each row: they are positions, and the last ones
 have no row. Or a sum failed of a row and of what a module holds for positions (`self.pe[:, :n]`, or
-the buffer of a library's model), which is shorter on one axis. Nothing can be said of a script
-that is only read.
+the buffer of a library's model), which is shorter on one axis.
+
+In a script that is only read: positions are counted over rows whose length stands in the source,
+and the table that they are looked up in is shorter.
 """
 
 import ast
 from collections.abc import Iterator
 
 from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
-from surefit.doctor.observations import Crash
+from surefit.doctor.observations import Crash, Script
 from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import counted
 from surefit.evidence.chosen_lengths import length_chosen
+from surefit.evidence.imagined import told
+from surefit.evidence.imagined.lookups import kind_of_lookup
+from surefit.evidence.imagined.mishaps import OutsideTable
 from surefit.evidence.known_numbers import number_of, numbers_in
 from surefit.evidence.set_sizes import chosen, keywords, place_of
 from surefit.evidence.short_positions import Stretch, stretch_of
@@ -290,3 +295,34 @@ def grown(
     if isinstance(node, ast.Constant) or maker is None:
         return replaced(source, node, more(node, source.segment(node), missing))
     return replaced(maker.source, maker.rows, more(maker.rows, maker.written, missing))
+
+
+@RULE.on(Script)
+def positions_in_the_source_have_no_row(script: Script, seen: Recording) -> Iterator[Finding]:
+    for source, one in told.gone_wrong(script, seen, OutsideTable):
+        rows = one.layer.number("num_embeddings") or 0
+        if kind_of_lookup(one) != "positions":
+            continue
+        name = told.layer_name(source, one.node, one.layer)
+        yield RULE.finding(
+            told.place_of(
+                source,
+                told.number_place(source, one.layer.given.get("num_embeddings"), one.layer.node),
+            ),
+            f"Positions go up to {one.id}, and {name} has {rows} rows: 0 to {rows - 1}.",
+            facts=(
+                Fact(
+                    name,
+                    f"{told.described(one.layer)}, made at {told.place_of(source, one.layer.node)}",
+                ),
+                Fact("looked up at", told.seen_at(source, one.node)),
+            ),
+            fixes=(
+                Fix(
+                    f"Give the table at least {one.id + 1} rows, or cut the rows of the data"
+                    " shorter.",
+                    why_not_tried=told.ONLY_READ,
+                ),
+            ),
+            severity=Severity.WARNING,
+        )

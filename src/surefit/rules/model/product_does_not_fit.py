@@ -13,7 +13,10 @@ Where positions and features happen to be equally many it runs, and multiplies t
 ## How it is recognised
 The failing expression in your own code is a product, the inner sizes of its two tensors differ, and
 turning one of them makes them equal. If turning the other one would, too, both are given and none
-is tried. Nothing can be said of a script that is only read.
+is tried.
+
+In a script that is only read: the inner sizes of the two tensors of a product are known from the
+source and differ, and turning one of them makes them equal.
 """
 
 import ast
@@ -23,12 +26,14 @@ from dataclasses import dataclass
 from surefit.doctor.causes import is_cause
 from surefit.doctor.conditions.values import ValuesAt, Wanted
 from surefit.doctor.findings import Fact, Finding, Fix, Severity
-from surefit.doctor.observations import Crash, Frame, Value
+from surefit.doctor.observations import Crash, Frame, Script, Value
 from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import code, shape_of
 from surefit.evidence.failing_expressions import assigned_to, parsed
+from surefit.evidence.imagined import told
+from surefit.evidence.imagined.mishaps import ProductMisfit
 from surefit.source.edits import appended
 from surefit.source.patches import Edit
 from surefit.source.reading import called
@@ -149,3 +154,34 @@ def turned(seen: Recording, frame: Frame, way: Way) -> Edit | None:
     if source is None or sides is None:
         return None
     return appended(source, sides[1 if way.is_right else 0], TURN)
+
+
+@RULE.on(Script)
+def sizes_in_the_source_do_not_fit(script: Script, seen: Recording) -> Iterator[Finding]:
+    for source, one in told.gone_wrong(script, seen, ProductMisfit):
+        left, right = (tensor.shape for tensor in one.tensors)
+        turned = []
+        if right.has(-2) and left.size(-1) == right.size(-1):
+            turned.append(one.nodes[1])
+        if left.has(-2) and left.size(-2) == right.size(-2):
+            turned.append(one.nodes[0])
+        if not turned:
+            continue
+        names = [told.text_of(source, node) for node in one.nodes]
+        yield RULE.finding(
+            told.place_of(source, one.node),
+            f"{names[0]} has {left.size(-1)} in its last axis, and {names[1]} {right.size(-2)} in"
+            " its last but one: one of them is the wrong way round.",
+            facts=(Fact(names[0], str(left)), Fact(names[1], str(right))),
+            fixes=tuple(
+                Fix(
+                    f"Turn {told.text_of(source, node)}: `.transpose(-2, -1)`.",
+                    appended(source, node, ".transpose(-2, -1)")
+                    if isinstance(node, ast.expr) and len(turned) == 1
+                    else None,
+                    why_not_tried=told.ONLY_READ,
+                )
+                for node in turned
+            ),
+            severity=Severity.WARNING,
+        )

@@ -17,7 +17,10 @@ make the layer behind it as wide as that. For heads, a width that they divide.
 The failing expression is a call of `view` or `reshape` in your own code whose sizes can all be
 computed from its frame, and they do not multiply to the elements of the tensor. The axes that both
 shapes share are taken off; what is left says which factor is wrong. Where only the number of rows
-differs nothing is said here. Nothing can be said of a script that is only read.
+differs nothing is said here.
+
+In a script that is only read: all sizes of a tensor and of what a `view` or `reshape` asks for are
+known from the source, and they do not multiply to the same number.
 """
 
 import ast
@@ -27,7 +30,7 @@ from math import prod
 
 from surefit.doctor.causes import is_cause
 from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
-from surefit.doctor.observations import Crash, Frame
+from surefit.doctor.observations import Crash, Frame, Script
 from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
@@ -35,6 +38,9 @@ from surefit.doctor.words import code, shape_of, times
 from surefit.evidence.asked_shapes import Asked, asked_in, is_reshape
 from surefit.evidence.attribute_assignments import assignments_of
 from surefit.evidence.failed_operations import failure_of
+from surefit.evidence.imagined import told
+from surefit.evidence.imagined.mishaps import ReshapeMisfit
+from surefit.evidence.imagined.shapes import Shape, product
 
 RULE = Rule(
     "SF307",
@@ -171,3 +177,27 @@ def fixes(asked: Asked, misfit: Misfit, is_map: bool) -> Iterator[Fix]:
         f"Ask for sizes that multiply to {misfit.has}, as {times(misfit.axes)} do.",
         why_not_tried="which of the numbers is meant only you know",
     )
+
+
+@RULE.on(Script)
+def sizes_in_the_source_do_not_multiply(script: Script, seen: Recording) -> Iterator[Finding]:
+    for source, one in told.gone_wrong(script, seen, ReshapeMisfit):
+        have, asked = one.tensor.shape.sizes, one.target
+        if len(asked) > 1 and product(have[1:]) == product(asked[1:]):
+            continue  # only the number of rows differs
+        receiver = one.node.func.value if isinstance(one.node.func, ast.Attribute) else one.node
+        name = told.text_of(source, receiver)
+        yield RULE.finding(
+            told.place_of(source, one.node),
+            f"{name} is {one.tensor.shape}, and {Shape(asked)} is asked for: the numbers of"
+            " elements differ.",
+            why="`view` and `reshape` deal out the elements that there are.",
+            fixes=(
+                Fix(
+                    "Ask for the features that there are, or let `flatten(1)` count them, and make"
+                    " the layer behind it as wide.",
+                    why_not_tried=told.ONLY_READ,
+                ),
+            ),
+            severity=Severity.WARNING,
+        )

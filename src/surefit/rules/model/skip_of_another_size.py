@@ -19,7 +19,10 @@ size of its skip connection just before they are joined: `F.interpolate(x, size=
 `torch.cat` or a sum was given maps whose channels fit and whose sides do not. By a second run that
 records every operation, the smaller one was made by operations that make the sides smaller by a
 factor they are no multiple of, or that take off an edge. Sizes of pictures are looked for among
-the numbers of the source. Nothing can be said of a script that is only read.
+the numbers of the source.
+
+In a script that is only read: heights and widths are followed through convolutions and poolings
+from sizes that stand in the source, and two maps that are joined or added have different ones.
 """
 
 import ast
@@ -28,13 +31,16 @@ from collections.abc import Iterator
 from surefit.doctor.causes import is_cause
 from surefit.doctor.conditions.values import ValuesAt, Wanted
 from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
-from surefit.doctor.observations import Crash, Frame, Operation
+from surefit.doctor.observations import Crash, Frame, Operation, Script
 from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import code, shape_of, spoken, times
 from surefit.evidence.failed_operations import failure_of
 from surefit.evidence.failing_expressions import calls_or_adds
+from surefit.evidence.imagined import told
+from surefit.evidence.imagined.joins import is_of_sides
+from surefit.evidence.imagined.mishaps import JoinMisfit
 from surefit.evidence.joins import Misjoin, misjoin_of
 from surefit.evidence.map_sizes import Change, changes, multiple_of, sides, way_back
 from surefit.evidence.written_sizes import where_written
@@ -290,3 +296,26 @@ def imports_f(source: Source) -> bool:
 def unused(source: Source, name: str) -> str:
     taken = {node.id for node in source.every(ast.Name)}
     return name if name not in taken else f"{name}_map"
+
+
+@RULE.on(Script)
+def sides_in_the_source_differ(script: Script, seen: Recording) -> Iterator[Finding]:
+    for source, one in told.gone_wrong(script, seen, JoinMisfit):
+        if not is_of_sides(one):
+            continue
+        names = [told.text_of(source, node) for node in one.nodes]
+        shapes = [str(tensor.shape) for tensor in one.tensors]
+        yield RULE.finding(
+            told.place_of(source, one.node),
+            f"{names[0]} is {shapes[0]} and {names[1]} is {shapes[1]}: the skip connection is of"
+            " another size than what it meets.",
+            why="A pooling of stride 2 rounds down, and going up again doubles what is left.",
+            fixes=(
+                Fix(
+                    "Pad the pictures to a multiple of 2 for each step down, or bring the one map"
+                    " to the size of the other before they are joined (`F.interpolate`, `F.pad`).",
+                    why_not_tried=told.ONLY_READ,
+                ),
+            ),
+            severity=Severity.WARNING,
+        )

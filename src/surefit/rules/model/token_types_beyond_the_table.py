@@ -14,8 +14,10 @@ by its design, leave `token_type_ids` out (`return_token_type_ids=False`).
 
 ## How it is recognised
 A lookup failed in a table that the model, or the line that calls it, names as that of token types
-or segments, and ids lie at or above its number of rows. Nothing can be said of a script that is
-only read.
+or segments, and ids lie at or above its number of rows.
+
+In a script that is only read: token types that the source writes out are looked up in a table of
+segments or token types that has too few rows.
 """
 
 import ast
@@ -27,6 +29,9 @@ from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import counted
+from surefit.evidence.imagined import told
+from surefit.evidence.imagined.lookups import kind_of_lookup
+from surefit.evidence.imagined.mishaps import OutsideTable
 from surefit.evidence.known_numbers import number_of, numbers_in
 from surefit.evidence.set_sizes import chosen, keywords, place_of
 from surefit.evidence.table_lookups import TYPES, Lookup, are_types, facts, lookup_of
@@ -194,3 +199,28 @@ def more_types(lookup: Lookup, declared: Set | None, seen: Recording) -> Edit | 
     if len(calls) != 1 or "from_pretrained" in calls[0][0].text:
         return None
     return argument_added(calls[0][0], calls[0][1], SIZE, str(types))
+
+
+@RULE.on(Script)
+def types_in_the_source_have_no_row(script: Script, seen: Recording) -> Iterator[Finding]:
+    for source, one in told.gone_wrong(script, seen, OutsideTable):
+        rows = one.layer.number("num_embeddings") or 0
+        if kind_of_lookup(one) != "types":
+            continue
+        name = told.layer_name(source, one.node, one.layer)
+        yield RULE.finding(
+            told.place_of(
+                source,
+                told.number_place(source, one.layer.given.get("num_embeddings"), one.layer.node),
+            ),
+            f"Token types go up to {one.id}, and {name} has {rows} rows: 0 to {rows - 1}.",
+            facts=(
+                Fact(
+                    name,
+                    f"{told.described(one.layer)}, made at {told.place_of(source, one.layer.node)}",
+                ),
+                Fact("looked up at", told.seen_at(source, one.node)),
+            ),
+            fixes=(Fix(f"Make the table for {one.id + 1} types.", why_not_tried=told.ONLY_READ),),
+            severity=Severity.WARNING,
+        )

@@ -15,8 +15,10 @@ Choose a number of heads that divides the width, or a width that is a multiple o
 ## How it is recognised
 A constructor, or a check of your own, raised `ValueError` or `AssertionError`, and among the
 numbers in its hands a count of heads or groups does not divide the width beside it. The number is
-followed outwards through your calls to the line that chose it. Nothing can be said of a script that
-is only read.
+followed outwards through your calls to the line that chose it.
+
+In a script that is only read: the numbers that a layer, a config of transformers or a check of your
+own is given are followed to where they are written, and the one does not divide the other.
 """
 
 import ast
@@ -26,11 +28,13 @@ from dataclasses import dataclass
 
 from surefit.doctor.causes import is_cause
 from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
-from surefit.doctor.observations import Crash, Frame, Value
+from surefit.doctor.observations import Crash, Frame, Script, Value
 from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.evidence.argument_origins import number_named, where_given
+from surefit.evidence.imagined import told
+from surefit.evidence.imagined.mishaps import Indivisible
 
 RULE = Rule(
     "SF306",
@@ -163,3 +167,27 @@ def divisors_near(pair: Pair) -> list[int]:
 def multiples_near(pair: Pair) -> list[int]:
     below = pair.width // pair.parts * pair.parts
     return [one for one in (below, below + pair.parts) if one]
+
+
+@RULE.on(Script)
+def numbers_in_the_source_do_not_divide(script: Script, seen: Recording) -> Iterator[Finding]:
+    for source, one in told.gone_wrong(script, seen, Indivisible):
+        width, count = one.width.value, one.count.value
+        yield RULE.finding(
+            told.place_of(source, told.number_place(source, one.count, one.node)),
+            f"`{one.width_name}` is {width}, which {count} do not divide (`{one.count_name}`):"
+            f" {width} / {count} = {width / count:.6g}.",
+            facts=(
+                Fact(f"`{one.width_name}`", str(width)),
+                Fact(f"`{one.count_name}`", str(count)),
+                Fact("used at", told.seen_at(source, one.node)),
+            ),
+            why="Every head or group gets an equal part of the width.",
+            fixes=(
+                Fix(
+                    "Choose a width that is a multiple of the number, or another number.",
+                    why_not_tried=told.ONLY_READ,
+                ),
+            ),
+            severity=Severity.WARNING,
+        )

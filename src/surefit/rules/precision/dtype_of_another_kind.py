@@ -17,8 +17,10 @@ or keep it in float32 and use `torch.autocast`.
 ## How it is recognised
 The operation that failed is a product, a convolution, a norm or an assignment into a tensor, which
 take one dtype only, and was given two. By a second run that records every operation the odd one is
-followed back to the operation that made it so. Targets of losses are left to other rules. Nothing
-can be said of a script that is only read.
+followed back to the operation that made it so. Targets of losses are left to other rules.
+
+In a script that is only read: a layer whose weights have a dtype that the source tells is given a
+tensor of another one, outside of autocast.
 """
 
 import ast
@@ -28,12 +30,13 @@ from dataclasses import dataclass
 from surefit.doctor.causes import is_cause
 from surefit.doctor.conditions.values import ValuesAt, Wanted
 from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
-from surefit.doctor.observations import Crash, Operation
+from surefit.doctor.observations import Crash, Operation, Script
 from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import code, shape_of
 from surefit.evidence.failed_operations import Failure, failure_of
+from surefit.evidence.imagined import mishaps, told
 from surefit.evidence.layer_names import described, name
 from surefit.evidence.plain_attributes import left_behind
 from surefit.evidence.returned_rows import returned_for
@@ -262,3 +265,27 @@ def layers_differ(crash: Crash, failure: Failure, weights: list[Operation]) -> F
         python_said=crash.said,
         about=crash.id,
     )
+
+
+@RULE.on(Script)
+def dtypes_in_the_source_differ(script: Script, seen: Recording) -> Iterator[Finding]:
+    for source, one in told.gone_wrong(script, seen, mishaps.DtypeMisfit):
+        name = told.layer_name(source, one.node, one.layer)
+        weights = one.layer.state["dtype"]
+        made = one.tensor.made if isinstance(one.tensor.made, ast.expr) else one.node
+        yield RULE.finding(
+            told.place_of(source, made),
+            f"{told.text_of(source, made)} is {one.tensor.dtype}, and {name} is {weights}.",
+            facts=(
+                Fact("used at", told.seen_at(source, one.node)),
+                Fact(name, f"made at {told.place_of(source, one.layer.node)}"),
+            ),
+            why="A product takes numbers of one dtype.",
+            fixes=(
+                Fix(
+                    f"Cast it before it is used: `.to(torch.{weights})`.",
+                    why_not_tried=told.ONLY_READ,
+                ),
+            ),
+            severity=Severity.WARNING,
+        )

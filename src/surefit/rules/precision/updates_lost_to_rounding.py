@@ -27,8 +27,10 @@ layers in bfloat16 over 100 steps, against the same in float32:
     SGD, rate 1e-3            95-97 % lost     22-47 %
 
 With SGD many small gradients may be lost while the large ones do the work, so a lower bound would
-report runs that learn. Where no update was meant (a rate of zero), nothing is reported. Nothing can
-be said of a script that is only read.
+report runs that learn. Where no update was meant (a rate of zero), nothing is reported.
+
+In a script that is only read: all parameters that `torch.optim.Adam` or `AdamW` is given are cast
+to bfloat16 and its rate is at most 5e-6, or to float16 and it is at most 5e-7.
 """
 
 from collections.abc import Iterator, Sequence
@@ -40,6 +42,7 @@ from surefit.doctor.observations import OptimizerSeen, ParameterSeen, Script, St
 from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.words import counted, spoken
+from surefit.evidence.imagined import mishaps, told
 from surefit.evidence.low_precision import Chosen, choices
 from surefit.evidence.made_names import name_at
 
@@ -164,3 +167,23 @@ def fixes(chosen: Sequence[Chosen]) -> Iterator[Fix]:
         return
     must = NoUpdatesLost(MOST_LEFT, changes_the_past=True, steps=PROOF_STEPS)
     yield Fix(text, chosen[0].in_float32, must)
+
+
+@RULE.on(Script)
+def rate_in_the_source_is_too_small(script: Script, seen: Recording) -> Iterator[Finding]:
+    for source, one in told.gone_wrong(script, seen, mishaps.Rounded):
+        yield RULE.finding(
+            told.place_of(source, one.cast),
+            f"The weights are `{one.dtype}`, in which nearly all steps of `{one.kind}` at a rate of"
+            f" {one.rate.value:g} round to nothing.",
+            facts=(Fact("the optimizer", told.seen_at(source, one.node)),),
+            why="A parameter moves to the nearest number that its type has, which is the one where"
+            " it stands.",
+            fixes=(
+                Fix(
+                    "Keep the weights in float32 and compute under `torch.autocast`.",
+                    why_not_tried=told.ONLY_READ,
+                ),
+            ),
+            severity=Severity.WARNING,
+        )
