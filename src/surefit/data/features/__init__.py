@@ -1,0 +1,1 @@
+"""Feature sequences `[rows, steps, features]`: declared, checked, read in a memory budget."""
