@@ -52,6 +52,18 @@ class Shard:
     changed_ns: int
     """When the file was last changed, as `st_mtime_ns`, when it was described."""
 
+    stored_dtype: str = ""
+    """Of what lies on disk: of the ids for `IDS`, of bytes for `BITS`, else that of the values."""
+
+    inside: str = ""
+    """The tensor, column or member, where a file can hold several."""
+
+    part: int | None = None
+    """The record batch of an Arrow file, from 0: each is a shard of its own."""
+
+    whole: str = ""
+    """Why every read must begin at the beginning of the file, where it must."""
+
     @property
     def row_bytes(self) -> int:
         """Of one row as it will be given."""

@@ -1,0 +1,75 @@
+"""An array as the header of its file describes it; not yet held against a layout."""
+
+import os
+from dataclasses import dataclass
+from math import prod
+from pathlib import Path
+
+import numpy as np
+
+NUMBERS = "biuf"
+"""Kinds of dtypes that are numbers: truth values, integers with and without sign, floats."""
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """One array of a file; Arrow files are one for each record batch."""
+
+    path: Path
+    name: str
+    """As users are told of it: its path from the data folder on."""
+
+    shape: tuple[int, ...]
+    """As it is stored; which axis holds the rows is not decided yet."""
+
+    dtype: np.dtype
+    """With its byte order."""
+
+    size: int
+    """Of the file, in bytes."""
+
+    changed_ns: int
+    offset: int | None = None
+    """Where the first value lies in the file, in bytes; None where values must be decoded."""
+
+    fortran: bool = False
+    """The first axis is the one whose values lie beside each other."""
+
+    inside: str = ""
+    """The tensor, column or member, where a file can hold several."""
+
+    part: int | None = None
+    """The record batch of an Arrow file, from 0."""
+
+    whole: str = ""
+    """Why every read must begin at the beginning of the file, where it must."""
+
+    @property
+    def rows(self) -> int:
+        return self.shape[0] if self.shape else 0
+
+    @property
+    def values(self) -> int:
+        return prod(self.shape)
+
+    @property
+    def row_bytes(self) -> int:
+        return prod(self.shape[1:]) * self.dtype.itemsize
+
+    @property
+    def swapped_bytes(self) -> bool:
+        """Stored in the other byte order than this machine's."""
+        return not self.dtype.isnative
+
+
+@dataclass(frozen=True, slots=True)
+class FileState:
+    """Size and time of the last change: a reader finds out by them that a file has changed."""
+
+    size: int
+    changed_ns: int
+
+
+def state_of(opened: int) -> FileState:
+    found = os.fstat(opened)
+    return FileState(found.st_size, found.st_mtime_ns)

@@ -1,0 +1,44 @@
+"""Headers of Parquet files: rows are decoded by row group."""
+
+from pathlib import Path
+from typing import Any
+
+from surefit.errors import BadInput
+
+from .arrow_arrays import row_shape
+from .columns import Column, choose_column, numpy_dtype
+from .faults import not_of_its_format
+from .headers import Header, state_of
+
+
+def parquet_headers(path: Path, name: str) -> tuple[Header, ...]:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        with path.open("rb") as file:
+            state = state_of(file.fileno())
+        with pq.ParquetFile(path) as parquet:
+            column = choose_column(parquet.schema_arrow, name)
+            dtype = numpy_dtype(column, name)
+            rows = parquet.metadata.num_rows
+            shape = (rows, *_row_shape(parquet, column, name, rows))
+    except pa.ArrowException as error:
+        raise BadInput(not_of_its_format(name, "Parquet file", error)) from None
+    return (Header(path, name, shape, dtype, state.size, state.changed_ns, inside=column.name),)
+
+
+def group_rows(path: Path) -> tuple[int, ...]:
+    """How many rows each row group has."""
+    import pyarrow.parquet as pq
+
+    metadata = pq.read_metadata(path)
+    return tuple(metadata.row_group(one).num_rows for one in range(metadata.num_row_groups))
+
+
+def _row_shape(parquet: Any, column: Column, name: str, rows: int) -> tuple[int, ...]:
+    """Of the first row, where the schema leaves it open; others are checked as they are decoded."""
+    if column.shape is not None or not rows:
+        return column.shape or ()
+    first = next(parquet.iter_batches(1, columns=[column.name]))
+    return row_shape(first.column(0), column, name)
