@@ -220,12 +220,14 @@ def _steps(row: np.ndarray, number: int, declared: Kind) -> Iterable[Fact]:
 def _checksums(found: LayoutFile | None) -> Checksums | None:
     if not found or not found.rows_in_block:
         return None
-    return Checksums(found.rows_in_block, {one.name: one.checksums for one in found.shards})
+    return Checksums(found.rows_in_block, {one.key: one.checksums for one in found.shards})
 
 
 def _against_file(files: Files, found: LayoutFile, all_of_it: bool) -> Iterator[Finding]:
     """Files that came, went or changed since the layout was written."""
-    known = {one.name: one for one in found.shards}
+    known: dict[str, tuple[int, int]] = {}
+    for one in found.shards:
+        known[one.name] = (known.get(one.name, (0, 0))[0] + one.rows, one.bytes)
     place = Place(str(files.folder / LAYOUT_FILE))
     again = Fix("If that is meant, write the layout again with `--write-layout`.")
     rows: dict[str, int] = {}
@@ -233,16 +235,16 @@ def _against_file(files: Files, found: LayoutFile, all_of_it: bool) -> Iterator[
         rows[header.name] = rows.get(header.name, 0) + header.rows
     broken = {fault.place.file for fault in files.faults}
     for name in known.keys() - rows.keys() - broken if all_of_it else ():
-        said = f"`{name}`, {known[name].rows:,} rows, is in `{LAYOUT_FILE}` and no longer here."
+        said = f"`{name}`, {known[name][0]:,} rows, is in `{LAYOUT_FILE}` and no longer here."
         yield BAD_LAYOUT_FILE.finding(place, said, fixes=(Fix("Put the file back."), again))
     sizes = {header.name: header.size for header in files.headers}
     for name, count in rows.items() if known else ():
         if name not in known:
             said = f"`{name}`, {count:,} rows, is not in `{LAYOUT_FILE}`."
             yield BAD_LAYOUT_FILE.finding(place, said, fixes=(again,))
-        elif (known[name].rows, known[name].bytes) != (count, sizes[name]):
+        elif known[name] != (count, sizes[name]):
             facts = (
-                Fact("then", f"{known[name].rows:,} rows, {known[name].bytes:,} bytes"),
+                Fact("then", "{:,} rows, {:,} bytes".format(*known[name])),
                 Fact("now", f"{count:,} rows, {sizes[name]:,} bytes"),
             )
             said = f"`{name}` is not the file that `{LAYOUT_FILE}` was written for."

@@ -11,7 +11,7 @@ from surefit.doctor.rule import refusal
 from surefit.errors import BadInput
 
 from .layout import Kind, Layout
-from .shards import Form
+from .shards import Form, shard_key
 
 BAD_LAYOUT_FILE = refusal(
     "SF043", "bad-layout-file", "The layout file of a data folder cannot be read, or contradicts."
@@ -29,6 +29,13 @@ class ShardEntry(msgspec.Struct, frozen=True):
     bytes: int
     checksums: tuple[int, ...] = ()
     """CRC-32 of each block of rows, as they lie in the file."""
+
+    part: int | None = None
+    """The record batch of an Arrow file."""
+
+    @property
+    def key(self) -> str:
+        return shard_key(self.name, self.part)
 
 
 class LayoutFile(msgspec.Struct, frozen=True):
@@ -55,7 +62,7 @@ class LayoutFile(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Checksums:
-    """Of every block of rows, by the name of the shard."""
+    """Of every block of rows, by `Shard.key`."""
 
     rows_in_block: int
     of: Mapping[str, tuple[int, ...]]

@@ -65,6 +65,15 @@ class Shard:
     """Why every read must begin at the beginning of the file, where it must."""
 
     @property
+    def key(self) -> str:
+        """A name of its own for each record batch."""
+        return shard_key(self.name, self.part)
+
+    @property
     def row_bytes(self) -> int:
         """Of one row as it will be given."""
         return prod(self.shape) * np.dtype(self.dtype).itemsize
+
+
+def shard_key(name: str, part: int | None) -> str:
+    return name if part is None else f"{name}, batch {part}"
