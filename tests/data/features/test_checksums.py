@@ -8,14 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from feature_arrays import FORMATS, continuous, one_hot, table, write_shards
 from surefit.data.features.checksums import BLOCK_BYTES, rows_in_block, verify
 from surefit.data.features.folder import Shards, read_shards
 from surefit.data.features.layout import Kind, Layout
 from surefit.data.features.layout_file import LAYOUT_FILE, declare
 from surefit.data.features.write_layout import write_layout
 from surefit.errors import BadInput
-from tests.data.features.test_files import FORMATS, table
-from tests.feature_arrays import continuous, one_hot, write_shards
 
 LAYOUT = Layout(steps=4, features=6, kind=Kind.CONTINUOUS)
 

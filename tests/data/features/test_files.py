@@ -1,91 +1,25 @@
 """Headers of every format: what they say, what they refuse, and the rows behind them."""
 
 import pickle
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
 import torch
 from safetensors.numpy import save_file
 
+from feature_arrays import FORMATS, continuous, one_hot, table, write_shards
 from surefit.data.features.decode import decode_rows, decoded, decoded_together
 from surefit.data.features.files import natural, read_headers
 from surefit.data.features.folder import read_shards
 from surefit.data.features.layout import Layout
 from surefit.data.features.shards import Form, Shard
 from surefit.errors import BadInput
-from tests.feature_arrays import continuous, one_hot, write_shards
 
 ROWS = continuous(11, 4, 6)
 LAYOUT = Layout(steps=4, features=6)
-
-
-def column(rows: np.ndarray) -> pa.Array:
-    inner = pa.FixedSizeListArray.from_arrays(pa.array(rows.reshape(-1)), rows.shape[2])
-    return pa.FixedSizeListArray.from_arrays(inner, rows.shape[1])
-
-
-def table(rows: np.ndarray) -> pa.Table:
-    return pa.table({"id": pa.array(range(len(rows))), "features": column(rows)})
-
-
-def write_arrow(path: Path, rows: np.ndarray, stream: bool = False) -> None:
-    make = pa.ipc.new_stream if stream else pa.ipc.new_file
-    with pa.OSFile(str(path), "wb") as file, make(file, table(rows).schema) as writer:
-        writer.write_table(table(rows), max_chunksize=4)
-
-
-def write_tensors(path: Path, rows: np.ndarray) -> None:
-    tensor = pa.FixedShapeTensorArray.from_numpy_ndarray(rows)
-    with pa.OSFile(str(path), "wb") as file:
-        made = pa.table({"x": tensor})
-        with pa.ipc.new_file(file, made.schema) as writer:
-            writer.write_table(made)
-
-
-def write_lists(path: Path, rows: np.ndarray) -> None:
-    pq.write_table(pa.table({"x": pa.array(rows.tolist(), pa.list_(pa.list_(pa.float32())))}), path)
-
-
-FORMATS: dict[str, tuple[str, Callable[[Path, np.ndarray], object], Form]] = {
-    "npy": ("a.npy", lambda path, rows: np.save(path, rows), Form.PLAIN),
-    "safetensors": (
-        "a.safetensors",
-        lambda path, rows: save_file({"x": rows, "ids": np.arange(len(rows))}, path),
-        Form.PLAIN,
-    ),
-    "npz": ("a.npz", lambda path, rows: np.savez(path, x=rows, y=rows[:, 0, 0]), Form.PLAIN),
-    "npz, compressed": ("a.npz", lambda path, rows: np.savez_compressed(path, rows), Form.DECODED),
-    "arrow": ("a.arrow", write_arrow, Form.PLAIN),
-    "arrow stream": ("a.arrow", lambda path, rows: write_arrow(path, rows, True), Form.PLAIN),
-    "arrow tensors": ("a.arrow", write_tensors, Form.PLAIN),
-    "feather": (
-        "a.feather",
-        lambda path, rows: pa.feather.write_feather(table(rows), path, compression="uncompressed"),
-        Form.PLAIN,
-    ),
-    "feather, compressed": (
-        "a.feather",
-        lambda path, rows: pa.feather.write_feather(table(rows), path, compression="lz4"),
-        Form.DECODED,
-    ),
-    "parquet": (
-        "a.parquet",
-        lambda path, rows: pq.write_table(table(rows), path, row_group_size=4),
-        Form.DECODED,
-    ),
-    "parquet lists": ("a.parquet", write_lists, Form.DECODED),
-    "pt": ("a.pt", lambda path, rows: torch.save(torch.from_numpy(rows), path), Form.PLAIN),
-    "pt, several": (
-        "a.pt",
-        lambda path, rows: torch.save({"x": torch.from_numpy(rows), "n": torch.ones(2)}, path),
-        Form.DECODED,
-    ),
-}
 
 
 def all_rows(shards: tuple[Shard, ...]) -> np.ndarray:
