@@ -1,4 +1,4 @@
-"""One header against the declared layout: rows, dtype, byte order, order of axes, shape."""
+"""One header against the declared layout: rows, dtype, byte order, order of axes."""
 
 from collections.abc import Iterator
 from math import ceil
@@ -34,7 +34,7 @@ OTHER_ORDER = refusal(
 
 
 def check_header(header: Header, layout: Layout, form: Form, data: Path) -> Iterator[Finding]:
-    """All that is wrong with it; `data` is as the user named it."""
+    """What is wrong with it beside its shape; `data` is as the user named it."""
     if not header.rows:
         yield no_rows(header)
         return
@@ -42,9 +42,7 @@ def check_header(header: Header, layout: Layout, form: Form, data: Path) -> Iter
         yield from _check_packed(header, layout, form)
         return
     yield from check_dtype(header, layout, data)
-    if header.shape[1:] != layout.shape:
-        yield other_shape(header, layout, data)
-    elif header.fortran:
+    if header.shape[1:] == layout.shape and header.fortran:
         yield other_order(header, layout, data)
 
 
@@ -85,15 +83,6 @@ def check_dtype(header: Header, layout: Layout, data: Path) -> Iterator[Finding]
             why="Read as they are they would be other numbers; this machine's are little-endian.",
             fixes=(_mend(layout, data, "the same numbers in this machine's order"),),
         )
-
-
-def other_shape(header: Header, layout: Layout, data: Path) -> Finding:
-    return OTHER_SHAPE.finding(
-        Place(header.name),
-        f"`{header.name}` is {shown(header.shape)}, and [rows, {layout.steps}, {layout.features}]"
-        " is declared.",
-        fixes=(Fix(f"See what it is:  {inspect_command(layout, data)}"),),
-    )
 
 
 def other_order(header: Header, layout: Layout, data: Path) -> Finding:

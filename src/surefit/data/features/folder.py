@@ -1,13 +1,12 @@
 """A folder of arrays against its declared layout: every shard, by its header alone."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 
 from surefit.doctor.findings import Fact, Finding, Fix, Place
-from surefit.doctor.rule import refusal
 from surefit.errors import refuse_if
 
 from .checks import check_header
@@ -23,13 +22,11 @@ from .layout_file import (
     read_layout_file,
     settled,
 )
-from .probe import Probe, fits, not_finite, probe
+from .probe import Probe, probe
+from .row_checks import check_rows
+from .scenarios import judge
 from .shards import Form, Shard
-
-NOT_FINITE = refusal("SF040", "value-not-finite", "A row holds NaN or an infinite number.")
-OTHER_KIND = refusal(
-    "SF041", "rows-of-other-kind", "Rows are not of the kind that was declared for them."
-)
+from .verdicts import findings, misfits
 
 SAMPLE = 256
 """Rows of a shard that are looked at, spread over it."""
@@ -68,6 +65,8 @@ def read_shards(folder: Path, layout: Layout | None = None) -> Shards:
     faults = list(files.faults)
     for header in files.headers:
         faults += check_header(header, layout, form, folder)
+    if form is Form.PLAIN:
+        faults += misfits((one for one in files.headers if one.rows), layout, folder)
     if found:
         faults += _against_file(files, found, folder.is_dir())
     refuse_if(faults)
@@ -110,9 +109,33 @@ def check_sample(shards: Shards, most: int = SAMPLE) -> tuple[Probe, ...]:
         positions, rows = sample(shard, most)
         one = probe(rows)
         found.append(one)
-        faults += check_rows(shard.name, positions, rows, one, shards.layout.kind)
+        misplaced = list(_misplaced(shard, one, shards))
+        faults += misplaced or check_rows(shard.name, positions, rows, one, shards.layout.kind)
     refuse_if(faults)
     return tuple(found)
+
+
+def _misplaced(shard: Shard, found: Probe, shards: Shards) -> Iterator[Finding]:
+    """Zeros and ones that are one-hot only if they are read in another order of axes."""
+    told_otherwise = shards.layout.kind in (Kind.MULTI_HOT, Kind.CONTINUOUS)
+    if found.kind is Kind.MULTI_HOT and not told_otherwise and shard.form is Form.PLAIN:
+        verdict = judge(as_header(shard), shards.layout)
+        yield from findings((verdict,), shards.layout, shards.folder)
+
+
+def as_header(shard: Shard) -> Header:
+    """The header that a shard in place was made of."""
+    return Header(
+        path=shard.path,
+        name=shard.name,
+        shape=(shard.rows, *shard.shape),
+        dtype=np.dtype(shard.dtype),
+        size=shard.size,
+        changed_ns=shard.changed_ns,
+        offset=shard.offset,
+        inside=shard.inside,
+        part=shard.part,
+    )
 
 
 def sample(shard: Shard, most: int = SAMPLE) -> tuple[list[int], np.ndarray]:
@@ -127,20 +150,6 @@ def sample(shard: Shard, most: int = SAMPLE) -> tuple[list[int], np.ndarray]:
         positions += range(first, last)
         at += last - first
     return positions, rows
-
-
-def check_rows(
-    name: str,
-    positions: Sequence[int],
-    rows: np.ndarray,
-    found: Probe,
-    declared: Kind | None,
-) -> Iterator[Finding]:
-    """What a sample of a shard shows to be wrong."""
-    if not found.finite:
-        yield _not_finite(name, positions, rows)
-    elif declared and not fits(found.kind, declared):
-        yield _other_kind(name, positions, rows, found, declared)
 
 
 def _blocks(shard: Shard, most: int) -> list[tuple[int, int]]:
@@ -163,58 +172,6 @@ def _blocks(shard: Shard, most: int) -> list[tuple[int, int]]:
 
 def _spread(count: int, most: int) -> list[int]:
     return sorted({round(at) for at in np.linspace(0, count - 1, min(count, most))})
-
-
-def _not_finite(name: str, positions: Sequence[int], rows: np.ndarray) -> Finding:
-    places = not_finite(rows)
-    bad = sorted({positions[row] for row, _, _ in places.tolist()})
-    row, step, feature = places[0].tolist()
-    several = f"rows {bad[0]:,} to {bad[-1]:,}" if len(bad) > 1 else f"row {bad[0]:,}"
-    return NOT_FINITE.finding(
-        Place(name, row=positions[row] + 1),
-        f"`{name}` holds {rows[row, step, feature]} in row {positions[row]:,}, step {step},"
-        f" feature {feature} (from 0).",
-        facts=(
-            Fact("such rows", f"{len(bad)} of {len(rows)} that were looked at: {several}"),
-            Fact("such values", f"{len(places):,} of {rows.size:,}"),
-        ),
-        why="One such value makes the loss, and after a step every weight, not a number.",
-        fixes=(Fix("Mend these rows where they are made, or leave them out there."),),
-    )
-
-
-def _other_kind(
-    name: str, positions: Sequence[int], rows: np.ndarray, found: Probe, declared: Kind
-) -> Finding:
-    wrong = [at for at, row in enumerate(rows) if not fits(probe(row[None]).kind, declared)]
-    first, last = positions[wrong[0]], positions[wrong[-1]]
-    where = f"row {first:,}" if first == last else f"rows {first:,} to {last:,}"
-    return OTHER_KIND.finding(
-        Place(name, row=first + 1),
-        f"`{name}` is declared {declared}, and {len(wrong)} of {len(rows)} rows that were looked"
-        f" at are not.",
-        facts=(
-            Fact("first of them", where),
-            Fact("they are", f"{found.kind}, from {found.low:g} to {found.high:g}"),
-            *_steps(rows[wrong[0]], first, declared),
-        ),
-        fixes=(
-            Fix("If the declaration is right, these are other data: look where they are made."),
-            Fix(f"If the data are right, declare them:  --kind {found.kind}"),
-        ),
-    )
-
-
-def _steps(row: np.ndarray, number: int, declared: Kind) -> Iterable[Fact]:
-    """The first step of a row that is not one-hot, in numbers."""
-    if declared is not Kind.ONE_HOT:
-        return
-    for step, values in enumerate(row):
-        ones = int(np.count_nonzero(values))
-        if ones != 1 or values.max() != 1:
-            said = f"{ones} values that are not 0, sum {values.sum(dtype=np.float64):g}"
-            yield Fact(f"row {number:,}, step {step}", said)
-            return
 
 
 def _checksums(found: LayoutFile | None) -> Checksums | None:

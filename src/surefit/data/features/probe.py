@@ -58,9 +58,9 @@ def probe(rows: Values) -> Probe:
 def lengths(rows: Values) -> NDArray[np.int64]:
     """For each row, how many steps come before those at its end that are all zero."""
     found = np.full(len(rows), rows.shape[1], np.int64)
-    ended: Values = rows[:, -1].any(axis=1)
-    padded = np.flatnonzero(~ended)  # the others need not be looked at
-    used: Values = rows[padded].any(axis=2)
+    last_used = np.any(rows[:, -1], axis=1)
+    padded = np.flatnonzero(np.logical_not(last_used))  # the others need not be looked at
+    used = np.asarray(np.any(rows[padded], axis=2))
     from_end = np.argmax(used[:, ::-1], axis=1)
     found[padded] = np.where(used.any(axis=1), rows.shape[1] - from_end, 0)
     return found

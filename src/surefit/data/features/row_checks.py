@@ -1,0 +1,83 @@
+"""What a sample of rows shows to be wrong: values that are not finite, rows of another kind."""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
+
+from surefit.doctor.findings import Fact, Finding, Fix, Place
+from surefit.doctor.rule import refusal
+
+from .decode import Values
+from .layout import Kind
+from .probe import Probe, fits, not_finite, probe
+
+NOT_FINITE = refusal("SF040", "value-not-finite", "A row holds NaN or an infinite number.")
+OTHER_KIND = refusal(
+    "SF041", "rows-of-other-kind", "Rows are not of the kind that was declared for them."
+)
+
+
+def check_rows(
+    name: str,
+    positions: Sequence[int],
+    rows: Values,
+    found: Probe,
+    declared: Kind | None,
+) -> Iterator[Finding]:
+    """What a sample of a shard shows to be wrong."""
+    if not found.finite:
+        yield _not_finite(name, positions, rows)
+    elif declared and not fits(found.kind, declared):
+        yield _other_kind(name, positions, rows, found, declared)
+
+
+def _not_finite(name: str, positions: Sequence[int], rows: Values) -> Finding:
+    places = not_finite(rows)
+    bad = sorted({positions[row] for row, _, _ in places.tolist()})
+    row, step, feature = places[0].tolist()
+    several = f"rows {bad[0]:,} to {bad[-1]:,}" if len(bad) > 1 else f"row {bad[0]:,}"
+    return NOT_FINITE.finding(
+        Place(name, row=positions[row] + 1),
+        f"`{name}` holds {rows[row, step, feature]} in row {positions[row]:,}, step {step},"
+        f" feature {feature} (from 0).",
+        facts=(
+            Fact("such rows", f"{len(bad)} of {len(rows)} that were looked at: {several}"),
+            Fact("such values", f"{len(places):,} of {rows.size:,}"),
+        ),
+        why="One such value makes the loss, and after a step every weight, not a number.",
+        fixes=(Fix("Mend these rows where they are made, or leave them out there."),),
+    )
+
+
+def _other_kind(
+    name: str, positions: Sequence[int], rows: Values, found: Probe, declared: Kind
+) -> Finding:
+    wrong = [at for at, row in enumerate(rows) if not fits(probe(row[None]).kind, declared)]
+    first, last = positions[wrong[0]], positions[wrong[-1]]
+    where = f"row {first:,}" if first == last else f"rows {first:,} to {last:,}"
+    return OTHER_KIND.finding(
+        Place(name, row=first + 1),
+        f"`{name}` is declared {declared}, and {len(wrong)} of {len(rows)} rows that were looked"
+        f" at are not.",
+        facts=(
+            Fact("first of them", where),
+            Fact("they are", f"{found.kind}, from {found.low:g} to {found.high:g}"),
+            *_steps(rows[wrong[0]], first, declared),
+        ),
+        fixes=(
+            Fix("If the declaration is right, these are other data: look where they are made."),
+            Fix(f"If the data are right, declare them:  --kind {found.kind}"),
+        ),
+    )
+
+
+def _steps(row: Values, number: int, declared: Kind) -> Iterable[Fact]:
+    """The first step of a row that is not one-hot, in numbers."""
+    if declared is not Kind.ONE_HOT:
+        return
+    for step, values in enumerate(row):
+        ones = int(np.count_nonzero(values))
+        if ones != 1 or values.max() != 1:
+            said = f"{ones} values that are not 0, sum {values.sum(dtype=np.float64):g}"
+            yield Fact(f"row {number:,}, step {step}", said)
+            return

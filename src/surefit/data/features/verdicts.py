@@ -1,0 +1,102 @@
+"""What an array was found to be, as a finding: how it must be mended, or why it cannot be."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from surefit.doctor.findings import Fact, Finding, Fix, Place
+
+from .checks import OTHER_SHAPE, inspect_command, shown
+from .headers import Header
+from .layout import Layout
+from .scenarios import Scenario, Verdict, judge
+
+IS = {
+    Scenario.FLATTENED: "its rows are flattened",
+    Scenario.TURNED: "its rows were transposed, then flattened",
+    Scenario.SWAPPED: "steps and features are swapped",
+    Scenario.RESHAPED: "rows were transposed, then reshaped without moving a value",
+    Scenario.ROWS_NOT_FIRST: "rows are not its first axis",
+    Scenario.MERGED: "rows and steps are one axis",
+    Scenario.BATCHED: "its rows are stored in batches",
+    Scenario.EXTRA_AXIS: "it has an axis of size 1 too many",
+    Scenario.UNBATCHED: "by its sizes it is one row, without an axis for rows",
+    Scenario.POOLED: "it has one vector for each row, as pooling over steps leaves",
+    Scenario.MERGED_OR_POOLED: "rows and steps are one axis, or steps were pooled",
+    Scenario.IDS: "it holds a whole number for each step, as ids are",
+    Scenario.OTHER_WIDTH: "its steps are of another width",
+    Scenario.OTHER_LENGTH: "its rows have another number of steps",
+    Scenario.OTHER_DATA: "these are other data",
+    Scenario.UNDECIDED: "it can be read in several ways",
+}
+
+
+def misfits(headers: Iterable[Header], layout: Layout, data: Path) -> Iterator[Finding]:
+    """One finding for shards that are wrong in the same way, however many."""
+    verdicts = [judge(one, layout) for one in headers if one.shape[1:] != layout.shape]
+    yield from findings(verdicts, layout, data)
+
+
+def findings(verdicts: Iterable[Verdict], layout: Layout, data: Path) -> Iterator[Finding]:
+    alike: dict[tuple[object, ...], list[Verdict]] = {}
+    for one in verdicts:
+        if one.scenario is not Scenario.AS_DECLARED:
+            key = (one.scenario, one.header.shape[1:], one.open, one.reading is None)
+            alike.setdefault(key, []).append(one)
+    for group in alike.values():
+        yield finding(group, layout, data)
+
+
+def finding(alike: Sequence[Verdict], layout: Layout, data: Path) -> Finding:
+    """Of shards that are wrong in the same way, told by the first of them."""
+    first = alike[0]
+    header = first.header
+    others = [one.header.name for one in alike[1:]]
+    also = f"{len(others)} more: {', '.join(others[:6])}{' ...' if others[6:] else ''}"
+    return OTHER_SHAPE.finding(
+        Place(header.name),
+        f"`{header.name}` is {shown(header.shape)}, and [rows, {layout.steps}, {layout.features}]"
+        f" is declared: {IS[first.scenario]}.",
+        facts=(*first.facts, *((Fact("also", also),) if others else ())),
+        ruled_out=first.ruled_out,
+        why=_why(first),
+        fixes=tuple(_fixes(first, layout, data)),
+    )
+
+
+def _why(verdict: Verdict) -> str:
+    match verdict.scenario:
+        case Scenario.RESHAPED:
+            return (
+                "Nothing fails on such rows: sizes are right and every value is in a wrong place."
+            )
+        case Scenario.OTHER_DATA | Scenario.OTHER_WIDTH | Scenario.OTHER_LENGTH:
+            return (
+                "A layer that is made as wide as what arrives would train on the wrong features"
+                " without a word."
+            )
+        case _:
+            return ""
+
+
+def _fixes(verdict: Verdict, layout: Layout, data: Path) -> Iterator[Fix]:
+    command = inspect_command(layout, data)
+    shape = verdict.header.shape
+    if verdict.reading is not None:
+        yield Fix(f"Write it anew, every value kept:  {command} --mend-to OUT")
+        return
+    for one in verdict.open:
+        yield Fix(f"If it is this: {one.says}:  {command} --as {one.word} --mend-to OUT")
+    if verdict.open:
+        yield Fix("Nothing in the files says which; only you can know.")
+    elif verdict.scenario is Scenario.POOLED:
+        yield Fix("What was pooled cannot be undone: store the rows as they were before.")
+    elif verdict.scenario is Scenario.IDS:
+        yield Fix(
+            f"Make them one-hot where they are stored:  np.eye({layout.features},"
+            f" dtype='{layout.dtype}')[ids]"
+        )
+    else:
+        yield Fix(f"If {layout} is right, these are other files: check where they come from.")
+        if len(shape) == 3:
+            right = f"--steps {shape[1]} --features {shape[2]}"
+            yield Fix(f"If the files are right, declare them, before the model is made:  {right}")
