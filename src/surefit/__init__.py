@@ -7,13 +7,23 @@ if TYPE_CHECKING:
     from surefit.data.batches import PadRows
     from surefit.doctor.findings import Finding
     from surefit.errors import SurefitError
+    from surefit.inspector import inspect
     from surefit.recipes.sft import run as sft
     from surefit.recipes.sft_settings import LoraSft
     from surefit.trainer import AnswerF1
 
 __version__ = "0.1.0"
 
-__all__ = ["AnswerF1", "Finding", "LoraSft", "PadRows", "SurefitError", "__version__", "sft"]
+__all__ = [
+    "AnswerF1",
+    "Finding",
+    "LoraSft",
+    "PadRows",
+    "SurefitError",
+    "__version__",
+    "inspect",
+    "sft",
+]
 
 _WHERE = {
     "AnswerF1": ("surefit.trainer", "AnswerF1"),
@@ -21,6 +31,7 @@ _WHERE = {
     "LoraSft": ("surefit.recipes.sft_settings", "LoraSft"),
     "PadRows": ("surefit.data.batches", "PadRows"),
     "SurefitError": ("surefit.errors", "SurefitError"),
+    "inspect": ("surefit.inspector", "inspect"),
     "sft": ("surefit.recipes.sft", "run"),
 }
 

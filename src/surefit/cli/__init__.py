@@ -3,7 +3,7 @@
 import os
 import sys
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from inspect import cleandoc
 from pathlib import Path
@@ -23,6 +23,7 @@ from surefit.render import console, json_document, outcome
 from surefit.settings import given_twice
 
 from .config_flags import ConfigFlags
+from .inspect_arrays import speaks_of_arrays
 from .wrong_calls import as_finding, missing_file
 
 MISSING_PART = refusal(
@@ -39,10 +40,14 @@ COMMANDS = {
     "eval": "surefit.cli.evaluate:evaluate",
     "ask": "surefit.cli.ask:ask",
     "inspect": "surefit.cli.inspect:inspect",
+    "pack": "surefit.cli.pack:pack",
     "env": "surefit.cli.env:env",
     "demo": "surefit.cli.demo:demo",
 }
 """Command -> its function, imported when the command or its help is asked for."""
+
+INSPECT_ARRAYS = "surefit.cli.inspect_arrays:inspect"
+"""The same command for data of the other kind: its files say which."""
 
 ABOUT = "Trains models, and says what is wrong where training cannot work."
 
@@ -193,7 +198,7 @@ def attempt(call: Call) -> json_document.Ended:
 
 
 def run_command(call: Call, config: ConfigFlags) -> int:
-    app, form = make_app(config)
+    app, form = make_app(config, functions_for(call))
     try:
         function, bound, _ = app.parse_args(
             call.tokens,
@@ -213,7 +218,16 @@ def run_command(call: Call, config: ConfigFlags) -> int:
     return code if isinstance(code, int) else 0
 
 
-def make_app(config: Callable[..., None]) -> tuple[App, "Form"]:
+def functions_for(call: Call) -> dict[str, str]:
+    """`surefit inspect` has flags of its own for feature arrays."""
+    if call.command == "inspect" and speaks_of_arrays(call.tokens):
+        return {**COMMANDS, "inspect": INSPECT_ARRAYS}
+    return COMMANDS
+
+
+def make_app(
+    config: Callable[..., None], functions: Mapping[str, str] = COMMANDS
+) -> tuple[App, "Form"]:
     form = Form()
     app = App(
         name="surefit",
@@ -225,7 +239,7 @@ def make_app(config: Callable[..., None]) -> tuple[App, "Form"]:
         config=config,
         default_parameter=Parameter(negative_iterable=(), show_default=default_in_words),
     )
-    for name, function in COMMANDS.items():
+    for name, function in functions.items():
         app.command(function, name=name, sort_key=list(COMMANDS).index(name))
     return app, form
 

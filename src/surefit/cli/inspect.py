@@ -95,6 +95,7 @@ def inspect(settings: Annotated[InspectRows, Parameter(name="*")] = DEFAULTS) ->
     surefit inspect rows.jsonl --model Qwen/Qwen3-0.6B-Base --max-tokens 256
     surefit inspect rows.csv --input-field question --target-field answer
     surefit inspect rows.jsonl --json inspection.json --quiet
+    surefit inspect DIR --help                   for feature arrays
     """
     read = read_rows(
         settings.data, Fields(settings.input_field, settings.target_field), skip_bad_rows=True

@@ -9,10 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from feature_arrays import FORMATS, continuous, one_hot, table, write_shards
+from surefit.data.features.array_names import LAYOUT_FILE
 from surefit.data.features.checksums import BLOCK_BYTES, rows_in_block, verify
 from surefit.data.features.folder import Shards, read_shards
 from surefit.data.features.layout import Kind, Layout
-from surefit.data.features.layout_file import LAYOUT_FILE, declare
+from surefit.data.features.layout_file import declare
 from surefit.data.features.write_layout import write_layout
 from surefit.errors import BadInput
 

@@ -31,7 +31,7 @@ def swapped(rows: np.ndarray) -> np.ndarray:
 
 
 def pooled(rows: np.ndarray) -> np.ndarray:
-    return rows.mean(axis=1, dtype="float32")
+    return np.asarray(rows.mean(axis=1, dtype="float32"))
 
 
 @dataclass(frozen=True)

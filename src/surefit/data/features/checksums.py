@@ -38,9 +38,9 @@ def rows_in_block(row_bytes: int) -> int:
     return 1 << (ceil(BLOCK_BYTES / row_bytes) - 1).bit_length()
 
 
-def entry(shard: Shard, rows: int, progress: Progress = lambda _: None) -> ShardEntry:
-    """What the layout file says of a shard, a checksum for every so many rows."""
-    sums = tuple(_sums(shard, rows, progress))
+def entry(shard: Shard, rows: int, look: Callable[[Values], None]) -> ShardEntry:
+    """What the layout file says of a shard; every block of rows is shown to `look`."""
+    sums = tuple(_sums(shard, rows, look))
     return ShardEntry(shard.name, shard.rows, shard.size, sums, shard.part)
 
 
@@ -58,7 +58,7 @@ def flipped(shards: Shards, progress: Progress = lambda _: None) -> Iterator[Fin
         wanted = shards.checksums.of.get(shard.key)
         if wanted is None:
             continue
-        found = tuple(_sums(shard, rows, progress))
+        found = tuple(_sums(shard, rows, lambda block: progress(len(block))))
         pairs = zip(found, wanted, strict=False)
         bad = [block for block, (one, other) in enumerate(pairs) if one != other]
         if bad or len(found) != len(wanted):
@@ -70,13 +70,13 @@ def checksum(block: Values) -> int:
     return zlib.crc32(np.ascontiguousarray(block).reshape(-1).view(np.uint8).data)
 
 
-def _sums(shard: Shard, rows: int, progress: Progress) -> Iterator[int]:
-    for block in _blocks(shard, rows):
+def _sums(shard: Shard, rows: int, look: Callable[[Values], None]) -> Iterator[int]:
+    for block in row_blocks(shard, rows):
         yield checksum(block)
-        progress(len(block))
+        look(block)
 
 
-def _blocks(shard: Shard, rows: int) -> Iterator[Values]:
+def row_blocks(shard: Shard, rows: int) -> Iterator[Values]:
     """Of `rows` rows each; the last has what is left."""
     if shard.offset is not None:
         for first in range(0, shard.rows, rows):

@@ -36,8 +36,6 @@ READERS: dict[str, ReadHeaders] = {
 """How a name ends -> what reads the header; every other file is passed over, and named."""
 
 PICKLES = (".pkl", ".pickle", ".joblib", ".p")
-ALWAYS_ARRAYS = (".npy", ".npz", ".pt", ".pth", ".safetensors")
-"""Formats that never hold text rows: a file or folder of them is one of arrays."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,16 +98,6 @@ def array_paths(data: Path) -> tuple[Path, list[Path], list[str]]:
 def is_array_file(path: Path) -> bool:
     """By its name: a known end, and neither `.` nor `_` at its beginning."""
     return path.suffix.lower() in (*READERS, *PICKLES) and not path.name.startswith((".", "_"))
-
-
-def holds_only_arrays(data: Path) -> bool:
-    """Whether a file or folder is one of arrays by its files' names; the text formats win."""
-    if data.is_dir():
-        try:
-            return any(path.suffix.lower() in ALWAYS_ARRAYS for path in data.iterdir())
-        except OSError:
-            return False
-    return data.suffix.lower() in ALWAYS_ARRAYS
 
 
 def natural(name: str) -> list[tuple[int, int, str]]:

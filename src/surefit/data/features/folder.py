@@ -9,6 +9,7 @@ import numpy as np
 from surefit.doctor.findings import Fact, Finding, Fix, Place
 from surefit.errors import refuse_if
 
+from .array_names import LAYOUT_FILE
 from .checks import check_header
 from .decode import decoded, decoded_together
 from .files import Files, read_headers
@@ -16,7 +17,6 @@ from .headers import Header
 from .layout import Kind, Layout
 from .layout_file import (
     BAD_LAYOUT_FILE,
-    LAYOUT_FILE,
     Checksums,
     LayoutFile,
     read_layout_file,
@@ -56,18 +56,21 @@ class Shards:
         return sum(shard.rows for shard in self.shards)
 
 
-def read_shards(folder: Path, layout: Layout | None = None) -> Shards:
-    """Checks every header against the layout, and tells all faults at once; no row is read."""
+def read_shards(folder: Path, layout: Layout | None = None, *, anew: bool = False) -> Shards:
+    """Checks every header against the layout, and tells all faults at once; no row is read.
+
+    `anew`: what the folder's layout file says of layout and shards no longer counts.
+    """
     files = read_headers(folder)
     found = read_layout_file(files.folder)
-    layout = settled(files.folder, found, layout)
+    layout = settled(files.folder, None if anew else found, layout)
     form = Form(found.form) if found else Form.PLAIN
     faults = list(files.faults)
     for header in files.headers:
         faults += check_header(header, layout, form, folder)
     if form is Form.PLAIN:
         faults += misfits((one for one in files.headers if one.rows), layout, folder)
-    if found:
+    if found and not anew:
         faults += _against_file(files, found, folder.is_dir())
     refuse_if(faults)
     return Shards(
@@ -75,7 +78,7 @@ def read_shards(folder: Path, layout: Layout | None = None) -> Shards:
         layout=layout,
         shards=tuple(as_shard(header, layout, form) for header in files.headers),
         form=form,
-        checksums=_checksums(found),
+        checksums=None if anew else _checksums(found),
         passed_over=tuple(name for name in files.passed_over if name != LAYOUT_FILE),
     )
 

@@ -1,11 +1,13 @@
 """An array as the header of its file describes it; not yet held against a layout."""
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import prod
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 NUMBERS = "biuf"
 """Kinds of dtypes that are numbers: truth values, integers with and without sign, floats."""
@@ -44,6 +46,9 @@ class Header:
     whole: str = ""
     """Why every read must begin at the beginning of the file, where it must."""
 
+    held: NDArray[Any] | None = field(default=None, compare=False)
+    """The values themselves, of an array that is in memory and in no file."""
+
     @property
     def rows(self) -> int:
         return self.shape[0] if self.shape else 0
@@ -73,3 +78,9 @@ class FileState:
 def state_of(opened: int) -> FileState:
     found = os.fstat(opened)
     return FileState(found.st_size, found.st_mtime_ns)
+
+
+def header_in_memory(name: str, values: NDArray[Any]) -> Header:
+    """An array that is in no file, in the terms of those that are."""
+    held = np.ascontiguousarray(values)
+    return Header(Path(), name, held.shape, held.dtype, held.nbytes, 0, held=held)

@@ -10,6 +10,7 @@ from surefit.doctor.findings import Fact, Finding, Fix, Place
 from surefit.doctor.rule import refusal
 from surefit.errors import BadInput
 
+from .array_names import LAYOUT_FILE
 from .layout import Kind, Layout
 from .shards import Form, shard_key
 
@@ -17,7 +18,6 @@ BAD_LAYOUT_FILE = refusal(
     "SF043", "bad-layout-file", "The layout file of a data folder cannot be read, or contradicts."
 )
 
-LAYOUT_FILE = "surefit-layout.json"
 VERSION = 1
 
 

@@ -11,6 +11,8 @@ from .layout import Kind
 Values = NDArray[Any]
 
 FEW = 4
+KINDS = (Kind.ONE_HOT, Kind.MULTI_HOT, Kind.CONTINUOUS)
+"""Each is a case of the next."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,5 +122,4 @@ def _lengths(rows: Values) -> tuple[int, int]:
 
 def fits(found: Kind, declared: Kind) -> bool:
     """One-hot rows are multi-hot too, and all finite rows are continuous."""
-    order = [Kind.ONE_HOT, Kind.MULTI_HOT, Kind.CONTINUOUS]
-    return order.index(found) <= order.index(declared)
+    return KINDS.index(found) <= KINDS.index(declared)

@@ -74,6 +74,8 @@ class StoredValues:
     def take(self, first: int, count: int) -> Values:
         """So many values from the `first` on, in this machine's byte order."""
         header = self.header
+        if header.held is not None:
+            return header.held.reshape(-1)[first : first + count]
         if self._file is not None:
             assert header.offset is not None
             values = np.empty(count, header.dtype)

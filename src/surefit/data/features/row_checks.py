@@ -13,7 +13,9 @@ from .probe import Probe, fits, not_finite, probe
 
 NOT_FINITE = refusal("SF040", "value-not-finite", "A row holds NaN or an infinite number.")
 OTHER_KIND = refusal(
-    "SF041", "rows-of-other-kind", "Rows are not of the kind that was declared for them."
+    "SF041",
+    "rows-of-other-kind",
+    "Rows are not of the kind that was declared for them, or that is needed.",
 )
 
 

@@ -270,7 +270,7 @@ def _decide(
     pick = by_values if by_values in good else None
     pick = pick or wanted or (sized if not by_values or sized in good else None)
     if pick is None or pick not in good:
-        if sized is not None and not by_values:
+        if sized is not None and by_values in (None, sized):
             return sized, [], []  # its shape is right; that its kind is not is another fault
         return None, _not_of_kind(candidates, good, probes), good
     others = [one for one in candidates if one is not pick and one not in told] if told else []

@@ -74,6 +74,8 @@ def _why(verdict: Verdict) -> str:
                 "A layer that is made as wide as what arrives would train on the wrong features"
                 " without a word."
             )
+        case _ if len(verdict.open) > 1:
+            return "Nothing in the files says which it is; only you can know."
         case _:
             return ""
 
@@ -85,10 +87,10 @@ def _fixes(verdict: Verdict, layout: Layout, data: Path) -> Iterator[Fix]:
         yield Fix(f"Write it anew, every value kept:  {command} --mend-to OUT")
         return
     for one in verdict.open:
-        yield Fix(f"If it is this: {one.says}:  {command} --as {one.word} --mend-to OUT")
+        yield Fix(f"If it is {one.says}:  {command} --as {one.word} --mend-to OUT")
     if verdict.open:
-        yield Fix("Nothing in the files says which; only you can know.")
-    elif verdict.scenario is Scenario.POOLED:
+        return
+    if verdict.scenario is Scenario.POOLED:
         yield Fix("What was pooled cannot be undone: store the rows as they were before.")
     elif verdict.scenario is Scenario.IDS:
         yield Fix(

@@ -1,0 +1,264 @@
+"""Looks into a folder of arrays: every header, a sample of every shard, all that is wrong."""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from surefit.doctor.findings import Finding
+from surefit.errors import BadInput
+
+from .array_names import LAYOUT_FILE
+from .checks import check_header, no_rows
+from .checksums import INVISIBLE, flipped
+from .files import Files, read_headers
+from .folder import Shards, check_sample, read_shards, sample
+from .headers import Header
+from .inspection import ArrayInspection, Picture, ShardSeen
+from .layout import Kind, Layout
+from .layout_file import LayoutFile, read_layout_file, settled
+from .pictures import picture
+from .probe import Probe, probe
+from .scenarios import Verdict, judge, stored_sample
+from .shards import Form
+from .verdicts import findings
+
+Progress = Callable[[int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """What a call says about rows; what it leaves open is in the layout file, or nowhere."""
+
+    steps: int | None = None
+    features: int | None = None
+    dtype: str | None = None
+    kind: Kind | None = None
+
+    def layout(self, found: LayoutFile | None, dtype: str) -> Layout | None:
+        """None where nothing says what a row is; `dtype` is that of most shards."""
+        steps = self.steps or (found.steps if found else None)
+        features = self.features or (found.features if found else None)
+        if steps is None or features is None:
+            return None
+        stored = self.dtype or (found.dtype if found else dtype)
+        return Layout(steps=steps, features=features, dtype=stored, kind=self.kind)
+
+
+@dataclass(frozen=True, slots=True)
+class Inspected:
+    """What was seen, what is wrong, and the shards where nothing is."""
+
+    seen: ArrayInspection
+    findings: tuple[Finding, ...]
+    layout: Layout | None = None
+    shards: Shards | None = None
+    """None where something is wrong, or nothing is declared."""
+
+
+def inspect_arrays(
+    data: Path,
+    declared: Declared,
+    *,
+    chosen: str | None = None,
+    examples: int = 1,
+    verify: bool = False,
+    anew: bool = False,
+    progress: Progress = lambda _: None,
+) -> Inspected:
+    """Nothing is written. `verify` reads every row, where there are checksums.
+
+    `anew`: the folder's layout file is about to be written again, and no longer counts.
+    """
+    files = read_headers(data)
+    found = read_layout_file(files.folder)
+    layout = declared.layout(found, _usual_dtype(files.headers))
+    if layout is None:
+        return _undeclared(data, files, examples)
+    layout = settled(files.folder, None if anew else found, layout)
+    form = Form(found.form) if found else Form.PLAIN
+    if form is not Form.PLAIN:
+        return _packed(data, files, layout, examples, verify, progress)
+    verdicts = [judge(one, layout, chosen) for one in files.headers if one.rows]
+    wrong = [*files.faults]
+    for header in files.headers:
+        wrong += check_header(header, layout, form, data)
+    wrong += findings(verdicts, layout, data)
+    shards, more = _shards(data, layout, wrong, anew)
+    wrong += more
+    changed = list(flipped(shards, progress)) if shards and verify else []
+    wrong += changed
+    wrong += _value_faults(verdicts, {one.place.file for one in changed})
+    seen = ArrayInspection(
+        source=str(data),
+        declared=str(layout),
+        rows=_rows(verdicts),
+        bytes=_bytes(files.headers),
+        files=len({one.name for one in files.headers}),
+        shards=(
+            *(seen_as(one) for one in verdicts),
+            *(_empty(one) for one in files.headers if not one.rows),
+        ),
+        notes=tuple(_notes(files, shards, verify)),
+        pictures=_pictures(verdicts, examples),
+    )
+    return Inspected(seen, tuple(wrong), layout, None if wrong else shards)
+
+
+def kind_of(probes: Sequence[ShardSeen]) -> str | None:
+    kinds = {one.kind for one in probes}
+    return kinds.pop() if len(kinds) == 1 else None
+
+
+def _value_faults(verdicts: Sequence[Verdict], told: set[str]) -> list[Finding]:
+    """Of files that were read rightly, and of which nothing is told that explains them."""
+    good = [one for one in verdicts if one.reading and one.header.name not in told]
+    return [fault for one in good for fault in one.faults]
+
+
+def _shards(
+    data: Path, layout: Layout, wrong: Sequence[Finding], anew: bool
+) -> tuple[Shards | None, tuple[Finding, ...]]:
+    if wrong:
+        return None, ()
+    try:
+        return read_shards(data, layout, anew=anew), ()
+    except BadInput as bad:  # what only the layout file shows: files that came, went or changed
+        return None, bad.findings
+
+
+def _undeclared(data: Path, files: Files, examples: int) -> Inspected:
+    seen: list[ShardSeen] = []
+    pictures: list[Picture] = []
+    wrong = [*files.faults]
+    for header in files.headers:
+        rows = stored_sample(header)
+        if rows is None:
+            wrong.append(no_rows(header))
+            seen.append(_empty(header))
+            continue
+        seen.append(_with_values(_bare(header, None), probe(rows)))
+        if len(pictures) < examples and len(header.shape) > 1:
+            pictures.append(picture(f"{header.name}, row 0, as it is stored", rows[0]))
+    return Inspected(
+        ArrayInspection(
+            source=str(data),
+            declared=None,
+            rows=None,
+            bytes=_bytes(files.headers),
+            files=len({one.name for one in files.headers}),
+            shards=tuple(seen),
+            notes=tuple(_notes(files, None, False)),
+            pictures=tuple(pictures),
+        ),
+        tuple(wrong),
+    )
+
+
+def _packed(
+    data: Path, files: Files, layout: Layout, examples: int, verify: bool, progress: Progress
+) -> Inspected:
+    shards = read_shards(data, layout)
+    probes = check_sample(shards)
+    wrong = tuple(flipped(shards, progress)) if verify else ()
+    word = "ids" if shards.form is Form.IDS else "bits"
+    seen = tuple(
+        replace(_with_values(_bare(one, "as declared"), found), note=f"packed as {word}")
+        for one, found in zip(files.headers, probes, strict=True)
+    )
+    _, rows = sample(shards.shards[0], examples)
+    shown = [picture(f"{seen[0].name}, row {at}", row) for at, row in enumerate(rows[:examples])]
+    return Inspected(
+        ArrayInspection(
+            source=str(data),
+            declared=str(layout),
+            rows=shards.rows,
+            bytes=_bytes(files.headers),
+            files=len({one.name for one in files.headers}),
+            shards=seen,
+            notes=tuple(_notes(files, shards, verify)),
+            pictures=tuple(shown),
+        ),
+        wrong,
+        layout,
+        None if wrong else shards,
+    )
+
+
+def _usual_dtype(headers: Sequence[Header]) -> str:
+    counts = Counter(header.dtype.name for header in headers)
+    return counts.most_common(1)[0][0] if counts else "float32"
+
+
+def _rows(verdicts: Sequence[Verdict]) -> int | None:
+    known = [one.reading.rows for one in verdicts if one.reading]
+    return sum(known) if len(known) == len(verdicts) else None
+
+
+def _bytes(headers: Sequence[Header]) -> int:
+    return sum({header.name: header.size for header in headers}.values())
+
+
+def _bare(header: Header, scenario: str | None) -> ShardSeen:
+    part = "" if header.part is None else f", batch {header.part}"
+    order = "Fortran order" if header.fortran else "big-endian" if header.swapped_bytes else ""
+    whole = f"must be read whole: {header.whole}" if header.whole else ""
+    return ShardSeen(
+        name=f"{header.name}{part}",
+        shape=header.shape,
+        dtype=header.dtype.name,
+        bytes=header.size,
+        scenario=scenario,
+        note="; ".join(one for one in (order, whole) if one),
+    )
+
+
+def _empty(header: Header) -> ShardSeen:
+    return replace(_bare(header, None), note="no row")
+
+
+def _with_values(seen: ShardSeen, found: Probe) -> ShardSeen:
+    return replace(
+        seen,
+        kind=str(found.kind) if found.finite else "not finite",
+        looked_at=found.rows,
+        low=found.low,
+        high=found.high,
+        nonzero=found.nonzero,
+        sums_to_one=found.sums_to_one,
+        shortest=found.shortest,
+        longest=found.longest,
+    )
+
+
+def seen_as(verdict: Verdict) -> ShardSeen:
+    bare = _bare(verdict.header, str(verdict.scenario))
+    return _with_values(bare, verdict.probe) if verdict.probe else bare
+
+
+def _pictures(verdicts: Sequence[Verdict], examples: int) -> tuple[Picture, ...]:
+    return tuple(
+        picture_of(one, at)
+        for one in verdicts[:1]
+        for at in range(min(examples, 0 if one.sample is None else len(one.sample)))
+    )
+
+
+def picture_of(verdict: Verdict, at: int) -> Picture:
+    assert verdict.sample is not None
+    row = verdict.positions[at] if verdict.positions else at
+    how = verdict.reading or (verdict.open[0] if verdict.open else None)
+    words = "as it is stored"
+    if how:
+        words = "as declared" if how.word == "declared" else f"read as `{how.word}`"
+    return picture(f"{verdict.header.name}, row {row}, {words}", verdict.sample[at])
+
+
+def _notes(files: Files, shards: Shards | None, verified: bool) -> list[str]:
+    others = [name for name in files.passed_over if name != LAYOUT_FILE]
+    notes = [f"passed over: {', '.join(others)}"] if others else []
+    if shards and shards.checksums is None:
+        notes.append(INVISIBLE)
+    elif shards and shards.checksums:
+        notes.append("checksums hold for every row" if verified else "checksums were not verified")
+    return notes
