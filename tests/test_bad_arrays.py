@@ -145,6 +145,16 @@ CASES = {
         lambda: data(one_hot(3), one_hot(3, 20, 200), one_hot(3)),
         ("part-1.npy", "[3, 20, 200]", "its steps are of another width", "SF037"),
     ),
+    "unequal shapes, and nothing declared": Case(
+        lambda: data(one_hot(3), one_hot(3, 20, 200), one_hot(3)),
+        ("part-1.npy", "[3, 20, 200]", "2 of 3 files are [rows, 20, 271] float32"),
+        "",
+    ),
+    "ids": Case(
+        lambda: np.save("data.npy", np.zeros((8, 20), "int64")),
+        ("data.npy", "whole number for each step", "np.eye(271, dtype='int64')[ids]"),
+        f"data.npy {SIZES}",
+    ),
     "other data": Case(
         lambda: data(continuous(16, 99, 40)),
         ("part-0.npy", "these are other data", "no axis is 20 or 271", "no multiple of 5420"),
@@ -168,7 +178,7 @@ def everything() -> dict[str, bytes]:
 
 def run(command: str, call: str, capsys: pytest.CaptureFixture[str]) -> tuple[int, str]:
     capsys.readouterr()
-    where = call if call.startswith("dta") else f"data {call}"
+    where = call if call.startswith(("dta", "data")) else f"data {call}"
     more = ["--examples", "0"] if command == "inspect" else ["out"]
     words = where.split()
     return main([command, words[0], *more, *words[1:]]), " ".join(capsys.readouterr().err.split())
@@ -193,7 +203,9 @@ def test_inspect_names_it_and_changes_nothing(
     assert everything() == before
 
 
-NOT_PACKED = [name for name in CASES if name not in ("nothing declared", "flipped bytes")]
+NOT_PACKED = [
+    name for name, case in CASES.items() if SIZES in case.call and name != "flipped bytes"
+]
 
 
 @pytest.mark.parametrize("name", NOT_PACKED)

@@ -50,9 +50,10 @@ def inspect(
     max_memory_gb: float = 12.0,
     quiet: bool = False,
 ) -> Inspected:
-    """Prints what it is, and what is wrong with it; gives both back, and raises for neither.
+    """Prints what it is and what is wrong with it, and gives both back.
 
-    A loader is asked for one batch. `model` is a module, a folder or a `config.json`.
+    It raises only where there is nothing to look at. A loader is asked for one batch; `model` is a
+    module, a folder or a `config.json`.
     """
     declared = Declared(steps, features, dtype, Kind(kind) if kind else None)
     found = _look(thing, declared)

@@ -94,7 +94,7 @@ def test_a_row_of_another_kind_stops_it_and_is_named(tmp_path: Path) -> None:
     data = write_shards(tmp_path / "data", rows)
     with pytest.raises(BadInput) as bad:
         pack(read_shards(data, Layout(steps=4, features=6, kind=Kind.ONE_HOT)), tmp_path / "out")
-    assert bad.value.findings[0].place.row == 1778
+    assert bad.value.findings[0].facts[0].value == "row 1,777 (from 0)"
     assert [path.name for path in tmp_path.iterdir()] == ["data"]
 
 

@@ -1,5 +1,6 @@
 """The table of scenarios: each made, recognised, and mended or refused as it should be."""
 
+import tracemalloc
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -300,6 +301,24 @@ def test_fortran_order_is_mended(tmp_path: Path) -> None:
     data = write_shards(tmp_path / "data", np.asfortranarray(FREE))
     mend(data, tmp_path / "out", LAYOUT)
     np.testing.assert_array_equal(all_of(tmp_path / "out"), FREE)
+
+
+@pytest.mark.parametrize("make", [swapped, np.asfortranarray], ids=["swapped", "Fortran"])
+def test_mending_holds_a_few_blocks_at_a_time(
+    make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("surefit.data.features.mend.BLOCK_BYTES", 500_000)
+    monkeypatch.setattr("surefit.data.features.scenarios.SAMPLE_BYTES", 500_000)
+    rows = one_hot(200_000, 4, 6)
+    data = write_shards(tmp_path / "data", make(rows))
+    tracemalloc.start()
+    try:
+        mend(data, tmp_path / "out", Layout(steps=4, features=6))
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert most < 8_000_000  # the file has 19 MB
+    np.testing.assert_array_equal(all_of(tmp_path / "out"), rows)
 
 
 def test_nothing_is_written_over(tmp_path: Path) -> None:

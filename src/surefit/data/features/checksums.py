@@ -107,7 +107,7 @@ def _flipped(shard: Shard, bad: list[int], blocks: int, rows: int) -> Finding:
         begin = shard.offset + first * shard.stored_row_bytes
         facts.append(Fact("first of these bytes", f"{begin:,}"))
     return FLIPPED.finding(
-        Place(shard.name, row=first + 1),
+        Place(shard.name),
         f"`{shard.name}` holds other bytes than when its checksums were written, in rows"
         f" {told}{more}.",
         facts=facts,

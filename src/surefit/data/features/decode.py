@@ -232,7 +232,7 @@ def refuse_ids_out_of_range(shard: Shard, ids: Values, first: int) -> None:
     row, step = np.argwhere((ids < 0) | (ids >= features))[0].tolist()
     raise BadInput(
         IDS_OUT_OF_RANGE.finding(
-            Place(shard.name, row=first + row + 1),
+            Place(shard.name),
             f"`{shard.name}` names feature {ids[row, step]} in row {first + row:,}, step {step};"
             f" the layout has {features}, from 0 to {features - 1}.",
             facts=(Fact("packed as", f"ids [{shard.rows:,}, {shard.shape[0]}]"),),

@@ -1,15 +1,17 @@
 """Looks into a folder of arrays: every header, a sample of every shard, all that is wrong."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from surefit.doctor.findings import Finding
+import numpy as np
+
+from surefit.doctor.findings import Finding, Fix, Place
 from surefit.errors import BadInput
 
 from .array_names import LAYOUT_FILE
-from .checks import check_header, no_rows
+from .checks import OTHER_SHAPE, check_header, no_rows, shown
 from .checksums import INVISIBLE, flipped
 from .files import Files, read_headers
 from .folder import Shards, check_sample, read_shards, sample
@@ -151,8 +153,23 @@ def _undeclared(data: Path, files: Files, examples: int) -> Inspected:
             notes=tuple(_notes(files, None, False)),
             pictures=tuple(pictures),
         ),
-        tuple(wrong),
+        (*wrong, *unequal(files.headers)),
     )
+
+
+def unequal(headers: Sequence[Header]) -> Iterator[Finding]:
+    """Shards that are not like most of the others, where nothing says which are right."""
+    kinds = Counter((one.shape[1:], one.dtype.str) for one in headers if one.rows)
+    (shape, dtype), times = kinds.most_common(1)[0] if kinds else (((), ""), 0)
+    for one in headers:
+        if one.rows and (one.shape[1:], one.dtype.str) != (shape, dtype):
+            usual = shown((*shape,)).replace("[", "[rows, ", 1)
+            yield OTHER_SHAPE.finding(
+                Place(one.name),
+                f"`{one.name}` is {shown(one.shape)} {one.dtype.name}, and {times} of"
+                f" {sum(kinds.values())} files are {usual} {np.dtype(dtype).name}.",
+                fixes=(Fix("Declare what rows are, with `--steps` and `--features`."),),
+            )
 
 
 def _packed(

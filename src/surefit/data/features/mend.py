@@ -144,7 +144,7 @@ def _as_dtype(header: Header, rows: Values, first: int, dtype: str) -> Values:
     row, step, feature = changed[0].tolist()
     raise BadInput(
         NOT_MENDED.finding(
-            Place(header.name, row=first + row + 1),
+            Place(header.name),
             f"`{header.name}` holds {rows.dtype} values that {dtype} cannot hold.",
             facts=(
                 Fact(
@@ -166,7 +166,7 @@ def refuse_unequal(path: Path, begin: int, wanted: int) -> None:
     found = 0
     with path.open("rb") as file:
         file.seek(begin)
-        while part := file.read(1 << 22):
+        while part := file.read(1 << 20):
             found = zlib.crc32(part, found)
     if found != wanted:
         said = f"`{path.name}` was not read back as it was written: the disk or memory fails."

@@ -124,7 +124,7 @@ def _refuse_other_bits(part: Shard, rows: Values, made: Values, form: Form, firs
     row = first + int(other.argmax())
     raise BadInput(
         OTHER_KIND.finding(
-            Place(part.name, row=row + 1),
+            Place(part.name),
             f"`{part.name}` would not come back to the bit from row {row:,} on: it holds -0.0.",
             fixes=(Fix("Make zeros of them where they are stored:  rows + 0.0"),),
         )

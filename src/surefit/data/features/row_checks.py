@@ -39,7 +39,7 @@ def _not_finite(name: str, positions: Sequence[int], rows: Values) -> Finding:
     row, step, feature = places[0].tolist()
     several = f"rows {bad[0]:,} to {bad[-1]:,}" if len(bad) > 1 else f"row {bad[0]:,}"
     return NOT_FINITE.finding(
-        Place(name, row=positions[row] + 1),
+        Place(name),
         f"`{name}` holds {rows[row, step, feature]} in row {positions[row]:,}, step {step},"
         f" feature {feature} (from 0).",
         facts=(
@@ -56,9 +56,9 @@ def _other_kind(
 ) -> Finding:
     wrong = [at for at, row in enumerate(rows) if not fits(probe(row[None]).kind, declared)]
     first, last = positions[wrong[0]], positions[wrong[-1]]
-    where = f"row {first:,}" if first == last else f"rows {first:,} to {last:,}"
+    where = f"row {first:,} (from 0)" if first == last else f"rows {first:,} to {last:,} (from 0)"
     return OTHER_KIND.finding(
-        Place(name, row=first + 1),
+        Place(name),
         f"`{name}` is declared {declared}, and {len(wrong)} of {len(rows)} rows that were looked"
         f" at are not.",
         facts=(

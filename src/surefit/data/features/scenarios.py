@@ -14,7 +14,7 @@ from .decode import Values
 from .headers import Header
 from .layout import Kind, Layout
 from .probe import Probe, fits, probe
-from .readings import Groups, Reading, open_values, read_rows, reading
+from .readings import Groups, Reading, StoredValues, open_values, read_rows, reading
 from .row_checks import check_rows
 
 SAMPLE = 256
@@ -85,8 +85,8 @@ def judge(header: Header, layout: Layout, chosen: str | None = None) -> Verdict:
     candidates = list(possible(header, layout))
     if not candidates or not header.values:
         return _without_reading(header, layout)
-    tried = [(one, *_sampled(header, one.reading)) for one in candidates]
-    probes = {one.reading.word: (found, rows, at) for one, found, rows, at in tried}
+    with open_values(header) as values:
+        probes = {one.reading.word: _sampled(values, one.reading) for one in candidates}
     pick, ruled_out, open_ = _decide(candidates, probes, layout, chosen)
     shown = pick or candidates[0]
     found, rows, at = probes[shown.reading.word]
@@ -225,10 +225,9 @@ def _ways_of_one(shape: tuple[int, ...], layout: Layout) -> Iterator[Way]:
 # by values
 
 
-def _sampled(header: Header, how: Reading) -> tuple[Probe, Values, list[int]]:
-    with open_values(header) as values:
-        blocks = _blocks(header, how)
-        parts = [read_rows(values, how, first, last) for first, last in blocks]
+def _sampled(values: StoredValues, how: Reading) -> tuple[Probe, Values, list[int]]:
+    blocks = _blocks(values.header, how)
+    parts = [read_rows(values, how, first, last) for first, last in blocks]
     rows = np.concatenate(parts) if len(parts) > 1 else parts[0]
     return probe(rows), rows, [at for first, last in blocks for at in range(first, last)]
 

@@ -1,6 +1,7 @@
 """What an array was found to be, as a finding: how it must be mended, or why it cannot be."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from surefit.doctor.findings import Fact, Finding, Fix, Place
@@ -9,6 +10,9 @@ from .checks import OTHER_SHAPE, inspect_command, shown
 from .headers import Header
 from .layout import Layout
 from .scenarios import Scenario, Verdict, judge
+
+MOST_JUDGED = 8
+"""Of shards of one shape, the values of so many are looked at before all are refused."""
 
 IS = {
     Scenario.FLATTENED: "its rows are flattened",
@@ -32,8 +36,14 @@ IS = {
 
 def misfits(headers: Iterable[Header], layout: Layout, data: Path) -> Iterator[Finding]:
     """One finding for shards that are wrong in the same way, however many."""
-    verdicts = [judge(one, layout) for one in headers if one.shape[1:] != layout.shape]
-    yield from findings(verdicts, layout, data)
+    alike: dict[tuple[object, ...], list[Header]] = {}
+    for one in headers:
+        if one.shape[1:] != layout.shape:
+            alike.setdefault((one.shape[1:], one.dtype, one.fortran), []).append(one)
+    for group in alike.values():
+        verdicts = [judge(one, layout) for one in group[:MOST_JUDGED]]
+        rest = [replace(verdicts[-1], header=one) for one in group[MOST_JUDGED:]]
+        yield from findings((*verdicts, *rest), layout, data)
 
 
 def findings(verdicts: Iterable[Verdict], layout: Layout, data: Path) -> Iterator[Finding]:
