@@ -13,6 +13,7 @@ import torch
 from torch import nn
 
 from benchmarks.memory import in_a_process
+from surefit.data import free_memory as free_memory_file
 from surefit.data.batches import Batch, PadRows
 from surefit.data.packing import PackRows
 from surefit.data.tokens import IGNORED
@@ -161,7 +162,7 @@ def test_a_container_has_what_its_limit_leaves(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(psutil, "virtual_memory", lambda: SimpleNamespace(available=10_000))
-    monkeypatch.setattr(memory_file, "CGROUP", tmp_path)
+    monkeypatch.setattr(free_memory_file, "CGROUP", tmp_path)
     assert free_memory(on_gpu=False) == 10_000
     (tmp_path / "memory.max").write_text("max\n")
     (tmp_path / "memory.current").write_text("3000\n")

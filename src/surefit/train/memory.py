@@ -5,20 +5,17 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-import psutil
 import torch
 from torch import nn
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_iter
 
+from surefit.data.free_memory import free_memory as free_memory_here
 from surefit.losses.places import CHUNK
 from surefit.models.quantised import bytes_of
 from surefit.models.shards import held_here
-
-CGROUP = Path("/sys/fs/cgroup")
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,24 +143,14 @@ def memory_of(module: nn.Module, found: Pass, *, accumulates: bool = False) -> M
 
 
 def free_memory(on_gpu: bool) -> int:
-    """Bytes to be had; in a container those below its limit."""
+    """Bytes to be had there."""
     if on_gpu:
         return int(torch.cuda.mem_get_info()[0])
-    return min(int(psutil.virtual_memory().available), *_below_limit())
+    return free_memory_here()
 
 
 def megabytes(count: float) -> str:
     return f"{count / 1e9:.1f} GB" if count >= 1e9 else f"{count / 1e6:.1f} MB"
-
-
-def _below_limit() -> list[int]:
-    try:
-        limit = (CGROUP / "memory.max").read_text().strip()
-        used = int((CGROUP / "memory.current").read_text())
-        told = dict(line.split() for line in (CGROUP / "memory.stat").read_text().splitlines())
-    except (OSError, ValueError):
-        return [2**63]
-    return [int(limit) - used + int(told.get("inactive_file", 0))] if limit.isdigit() else [2**63]
 
 
 def _storage(tensor: torch.Tensor) -> torch.UntypedStorage:
