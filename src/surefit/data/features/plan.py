@@ -28,6 +28,9 @@ BAD = 5.0
 BLOCK_BYTES = 1 << 20
 """What is read at once at most: a disk gains nothing from more."""
 
+MOST_ROWS = 16_384
+"""Of a block: what is known of each of its rows takes memory, too."""
+
 LEAST_BLOCK_BYTES = 16 << 10
 """What is read at once at least, even if the shuffle suffers: a disk would do little but seek."""
 
@@ -250,7 +253,7 @@ def _evened(steps: int, windows: int) -> int:
 
 def _useful(sizes: Sizes) -> int:
     """Rows of the largest block that a disk, or a decoder, gains from."""
-    return max(1, BLOCK_BYTES // sizes.stored_row, sizes.decoded_rows)
+    return max(1, min(MOST_ROWS, BLOCK_BYTES // sizes.stored_row), sizes.decoded_rows)
 
 
 def _fitting_batch(sizes: Sizes, budget: int) -> int:
