@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from surefit.data.batches import PadRows
+    from surefit.data.features.loaders import loaders
     from surefit.doctor.findings import Finding
     from surefit.errors import SurefitError
     from surefit.inspector import inspect
@@ -22,6 +23,7 @@ __all__ = [
     "SurefitError",
     "__version__",
     "inspect",
+    "loaders",
     "sft",
 ]
 
@@ -32,6 +34,7 @@ _WHERE = {
     "PadRows": ("surefit.data.batches", "PadRows"),
     "SurefitError": ("surefit.errors", "SurefitError"),
     "inspect": ("surefit.inspector", "inspect"),
+    "loaders": ("surefit.data.features.loaders", "loaders"),
     "sft": ("surefit.recipes.sft", "run"),
 }
 
