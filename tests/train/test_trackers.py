@@ -49,7 +49,7 @@ def started(folder: Path, *names: str, is_first: bool = True) -> tuple[RunFolder
 def told(run: RunFolder, trackers: Trackers, *records: dict[str, Any]) -> None:
     """As a run does: first its own file, then the trackers."""
     for record in records:
-        run._add(record)
+        run.add(record)
         trackers.add(record)
 
 

@@ -261,7 +261,7 @@ def _train(
 
 def _folder(settings: LoraSft) -> tuple[RunFolder, LoraSft]:
     if settings.resume is not None:
-        return settings_of(settings, settings.resume)
+        return settings_of(settings, settings.resume, "sft")
     path = settings.out or next_free(Path("runs"), "sft")
     check_free(path)
     return RunFolder(path), settings

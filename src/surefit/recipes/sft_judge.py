@@ -74,8 +74,8 @@ class Judge:
         """Of equal epochs the later is the best, and without held-out rows the newest."""
         epoch = state.epoch + 1
         f1 = self.score(epoch, state, wish)
-        best = f1 is None or f1 >= state.best_f1
-        gained = f1 is None or f1 > state.best_f1
+        best = f1 is None or f1 >= state.best_score
+        gained = f1 is None or f1 > state.best_score
         if best:
             self.save(epoch)
         return replace(
@@ -86,7 +86,7 @@ class Judge:
             places=0,
             epoch_loss=state.loss_sum / state.places,
             best_epoch=epoch if best else state.best_epoch,
-            best_f1=f1 if best and f1 is not None else state.best_f1,
+            best_score=f1 if best and f1 is not None else state.best_score,
             epochs_without_gain=0 if gained else state.epochs_without_gain + 1,
         )
 

@@ -97,4 +97,4 @@ def _newest(folder: RunFolder) -> str:
 def _go_on(folder: RunFolder) -> list[Fix]:
     if not folder.settings_file.exists():
         return []
-    return [Fix(f"Go on under the same launcher:  surefit sft --resume {folder.path}")]
+    return [Fix(f"Go on under the same launcher:  surefit {folder.recipe} --resume {folder.path}")]

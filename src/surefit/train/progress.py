@@ -1,5 +1,6 @@
 """How far a run has come."""
 
+import math
 from dataclasses import dataclass
 
 
@@ -13,12 +14,14 @@ class Progress:
 
     step_in_epoch: int = 0
     loss_sum: float = 0.0
-    """Of this epoch so far, over its `places` supervised tokens."""
+    """Of this epoch so far, over its supervised `places`."""
 
     places: int = 0
     epoch_loss: float = 0.0
-    """Mean over the supervised tokens of the last epoch that is behind it."""
+    """Mean over the supervised places of the last epoch that is behind it."""
 
     best_epoch: int | None = None
-    best_f1: float = -1.0
+    best_score: float = -math.inf
+    """Of that epoch on held-out rows; the higher, the better."""
+
     epochs_without_gain: int = 0

@@ -14,7 +14,7 @@ import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
@@ -25,6 +25,11 @@ from surefit.metrics.answers import AnswerScore
 from surefit.writing import write_json, write_lines, writing
 
 from .progress import Progress
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+AnyReport = TypeVar("AnyReport")
 
 HOLDS_A_RUN = refusal("SF191", "out-folder-in-use", "The folder to write to already holds a run.")
 NOT_A_RUN = refusal("SF192", "not-a-run", "A folder that should hold a run does not.")
@@ -61,6 +66,8 @@ class RunFolder:
     """The folder of one run and the names in it."""
 
     path: Path
+    recipe: str = "sft"
+    """The command that made it."""
     writes: bool = True
     """Of several processes the first alone writes, and all read."""
     tell: Callable[[Mapping[str, Any]], object] = _nobody
@@ -107,19 +114,25 @@ class RunFolder:
         return [msgspec.json.decode(line) for line in lines]
 
     def read_report(self) -> Report:
-        return msgspec.convert(msgspec.json.decode(self.report_file.read_bytes()), Report)
+        return self.read_report_as(Report)
+
+    def read_report_as(self, kind: type[AnyReport]) -> AnyReport:
+        return msgspec.convert(msgspec.json.decode(self.report_file.read_bytes()), kind)
 
     def read_settings(self) -> dict[str, Any]:
         try:
             settings: dict[str, Any] = json.loads(self.settings_file.read_bytes())
         except (OSError, ValueError) as error:
-            raise BadInput(_not_a_run(self.path, error)) from error
+            raise BadInput(_not_a_run(self.path, self.recipe, error)) from error
+        made_by = settings.pop("recipe", "sft")
+        if made_by != self.recipe:
+            raise BadInput(_other_recipe(self.path, made_by, self.recipe))
         return settings
 
     def add_step(
         self, progress: Progress, loss: float, rate: float, norm: float, places: int
     ) -> None:
-        self._add(
+        self.add(
             {
                 "step": progress.step,
                 "epoch": progress.epoch + 1,
@@ -139,9 +152,9 @@ class RunFolder:
     ) -> None:
         if self.writes:
             write_lines(self.predictions_file(epoch), predictions)
-        self._add({"step": progress.step, "epoch": epoch, **asdict(score)})
+        self.add({"step": progress.step, "epoch": epoch, **asdict(score)})
 
-    def _add(self, record: Mapping[str, Any]) -> None:
+    def add(self, record: Mapping[str, Any]) -> None:
         if not self.writes:
             return
         with writing(self.metrics_file), self.metrics_file.open("ab") as file:
@@ -178,13 +191,14 @@ class RunFolder:
             shutil.rmtree(self.path / "best")
         return final
 
-    def write_report(self, report: Report) -> None:
+    def write_report(self, report: "DataclassInstance") -> None:
         if self.writes:
             write_json(self.report_file, asdict(report))
 
     def score_of(self, epoch: int) -> dict[str, Any]:
         """The evaluation after that epoch (0: before training); empty if there was none."""
-        found = [record for record in self.metrics() if "f1" in record and record["epoch"] == epoch]
+        scores = filter(is_score, self.metrics())
+        found = [record for record in scores if record["epoch"] == epoch]
         return found[-1] if found else {}
 
 
@@ -201,11 +215,16 @@ def check_free(path: Path) -> None:
         raise BadInput(_in_use(path))
 
 
-def start_run(path: Path, settings: Mapping[str, Any]) -> RunFolder:
+def start_run(path: Path, settings: Mapping[str, Any], recipe: str = "sft") -> RunFolder:
     with writing(path):
         path.mkdir(parents=True, exist_ok=True)
-        write_json(path / "settings.json", settings)
-    return RunFolder(path)
+        write_json(path / "settings.json", {"recipe": recipe, **settings})
+    return RunFolder(path, recipe)
+
+
+def is_score(record: Mapping[str, Any]) -> bool:
+    """Whether a line of the metrics is of an evaluation, and not of a training step."""
+    return "learning_rate" not in record
 
 
 def _in_use(path: Path) -> Finding:
@@ -215,7 +234,9 @@ def _in_use(path: Path) -> Finding:
         sorted(p.name for p in path.iterdir())[:12] if path.is_dir() else ["a file"]
     )
     go_on = (
-        [Fix(f"Go on with that run:  surefit sft --resume {path}")] if is_run and not done else []
+        [Fix(f"Go on with that run:  surefit {recipe_of(path)} --resume {path}")]
+        if is_run and not done
+        else []
     )
     return HOLDS_A_RUN.finding(
         Place(str(path)),
@@ -225,7 +246,24 @@ def _in_use(path: Path) -> Finding:
     )
 
 
-def _not_a_run(path: Path, error: Exception) -> Finding:
+def recipe_of(path: Path) -> str:
+    """The command that made the run there, as far as its settings tell."""
+    try:
+        settings: dict[str, Any] = json.loads((path / "settings.json").read_bytes())
+    except (OSError, ValueError):
+        return "sft"
+    return str(settings.get("recipe", "sft"))
+
+
+def _other_recipe(path: Path, made_by: str, asked: str) -> Finding:
+    return NOT_A_RUN.finding(
+        Place(str(path)),
+        f"`{path}` holds a run of `surefit {made_by}`, not of `surefit {asked}`.",
+        fixes=[Fix(f"Go on with it:  surefit {made_by} --resume {path}")],
+    )
+
+
+def _not_a_run(path: Path, recipe: str, error: Exception) -> Finding:
     return NOT_A_RUN.finding(
         Place(str(path)),
         f"`{path}` is not the folder of a run: its settings.json cannot be read.",
@@ -234,7 +272,7 @@ def _not_a_run(path: Path, error: Exception) -> Finding:
             if path.is_dir()
             else Fact("folder", "there is none of that name")
         ],
-        fixes=[Fix("Name the folder that `surefit sft` printed when it started.")],
+        fixes=[Fix(f"Name the folder that `surefit {recipe}` printed when it started.")],
         python_said=f"{type(error).__name__}: {error}",
     )
 
@@ -243,5 +281,5 @@ def _nothing_trained(path: Path) -> Finding:
     return NOT_A_RUN.finding(
         Place(str(path)),
         f"`{path}` holds no trained weights yet: its first epoch was not finished.",
-        fixes=[Fix(f"Go on with it:  surefit sft --resume {path}")],
+        fixes=[Fix(f"Go on with it:  surefit {recipe_of(path)} --resume {path}")],
     )

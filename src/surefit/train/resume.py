@@ -13,7 +13,7 @@ from surefit.settings import as_dict, from_names
 from .checkpoint import Parts, checkpoints, load_checkpoint, save_checkpoint
 from .progress import Progress
 from .ranks import Ranks
-from .record import RunFolder
+from .record import RunFolder, is_score
 
 OTHER_SETTINGS = refusal(
     "SF197", "resume-with-other-settings", "A run can only go on with its own settings."
@@ -23,9 +23,9 @@ STOPPED = Rule("SF198", "stopped", Severity.NOTE, "The user stopped a run, and i
 Settings = TypeVar("Settings", bound=Any)
 
 
-def settings_of(asked: Settings, place: Path) -> tuple[RunFolder, Settings]:
+def settings_of(asked: Settings, place: Path, recipe: str) -> tuple[RunFolder, Settings]:
     """The run at `place` and its own settings; whatever else was asked must agree with them."""
-    folder = RunFolder(place)
+    folder = RunFolder(place, recipe)
     kind = type(asked)
     own = replace(from_names(kind, folder.read_settings()), resume=place, out=place)
     default = kind()
@@ -66,7 +66,7 @@ class Saving:
 
 def _known_to(progress: Progress) -> Callable[[dict[str, Any]], bool]:
     def known(record: dict[str, Any]) -> bool:
-        if "f1" in record:
+        if is_score(record):
             return bool(record["epoch"] <= progress.epoch)
         return bool(record["step"] <= progress.step)
 
@@ -78,7 +78,7 @@ def stopped(folder: RunFolder, progress: Progress, steps: int) -> Stopped:
         STOPPED.finding(
             Place(str(folder.path)),
             f"Stopped after step {progress.step} of {steps}, as you asked; everything is saved.",
-            fixes=[Fix(f"Go on with:  surefit sft --resume {folder.path}")],
+            fixes=[Fix(f"Go on with:  surefit {folder.recipe} --resume {folder.path}")],
         )
     )
 
@@ -92,7 +92,7 @@ def _other_settings(
         facts=[Fact(f"`{name}`", f"{own[name]} in the run, {asked[name]} now") for name in names],
         why="A run that changes its settings half-way has numbers that mean neither.",
         fixes=[
-            Fix(f"Go on as it was started:  surefit sft --resume {folder.path}"),
+            Fix(f"Go on as it was started:  surefit {folder.recipe} --resume {folder.path}"),
             Fix("Or start a new run with `--out`."),
         ],
     )

@@ -22,7 +22,7 @@ from surefit.errors import WrongCall
 from surefit.render.console import say
 from surefit.writing import write_json
 
-from .record import RunFolder
+from .record import RunFolder, is_score
 
 NOT_INSTALLED = refusal(
     "SF180", "tracker-not-installed", "A run was to report to a tracker that is not installed."
@@ -59,12 +59,12 @@ class Trackers:
 
     def add(self, record: Mapping[str, Any]) -> None:
         """A line of the metrics file, at its step; what was told before is not told again."""
-        is_score = "f1" in record
-        if is_score and record["epoch"] <= self.told_epoch:
+        scored = is_score(record)
+        if scored and record["epoch"] <= self.told_epoch:
             return
-        if not is_score and record["step"] <= self.told_step:
+        if not scored and record["step"] <= self.told_step:
             return
-        stage = "validation" if is_score else "train"
+        stage = "validation" if scored else "train"
         step = record["step"]
         values = {f"{stage}/{name}": record[name] for name in record if name != "step"}
         for name, tracker in tuple(self.active.items()):
@@ -133,8 +133,8 @@ def start_trackers(
     if not is_first or not names:
         return trackers
     known = folder.metrics()
-    trackers.told_step = max((r["step"] for r in known if "f1" not in r), default=-1)
-    trackers.told_epoch = max((r["epoch"] for r in known if "f1" in r), default=-1)
+    trackers.told_step = max((r["step"] for r in known if not is_score(r)), default=-1)
+    trackers.told_epoch = max((r["epoch"] for r in known if is_score(r)), default=-1)
     run = _tracked(folder.path)
     for name in dict.fromkeys(names):
         trackers._try(name, "to start", partial(trackers._start, name, run, settings))
