@@ -41,6 +41,7 @@ COMMANDS = {
     "ask": "surefit.cli.ask:ask",
     "inspect": "surefit.cli.inspect:inspect",
     "pack": "surefit.cli.pack:pack",
+    "make-data": "surefit.cli.make_data:make_data",
     "env": "surefit.cli.env:env",
     "demo": "surefit.cli.demo:demo",
 }
