@@ -1,0 +1,86 @@
+"""The loss of masked or of next steps of feature sequences, from their hidden states alone."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+from surefit.data.features.layout import Kind
+
+
+@dataclass(frozen=True, slots=True)
+class Objective:
+    """What a model must give back of each row."""
+
+    kind: Kind
+    causal: bool
+    """The next step from all before it; otherwise masked steps from all others."""
+
+    def __str__(self) -> str:
+        what = "next steps" if self.causal else "masked steps"
+        how = {
+            Kind.ONE_HOT: "cross entropy in nats, a mean over",
+            Kind.MULTI_HOT: "binary cross entropy in nats, a mean over features of",
+            Kind.CONTINUOUS: "squared error, a mean over features of",
+        }[self.kind]
+        return f"{how} {what}"
+
+    @property
+    def ignorance(self) -> str:
+        """What a model that knows nothing loses, in words."""
+        return {
+            Kind.ONE_HOT: "the logarithm of the number of features",
+            Kind.MULTI_HOT: "0.6931 for one that says one half",
+            Kind.CONTINUOUS: "the variance of the features",
+        }[self.kind]
+
+
+class FeatureLoss(nn.Module):
+    """A feature model whose forward pass gives its loss on a batch.
+
+    The loss is a sum over supervised steps divided by `places`: by their count in all batches, of
+    all processes, that share an optimizer step.
+    """
+
+    def __init__(self, model: Any, objective: Objective) -> None:
+        super().__init__()
+        self.model = model
+        self.objective = objective
+
+    def forward(
+        self,
+        inputs_embeds: torch.Tensor,
+        places: int,
+        attention_mask: torch.Tensor | None = None,
+        masked: torch.Tensor | None = None,
+    ) -> torch.Tensor:
+        hidden = self.model(inputs_embeds, attention_mask, masked)
+        if self.objective.causal:
+            supervised = next_steps(inputs_embeds, attention_mask)
+            hidden, targets = hidden[:, :-1][supervised], inputs_embeds[:, 1:][supervised]
+        else:
+            assert masked is not None
+            hidden, targets = hidden[masked], inputs_embeds[masked]
+        return step_losses(self.model.head(hidden), targets, self.objective.kind).sum() / places
+
+
+def next_steps(given: torch.Tensor, attention_mask: torch.Tensor | None) -> torch.Tensor:
+    """`[rows, steps - 1]`: whether the step after this one is real."""
+    if attention_mask is None:
+        return torch.ones(given.shape[0], given.shape[1] - 1, dtype=torch.bool, device=given.device)
+    return attention_mask[:, 1:].bool()
+
+
+def step_losses(said: torch.Tensor, targets: torch.Tensor, kind: Kind) -> torch.Tensor:
+    """Of each step, in fp32; for all but one-hot rows a mean over its features."""
+    said = said.float()
+    if kind is Kind.ONE_HOT:
+        ids = targets.argmax(dim=-1) if targets.is_floating_point() else targets
+        return F.cross_entropy(said, ids, reduction="none")
+    if kind is Kind.MULTI_HOT:
+        each = F.binary_cross_entropy_with_logits(said, targets.float(), reduction="none")
+    else:
+        each = (said - targets.float()) ** 2
+    return each.mean(dim=-1)
