@@ -9,6 +9,8 @@ if TYPE_CHECKING:
     from surefit.doctor.findings import Finding
     from surefit.errors import SurefitError
     from surefit.inspector import inspect
+    from surefit.recipes.pretrain import run as pretrain
+    from surefit.recipes.pretrain_settings import FeaturePretraining
     from surefit.recipes.sft import run as sft
     from surefit.recipes.sft_settings import LoraSft
     from surefit.trainer import AnswerF1
@@ -17,6 +19,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "AnswerF1",
+    "FeaturePretraining",
     "Finding",
     "LoraSft",
     "PadRows",
@@ -24,17 +27,20 @@ __all__ = [
     "__version__",
     "inspect",
     "loaders",
+    "pretrain",
     "sft",
 ]
 
 _WHERE = {
     "AnswerF1": ("surefit.trainer", "AnswerF1"),
+    "FeaturePretraining": ("surefit.recipes.pretrain_settings", "FeaturePretraining"),
     "Finding": ("surefit.doctor.findings", "Finding"),
     "LoraSft": ("surefit.recipes.sft_settings", "LoraSft"),
     "PadRows": ("surefit.data.batches", "PadRows"),
     "SurefitError": ("surefit.errors", "SurefitError"),
     "inspect": ("surefit.inspector", "inspect"),
     "loaders": ("surefit.data.features.loaders", "loaders"),
+    "pretrain": ("surefit.recipes.pretrain", "run"),
     "sft": ("surefit.recipes.sft", "run"),
 }
 

@@ -37,6 +37,7 @@ COMMANDS = {
     "check": "surefit.cli.check:check",
     "explain": "surefit.cli.explain:explain",
     "sft": "surefit.cli.sft:sft",
+    "pretrain": "surefit.cli.pretrain:pretrain",
     "eval": "surefit.cli.evaluate:evaluate",
     "ask": "surefit.cli.ask:ask",
     "inspect": "surefit.cli.inspect:inspect",

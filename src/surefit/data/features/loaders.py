@@ -46,8 +46,8 @@ class LoaderSettings:
     """This process among those of a launch; None: as the launcher says."""
 
     world: int | None = None
-    ids: bool = False
-    """Give one-hot rows as `input_ids`."""
+    ids: bool | None = False
+    """Give one-hot rows as `input_ids`; None: if that is what the rows are."""
 
     shuffle: Literal["global", "blocks"] | None = None
     """`global` or `blocks`; None: global where the data stay in free memory."""
@@ -106,7 +106,8 @@ class FeatureData:
     def __str__(self) -> str:
         files = f"{len(self.shards.shards):,} files" if len(self.shards.shards) > 1 else "1 file"
         rows = f"{self.split.trained:,} rows to train on, {self.split.held_out:,} held out"
-        return f"data: {self.layout}, {self.kind} rows in {files}; {rows}\n{self.plan}"
+        layout = replace(self.layout, kind=self.kind)
+        return f"data: {layout}, in {files}; {rows}\n{self.plan}"
 
 
 def loaders(
@@ -123,7 +124,7 @@ def loaders(
     workers: int = 1,
     rank: int | None = None,
     world: int | None = None,
-    ids: bool = False,
+    ids: bool | None = False,
     shuffle: Literal["global", "blocks"] | None = None,
     pin_memory: bool = False,
 ) -> tuple[FeatureLoader, FeatureLoader, FeatureData]:
@@ -148,7 +149,8 @@ def loaders(
     shards = read_shards(folder, declare(folder, steps, features, dtype, kind))
     found = _kind(shards)
     split = split_rows(shards.rows, held_out, seed, str(data_path))
-    given = given_of(shards.shards[0], found, ids)
+    as_ids = found is Kind.ONE_HOT if ids is None else ids
+    given = given_of(shards.shards[0], found, as_ids)
     plan = _plan(shards, split, given, settings)
     return _made(shards, found, split, given, plan, settings)
 

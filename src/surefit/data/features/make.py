@@ -14,9 +14,11 @@ from numpy.typing import NDArray
 from surefit.writing import new_folder, write_json
 
 from .drifts import Drifts
+from .folder import read_shards
 from .layout import Kind, Layout
 from .markov import Chain, Flags
 from .switches import Switches
+from .write_layout import write_layout
 
 SOURCE_FILE = "surefit-source.json"
 PART = 1024
@@ -75,7 +77,8 @@ class Source:
 def make_features(
     folder: Path, source: Source, rows: int, files: int, made: Callable[[int], object]
 ) -> None:
-    """Writes `.npy` files and a note of their source to a new folder; `made` is told of rows."""
+    """Writes `.npy` files, their layout and a note of their source to a new folder; `made` is told
+    of rows."""
     per_file = ceil(rows / files)
     with new_folder(folder) as side:
         parts = _parts(source, rows, made)
@@ -86,6 +89,7 @@ def make_features(
                 for row in islice(parts, count):
                     file.write(row.tobytes())
         write_json(side / SOURCE_FILE, asdict(source))
+        write_layout(read_shards(side, source.layout))
 
 
 def read_source(folder: Path) -> Source | None:

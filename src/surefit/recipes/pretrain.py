@@ -1,0 +1,430 @@
+"""Pretraining on feature sequences: arrays -> batches -> model -> loss -> metrics -> report."""
+
+import math
+import time
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import torch
+from accelerate import Accelerator
+
+from surefit.data.features.folder import Shards
+from surefit.data.features.layout import Kind
+from surefit.data.features.loaders import loaders
+from surefit.data.features.make import Source, make_features
+from surefit.doctor.findings import Fact, Finding, Fix, Place
+from surefit.doctor.rule import refusal
+from surefit.errors import BadInput
+from surefit.losses.features import FeatureLoss, Objective
+from surefit.models.chatter import without_chatter
+from surefit.models.encoders import encoder_config
+from surefit.models.features import FeatureConfig, FeatureModel, around, put_back
+from surefit.models.lora import count_trainable
+from surefit.models.shards import is_sharded, whole_weights
+from surefit.render.console import progress, say
+from surefit.settings import as_dict, from_names
+from surefit.train.checkpoint import Parts, fingerprint
+from surefit.train.device import (
+    choose_threads,
+    describe_device,
+    make_accelerator,
+    threads_put_back,
+)
+from surefit.train.first_here import first_here_then_others
+from surefit.train.interrupt import StopAsked, stop_when_asked
+from surefit.train.lost_process import noticing_death
+from surefit.train.one_batch import one_batch, unused_parameters
+from surefit.train.one_voice import only_first_speaks
+from surefit.train.progress import Progress
+from surefit.train.random_state import seed_rank
+from surefit.train.ranks import Ranks, ranks_of
+from surefit.train.record import RunFolder, check_free, next_free, start_run
+from surefit.train.resume import Saving, settings_of, stopped
+from surefit.train.schedule import linear_decay
+from surefit.train.shared_work import shared_working_folder
+from surefit.train.trackers import check_trackers, start_trackers
+from surefit.writing import new_folder, write_json
+
+from .pretrain_report import Pretrained, PretrainReport, say_end
+from .pretrain_settings import MADE, FeaturePretraining
+from .pretrain_steps import Supervision, first_batches
+
+LOSS_LOST = refusal("SF063", "feature-loss-became-nan", "The loss of a step is not a number.")
+UNEVEN_RANKS = refusal(
+    "SF064", "rows-not-shared-evenly", "The rows of a step cannot be shared by the processes."
+)
+
+ORDER_LOST = refusal("SF067", "order-of-rows-lost", "The order of a run's rows is not known.")
+
+RECIPE = "pretrain"
+ORDER = "order.json"
+"""In the run folder: what decides the order of rows."""
+
+MADE_ROWS = 5000
+MADE_LAYOUT = {"steps": 20, "features": 271}
+
+
+def run(model: Any = None, settings: FeaturePretraining | None = None, **names: Any) -> Pretrained:
+    """Pretrains with these settings, named as the flags are: `surefit.pretrain(epochs=3)`.
+
+    A `model` of one's own is a transformers model that takes `inputs_embeds`; a projection and a
+    head are put around it, and it is trained in place.
+    """
+    return train(settings or from_names(FeaturePretraining, names), model)
+
+
+@threads_put_back()
+def train(settings: FeaturePretraining, model: Any = None) -> Pretrained:
+    check_trackers(settings.report_to)
+    with only_first_speaks(), shared_working_folder() as work:
+        accelerator = make_accelerator(settings.precision)
+        ranks = ranks_of(accelerator)
+        folder, settings = ranks.first_does(partial(_folder, settings))
+        if folder.is_done:
+            say(f"{folder.path} is done; there is nothing to go on with.")
+            return _read_back(folder)
+        with noticing_death(folder):
+            writer = replace(folder, writes=ranks.is_first)
+            return _train(settings, model, work, writer, accelerator)
+
+
+def _train(
+    settings: FeaturePretraining,
+    own_model: Any,
+    work: Path,
+    folder: RunFolder,
+    accelerator: Accelerator,
+) -> Pretrained:
+    began = time.monotonic()
+    ranks = ranks_of(accelerator)
+    say(f"Using device: {describe_device(accelerator)}")
+
+    # arrays -> batches
+    data = _data(settings, work)
+    rows_per_step = _rows_per_step(settings, ranks)
+    settings = replace(settings, rows_per_step=rows_per_step)
+    opened = partial(
+        loaders,
+        data,
+        rows_per_step,
+        settings.max_memory_gb,
+        steps=settings.steps,
+        features=settings.features,
+        dtype=settings.dtype,
+        kind=settings.kind,
+        held_out=settings.held_out,
+        seed=settings.seed,
+        workers=settings.readers,
+        ids=None,
+    )
+    shuffle: Any = None
+    if ranks.world > 1:  # what is free differs from process to process; the order must not
+        shuffle = ranks.first_does(lambda: str(opened(rank=0, world=1)[2].plan.shuffle))
+    training, held_out, owner = opened(rank=ranks.rank, world=ranks.world, shuffle=shuffle)
+    layout, kind = owner.layout, owner.kind
+    say(str(owner))
+    objective = Objective(kind, settings.causal)
+    epoch_steps = len(training)
+    steps = settings.epochs * epoch_steps
+    steps = min(steps, settings.max_steps or steps)
+
+    # model
+    torch.manual_seed(settings.seed)
+    model = _model(settings, own_model, layout, kind)
+    loss_of: Any = FeatureLoss(model, objective).to(accelerator.device)
+    supervision = Supervision(
+        objective, settings.mask, settings.seed, rows_per_step, accelerator, ranks
+    )
+    first = supervision.given(next(iter(training)), 0, 0)
+    _freeze_unused(loss_of, first)
+    count = count_trainable(model)
+    choose_threads(settings.threads, count.all)
+    say(f"Training {count.trained:,} weights, {_sized(model)}; loss: {objective}")
+    trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
+    optimizer = torch.optim.AdamW(
+        trained, lr=settings.learning_rate, weight_decay=settings.weight_decay
+    )
+    schedule = linear_decay(optimizer, steps, settings.warmup)
+    identity = _identity(settings, owner.shards, model)
+
+    # one batch there and back; stops here with a diagnosis
+    loss_of, stepper = accelerator.prepare(loss_of, optimizer)
+    model.train()
+    first_loss, memory = one_batch(
+        loss_of, first, learning_rate=settings.learning_rate, backward=accelerator.backward
+    )
+    say(f"Preflight: loss {first_loss:.4f} before training; a step takes {memory}")
+
+    # the run folder is made only now: what cannot work has left nothing behind
+    if settings.resume is None:
+        ranks.first_does(partial(start_run, folder.path, as_dict(settings), RECIPE))
+        ranks.first_does(partial(write_json, folder.path / ORDER, training.state_dict()))
+    order = ranks.first_does(partial(_read_order, folder.path / ORDER))
+    say(f"Run folder: {folder.path}")
+    trackers = start_trackers(settings.report_to, as_dict(settings), folder, ranks.is_first)
+    folder = replace(folder, tell=trackers.add)
+    saving = Saving(folder, Parts(model, optimizer, schedule, accelerator.scaler), identity, ranks)
+    if ranks.world > 1:
+        seed_rank(settings.seed, ranks.rank)
+    state = saving.restore()
+    best_possible = supervision.best_possible(data, held_out)
+    if best_possible is not None:
+        say(f"The best possible loss on the held-out rows is {best_possible:.4f}: the source's own")
+
+    # loss -> metrics
+    epoch_seconds: list[float] = []
+    with trackers, stop_when_asked() as wish:
+        try:
+            if state.step == 0:
+                _score(folder, state, 0, supervision.mean_loss(loss_of, held_out))
+            while state.step < steps:
+                epoch_began = time.monotonic()
+                training.load_state_dict(
+                    {**order, "epoch": state.epoch, "step": state.step_in_epoch}
+                )
+                title = f"Epoch {state.epoch + 1}/{math.ceil(steps / epoch_steps)}"
+                left = steps - state.step
+                in_epoch = min(epoch_steps, state.step_in_epoch + left)
+                with progress(
+                    title, in_epoch, done=state.step_in_epoch, log_every=settings.log_every
+                ) as bar:
+                    for batch in first_batches(training, left):
+                        rate = float(schedule.get_last_lr()[0])
+                        given = supervision.given(batch, state.epoch, state.step_in_epoch)
+                        places = supervision.places(given)
+                        loss = loss_of(**{**given, "places": places})
+                        accelerator.backward(loss * ranks.world)
+                        norm = accelerator.clip_grad_norm_(trained, settings.max_grad_norm)
+                        (loss_sum,) = ranks.summed(float(loss.detach()))
+                        if not math.isfinite(loss_sum):
+                            raise BadInput(_loss_lost(folder, state, loss_sum))
+                        stepper.step()
+                        if not accelerator.optimizer_step_was_skipped:
+                            schedule.step()
+                        stepper.zero_grad()
+                        state = _counted(state, loss_sum, places)
+                        folder.add_step(state, loss_sum, rate, float(norm), places)
+                        bar.step(loss=f"{loss_sum:.4f}", lr=f"{rate:.1e}")
+                        if state.step % settings.save_every == 0:
+                            saving.save(state)
+                        if ranks.any(wish.asked):
+                            raise StopAsked  # noqa: TRY301 - on all processes at the same step
+                validation = supervision.mean_loss(loss_of, held_out)
+                state = _end_epoch(state, validation)
+                _score(folder, state, state.epoch, validation)
+                if state.best_epoch == state.epoch:
+                    weights = whole_weights(model, keep=ranks.is_first)
+                    ranks.first_does(partial(_save, model, folder.best(state.epoch), weights))
+                epoch_seconds.append(time.monotonic() - epoch_began)
+                say(f"{title}: {_losses(state, validation)}, {epoch_seconds[-1]:.1f} s")
+                saving.save(state)
+                folder.keep_best(state.best_epoch)
+        except StopAsked:
+            saving.save(state)
+            raise stopped(folder, state, steps) from None
+
+    # report
+    best = state.best_epoch or state.epoch
+    place = folder.finish(best, "model")
+    ranks.wait()
+    if not is_sharded(model):
+        put_back(model, place)
+    score = folder.score_of(best)
+    report = PretrainReport(
+        folder=str(folder.path),
+        trained=str(place),
+        epochs=state.epoch,
+        steps=state.step,
+        best_epoch=best,
+        train_loss=score.get("train_loss", state.epoch_loss),
+        validation_loss=score.get("validation_loss"),
+        validation_loss_before=folder.score_of(0).get("validation_loss"),
+        best_possible=best_possible,
+        seconds=time.monotonic() - began,
+        seconds_per_epoch=float(np.mean(epoch_seconds)) if epoch_seconds else 0.0,
+        training_rows=owner.split.trained,
+        held_out_rows=owner.split.held_out,
+    )
+    folder.write_report(report)
+    say_end(report)
+    return Pretrained(model, report.train_loss, report.validation_loss, report.seconds_per_epoch)
+
+
+def _folder(settings: FeaturePretraining) -> tuple[RunFolder, FeaturePretraining]:
+    if settings.resume is not None:
+        return settings_of(settings, settings.resume, RECIPE)
+    path = settings.out or next_free(Path("runs"), RECIPE)
+    check_free(path)
+    return RunFolder(path, RECIPE), settings
+
+
+def _data(settings: FeaturePretraining, work: Path) -> Path:
+    if settings.data != MADE:
+        return Path(settings.data).expanduser()
+    source = Source(
+        steps=settings.steps or MADE_LAYOUT["steps"],
+        features=settings.features or MADE_LAYOUT["features"],
+        kind=Kind(settings.kind or Kind.ONE_HOT),
+        seed=settings.seed,
+    )
+    place = work / "made"
+    make = partial(make_features, place, source, MADE_ROWS, 4, lambda _rows: None)
+    say(f"Making {MADE_ROWS:,} rows {source.layout}, of a known source")
+    first_here_then_others(make, lambda: None)
+    return place
+
+
+def _rows_per_step(settings: FeaturePretraining, ranks: Ranks) -> int:
+    rows = settings.rows_per_step or settings.batch_size * ranks.world
+    if rows % ranks.world == 0:
+        return rows
+    raise BadInput(
+        UNEVEN_RANKS.finding(
+            Place("settings"),
+            f"{rows} rows to a step cannot be shared evenly by {ranks.world} processes.",
+            fixes=[Fix(f"--rows-per-step {rows - rows % ranks.world or ranks.world}")],
+        )
+    )
+
+
+def _model(settings: FeaturePretraining, own: Any, layout: Any, kind: Kind) -> FeatureModel:
+    if own is not None:
+        return around(own, layout, kind, causal=settings.causal)
+    config = encoder_config(
+        settings.encoder,
+        layout,
+        causal=settings.causal,
+        width=settings.hidden_size,
+        layers=settings.layers,
+        heads=settings.heads,
+        dropout=settings.dropout,
+    )
+    return FeatureModel(
+        FeatureConfig(
+            steps=layout.steps,
+            features=layout.features,
+            kind=str(kind),
+            causal=settings.causal,
+            encoder=config.to_dict(),
+        )
+    )
+
+
+def _freeze_unused(loss_of: FeatureLoss, given: dict[str, Any]) -> None:
+    """Weights that no loss reaches (a table of words, a pooler) stay as they are, on all ranks."""
+    unused = set(unused_parameters(loss_of, given))
+    for name, parameter in loss_of.named_parameters():
+        if name in unused:
+            parameter.requires_grad_(False)
+    if unused:
+        names = sorted(name.removeprefix("model.") for name in unused)
+        more = f" and {len(names) - 4} more" if len(names) > 4 else ""
+        say(f"Not trained, since features do not go through them: {', '.join(names[:4])}{more}")
+
+
+def _sized(model: FeatureModel) -> str:
+    projection = model.projection
+    return (
+        f"projection {projection.in_features} → {projection.out_features} among them, "
+        f"encoder {type(model.encoder).__name__}"
+    )
+
+
+def _score(folder: RunFolder, state: Progress, epoch: int, validation: float | None) -> None:
+    record: dict[str, Any] = {"step": state.step, "epoch": epoch}
+    if epoch == 0 and validation is not None:
+        say(f"Before training: validation loss {validation:.4f}")
+    if epoch:
+        record["train_loss"] = state.epoch_loss
+    if validation is not None:
+        record["validation_loss"] = validation
+    folder.add(record)
+
+
+def _counted(state: Progress, loss: float, places: int) -> Progress:
+    return replace(
+        state,
+        step=state.step + 1,
+        step_in_epoch=state.step_in_epoch + 1,
+        loss_sum=state.loss_sum + loss * places,
+        places=state.places + places,
+    )
+
+
+def _end_epoch(state: Progress, validation: float | None) -> Progress:
+    """Of equal epochs the later is the best, and without held-out rows the newest."""
+    score = math.inf if validation is None else -validation
+    best = score >= state.best_score
+    return replace(
+        state,
+        epoch=state.epoch + 1,
+        best_epoch=state.epoch + 1 if best else state.best_epoch,
+        best_score=score if best else state.best_score,
+        step_in_epoch=0,
+        loss_sum=0.0,
+        places=0,
+        epoch_loss=state.loss_sum / state.places,
+    )
+
+
+def _losses(state: Progress, validation: float | None) -> str:
+    held_out = "" if validation is None else f", average validation loss {validation:.4f}"
+    return f"average train loss {state.epoch_loss:.4f}{held_out}"
+
+
+def _read_order(file: Path) -> dict[str, int | str]:
+    """What decided the order of rows when the run began; free memory can be another by now."""
+    try:
+        return msgspec.json.decode(file.read_bytes(), type=dict[str, int | str])
+    except (OSError, msgspec.DecodeError) as error:
+        raise BadInput(_order_lost(file, f"{type(error).__name__}: {error}")) from error
+
+
+def _order_lost(file: Path, said: str) -> Finding:
+    return ORDER_LOST.finding(
+        Place(str(file)),
+        "It is not known in which order this run took its rows.",
+        fixes=[Fix("Begin anew, with another `--out`.")],
+        python_said=said,
+    )
+
+
+def _identity(settings: FeaturePretraining, data: Shards, model: FeatureModel) -> dict[str, str]:
+    """What a checkpoint must share with the run that goes on from it."""
+    aside = {"out", "resume", "log_every", "save_every", "batch_size", "readers", "max_memory_gb"}
+    counts = {name: value for name, value in as_dict(settings).items() if name not in aside}
+    shapes = [(name, list(one.shape)) for name, one in model.named_parameters()]
+    files = [(one.name, one.rows, one.size) for one in data.shards]
+    return {
+        "settings": fingerprint(counts),
+        "rows": fingerprint(files),
+        "model": fingerprint(shapes),
+    }
+
+
+def _loss_lost(folder: RunFolder, state: Progress, loss: float) -> Finding:
+    return LOSS_LOST.finding(
+        Place(str(folder.path)),
+        f"The loss of step {state.step + 1} is {loss}; the run stopped before that step.",
+        facts=[Fact("steps done", str(state.step))],
+        why="One more step would have made every trained weight NaN.",
+        fixes=[
+            Fix("Start again with a lower `--learning-rate`, or with `--precision fp32`."),
+            Fix(f"The newest checkpoint is sound:  surefit pretrain --resume {folder.path}"),
+        ],
+    )
+
+
+def _save(model: FeatureModel, place: Path, weights: dict[str, Any] | None) -> None:
+    with new_folder(place) as side, without_chatter():
+        model.save_pretrained(side, state_dict=weights)
+
+
+def _read_back(folder: RunFolder) -> Pretrained:
+    report = folder.read_report_as(PretrainReport)
+    model = FeatureModel.from_pretrained(report.trained)
+    return Pretrained(model, report.train_loss, report.validation_loss, report.seconds_per_epoch)

@@ -1,0 +1,225 @@
+"""Pretraining on features learns what can be learned, and goes on as if it had never stopped."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file
+
+import surefit
+from surefit.cli import main
+from surefit.data.features.layout import Kind
+from surefit.data.features.make import Source, make_features
+from surefit.errors import BadInput
+from surefit.models.features import FeatureModel
+from surefit.recipes import pretrain
+from surefit.recipes.pretrain_report import PretrainReport
+from surefit.train.record import RunFolder
+
+STEPS, FEATURES, ROWS = 8, 12, 640
+
+
+def made(folder: Path, kind: Kind) -> Path:
+    source = Source(steps=STEPS, features=FEATURES, kind=kind, seed=0)
+    make_features(folder, source, ROWS, 3, lambda _rows: None)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def one_hot(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return made(tmp_path_factory.mktemp("data") / "one-hot", Kind.ONE_HOT)
+
+
+def flags(data: Path, out: Path) -> dict[str, Any]:
+    return {
+        "data": str(data),
+        "steps": STEPS,
+        "features": FEATURES,
+        "out": str(out),
+        "epochs": 3,
+        "batch_size": 64,
+        "hidden_size": 32,
+        "layers": 1,
+        "heads": 2,
+        "save_every": 4,
+        "threads": 1,
+    }
+
+
+def report_of(out: Path) -> PretrainReport:
+    return RunFolder(out, "pretrain").read_report_as(PretrainReport)
+
+
+@pytest.mark.parametrize(
+    ("kind", "causal", "epochs", "gap"),
+    [
+        (Kind.ONE_HOT, True, 12, 0.15),
+        pytest.param(Kind.ONE_HOT, False, 30, 0.5, marks=pytest.mark.slow),
+        pytest.param(Kind.MULTI_HOT, True, 20, 0.3, marks=pytest.mark.slow),
+        pytest.param(Kind.CONTINUOUS, False, 30, 0.4, marks=pytest.mark.slow),
+    ],
+)
+def test_it_comes_near_the_best_possible_loss(
+    tmp_path: Path, kind: Kind, causal: bool, epochs: int, gap: float
+) -> None:
+    """`gap`: the share of the way from the untrained loss to the best possible that may be left."""
+    data = made(tmp_path / "data", kind)
+    more = {"epochs": epochs, "causal": causal, "learning_rate": 5e-3, "batch_size": 32}
+    pretrain.run(**{**flags(data, tmp_path / "run"), **more})
+    report = report_of(tmp_path / "run")
+    best, before = report.best_possible, report.validation_loss_before
+    assert best is not None
+    assert before is not None
+    assert report.validation_loss is not None
+    assert best <= report.validation_loss < best + gap * (before - best)
+
+
+def test_it_gives_back_four_values_and_loads_back(one_hot: Path, tmp_path: Path) -> None:
+    model, train_loss, validation_loss, seconds = surefit.pretrain(**flags(one_hot, tmp_path / "r"))
+    report = report_of(tmp_path / "r")
+    assert (train_loss, validation_loss) == (report.train_loss, report.validation_loss)
+    assert seconds > 0
+    again = FeatureModel.from_pretrained(report.trained)
+    rows = torch.from_numpy(np.load(one_hot / "part-00000.npy")[:3])
+    torch.testing.assert_close(again.eval()(rows), model.eval()(rows))
+    assert again.config.layout.shape == (STEPS, FEATURES)
+
+
+def test_the_projection_is_trained(one_hot: Path, tmp_path: Path) -> None:
+    once = {"max_steps": 1, "warmup": 0.0, "learning_rate": 1e-5}
+    untrained = surefit.pretrain(**{**flags(one_hot, tmp_path / "a"), **once})[0]
+    trained = surefit.pretrain(**flags(one_hot, tmp_path / "b"))[0]
+    moved = (trained.projection.weight - untrained.projection.weight).abs()
+    assert moved.mean() > 1e-3
+    assert (trained.mask - untrained.mask).abs().mean() > 1e-3
+
+
+def test_a_model_of_ones_own_is_trained_in_place(one_hot: Path, tmp_path: Path) -> None:
+    from transformers import BertConfig, BertModel
+
+    own = BertModel(
+        BertConfig(
+            vocab_size=30,
+            hidden_size=24,
+            num_hidden_layers=1,
+            num_attention_heads=2,
+            intermediate_size=32,
+            max_position_embeddings=STEPS,
+        )
+    )
+    before = own.encoder.layer[0].output.dense.weight.detach().clone()
+    words = own.embeddings.word_embeddings.weight.detach().clone()
+    given = flags(one_hot, tmp_path / "run")
+    model, *_ = surefit.pretrain(own, surefit.FeaturePretraining(**_typed(given)))
+    assert model.encoder is own
+    assert not torch.equal(own.encoder.layer[0].output.dense.weight, before)
+    assert torch.equal(own.embeddings.word_embeddings.weight, words)
+
+
+def _typed(given: dict[str, Any]) -> dict[str, Any]:
+    return {**given, "out": Path(given["out"])}
+
+
+def test_a_model_of_another_layout_is_refused(one_hot: Path, tmp_path: Path) -> None:
+    model = surefit.pretrain(**{**flags(one_hot, tmp_path / "a"), "max_steps": 1})[0]
+    other = tmp_path / "other"
+    source = Source(steps=STEPS, features=FEATURES + 1, kind=Kind.ONE_HOT, seed=0)
+    make_features(other, source, 100, 1, lambda _rows: None)
+    given = {**flags(other, tmp_path / "b"), "features": FEATURES + 1}
+    with pytest.raises(BadInput) as refused:
+        pretrain.run(model, surefit.FeaturePretraining(**_typed(given)))
+    assert refused.value.findings[0].rule == "model-of-another-layout"
+    assert not (tmp_path / "b").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "name", "code"),
+    [
+        (["--hidden-size", "30", "--heads", "4"], "SF061", 2),
+        (["--encoder", "bertt"], "SF060", 2),
+        (["--mask", "2"], "SF003", 2),
+        (["--max-memory-gb", "0"], "SF003", 2),
+    ],
+)
+def test_bad_settings_leave_nothing_behind(
+    one_hot: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    words: list[str],
+    name: str,
+    code: int,
+) -> None:
+    out = tmp_path / "run"
+    where = ["--data", str(one_hot), "--steps", str(STEPS), "--features", str(FEATURES)]
+    assert main(["pretrain", *where, "--out", str(out), *words]) == code
+    assert name in capsys.readouterr().err
+    assert not out.exists()
+
+
+def test_a_run_of_another_recipe_does_not_go_on(
+    one_hot: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "run"
+    pretrain.run(**{**flags(one_hot, out), "max_steps": 1})
+    (out / "report.json").unlink()
+    assert main(["sft", "--resume", str(out)]) == 1
+    assert "holds a run of `surefit pretrain`" in " ".join(capsys.readouterr().err.split())
+
+
+def words_of(names: dict[str, Any]) -> list[str]:
+    return [f"--{name}={value}" for name, value in names.items()]
+
+
+def weights(out: Path) -> dict[str, torch.Tensor]:
+    return load_file(out / "model" / "model.safetensors")
+
+
+def start(*words: str, launcher: tuple[str, ...] = ()) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [sys.executable, *launcher, "-m", "surefit", "pretrain", "--quiet", *words],
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+        stderr=subprocess.PIPE,
+    )
+
+
+@pytest.mark.slow
+def test_killed_in_mid_epoch_it_ends_as_if_never_stopped(one_hot: Path, tmp_path: Path) -> None:
+    given = {**flags(one_hot, tmp_path / "run"), "batch_size": 16, "dropout": 0.1}
+    unbroken = tmp_path / "unbroken"
+    pretrain.run(**{**given, "out": str(unbroken)})
+    out = tmp_path / "run"
+    process = start(*words_of(given))
+    while not any(record["step"] >= 45 for record in RunFolder(out).metrics()):
+        assert process.poll() is None, process.communicate()[1].decode()
+        time.sleep(0.01)
+    process.kill()
+    process.communicate()
+    assert process.returncode == -signal.SIGKILL
+    pretrain.run(resume=out)
+    assert RunFolder(out).metrics() == RunFolder(unbroken).metrics()
+    one, other = weights(out), weights(unbroken)
+    assert all(torch.equal(one[name], other[name]) for name in one)
+
+
+@pytest.mark.slow
+def test_two_processes_take_the_steps_of_one(one_hot: Path, tmp_path: Path) -> None:
+    alone = tmp_path / "alone"
+    pretrain.run(**flags(one_hot, alone))
+    together = tmp_path / "together"
+    launcher = ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2")
+    process = start(*words_of({**flags(one_hot, together), "batch_size": 32}), launcher=launcher)
+    said = process.communicate()[1].decode()
+    assert process.returncode == 0, said
+    one, other = RunFolder(alone).metrics(), RunFolder(together).metrics()
+    assert [record.keys() for record in one] == [record.keys() for record in other]
+    for first, second in zip(one, other, strict=True):
+        for name in first.keys() & {"loss", "validation_loss", "train_loss"}:
+            assert first[name] == pytest.approx(second[name], rel=1e-3)
+        assert first.get("supervised_tokens") == second.get("supervised_tokens")
