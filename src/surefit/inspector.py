@@ -15,10 +15,12 @@ from surefit.data.features.inspect_arrays import (
     inspect_arrays,
     picture_of,
     seen_as,
+    seen_plain,
 )
 from surefit.data.features.inspection import ArrayInspection, Fit
 from surefit.data.features.layout import Kind, Layout
-from surefit.data.features.scenarios import Verdict, judge
+from surefit.data.features.probe import probe
+from surefit.data.features.scenarios import Verdict, judge, stored_sample
 from surefit.data.features.verdicts import findings
 from surefit.doctor.findings import Fact, Finding, Fix, Place
 from surefit.doctor.rule import refusal
@@ -105,18 +107,9 @@ def _array(name: str, array: "np.ndarray", declared: Declared) -> Inspected:
 
 
 def _undeclared(header: Header) -> Inspected:
-    last = header.shape[-1] if header.shape else 1
-    middle = header.shape[-2] if len(header.shape) > 1 else 1
-    as_it_is = Layout(steps=middle, features=last, dtype=header.dtype.name)
-    verdict = judge(header, as_it_is)
-    seen = ArrayInspection(
-        source=header.name,
-        declared=None,
-        rows=None,
-        bytes=header.size,
-        shards=(replace(seen_as(verdict), scenario=None),),
-    )
-    return Inspected(seen, tuple(verdict.faults))
+    rows = stored_sample(header)
+    shard = seen_plain(header, None if rows is None else probe(rows))
+    return Inspected(ArrayInspection(header.name, None, None, header.size, (shard,)), ())
 
 
 def _batch(batch: object, declared: Declared) -> Inspected:

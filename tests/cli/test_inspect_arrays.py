@@ -171,6 +171,16 @@ def test_a_file_alone_and_tables_by_their_flags() -> None:
     assert "flattened" in found["findings"][0]["headline"]
 
 
+def test_settings_of_a_file() -> None:
+    write_shards(Path("data"), one_hot(9, 4, 6), continuous(9, 4, 6))
+    Path("arrays.toml").write_text('[inspect]\ndata = "data"\nsteps = 4\nfeatures = 6\n')
+    code, found = call("inspect", "--config", "arrays.toml")
+    assert code == 0
+    several = "files are of several kinds: one-hot in 1 (part-0.npy), continuous in 1 (part-1.npy)"
+    assert several in found["inspection"]["notes"]
+    assert main(["inspect", "--config", "none.toml"]) == 2
+
+
 def test_text_rows_keep_their_own_flags(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["inspect", "--help"]) == 0
     said = capsys.readouterr().out

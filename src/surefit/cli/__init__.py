@@ -16,6 +16,7 @@ from rich.console import Console, ConsoleOptions
 from rich.text import Text
 
 from surefit import __version__
+from surefit.config_file import read_config
 from surefit.doctor.findings import COMMAND_LINE, Finding, Fix, Place
 from surefit.doctor.rule import refusal
 from surefit.errors import SurefitError, WrongCall
@@ -222,9 +223,11 @@ def run_command(call: Call, config: ConfigFlags) -> int:
 
 def functions_for(call: Call) -> dict[str, str]:
     """`surefit inspect` has flags of its own for feature arrays."""
-    if call.command == "inspect" and speaks_of_arrays(call.tokens):
-        return {**COMMANDS, "inspect": INSPECT_ARRAYS}
-    return COMMANDS
+    if call.command != "inspect":
+        return COMMANDS
+    config = read_config(call.config, "inspect", tuple(COMMANDS)) if call.config else {}
+    arrays = speaks_of_arrays(call.tokens, config)
+    return {**COMMANDS, "inspect": INSPECT_ARRAYS} if arrays else COMMANDS
 
 
 def make_app(

@@ -1,6 +1,6 @@
 """`surefit inspect` on feature arrays."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -9,7 +9,7 @@ from cyclopts import Parameter
 
 from surefit.data.features.array_names import is_array_data
 from surefit.render import console, outcome
-from surefit.settings import as_dict, at_least, check
+from surefit.settings import as_dict, at_least, check, key_of
 
 if TYPE_CHECKING:
     from surefit.data.features.inspect_arrays import Inspected
@@ -109,9 +109,15 @@ ARRAY_FLAGS = ("--steps", "--features", "--mend-to", "--write-layout", "--kind",
 NOT_DATA = ("--mend-to", "--model", "--model-name", "--as")
 """Flags whose value is no data, although it can be a path."""
 
+EMPTY: Mapping[str, object] = {}
 
-def speaks_of_arrays(tokens: Sequence[str]) -> bool:
+
+def speaks_of_arrays(tokens: Sequence[str], config: Mapping[str, object] = EMPTY) -> bool:
     """Whether a call of `surefit inspect` is about arrays: by its flags, or by its files."""
+    if any(f"--{key_of(name).replace('_', '-')}" in ARRAY_FLAGS for name in config):
+        return True
+    if "data" in config and is_array_data(Path(str(config["data"]))):
+        return True
     before = ""
     for token in tokens[1:]:
         flag = token.partition("=")[0].replace("_", "-")

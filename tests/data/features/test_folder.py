@@ -76,7 +76,7 @@ def test_rows_that_were_reshaped_instead_of_transposed(kind: Kind | None, tmp_pa
     with pytest.raises(BadInput) as bad:
         check_sample(read_shards(write_shards(tmp_path, rows), layout(kind)))
     (found,) = bad.value.findings
-    assert "rows were transposed, then reshaped without moving a value" in found.headline
+    assert "rows were reshaped instead of transposed" in found.headline
     assert "--mend-to OUT" in found.fixes[0].text
 
 

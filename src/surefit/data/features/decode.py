@@ -1,9 +1,9 @@
 """Rows of a file as values, whatever form they lie in."""
 
-import os
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from io import FileIO
 from itertools import pairwise
 from math import prod
 from pathlib import Path
@@ -85,17 +85,17 @@ def stored_rows(shard: Shard, first: int, last: int) -> Values:
     rows = np.empty((last - first, each), dtype)
     with shard.path.open("rb", buffering=0) as file:
         _refuse_changed(shard, file.fileno())
-        begin = shard.offset + first * shard.stored_row_bytes
-        fill(file.fileno(), begin, rows, shard.name)
+        fill(file, shard.offset + first * shard.stored_row_bytes, rows, shard.name)
     shape = shard.shape if shard.form is Form.PLAIN else (each,)
     return rows.reshape(last - first, *shape)
 
 
-def fill(file: int, begin: int, values: Values, name: str) -> None:
+def fill(file: FileIO, begin: int, values: Values, name: str) -> None:
     """Reads the bytes from `begin` on into an array; says so if the file ends before."""
     left = memoryview(values.reshape(-1).view(np.uint8).data)
+    file.seek(begin)
     while left:
-        got = os.preadv(file, [left], begin)
+        got = file.readinto(left)
         if not got:
             raise BadInput(_ended(name, begin, len(left)))
         begin, left = begin + got, left[got:]

@@ -1,7 +1,6 @@
 """What can be wrong with a file of arrays before any of its rows is looked at, as findings."""
 
 from collections.abc import Mapping, Sequence
-from math import prod
 from pathlib import Path
 
 from surefit.doctor.findings import Fact, Finding, Fix, Place
@@ -144,7 +143,3 @@ def choose(name: str, word: str, shapes: Mapping[str, tuple[int, ...]]) -> str |
         if len(fitting) == 1:
             return fitting[0]
     return unclear(name, word, shapes)
-
-
-def values_in(shape: Sequence[int]) -> int:
-    return prod(shape)

@@ -101,15 +101,10 @@ def inspect_arrays(
             *(seen_as(one) for one in verdicts),
             *(_empty(one) for one in files.headers if not one.rows),
         ),
-        notes=tuple(_notes(files, shards, verify)),
+        notes=(*_kinds(verdicts), *_notes(files, shards, verify)),
         pictures=_pictures(verdicts, examples),
     )
     return Inspected(seen, tuple(wrong), layout, None if wrong else shards)
-
-
-def kind_of(probes: Sequence[ShardSeen]) -> str | None:
-    kinds = {one.kind for one in probes}
-    return kinds.pop() if len(kinds) == 1 else None
 
 
 def _value_faults(verdicts: Sequence[Verdict], told: set[str]) -> list[Finding]:
@@ -139,7 +134,7 @@ def _undeclared(data: Path, files: Files, examples: int) -> Inspected:
             wrong.append(no_rows(header))
             seen.append(_empty(header))
             continue
-        seen.append(_with_values(_bare(header, None), probe(rows)))
+        seen.append(seen_plain(header, probe(rows)))
         if len(pictures) < examples and len(header.shape) > 1:
             pictures.append(picture(f"{header.name}, row 0, as it is stored", rows[0]))
     return Inspected(
@@ -248,6 +243,12 @@ def _with_values(seen: ShardSeen, found: Probe) -> ShardSeen:
     )
 
 
+def seen_plain(header: Header, found: Probe | None) -> ShardSeen:
+    """Beside nothing that was declared."""
+    bare = _bare(header, None)
+    return _with_values(bare, found) if found else bare
+
+
 def seen_as(verdict: Verdict) -> ShardSeen:
     bare = _bare(verdict.header, str(verdict.scenario))
     return _with_values(bare, verdict.probe) if verdict.probe else bare
@@ -269,6 +270,17 @@ def picture_of(verdict: Verdict, at: int) -> Picture:
     if how:
         words = "as declared" if how.word == "declared" else f"read as `{how.word}`"
     return picture(f"{verdict.header.name}, row {row}, {words}", verdict.sample[at])
+
+
+def _kinds(verdicts: Sequence[Verdict]) -> Iterator[str]:
+    """Where files are of several kinds, which is seldom meant."""
+    found: dict[str, list[str]] = {}
+    for one in verdicts:
+        if one.reading and one.probe and one.probe.finite:
+            found.setdefault(str(one.probe.kind), []).append(one.header.name)
+    if len(found) > 1:
+        told = (f"{kind} in {len(names)} ({names[0]})" for kind, names in found.items())
+        yield f"files are of several kinds: {', '.join(told)}"
 
 
 def _notes(files: Files, shards: Shards | None, verified: bool) -> list[str]:

@@ -127,7 +127,7 @@ def blocks(
     with open_values(header) as values:
         for first in range(0, how.rows, each):
             last = min(first + each, how.rows)
-            rows = read_rows(values, how, first, last)
+            rows = np.ascontiguousarray(read_rows(values, how, first, last))
             found = probe(rows)
             refuse_if(check_rows(header.name, range(first, last), rows, found, layout.kind))
             yield _as_dtype(header, rows, first, layout.dtype)
@@ -136,6 +136,8 @@ def blocks(
 
 def _as_dtype(header: Header, rows: Values, first: int, dtype: str) -> Values:
     """Refuses a value that would become another one."""
+    if rows.dtype == dtype:
+        return rows
     with np.errstate(all="ignore"):
         made = rows.astype(dtype)
         changed = np.argwhere(made.astype(rows.dtype) != rows)

@@ -18,7 +18,7 @@ from .files import read_headers
 from .folder import Shards, as_shard, check_sample, read_shards
 from .layout import Kind, Layout
 from .mend import npy_description, put, refuse_in_use, refuse_unequal
-from .probe import KINDS, probe
+from .probe import probe, widest
 from .row_checks import OTHER_KIND, check_rows
 from .shards import Form, Shard
 from .write_layout import write_layout
@@ -72,7 +72,7 @@ def ids_dtype(features: int) -> str:
 
 
 def _kind(shards: Shards) -> Kind:
-    return max((one.kind for one in check_sample(shards)), key=KINDS.index)
+    return widest(one.kind for one in check_sample(shards)) or Kind.CONTINUOUS
 
 
 def _by_file(shards: tuple[Shard, ...]) -> dict[str, list[Shard]]:

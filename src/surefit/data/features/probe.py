@@ -1,5 +1,6 @@
 """What kind of values a sample of rows holds, and which axis carries the sum to one."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -118,6 +119,11 @@ def _is_binary(rows: Values) -> bool:
 def _lengths(rows: Values) -> tuple[int, int]:
     found = lengths(rows)
     return (int(found.min()), int(found.max())) if found.size else (0, 0)
+
+
+def widest(kinds: Iterable[Kind]) -> Kind | None:
+    """The kind that all of these are a case of."""
+    return max(kinds, key=KINDS.index, default=None)
 
 
 def fits(found: Kind, declared: Kind) -> bool:

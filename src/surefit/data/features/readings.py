@@ -1,9 +1,9 @@
 """Ways to take the values of a file as rows `[rows, steps, features]`, and the reading of them."""
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from io import FileIO
 from math import prod
 
 import numpy as np
@@ -66,7 +66,7 @@ def reading(
 class StoredValues:
     """The values of a header, in the order in which they lie; use `open_values`."""
 
-    def __init__(self, header: Header, file: int | None) -> None:
+    def __init__(self, header: Header, file: FileIO | None) -> None:
         self.header = header
         self._file = file
         self._decoded: Values | None = None
@@ -100,18 +100,16 @@ class StoredValues:
 
 @contextmanager
 def open_values(header: Header) -> Iterator[StoredValues]:
-    """Refuses a file that has changed since its header was read."""
+    """Refuses a file that can no longer be opened."""
+    if header.offset is None:
+        yield StoredValues(header, None)
+        return
     try:
-        if header.offset is None:
-            yield StoredValues(header, None)
-            return
-        file = os.open(header.path, os.O_RDONLY)
+        file = header.path.open("rb", buffering=0)
     except OSError as error:
         raise BadInput(not_opened(header.name, header.path, error)) from None
-    try:
+    with file:
         yield StoredValues(header, file)
-    finally:
-        os.close(file)
 
 
 def read_rows(values: StoredValues, how: Reading, first: int, last: int) -> Values:

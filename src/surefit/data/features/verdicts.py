@@ -9,7 +9,8 @@ from surefit.doctor.findings import Fact, Finding, Fix, Place
 from .checks import OTHER_SHAPE, inspect_command, shown
 from .headers import Header
 from .layout import Layout
-from .scenarios import Scenario, Verdict, judge
+from .scenarios import Verdict, judge
+from .ways import Scenario
 
 MOST_JUDGED = 8
 """Of shards of one shape, the values of so many are looked at before all are refused."""
@@ -18,7 +19,7 @@ IS = {
     Scenario.FLATTENED: "its rows are flattened",
     Scenario.TURNED: "its rows were transposed, then flattened",
     Scenario.SWAPPED: "steps and features are swapped",
-    Scenario.RESHAPED: "rows were transposed, then reshaped without moving a value",
+    Scenario.RESHAPED: "rows were reshaped instead of transposed",
     Scenario.ROWS_NOT_FIRST: "rows are not its first axis",
     Scenario.MERGED: "rows and steps are one axis",
     Scenario.BATCHED: "its rows are stored in batches",
@@ -96,6 +97,8 @@ def _fixes(verdict: Verdict, layout: Layout, data: Path) -> Iterator[Fix]:
     if verdict.reading is not None:
         yield Fix(f"Write it anew, every value kept:  {command} --mend-to OUT")
         return
+    if verdict.scenario is Scenario.UNBATCHED:
+        yield Fix(f"If it is {shape[0]} rows that were pooled: store them as they were before.")
     for one in verdict.open:
         yield Fix(f"If it is {one.says}:  {command} --as {one.word} --mend-to OUT")
     if verdict.open:

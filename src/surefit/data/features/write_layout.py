@@ -12,7 +12,7 @@ from .decode import Values
 from .folder import Shards
 from .layout import Kind, Layout
 from .layout_file import VERSION, LayoutFile, ShardEntry
-from .probe import KINDS, probe
+from .probe import probe, widest
 from .row_checks import check_rows
 from .shards import Form, Shard
 
@@ -22,7 +22,7 @@ def write_layout(shards: Shards, progress: Progress = lambda _: None) -> Path:
     rows = rows_in_block(shards.shards[0].stored_row_bytes)
     kinds: set[Kind] = set()
     entries = tuple(_entry(shard, shards, rows, kinds, progress) for shard in shards.shards)
-    kind = shards.layout.kind or max(kinds, key=KINDS.index, default=None)
+    kind = shards.layout.kind or widest(kinds)
     path = shards.folder / LAYOUT_FILE
     write_json(path, _file(replace(shards.layout, kind=kind), shards.form, rows, entries))
     return path
