@@ -1,7 +1,9 @@
 """Headers of every format: what they say, what they refuse, and the rows behind them."""
 
 import pickle
+from contextlib import suppress
 from pathlib import Path
+from random import Random
 
 import numpy as np
 import pyarrow as pa
@@ -249,3 +251,27 @@ def test_one_hot_rows_of_sixteen_shards(tmp_path: Path) -> None:
     found = read_shards(tmp_path, LAYOUT)
     assert [shard.name for shard in found.shards][:3] == ["part-0.npy", "part-1.npy", "part-2.npy"]
     assert found.rows == 48
+
+
+def damaged(raw: bytes, random: Random) -> bytes:
+    """Cut off, or with bytes changed, mostly where formats keep what they say of themselves."""
+    if random.random() < 0.3:
+        return raw[: random.randrange(len(raw))]
+    changed = bytearray(raw)
+    for _ in range(random.choice([1, 1, 3, 20])):
+        at = random.randrange(min(600, len(raw)))
+        changed[at if random.random() < 0.5 else -1 - at] = random.randrange(256)
+    return bytes(changed)
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_a_damaged_file_is_read_or_named(name: str, tmp_path: Path) -> None:
+    """Never an exception of the library that reads it, and never the end of the process."""
+    file, write, _ = FORMATS[name]
+    path = tmp_path / file
+    write(path, continuous(100, 4, 6))
+    raw, random = path.read_bytes(), Random(name)
+    for _ in range(12):
+        path.write_bytes(damaged(raw, random))
+        with suppress(BadInput):
+            all_rows(read_shards(tmp_path, LAYOUT).shards)

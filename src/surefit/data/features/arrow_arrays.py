@@ -7,7 +7,7 @@ from typing import Any
 from surefit.errors import BadInput
 
 from .columns import Column, choose_column, lengths, numpy_dtype
-from .faults import not_of_its_format, unreadable
+from .faults import unreadable
 from .headers import Header, state_of
 
 
@@ -15,30 +15,27 @@ def arrow_headers(path: Path, name: str) -> tuple[Header, ...]:
     """One for each record batch: within a batch rows follow each other, between them not."""
     import pyarrow as pa
 
-    try:
-        with path.open("rb") as file:
-            state = state_of(file.fileno())
-        with pa.memory_map(str(path)) as mapped:
-            whole = mapped.read_buffer()
-            reader = open_arrow(whole)
-            column = choose_column(reader.schema, name)
-            dtype = numpy_dtype(column, name)
-            found = []
-            for part, batch in enumerate(batches(reader)):
-                if not batch.num_rows:
-                    continue
-                array = batch.column(column.name)
-                shape = (batch.num_rows, *row_shape(array, column, name))
-                offset = _in_place(array, column, whole, prod(shape), dtype.itemsize)
-                found.append(
-                    Header(
-                        *(path, name, shape, dtype, state.size, state.changed_ns, offset),
-                        inside=column.name,
-                        part=part,
-                    )
+    with path.open("rb") as file:
+        state = state_of(file.fileno())
+    with pa.memory_map(str(path)) as mapped:
+        whole = mapped.read_buffer()
+        reader = open_arrow(pa.BufferReader(whole))
+        column = choose_column(reader.schema, name)
+        dtype = numpy_dtype(column, name)
+        found = []
+        for part, batch in enumerate(batches(reader)):
+            if not batch.num_rows:
+                continue
+            array = checked(batch.column(column.name))
+            shape = (batch.num_rows, *row_shape(array, column, name))
+            offset = _in_place(array, column, whole, prod(shape), dtype.itemsize)
+            found.append(
+                Header(
+                    *(path, name, shape, dtype, state.size, state.changed_ns, offset),
+                    inside=column.name,
+                    part=part,
                 )
-    except pa.ArrowException as error:
-        raise BadInput(not_of_its_format(name, "Arrow file", error)) from None
+            )
     return tuple(found) or (
         Header(
             *(path, name, (0, *(column.shape or ())), dtype, state.size, state.changed_ns),
@@ -52,15 +49,21 @@ def open_arrow(source: Any) -> Any:
     """Files and Feather by their beginning, else as a stream, as `datasets` stores them."""
     import pyarrow as pa
 
-    if source[:6].to_pybytes() == b"ARROW1":
-        return pa.ipc.open_file(pa.BufferReader(source))
-    return pa.ipc.open_stream(pa.BufferReader(source))
+    begin = source.read(6)
+    source.seek(0)
+    return (pa.ipc.open_file if begin == b"ARROW1" else pa.ipc.open_stream)(source)
 
 
 def batches(reader: Any) -> Any:
     if hasattr(reader, "num_record_batches"):
         return (reader.get_batch(number) for number in range(reader.num_record_batches))
     return iter(reader)
+
+
+def checked(array: Any) -> Any:
+    """Lengths and offsets of a damaged file can lie; following them would end the process."""
+    array.validate(full=True)
+    return array
 
 
 def row_shape(array: Any, column: Column, name: str) -> tuple[int, ...]:

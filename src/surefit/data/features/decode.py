@@ -1,14 +1,11 @@
 """Rows of a file as values, whatever form they lie in."""
 
-import zlib
-from collections.abc import Iterator
-from contextlib import contextmanager
 from io import FileIO
 from itertools import pairwise
 from math import prod
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile, ZipFile
+from zipfile import ZipFile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,8 +14,8 @@ from surefit.doctor.findings import Fact, Finding, Fix, Place
 from surefit.doctor.rule import refusal
 from surefit.errors import BadInput
 
-from .faults import not_of_its_format, not_opened, unreadable
-from .headers import state_of
+from .damaged_files import named
+from .faults import unreadable
 from .shards import Form, Shard
 
 CHANGED = refusal(
@@ -35,19 +32,19 @@ Values = NDArray[Any]
 
 def decoded(shard: Shard, first: int, last: int, into: Values) -> None:
     """Rows `first` to `last` (not included), as values, into an array of their shape."""
-    with _as_findings(shard):
-        if shard.form is Form.DECODED:
-            rows = decode_rows(shard.path, shard.name, shard.inside, shard.part, first, last)
-            np.copyto(into, rows.reshape(into.shape), casting="same_kind")
-            return
-        stored = stored_rows(shard, first, last)
-        if shard.form is Form.IDS:
-            refuse_ids_out_of_range(shard, stored, first)
-            expand_ids(stored, into)
-        elif shard.form is Form.BITS:
-            expand_bits(stored, into)
-        else:
-            np.copyto(into, stored, casting="same_kind")
+    if shard.form is Form.DECODED:
+        _refuse_changed(shard)
+        rows = decode_rows(shard.path, shard.name, shard.inside, shard.part, first, last)
+        np.copyto(into, rows.reshape(into.shape), casting="same_kind")
+        return
+    stored = stored_rows(shard, first, last)
+    if shard.form is Form.IDS:
+        refuse_ids_out_of_range(shard, stored, first)
+        expand_ids(stored, into)
+    elif shard.form is Form.BITS:
+        expand_bits(stored, into)
+    else:
+        np.copyto(into, stored, casting="same_kind")
 
 
 def decoded_together(shard: Shard) -> tuple[tuple[int, int], ...]:
@@ -83,8 +80,8 @@ def stored_rows(shard: Shard, first: int, last: int) -> Values:
     dtype = np.dtype(shard.stored_dtype or shard.dtype)
     each = shard.stored_row_bytes // dtype.itemsize
     rows = np.empty((last - first, each), dtype)
-    with shard.path.open("rb", buffering=0) as file:
-        _refuse_changed(shard, file.fileno())
+    _refuse_changed(shard)
+    with named(shard.path, shard.name), shard.path.open("rb", buffering=0) as file:
         fill(file, shard.offset + first * shard.stored_row_bytes, rows, shard.name)
     shape = shard.shape if shard.form is Form.PLAIN else (each,)
     return rows.reshape(last - first, *shape)
@@ -105,6 +102,11 @@ def decode_rows(
     path: Path, name: str, inside: str, part: int | None, first: int, last: int
 ) -> Values:
     """Rows of a format that must be decoded, `[rows, values of a row]`."""
+    with named(path, name):
+        return _decode(path, name, inside, part, first, last)
+
+
+def _decode(path: Path, name: str, inside: str, part: int | None, first: int, last: int) -> Values:
     match path.suffix.lower():
         case ".parquet":
             return _from_parquet(path, name, inside, first, last)
@@ -138,12 +140,13 @@ def _from_parquet(path: Path, name: str, column: str, first: int, last: int) -> 
 def _from_arrow(path: Path, name: str, column: str, part: int, first: int, last: int) -> Values:
     import pyarrow as pa
 
-    from .arrow_arrays import batches, open_arrow
+    from .arrow_arrays import batches, checked, open_arrow
 
-    with pa.memory_map(str(path)) as mapped:
-        for number, batch in enumerate(batches(open_arrow(mapped.read_buffer()))):
+    # Not mapped: a file that is cut off meanwhile would end the process.
+    with pa.OSFile(str(path)) as file:
+        for number, batch in enumerate(batches(open_arrow(file))):
             if number == part:
-                array = batch.column(column)
+                array = checked(batch.column(column))
                 return _numbers(array, batch.num_rows, name, 0)[first:last].copy()
     raise BadInput(unreadable(name, f"has no record batch {part}", "Write the file again."))
 
@@ -181,29 +184,15 @@ def _from_compressed(path: Path, name: str, member: str, first: int, last: int) 
     return np.frombuffer(raw, found.dtype).reshape(last - first, -1)
 
 
-@contextmanager
-def _as_findings(shard: Shard) -> Iterator[None]:
-    """A file that can no longer be opened or decoded, in words that name it."""
+def _refuse_changed(shard: Shard) -> None:
     try:
-        yield
-    except OSError as error:
-        if not shard.path.exists():
-            raise BadInput(_changed(shard, "it is no longer there")) from None
-        raise BadInput(not_opened(shard.name, shard.path, error)) from None
-    except (BadZipFile, zlib.error, EOFError) as error:
-        raise BadInput(not_of_its_format(shard.name, "archive of arrays", error)) from None
-    except ValueError as error:
-        if type(error).__module__.startswith("pyarrow"):
-            raise BadInput(not_of_its_format(shard.name, "table", error)) from None
-        raise
-
-
-def _refuse_changed(shard: Shard, file: int) -> None:
-    state = state_of(file)
-    if state.size != shard.size:
-        said = f"it had {shard.size:,} bytes, and has {state.size:,}"
+        state = shard.path.stat()
+    except OSError:
+        raise BadInput(_changed(shard, "it is no longer there")) from None
+    if state.st_size != shard.size:
+        said = f"it had {shard.size:,} bytes, and has {state.st_size:,}"
         raise BadInput(_changed(shard, said))
-    if state.changed_ns != shard.changed_ns:
+    if state.st_mtime_ns != shard.changed_ns:
         raise BadInput(_changed(shard, "it was written to since"))
 
 

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from errno import EISDIR
 from pathlib import Path
 
 from surefit.did_you_mean import suggestion
@@ -11,6 +12,7 @@ from surefit.doctor.rule import refusal
 from surefit.errors import BadInput
 
 from .arrow_arrays import arrow_headers
+from .damaged_files import named
 from .faults import not_opened, pickled
 from .headers import Header
 from .npy_files import npy_headers
@@ -66,12 +68,10 @@ def headers_of(path: Path, name: str) -> tuple[Header, ...]:
     end = path.suffix.lower()
     if end in PICKLES:
         raise BadInput(pickled(name, "is a pickle by its name"))
-    try:
+    with named(path, name):
         if path.is_dir():
-            raise IsADirectoryError(str(path))
+            raise IsADirectoryError(EISDIR, "a folder", str(path))
         return READERS[end](path, name)
-    except OSError as error:
-        raise BadInput(not_opened(name, path, error)) from None
 
 
 def array_paths(data: Path) -> tuple[Path, list[Path], list[str]]:

@@ -4,7 +4,6 @@ import warnings
 from dataclasses import dataclass
 from math import prod
 from pathlib import Path
-from tokenize import TokenError
 from typing import IO
 
 import numpy as np
@@ -55,15 +54,12 @@ def npy_headers(path: Path, name: str) -> tuple[Header, ...]:
 
 def read_npy_header(file: IO[bytes], name: str) -> NpyHeader:
     """Leaves the file at its first value; refuses what is no array of numbers."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # headers of Python 2 are read like others
-            version = npy.read_magic(file)
-            # Version 3 differs from 2 in names of fields alone, and fields are no numbers.
-            read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
-            shape, fortran, dtype = read(file)
-    except (ValueError, SyntaxError, EOFError, TokenError) as error:
-        raise BadInput(not_of_its_format(name, "array of NumPy", error)) from None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # headers of Python 2 are read like others
+        version = npy.read_magic(file)
+        # Version 3 differs from 2 in names of fields alone, and fields are no numbers.
+        read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
+        shape, fortran, dtype = read(file)
     if min(shape, default=0) < 0:
         raise BadInput(not_of_its_format(name, "array of NumPy", f"shape {shape}"))
     refuse_no_numbers(name, dtype)

@@ -3,28 +3,21 @@
 from pathlib import Path
 from typing import Any
 
-from surefit.errors import BadInput
-
 from .arrow_arrays import row_shape
 from .columns import Column, choose_column, numpy_dtype
-from .faults import not_of_its_format
 from .headers import Header, state_of
 
 
 def parquet_headers(path: Path, name: str) -> tuple[Header, ...]:
-    import pyarrow as pa
     import pyarrow.parquet as pq
 
-    try:
-        with path.open("rb") as file:
-            state = state_of(file.fileno())
-        with pq.ParquetFile(path) as parquet:
-            column = choose_column(parquet.schema_arrow, name)
-            dtype = numpy_dtype(column, name)
-            rows = parquet.metadata.num_rows
-            shape = (rows, *_row_shape(parquet, column, name, rows))
-    except pa.ArrowException as error:
-        raise BadInput(not_of_its_format(name, "Parquet file", error)) from None
+    with path.open("rb") as file:
+        state = state_of(file.fileno())
+    with pq.ParquetFile(path) as parquet:
+        column = choose_column(parquet.schema_arrow, name)
+        dtype = numpy_dtype(column, name)
+        rows = parquet.metadata.num_rows
+        shape = (rows, *_row_shape(parquet, column, name, rows))
     return (Header(path, name, shape, dtype, state.size, state.changed_ns, inside=column.name),)
 
 

@@ -8,10 +8,8 @@ from math import prod
 
 import numpy as np
 
-from surefit.errors import BadInput
-
+from .damaged_files import named
 from .decode import Values, decode_rows, fill
-from .faults import not_opened
 from .headers import Header
 
 Groups = tuple[tuple[str, ...], ...]
@@ -104,10 +102,8 @@ def open_values(header: Header) -> Iterator[StoredValues]:
     if header.offset is None:
         yield StoredValues(header, None)
         return
-    try:
+    with named(header.path, header.name):
         file = header.path.open("rb", buffering=0)
-    except OSError as error:
-        raise BadInput(not_opened(header.name, header.path, error)) from None
     with file:
         yield StoredValues(header, file)
 

@@ -38,7 +38,7 @@ def safetensors_headers(path: Path, name: str) -> tuple[Header, ...]:
         if state.size < 8 or length > min(LONGEST_HEADER, state.size - 8):
             said = f"a header of {length:,} bytes in a file of {state.size:,}"
             raise BadInput(_damaged(name, said))
-        tensors = _tensors(file.read(length), name)
+        tensors = _tensors(file.read(length))
     inside = choose(name, "tensor", {key: one.shape for key, one in tensors.items()})
     if isinstance(inside, Finding):
         raise BadInput(inside)
@@ -50,13 +50,10 @@ def safetensors_headers(path: Path, name: str) -> tuple[Header, ...]:
     return (Header(path, name, shape, dtype, state.size, state.changed_ns, offset, inside=inside),)
 
 
-def _tensors(raw: bytes, name: str) -> dict[str, Tensor]:
-    try:
-        whole = msgspec.json.decode(raw, type=dict[str, Any])
-        whole.pop("__metadata__", None)
-        return msgspec.convert(whole, dict[str, Tensor])
-    except msgspec.MsgspecError as error:
-        raise BadInput(_damaged(name, str(error))) from None
+def _tensors(raw: bytes) -> dict[str, Tensor]:
+    whole = msgspec.json.decode(raw, type=dict[str, Any])
+    whole.pop("__metadata__", None)
+    return msgspec.convert(whole, dict[str, Tensor])
 
 
 def _dtype(tensor: Tensor, name: str) -> np.dtype:

@@ -10,7 +10,7 @@ import numpy as np
 from surefit.doctor.findings import Finding
 from surefit.errors import BadInput
 
-from .faults import choose, no_numbers, not_of_its_format, pickled
+from .faults import choose, no_numbers, pickled
 from .headers import Header, state_of
 from .npz_files import member_begin
 
@@ -20,7 +20,7 @@ ALONE = "tensor"
 
 
 def torch_headers(path: Path, name: str) -> tuple[Header, ...]:
-    tensors = load_tensors(path, name)
+    tensors = load_tensors(path, name, mapped=True)
     inside = choose(name, "tensor", {key: tuple(one.shape) for key, one in tensors.items()})
     if isinstance(inside, Finding):
         raise BadInput(inside)
@@ -44,18 +44,19 @@ def torch_headers(path: Path, name: str) -> tuple[Header, ...]:
     )
 
 
-def load_tensors(path: Path, name: str) -> dict[str, Any]:
-    """Every tensor by its name; nothing but tensors and plain containers is made."""
+def load_tensors(path: Path, name: str, mapped: bool = False) -> dict[str, Any]:
+    """Every tensor by its name; nothing but tensors and plain containers is made.
+
+    Mapped, so that no value is read for a shape; values are not to be read from a mapped file, for
+    one that is cut off meanwhile would end the process.
+    """
     import torch
 
     try:
-        # Mapped, so that no value is read for a shape; the older format cannot be.
-        mapped = {"mmap": True} if is_zipfile(path) else {}
-        loaded = torch.load(path, map_location="cpu", weights_only=True, **mapped)
+        how = {"mmap": True} if mapped and is_zipfile(path) else {}  # the older format cannot be
+        loaded = torch.load(path, map_location="cpu", weights_only=True, **how)
     except pickle.UnpicklingError as error:
         raise BadInput(pickled(name, "can only be read by unpickling", error)) from None
-    except (RuntimeError, ValueError, EOFError, KeyError) as error:
-        raise BadInput(not_of_its_format(name, "file of torch", error)) from None
     if isinstance(loaded, torch.Tensor):
         return {ALONE: loaded}
     named = loaded.items() if isinstance(loaded, dict) else enumerate(loaded)
