@@ -10,7 +10,7 @@ from surefit.doctor.findings import Fact, Finding, Fix, Place
 from surefit.doctor.rule import refusal
 from surefit.errors import BadInput
 
-from .array_names import LAYOUT_FILE
+from .array_names import LAYOUT_FILE as LAYOUT_FILE
 from .layout import Kind, Layout
 from .shards import Form, shard_key
 
