@@ -61,6 +61,11 @@ def flags(rows: Path, out: Path, batch_size: int) -> dict[str, Any]:
     }
 
 
+def telling(ends: Path) -> list[str]:
+    """`TORCHRUN`; how each of its processes ended stands in a file afterwards."""
+    return [str(Path(__file__).with_name("telling_launcher.py")), str(ends), *TORCHRUN[2:]]
+
+
 SUREFIT = ("-m", "surefit")
 SHARDED = (__file__,)
 """This file, run in place of surefit: see its end."""
@@ -173,10 +178,11 @@ def test_one_process_speaks_for_both(together: tuple[Path, str]) -> None:
 def test_a_killed_process_is_named_and_the_run_goes_on_to_the_same_end(
     rows: Path, together: tuple[Path, str], tmp_path: Path
 ) -> None:
-    out = tmp_path / "run"
-    process = started(TORCHRUN, *as_words(flags(rows, out, BATCH // 2)))
+    out, ends = tmp_path / "run", tmp_path / "ends.json"
+    process = started(telling(ends), *as_words(flags(rows, out, BATCH // 2)))
     signalled(process, out, 6, 1, signal.SIGKILL)
     errors = process.communicate()[1]
+    assert json.loads(ends.read_text()) == {"0": 1, "1": -signal.SIGKILL}, errors
     reached = len(losses(out))
     assert 6 <= reached < STEPS, "killed too late"
     assert process.returncode == 1

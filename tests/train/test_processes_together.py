@@ -122,6 +122,40 @@ def test_the_word_comes_before_the_launcher_ends_this_process(
     assert first_of_two.gone() == []  # the notes are taken away with the last
 
 
+SIGNALLED_AT_THE_END = """
+import os, signal
+from surefit.train.one_voice import as_one_command
+
+class Late:
+    def __del__(self, kill=os.kill, this=os.getpid(), number=signal.SIGTERM):
+        kill(this, number)
+        print("signalled")
+
+late = Late()
+with as_one_command():
+    pass
+raise SystemExit(1)
+"""
+
+
+@pytest.mark.parametrize("number_of_processes", [1, 2])
+def test_the_launcher_does_not_end_a_process_that_ends(
+    number_of_processes: int, tmp_path: Path
+) -> None:
+    """Not even while Python takes its modules down; alone, there is no launcher."""
+    names = {"RANK": 0, "WORLD_SIZE": 2, "LOCAL_RANK": 0, "LOCAL_WORLD_SIZE": 2}
+    launch = {name: str(number) for name, number in names.items()}
+    ended = subprocess.run(
+        [sys.executable, "-c", SIGNALLED_AT_THE_END],
+        env={**os.environ, "TMPDIR": str(tmp_path), **(launch if number_of_processes > 1 else {})},
+        capture_output=True,
+        check=False,
+    )
+    assert (ended.returncode, ended.stdout) == (
+        (1, b"signalled\n") if number_of_processes > 1 else (-signal.SIGTERM, b"")
+    ), ended.stderr
+
+
 def test_others_do_not_wait_for_a_first_process_that_is_gone(
     first_of_two: Launch, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,5 +1,6 @@
 """One voice for all processes of a launch: the first speaks, and what several find is told once."""
 
+import atexit
 import signal
 import threading
 import time
@@ -76,6 +77,8 @@ def _end_in_order(launch: Launch) -> threading.Event:
 
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, end)
+        # At its very end Python takes its handlers away, and then all modules, which are many.
+        atexit.register(signal.signal, signal.SIGTERM, signal.SIG_IGN)
     return leaving
 
 
