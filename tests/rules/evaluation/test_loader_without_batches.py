@@ -51,3 +51,12 @@ def test_silence() -> None:
     told = Answer(Question("empty-loaders", "1-1"), {"loaders": []})
     seen = Recording([Script("train.py", TEXT + "print(loss)\n"), crash(frame), told])
     assert list(RULE.look(seen)) == []
+
+
+def test_a_dictionary_that_says_it() -> None:
+    made = "DataLoader(rows, batch_size=8, drop_last=True)"
+    text = TEXT.replace(made, "DataLoader(rows, **dict(batch_size=8, drop_last=True))")
+    (finding,) = found("print(loss)", text=text)
+    assert finding.fixes[0].edit is not None
+    after = patched(finding.fixes[0].edit, text + "print(loss)\n")
+    assert '**{**dict(batch_size=8, drop_last=True), "drop_last": False})' in after

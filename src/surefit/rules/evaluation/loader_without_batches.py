@@ -32,11 +32,12 @@ from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import code, counted
 from surefit.evidence.arrivals import first_simple, names_in
+from surefit.evidence.dictionary_keys import keys_of
 from surefit.evidence.emptied import emptied_by
 from surefit.evidence.empty_loops import EmptyLoop, empty_loop
 from surefit.evidence.loaders import loader_call, makes_several
 from surefit.source.edits import argument_added, argument_removed
-from surefit.source.patches import Edit
+from surefit.source.patches import Edit, Replace
 from surefit.source.reading import Source
 
 RULE = Rule(
@@ -173,15 +174,24 @@ def arrival(empty: EmptyLoop) -> tuple[ast.stmt, tuple[str, ...]] | None:
 
 def undropped(source: Source, call: ast.Call) -> Edit | None:
     """Without the argument; where one call makes several loaders, for those that do not shuffle."""
-    given = source.argument(call, "drop_last")
-    if given is None:
-        return None
-    if not makes_several(source, call):
-        return argument_removed(source, call, "drop_last")
     shuffles = source.argument(call, "shuffle", 2)
-    if shuffles is None or isinstance(shuffles, ast.Constant):
+    differs = shuffles is not None and not isinstance(shuffles, ast.Constant)
+    value = source.segment(shuffles) if shuffles is not None and differs else "False"
+    value = value if makes_several(source, call) else "False"
+    if source.argument(call, "drop_last") is None:
+        return overruled(source, call, value)
+    if value == "False":
         return argument_removed(source, call, "drop_last")
-    return argument_added(source, call, "drop_last", source.segment(shuffles))
+    return argument_added(source, call, "drop_last", value)
+
+
+def overruled(source: Source, call: ast.Call, value: str) -> Edit | None:
+    """Where a dictionary says it, which other loaders are given, too."""
+    for one in call.keywords:
+        if one.arg is None and "drop_last" in dict(keys_of(source, one.value)):
+            text = f'**{{**{source.segment(one.value)}, "drop_last": {value}}}'
+            return Edit(source.file, (Replace(source.span(one), text),))
+    return None
 
 
 def trains(empty: EmptyLoop) -> bool:

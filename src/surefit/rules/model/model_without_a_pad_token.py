@@ -30,7 +30,7 @@ import msgspec
 from surefit.doctor.causes import is_cause
 from surefit.doctor.conditions.condition import All, Condition
 from surefit.doctor.conditions.inputs import ColumnReachesModel
-from surefit.doctor.conditions.rows_alone import RowsAsAlone
+from surefit.doctor.conditions.rows_alone import RowsAsAlone, at_most
 from surefit.doctor.conditions.values import ValuesAt, Wanted
 from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
 from surefit.doctor.observations import Crash, Frame, Question
@@ -38,9 +38,10 @@ from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import code, counted, listed
-from surefit.evidence.grown_vocabularies import is_dotted, last_that_makes
+from surefit.evidence.grown_vocabularies import binds, is_dotted, last_that_makes
 from surefit.evidence.made_names import name_at
 from surefit.source.edits import inserted_after
+from surefit.source.line_edits import block_of, shares_lines
 from surefit.source.reading import Source
 
 RULE = Rule(
@@ -122,8 +123,23 @@ def made_in(crash: Crash, seen: Recording, last: Frame) -> Made | None:
         known = tokenizers(frame) or tokenizers(everywhere[0])
         tokenizer = known[0] if known else None
         after = last_that_makes(source, frame, models[0], tokenizer or models[0])
+        at = last.layer.made_at if last.layer else None
+        after = after or beside(source, at, models[0], tokenizer)
         return Made(frame, source, models[0], tokenizer, after)
     return None
+
+
+def beside(source: Source, at: Place | None, model: str, tokenizer: str | None) -> ast.stmt | None:
+    """The statement that makes the model, as in an `__init__`, or the one in the same block that
+    makes the tokenizer behind it."""
+    made = source.statement_at(at.line) if at and at.line and at.file == source.file else None
+    if made is None or not binds(made, model) or shares_lines(source, made):
+        return None
+    if tokenizer is None:
+        return made
+    block = block_of(source, made)
+    other = [one for one in block if binds(one, tokenizer)]
+    return max(made, other[0], key=lambda one: one.lineno) if len(other) == 1 else None
 
 
 def tokenizers(frame: Frame) -> list[str]:
@@ -153,7 +169,7 @@ def facts(state: State, made: Made | None, frame: Frame) -> Iterator[Fact]:
     if state.difference is not None:
         yield Fact(
             f"with id {state.used}",
-            f"logits of a row in the batch and alone differ by {state.difference:.0e} at most",
+            f"logits of a row in the batch and alone differ by {at_most(state.difference)}",
         )
     if made is not None and made.tokenizer is not None:
         yield Fact("tokenizer", code(made.tokenizer))
