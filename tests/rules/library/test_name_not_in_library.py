@@ -143,3 +143,20 @@ def test_a_successor_in_a_package_that_is_not_there() -> None:
     (fix,) = finding.fixes
     assert "`pip install evaluate`" in fix.text
     assert fix.why_not_tried == "`evaluate` is not installed here"
+
+
+def test_a_function_that_only_raises_is_called_by_its_new_name() -> None:
+    text = "import torch\nw, _ = torch.solve(x.t() @ y, gram)\n"
+    own = Frame(Place("train.py", 2), "<module>", own=True, span=Span(2, 7, 2, 35))
+    gone = Frame(Place("torch/_linalg_utils.py", 83), "solve", own=False, line="raise No(")
+    crash = Crash("1-1", 1.0, Process(1), "RuntimeError", "RuntimeError: no", (own, gone))
+    seen = Recording([Script("train.py", text), crash])
+    assert list(RULE.look(seen)) == []
+    said = {"missing": [], "near": {}, "version": "9", "exist": ["torch.linalg.solve"]}
+    seen.observations += [Answer(one, said) for one in seen.open_questions]
+    (finding,) = RULE.look(seen)
+    assert finding.place == Place("train.py", 2)
+    assert after(finding, text) == "import torch\nw = torch.linalg.solve(gram, x.t() @ y)\n"
+    must = finding.fixes[0].must
+    assert isinstance(must, NamesExist)
+    assert must.texts == ("w",)

@@ -14,8 +14,8 @@ Use what stands in its place: `torch.optim.AdamW`, Python's own `float`, `pandas
 
 ## How it is recognised
 The failing statement imports a name, or asks a module or a value of a library for one, which the
-installed library does not have. What stands in its place is told only if it is found there. The
-text of the exception is not looked at.
+installed library does not have; or it calls one that is kept only to raise. What stands in its
+place is told only if it is found there. The text of the exception is not looked at.
 
 In a script that is only read: the same of imports and of attributes of modules, by the source of
 the installed library, which is not imported. Where names can come into a module without being
@@ -103,6 +103,18 @@ UNKNOWN_TO_TORCH = ("correct_bias", "no_deprecation_warning")
 """Arguments that the optimizers of transformers took, and those of torch do not."""
 
 
+ONLY_RAISE = {
+    "torch.solve": "torch.linalg.solve",
+    "torch.lstsq": "torch.linalg.lstsq",
+    "torch.matrix_rank": "torch.linalg.matrix_rank",
+    "torch.symeig": "torch.linalg.eigh",
+    "torch.eig": "torch.linalg.eig",
+}
+"""Functions that are there to say that they are gone -> what does the same."""
+OTHER_ORDER = ("torch.solve", "torch.lstsq")
+"""Took the right side first, and gave two results."""
+
+
 @dataclass(frozen=True, slots=True)
 class Wanted:
     """Names that a statement asks a library for."""
@@ -143,6 +155,80 @@ def a_name_was_gone(crash: Crash, seen: Recording) -> Iterator[Finding]:
         python_said=crash.said,
         about=crash.id,
     )
+
+
+@RULE.on(Crash)
+def a_function_only_raises(crash: Crash, seen: Recording) -> Iterator[Finding]:
+    """The name is there, and all that it does is to raise."""
+    frame, last = crash.own_frame, crash.frames[-1] if crash.frames else None
+    source = seen.source(frame.place) if frame and is_cause(crash, seen) else None
+    call = source.expression_at(frame.span) if source and frame and frame.span else None
+    full = source.imported(call.func) if source and isinstance(call, ast.Call) else ""
+    if source is None or frame is None or last is None or full not in ONLY_RAISE:
+        return
+    if not isinstance(call, ast.Call) or last.own or not last.line.startswith("raise"):
+        return
+    if last.function != called(call):
+        return
+    new = ONLY_RAISE[full]
+    asked = Question("names", crash.id, {"module": "torch", "names": [], "exist": [new]})
+    said = seen.ask(asked)
+    if said is None or new not in said["exist"]:
+        return
+    edit = called_anew(source, call, full, new)
+    statement = source.statement_of(call)
+    place = Place(source.file, statement.lineno)
+    texts = tuple(ast.unparse(one) for one in given_first(statement))
+    order = ", with the matrix first" if full in OTHER_ORDER else ""
+    yield RULE.finding(
+        Place(source.file, call.lineno),
+        f"`{full}` of torch {said['version']} only raises: `{new}` stands in its place.",
+        facts=(Fact(code(full), f"is {code(new)}{order}, which is installed"),),
+        why="The library keeps the name to say that it is gone.",
+        fixes=(
+            Fix(
+                f"Use `{new}`{order}{gives(full)}.",
+                edit,
+                NamesExist(asked, (new,), place, texts) if edit else None,
+                "" if edit else "how what it gives back is used only you know",
+            ),
+        ),
+        python_said=crash.said,
+        about=crash.id,
+    )
+
+
+def gives(full: str) -> str:
+    if full == "torch.solve":
+        return "; it gives the solution alone, without the factors"
+    return "" if full == "torch.matrix_rank" else "; what it gives back is another thing"
+
+
+def given_first(statement: ast.stmt) -> list[ast.expr]:
+    """What a statement gives its value to, or the first part of it."""
+    targets = statement.targets[:1] if isinstance(statement, ast.Assign) else []
+    return [one.elts[0] if isinstance(one, ast.Tuple) and one.elts else one for one in targets]
+
+
+def called_anew(source: Source, call: ast.Call, full: str, new: str) -> Edit | None:
+    """Where both are called alike, or the right side comes first and its second result is left."""
+    statement = source.statement_of(call)
+    text = f"{source.segment(call.func).rpartition('.')[0]}.{new.partition('.')[2]}"
+    if full == "torch.matrix_rank":
+        return replaced(source, call.func, text)
+    target = statement.targets[0] if isinstance(statement, ast.Assign) else None
+    pair = target.elts if isinstance(target, ast.Tuple) and len(target.elts) == 2 else []
+    if full != "torch.solve" or len(call.args) != 2 or call.keywords or len(pair) != 2:
+        return None
+    if not isinstance(pair[1], ast.Name) or is_read(source, pair[1].id):
+        return None
+    right, matrix = map(source.segment, call.args)
+    return replaced(source, statement, f"{source.segment(pair[0])} = {text}({matrix}, {right})")
+
+
+def is_read(source: Source, name: str) -> bool:
+    loads = (one for one in source.every(ast.Name) if isinstance(one.ctx, ast.Load))
+    return any(one.id == name for one in loads)
 
 
 def wanted_at(crash: Crash, frame: Frame, seen: Recording) -> Wanted | None:
