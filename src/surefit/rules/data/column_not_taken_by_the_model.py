@@ -18,7 +18,7 @@ The rows, or the batch, have a column of numbers that the model's own `forward` 
 argument with a similar meaning was not given; and what failed is the missing of just that: an
 argument that is None, an output without a loss, a call that cannot be made. The only column of
 numbers that a Trainer drops before a classifier without labels is taken for its labels, whatever
-its name.
+its name, and so is the last column that is left for the last argument that must be given.
 
 In a script that is only read: a Trainer of transformers that drops columns gets a model of
 transformers and rows whose columns are all known from the source; none of them is `labels`, and one

@@ -15,9 +15,10 @@ Ask for the name that is there, or keep the column: name it in `set_format`, do 
 
 ## How it is recognised
 A subscript with a written key failed with a `KeyError`, and its holder has a key of almost the same
-spelling; or a dataset that is alive has the column, and the source or the Trainer takes it away on
-the way. The text of the exception is not looked at. Nothing can be said of a script that is only
-read.
+spelling, or another usual name for labels or a mask; or a dataset that is alive has the column, and
+the source or the Trainer takes it away on the way; or a function of the script makes rows of just
+the keys that there are. The text of the exception is not looked at. Nothing can be said of a script
+that is only read.
 """
 
 import ast

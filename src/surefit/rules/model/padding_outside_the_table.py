@@ -12,7 +12,7 @@ Single rows and batches of equal length go through, so that a quick test finds n
 ## What to do
 Give padding a row of its own: a table that is one row larger, with `padding_idx`, whose values stay
 zero, and the marker replaced by that row's number where ids are looked up. The -100 of labels may
-stay in the labels.
+stay in the labels; what a decoder reads of them gets the pad token.
 
 ## How it is recognised
 A lookup failed, and all ids outside the table are one number: a negative one, or one that stands

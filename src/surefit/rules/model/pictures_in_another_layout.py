@@ -15,7 +15,8 @@ made for as many channels as there are pixel rows trains, and learns nothing tha
 
 ## How it is recognised
 A convolution for 1, 3 or 4 channels was given the input of the model itself, and only the last axis
-has as many; or it is for 1 channel, and the input has one axis too few.
+has as many; or it is for 1 channel, and the input has one axis too few. Where a picture was made is
+read from the dataset's source or told by a second run.
 
 In a script that is only read: a tensor whose sizes stand in the source reaches a convolution for 1,
 3 or 4 channels, and only its last axis has as many; or the axis for channels is missing.
