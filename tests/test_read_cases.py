@@ -11,11 +11,13 @@ from surefit.doctor.recording import Recording
 CASES = Path(__file__).parent / "cases"
 READABLE = {
     "argument-not-taken": [6, 13],
+    "batch-norm-of-one-row": [22],
     "class-axis-last": [36],
     "class-indices-in-binary-loss": [15],
     "column-is-no-list": [16],
     "extra-label-axis": [34],
     "flattened-on-one-side": [22],
+    "hard-coded-batch-size": [18],
     "index-has-gaps": [31],
     "length-beyond-the-data": [14],
     "model-output-as-logits": [28],
@@ -26,6 +28,7 @@ READABLE = {
     "padding-without-a-pad-token": [13],
     "sample-is-none": [23],
     "size-of-predictions": [15],
+    "state-of-another-batch": [25],
     "swallowed-evaluation": [27],
     "tensor-not-ready-for-numpy": [13],
     "tuple-taken-for-a-tensor": [33],
