@@ -167,3 +167,18 @@ def test_the_class_of_an_object() -> None:
     found = own_class_of(*used(script))
     assert found is not None
     assert found.name == "Net"
+
+
+def test_a_class_is_no_object_of_itself() -> None:
+    script = """
+        import torch.nn as nn
+        class Net(nn.Module):
+            def forward(self, x):
+                return x, x
+            @classmethod
+            def made(cls):
+                net = cls()
+                use(net)
+    """
+    source, node = used(script)
+    assert [ast.unparse(one) for one in outcomes(source, node)] == ["cls()"]

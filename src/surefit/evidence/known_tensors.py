@@ -26,6 +26,13 @@ class Tensor:
 
 
 @dataclass(frozen=True, slots=True)
+class Array:
+    """An array of NumPy: what is known of the tensor that it can be made."""
+
+    tensor: Tensor
+
+
+@dataclass(frozen=True, slots=True)
 class Plain:
     """A number of Python: `long` for a whole one."""
 
@@ -39,7 +46,7 @@ class Several:
     members: dict[int | str, "Value"]
 
 
-Value = Tensor | Plain | Several | None
+Value = Tensor | Array | Plain | Several | None
 
 FLOATS = ("float", "double", "half", "bfloat16")
 
@@ -130,6 +137,8 @@ def together(first: Value, second: Value) -> Value:
 
 def combined(first: Value, second: Value, *, divided: bool = False) -> Value:
     """What is known of a sum, product or quotient."""
+    if isinstance(first, Array) or isinstance(second, Array):
+        return as_array(combined(as_tensor(first), as_tensor(second), divided=divided))
     tensors = [one for one in (first, second) if isinstance(one, Tensor)]
     if not tensors or not all(isinstance(one, Tensor | Plain) for one in (first, second)):
         return None
@@ -157,6 +166,14 @@ def multiplied(first: Value, second: Value) -> Value:
     return Tensor((*first.sizes[:-1], *last), kind)
 
 
+def as_tensor(value: Value) -> Value:
+    return value.tensor if isinstance(value, Array) else value
+
+
+def as_array(value: Value) -> Value:
+    return Array(value) if isinstance(value, Tensor) else None
+
+
 def broadcast(first: int | None, second: int | None) -> int | None:
     if first == 1:
         return second
@@ -180,6 +197,7 @@ def collated(value: Value) -> Value:
         return Several({key: collated(one) for key, one in value.members.items()})
     if isinstance(value, Plain):
         return Tensor((None,), "double" if value.kind == "float" else value.kind)
+    value = as_tensor(value)
     if isinstance(value, Tensor):
         return Tensor(None if value.sizes is None else (None, *value.sizes), value.kind)
     return None

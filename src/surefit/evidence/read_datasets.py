@@ -70,7 +70,22 @@ def of_call(source: Source, made: ast.Call, deep: int) -> Columns:
         return without(source, before, made.args[0])
     if made.func.attr == "map":
         return mapped(source, made, before)
+    if made.func.attr == "with_format":
+        return formatted(source, made, before)
     return NOTHING_KNOWN
+
+
+def formatted(source: Source, made: ast.Call, before: Columns) -> Columns:
+    """Of `with_format("torch", columns=[...])` those columns, and no others."""
+    chosen = source.argument(made, "columns", 1)
+    if chosen is None:
+        return before
+    listed = origin(source, chosen)
+    names = [text(source, one) for one in listed.elts] if isinstance(listed, ast.List) else [None]
+    if not all(names):
+        return NOTHING_KNOWN
+    kept = frozenset(one for one in names if one)
+    return Columns(kept, before.texts & kept, complete=True)
 
 
 def written_out(source: Source, made: ast.Call) -> Columns:
@@ -123,6 +138,20 @@ def mapped(source: Source, call: ast.Call, before: Columns) -> Columns:
     if new is None:
         return replace(left, complete=False)
     return replace(left, names=left.names | new, texts=left.texts - new)
+
+
+def map_that_reads(source: Source, node: ast.expr, name: str, deep: int = 0) -> ast.Call | None:
+    """The call of `map` whose function gives a column to a tokenizer."""
+    for one in outcomes(source, node) if deep < DEEPEST else ():
+        if not isinstance(one, ast.Call) or not isinstance(one.func, ast.Attribute):
+            continue
+        function = function_given(source, one) if one.func.attr == "map" else None
+        if function is not None and name in texts_read(source, function):
+            return one
+        before = map_that_reads(source, one.func.value, name, deep + 1)
+        if before is not None:
+            return before
+    return None
 
 
 def function_given(source: Source, call: ast.Call) -> ast.FunctionDef | ast.Lambda | None:

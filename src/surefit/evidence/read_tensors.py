@@ -7,16 +7,21 @@ import ast
 from collections.abc import Mapping
 
 from surefit.evidence.known_tensors import (
+    Array,
     Plain,
     Several,
     Tensor,
     Value,
+    as_array,
+    as_tensor,
+    cast,
     collated,
     combined,
     item_of,
     multiplied,
     together,
 )
+from surefit.evidence.read_arrays import kind_given, made_array
 from surefit.evidence.read_layers import after_layer
 from surefit.evidence.read_loaders import LOADER, loader_argument
 from surefit.evidence.read_models import layer_of, loaded_model
@@ -232,10 +237,12 @@ def of_subscript(source: Source, node: ast.Subscript, given: Given, deep: int) -
         key = node.slice.value if isinstance(node.slice, ast.Constant) else None
         found = value.members.get(key) if isinstance(key, int | str) else None
         return found
-    if not isinstance(value, Tensor) or value.sizes is None:
+    tensor = as_tensor(value)
+    if not isinstance(tensor, Tensor) or tensor.sizes is None:
         return None
     parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-    return indexed(source, value, parts, given, deep)
+    found = indexed(source, tensor, parts, given, deep)
+    return as_array(found) if isinstance(value, Array) else found
 
 
 def indexed(source: Source, value: Tensor, parts: list[ast.expr], given: Given, deep: int) -> Value:
@@ -264,6 +271,9 @@ def indexed(source: Source, value: Tensor, parts: list[ast.expr], given: Given, 
 
 
 def of_call(source: Source, call: ast.Call, given: Given, deep: int) -> Value:
+    array = made_array(source, call)
+    if array is not None:
+        return array
     name = source.imported(call.func)
     if name:
         return of_function(source, name, call, given, deep)
@@ -282,6 +292,19 @@ def of_call(source: Source, call: ast.Call, given: Given, deep: int) -> Value:
         value = known(source, call.func.value, given, deep)
         if isinstance(value, Tensor):
             return changed(source, call.func.attr, value, call, 0)
+        if isinstance(value, Array):
+            return of_array(source, value, call)
+    return None
+
+
+def of_array(source: Source, array: Array, call: ast.Call) -> Value:
+    """What a method makes of an array."""
+    assert isinstance(call.func, ast.Attribute)
+    if call.func.attr == "astype" and len(call.args) == 1:
+        return Array(cast(array.tensor, kind_given(source, call.args[0])))
+    if call.func.attr in ("reshape", "copy", "transpose", "squeeze", "flatten"):
+        name = "clone" if call.func.attr == "copy" else call.func.attr
+        return as_array(changed(source, name, array.tensor, call, 0))
     return None
 
 
@@ -308,8 +331,8 @@ def of_function(source: Source, name: str, call: ast.Call, given: Given, deep: i
     if found is not None:
         return found
     first = known(source, call.args[0], given, deep) if call.args else None
-    if last in ("tensor", "as_tensor"):
-        return of_data(source, call, first)
+    if last in ("tensor", "as_tensor", "from_numpy"):
+        return of_data(source, call, as_tensor(first))
     if last == "one_hot" and isinstance(first, Tensor):
         classes = whole(source, source.argument(call, "num_classes", 1))
         sizes = None if first.sizes is None else (*first.sizes, classes)

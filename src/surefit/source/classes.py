@@ -9,6 +9,8 @@ Method = ast.FunctionDef | ast.AsyncFunctionDef
 
 RETURNS_ITSELF = ("to", "cuda", "cpu", "half", "float", "double", "bfloat16", "train", "eval")
 """Methods of a module that give back the module."""
+OF_THE_CLASS = ("__new__", "__init_subclass__", "__class_getitem__")
+"""Methods whose first argument is the class, and no object of it."""
 
 
 def function_called(source: Source, call: ast.Call) -> Method | None:
@@ -54,7 +56,9 @@ def is_self(source: Source, name: ast.Name) -> bool:
     function = source.parents.get(source.parents[bound[0]]) if len(bound) == 1 else None
     if not isinstance(function, Method) or not isinstance(source.parents[function], ast.ClassDef):
         return False
-    if any(dotted(one) == "staticmethod" for one in function.decorator_list):
+    if any(dotted(one) in ("staticmethod", "classmethod") for one in function.decorator_list):
+        return False
+    if function.name in OF_THE_CLASS:
         return False
     return next(iter([*function.args.posonlyargs, *function.args.args]), None) is bound[0]
 

@@ -235,7 +235,7 @@ class Source:
         for one in call.keywords:
             if one.arg == name:
                 return one.value
-        if position is None or position >= len(call.args):
+        if position is None or not 0 <= position < len(call.args):
             return None
         before = call.args[: position + 1]
         return None if any(isinstance(one, ast.Starred) for one in before) else before[-1]

@@ -4,13 +4,17 @@ import pytest
 
 from reading import lines
 from surefit.rules.data import (
+    column_dropped_before_the_loss,
     column_is_no_list,
     column_not_taken_by_the_model,
     extra_axis_in_rows,
     index_has_gaps,
+    key_not_there,
     length_beyond_the_data,
     no_labels_for_the_loss,
+    none_in_a_sample,
     ragged_labels,
+    ragged_rows,
     sample_is_none,
     text_column_in_batch,
 )
@@ -197,8 +201,8 @@ LOADER = f"DataLoader(rows, batch_size=2, collate_fn={PADDED})"
 @pytest.mark.parametrize(
     ("encode", "rows", "line", "found"),
     [
-        (TOKENS, f"{FROM}.map(encode)", LOADER, [11]),
-        (TOKENS, "load_dataset('imdb')['train'].map(encode, batched=True)", LOADER, [11]),
+        (TOKENS, f"{FROM}.map(encode)", LOADER, [10]),
+        (TOKENS, "load_dataset('imdb')['train'].map(encode, batched=True)", LOADER, [10]),
         (TOKENS, f"{FROM}.map(encode).remove_columns(['text'])", LOADER, []),
         (TOKENS, f"{FROM}.map(encode, remove_columns=['text'])", LOADER, []),
         (TOKENS, f"{FROM}.map(encode).with_format('torch', columns=['input_ids'])", LOADER, []),
@@ -209,7 +213,7 @@ LOADER = f"DataLoader(rows, batch_size=2, collate_fn={PADDED})"
             f"{FROM}.map(encode)",
             f"Trainer(args=TrainingArguments('o', remove_unused_columns=False), "
             f"train_dataset=rows, data_collator={PADDED})",
-            [11],
+            [10],
         ),
         (TOKENS, f"{FROM}.map(encode)", f"Trainer(train_dataset=rows, data_collator={PADDED})", []),
     ],
@@ -281,3 +285,85 @@ collator = DataCollatorForLanguageModeling(tokenizer, mlm=False)
 )
 def test_labels_put_together_of_lists(line: str, found: list[int]) -> None:
     assert lines(ragged_labels.RULE, LISTS.format(line=line)) == found
+
+
+BATCHES = """from torch.utils.data import DataLoader, Dataset
+class Rows(Dataset):
+    def __len__(self):
+        return 10
+    def __getitem__(self, index):
+        return {{"x": index, "label": {label}}}
+for step, batch in enumerate(DataLoader(Rows(), batch_size=2{more})):
+    {line}
+"""
+
+
+@pytest.mark.parametrize(
+    ("label", "more", "line", "key", "none"),
+    [
+        ("1", "", "print(batch['labels'])", [8], []),
+        ("1", "", "print(batch['label'], batch['x'])", [], []),
+        ("1", "", "batch['labels'] = 1\n    print(batch['labels'])", [], []),
+        ("1", "", "batch = more(batch)\n    print(batch['labels'])", [], []),
+        ("1", ", collate_fn=own", "print(batch['labels'])", [], []),
+        ("None", "", "print(batch['label'])", [], [6]),
+        ("1 if index else None", "", "print(batch['label'])", [], [6]),
+        ("None", ", collate_fn=own", "print(batch['label'])", [], []),
+    ],
+)
+def test_keys_and_values_of_batches(
+    label: str, more: str, line: str, key: list[int], none: list[int]
+) -> None:
+    text = BATCHES.format(label=label, more=more, line=line)
+    assert lines(key_not_there.RULE, text) == key
+    assert lines(none_in_a_sample.RULE, text) == none
+
+
+WEIGHTED = """from torch import nn
+from transformers import Trainer, TrainingArguments
+class Net(nn.Module):
+    def forward(self, x, labels=None{takes}):
+        return x
+class Weighted(Trainer):
+    def compute_loss(self, model, inputs, **more):
+        weight = inputs{asks}
+        return model(**inputs)
+arguments = TrainingArguments("out"{kept})
+Weighted(model=Net(), args=arguments, train_dataset=rows{collator})
+"""
+
+
+@pytest.mark.parametrize(
+    ("takes", "asks", "kept", "collator", "found"),
+    [
+        ("", ".pop('weight')", "", "", [10]),
+        ("", "['weight']", "", "", [10]),
+        ("", ".pop('weight', None)", "", "", []),
+        ("", "['labels']", "", "", []),
+        (", weight=None", "['weight']", "", "", []),
+        (", **more", "['weight']", "", "", []),
+        ("", "['weight']", ", remove_unused_columns=False", "", []),
+        ("", "['weight']", "", ", data_collator=own", []),
+    ],
+)
+def test_columns_that_a_loss_asks_for(
+    takes: str, asks: str, kept: str, collator: str, found: list[int]
+) -> None:
+    text = WEIGHTED.format(takes=takes, asks=asks, kept=kept, collator=collator)
+    assert lines(column_dropped_before_the_loss.RULE, text) == found
+
+
+@pytest.mark.parametrize(
+    ("encode", "rows", "line", "found"),
+    [
+        (TOKENS, ALONE, "DataLoader(rows, batch_size=8)", [11]),
+        (TOKENS, ALONE, "Trainer(model=model, train_dataset=rows)", [11]),
+        (TOKENS, ALONE, "DataLoader(rows)", []),
+        (TOKENS, ALONE, LOADER, []),
+        (TOKENS, ALONE, "Trainer(model=model, train_dataset=rows, processing_class=tok)", []),
+        (TOKENS.replace("True", "True, padding='max_length'"), ALONE, "DataLoader(rows, 8)", []),
+    ],
+)
+def test_rows_as_long_as_their_texts(encode: str, rows: str, line: str, found: list[int]) -> None:
+    text = MAPPED.format(encode=encode, rows=rows, line=line)
+    assert lines(ragged_rows.RULE, text) == found

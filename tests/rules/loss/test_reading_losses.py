@@ -11,6 +11,7 @@ from surefit.rules.loss import (
     extra_label_axis,
     flattened_on_one_side,
     label_dtype,
+    labels_not_a_tensor,
     model_output_as_logits,
     one_hot_labels,
     size_of_predictions,
@@ -22,6 +23,7 @@ ALL = (
     extra_label_axis,
     flattened_on_one_side,
     label_dtype,
+    labels_not_a_tensor,
     model_output_as_logits,
     one_hot_labels,
     size_of_predictions,
@@ -88,6 +90,9 @@ def tagger(loss: str, forward: str = "return self.head(self.embed(words))") -> s
         ("F.mse_loss(nn.Linear(5, 1)(logits[:, 0]), tags[:, 0].float())", ["size-of-predictions"]),
         ("F.mse_loss(nn.Linear(5, 1)(logits[:, 0]).squeeze(-1), tags[:, 0].float())", []),
         ("F.mse_loss(logits, unknown)", []),
+        ("F.cross_entropy(logits[:, 0], tags[:, 0].tolist())", ["labels-not-a-tensor"]),
+        ("F.cross_entropy(logits[:, 0], [1] * 8)", []),
+        ("F.cross_entropy(logits[:, 0], [0, 1, 2, 3, 4, 0, 1, 2])", ["labels-not-a-tensor"]),
     ],
 )
 def test_sizes_and_kinds(loss: str, rules: list[str]) -> None:
@@ -168,3 +173,31 @@ def test_the_patch_stands_behind_the_side_that_is_wrong() -> None:
     assert fix.edit is not None
     assert [one.text for one in fix.edit.changes] == [".transpose(1, 2)"]
     assert finding.severity == "warning"
+
+
+ARRAYS = """
+import numpy as np
+import torch
+from torch import nn
+rng = np.random.default_rng(0)
+x = rng.normal(size=(64, 6)).astype(np.float32)
+{labels}
+model = nn.Linear(6, 3)
+loss = nn.CrossEntropyLoss()(model(torch.from_numpy(x)), {given})
+"""
+
+
+@pytest.mark.parametrize(
+    ("labels", "given", "rules"),
+    [
+        ("y = rng.integers(0, 3, size=64)", "torch.from_numpy(y)", []),
+        ("y = rng.integers(0, 3, size=64)", "y", ["labels-not-a-tensor"]),
+        ("y = rng.integers(0, 3, size=64) / 1", "torch.tensor(y)", ["label-dtype"]),
+        ("y = rng.integers(0, 3, size=(64, 1))", "torch.tensor(y)", ["extra-label-axis"]),
+        ("y = rng.integers(0, 3, size=64).astype('int32')", "torch.tensor(y)", ["label-dtype"]),
+        ("y = rng.integers(0, 3, size=64).astype('int32')", "torch.tensor(y).long()", []),
+        ("y = read()", "torch.tensor(y)", []),
+    ],
+)
+def test_arrays(labels: str, given: str, rules: list[str]) -> None:
+    assert said(ARRAYS.format(labels=labels, given=given)) == rules

@@ -40,7 +40,13 @@ from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import some, spoken
 from surefit.evidence.frame_names import named
 from surefit.evidence.read_batches import columns_given, moved_whole, plain_loaders
-from surefit.evidence.read_datasets import collator_of, columns_in, keeps_all, trainers
+from surefit.evidence.read_datasets import (
+    collator_of,
+    columns_in,
+    keeps_all,
+    map_that_reads,
+    trainers,
+)
 from surefit.evidence.read_loaders import loader_argument, loaders
 from surefit.evidence.read_text import is_text
 from surefit.evidence.row_makers import columns_of, given_function, maps, row_makers
@@ -385,19 +391,29 @@ def a_text_would_be_collated(script: Script, seen: Recording) -> Iterator[Findin
         texts = sorted(columns_in(source, rows).texts)
         if not texts or formats(source):
             continue
+        mapping = map_that_reads(source, rows, texts[0])
         yield RULE.finding(
-            Place(source.file, call.lineno),
+            Place(source.file, mapping.lineno if mapping is not None else call.lineno),
             f"The rows still have {some(texts)}, text, and `{collator.rpartition('.')[2]}` makes a"
             " tensor of every column.",
+            facts=(Fact("collated for", f"{source.file}:{call.lineno}"),),
             why="`map` adds columns; what was there stays until it is removed.",
             fixes=(
                 Fix(
                     f"Remove it where the rows are mapped: `remove_columns={texts}`.",
+                    removing(source, mapping, texts),
                     why_not_tried=ONLY_READ,
                 ),
             ),
             severity=Severity.WARNING,
         )
+
+
+def removing(source: Source, mapping: ast.Call | None, texts: list[str]) -> Edit | None:
+    if mapping is None or source.argument(mapping, "remove_columns") is not None:
+        return None
+    listed = ", ".join(f'"{one}"' for one in texts)
+    return argument_added(source, mapping, "remove_columns", f"[{listed}]")
 
 
 def collated_rows(source: Source) -> Iterator[tuple[ast.Call, ast.expr, str]]:
