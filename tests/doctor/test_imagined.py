@@ -1024,6 +1024,72 @@ model(torch.randn(4, 3)).mean().backward()
 """,
         [("NoGraph", 9)],
     ),
+    "heads that are put together again by a view": (
+        """
+class Attention(nn.Module):
+    def __init__(self, width=16, heads=4):
+        super().__init__()
+        self.heads = heads
+        self.all = nn.Linear(width, width)
+
+    def forward(self, x):
+        rows, places, width = x.shape
+        parts = self.all(x).view(rows, places, self.heads, -1).transpose(1, 2)
+        mixed = (parts @ parts.transpose(-2, -1)).softmax(-1) @ parts
+        mixed.transpose(1, 2).contiguous().view(rows, places, width)
+        mixed.transpose(1, 2).reshape(rows, places, width)
+        x[:, :, :8].view(rows, places, 2, 4)
+        return mixed.transpose(1, 2).view(rows, places, width)
+
+
+for (x,) in DataLoader(TensorDataset(torch.randn(32, 5, 16)), batch_size=4):
+    Attention()(x)
+""",
+        [("ViewOfGaps", 15)],
+    ),
+    "columns that another function cuts off": (
+        """
+def shifted(labels):
+    return labels[:, 1:]
+
+
+shifted(torch.randint(0, 9, (4, 7))).view(-1)
+""",
+        [("ViewOfGaps", 6)],
+    ),
+    "numbers of numpy": (
+        """
+import numpy as np
+
+
+class Rows(Dataset):
+    def __init__(self):
+        self.values = np.random.default_rng(0).normal(size=(50, 6))
+
+    def __getitem__(self, index):
+        return torch.from_numpy(self.values[index]), index % 2
+
+
+model = nn.Linear(6, 2)
+for rows, labels in DataLoader(Rows(), batch_size=5):
+    model(rows.float())
+    model(rows)
+""",
+        [("DtypeMisfit", 16)],
+    ),
+    "a checkpoint in memory": (
+        """
+import io
+
+model = nn.Sequential(nn.Linear(3, 4), nn.Linear(4, 2))
+file = io.BytesIO()
+torch.save({"model": model.state_dict()}, file)
+nn.Sequential(nn.Linear(3, 4), nn.Linear(4, 5)).load_state_dict(
+    torch.load(io.BytesIO(file.getvalue()))["model"]
+)
+""",
+        [("StateMisfit", 7)],
+    ),
     "a statement that moves nothing": (
         """
 x = torch.randn(4, 3)

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from surefit.evidence.imagined import memory
 from surefit.evidence.imagined.classes import find_in_class
 from surefit.evidence.imagined.given import Given
 from surefit.evidence.imagined.shapes import Shape, Size, Some
@@ -69,12 +70,9 @@ def stacked(row: Any, rows: Size) -> Any:
     match row:
         case Tensor():
             shape = row.shape if row.shape.more else Shape((rows, *row.shape.sizes))
-            return replace(
-                row,
-                shape=shape,
-                leaf=False,
-                state={"version": 0, "device": row.state.get("device")},
-            )
+            state = {"version": 0, "device": row.state.get("device")}
+            steps = memory.in_order(shape)
+            return replace(row, shape=shape, leaf=False, strides=steps, cause=None, state=state)
         case Known(value=bool()):
             return UNKNOWN
         case Known(value=int()) | Whole():

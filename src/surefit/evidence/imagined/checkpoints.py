@@ -34,11 +34,16 @@ if TYPE_CHECKING:
 
 def saved(run: "Run", given: Given, node: ast.AST) -> None:
     what, where = given.get("obj", 0, UNKNOWN), given.get("f", 1, UNKNOWN)
+    file = file_of(where)
+    if file is not None:
+        run.files[file] = (UNKNOWN if run.guard else snapshot(what), node)
+
+
+def file_of(where: Any) -> Any:
+    """What a file is known by: its name, or itself where it is in memory."""
     if isinstance(where, Known) and isinstance(where.value, str):
-        kept = (UNKNOWN if run.guard else snapshot(what), node)
-        if run.guard and where.value in run.files:
-            return
-        run.files[where.value] = kept
+        return where.value
+    return where if isinstance(where, Made) and where.name == "io.BytesIO" else None
 
 
 def snapshot(value: Any) -> Any:
@@ -50,7 +55,7 @@ def snapshot(value: Any) -> Any:
 
 def loaded(run: "Run", given: Given, node: ast.AST) -> Any:
     where = given.get("f", 0, UNKNOWN)
-    kept = run.files.get(where.value) if isinstance(where, Known) else None
+    kept = run.files.get(file_of(where))
     if kept is None:
         return UNKNOWN
     value, saved_at = kept

@@ -3,6 +3,8 @@
 import ast
 from typing import TYPE_CHECKING, Any
 
+from surefit.evidence.imagined import memory
+from surefit.evidence.imagined.arrays import as_tensor
 from surefit.evidence.imagined.given import Given
 from surefit.evidence.imagined.graphs import derived, graph_of
 from surefit.evidence.imagined.modules import all_layers
@@ -55,7 +57,9 @@ def created(run: "Run", name: str, given: Given, node: ast.AST) -> Any:
     if name == "randperm":
         return finished(run, given, node, Tensor(Shape((given.number("n", 0, None),)), "int64"))
     if name == "from_numpy":
-        return finished(run, given, node, Tensor(ANY, None))
+        first = given.plain[0] if given.plain else None
+        known = isinstance(first, Tensor) and first.state.get("array")
+        return as_tensor(first, node, run.home) if known else Tensor(ANY, made=node)
     return None
 
 
@@ -80,6 +84,7 @@ def finished(run: "Run", given: Given, node: ast.AST, made: Tensor) -> Tensor:
     learns = given.flag("requires_grad", None, False)
     made.graph, made.leaf, made.made = learns, learns is True, node
     made.inference = run.graphs.inference
+    made.strides = memory.in_order(made.shape)
     if "dtype" in given.named:
         made.dtype = dtype_named(given.named["dtype"])
     made.state["device"] = placed(given.named.get("device"), run.home)
@@ -150,6 +155,8 @@ def counted(run: "Run", given: Given, node: ast.AST) -> Any:
 def literal(run: "Run", given: Given, node: ast.AST) -> Any:
     """`torch.tensor(...)`: a new tensor without a graph, whatever it is made from."""
     value = given.get("data", 0, UNKNOWN)
+    if isinstance(value, Tensor) and value.state.get("array"):
+        return finished(run, given, node, as_tensor(value, node, run.home))
     shape, found, cut = described(value)
     dtype = None
     if found and all(type(one) is int for one in found):

@@ -4,7 +4,7 @@ import ast
 import math
 from typing import TYPE_CHECKING, Any
 
-from surefit.evidence.imagined import checkpoints, creation, libraries
+from surefit.evidence.imagined import arrays, checkpoints, creation, libraries
 from surefit.evidence.imagined.classes import lineage
 from surefit.evidence.imagined.given import Given
 from surefit.evidence.imagined.items import rounds_of
@@ -68,6 +68,8 @@ def called(run: "Run", name: str, given: Given, node: ast.AST) -> Any:
         return of_math(name, given, node)
     if name.startswith("torch."):
         return of_torch(run, name, given, node)
+    if name.startswith("numpy."):
+        return arrays.called(run, name, given, node) or UNKNOWN
     known = libraries.called(run, name, given, node)
     if known is not None:
         return known
@@ -422,6 +424,13 @@ def filtered(_run: "Run", given: Given, _node: ast.AST) -> Any:
     return UNKNOWN
 
 
+def in_memory(_run: "Run", given: Given, node: ast.AST) -> Any:
+    """A file in memory; one that is made from what another held is the same file."""
+    if given.plain and isinstance(given.plain[0], Made):
+        return given.plain[0]
+    return Made("io.BytesIO", {}, node)
+
+
 def copied(_run: "Run", _given: Given, _node: ast.AST) -> Any:
     return UNKNOWN
 
@@ -451,4 +460,5 @@ BUILT_IN: dict[str, Any] = {
     "iter": given_back,
     "filter": filtered,
     "copy.deepcopy": copied,
+    "io.BytesIO": in_memory,
 }

@@ -3,7 +3,7 @@
 import ast
 from typing import TYPE_CHECKING, Any
 
-from surefit.evidence.imagined import operations
+from surefit.evidence.imagined import memory, operations
 from surefit.evidence.imagined.given import Given
 from surefit.evidence.imagined.graphs import derived, has_weights
 from surefit.evidence.imagined.items import rounds_of
@@ -154,6 +154,8 @@ def layer_called(run: "Run", layer: Layer, given: Given, node: ast.AST) -> Any:
     if not has_weights(layer):
         result.by = tensor.by
         result.unreduced = tensor.unreduced
+    if layer.kind in ("Linear", "Embedding"):
+        result.strides = memory.in_order(shape)
     if layer.kind in ("LSTM", "GRU", "RNN"):
         return recurrent_result(run, layer, given, result, node)
     if layer.kind == "MultiheadAttention":

@@ -3,7 +3,7 @@
 import ast
 from typing import TYPE_CHECKING, Any
 
-from surefit.evidence.imagined import checkpoints
+from surefit.evidence.imagined import arrays, checkpoints
 from surefit.evidence.imagined.given import Given
 from surefit.evidence.imagined.graphs import backward, stepped
 from surefit.evidence.imagined.items import rounds_of
@@ -88,6 +88,8 @@ def with_tensor(tensor: Tensor, given: Given, node: ast.AST) -> Given:
 
 
 def tensor_method(run: "Run", tensor: Tensor, name: str, given: Given, node: ast.AST) -> Any:
+    if tensor.state.get("array"):
+        return arrays.method(tensor, name, given, node)
     if name == "backward" and isinstance(node, ast.Call):
         backward(run, tensor, given, node)
         return Known(None)
@@ -293,13 +295,17 @@ def each_method(run: "Run", each: Each, name: str, given: Given, node: ast.AST) 
     return UNKNOWN
 
 
-def made_method(run: "Run", to: Made, name: str, given: Given, _node: ast.AST) -> Any:
+def made_method(run: "Run", to: Made, name: str, given: Given, node: ast.AST) -> Any:
     if to.name.endswith("GradScaler"):
         if name == "scale" and given.plain:
             return given.plain[0]
         return UNKNOWN
     if to.name.startswith("torch.optim.lr_scheduler"):
         return UNKNOWN
+    if to.name == arrays.GENERATOR:
+        return arrays.drawn(name, given, node) or UNKNOWN
+    if to.name == "io.BytesIO":
+        return to if name in ("getvalue", "getbuffer") else UNKNOWN
     for one in given.all:
         run.escape(one)
     return UNKNOWN

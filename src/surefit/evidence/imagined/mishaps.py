@@ -52,6 +52,15 @@ class ReshapeMisfit:
 
 
 @dataclass(frozen=True, slots=True)
+class ViewOfGaps:
+    """`view` of a tensor whose elements do not lie one behind the other."""
+
+    node: ast.Call
+    tensor: Tensor
+    cause: ast.AST
+
+
+@dataclass(frozen=True, slots=True)
 class MaskMisfit:
     """A mask does not fit what it is laid over."""
 
@@ -268,6 +277,7 @@ Mishap = (
     | JoinMisfit
     | ProductMisfit
     | ReshapeMisfit
+    | ViewOfGaps
     | MaskMisfit
     | LossMisfit
     | OutsideTable

@@ -81,6 +81,8 @@ def tensor_attribute(run: "Run", tensor: Tensor, name: str, node: ast.AST) -> An
 
     if name == "shape":
         return SizesOf(tensor)
+    if tensor.state.get("array") and name != "shape":
+        return Bound(tensor, name)
     if name in ("T", "mT"):
         return transposed(run, tensor, -1, -2, node)
     if name == "data":
@@ -123,8 +125,6 @@ def layer_attribute(_run: "Run", layer: Layer, name: str) -> Any:
     if name in layer.children and layer.kind not in ("ModuleList", "Sequential"):
         return layer.children[name]
     if name in ("weight", "bias"):
-        if name in layer.state:
-            return layer.state[name]
         shapes = tensors_of(layer) or {}
         made = Tensor(
             shapes.get(name, ANY),
@@ -133,10 +133,7 @@ def layer_attribute(_run: "Run", layer: Layer, name: str) -> Any:
             leaf=layer.state["trainable"] is True,
             state={"version": 0, "device": layer.state["device"], "layer": layer},
         )
-        if name in shapes:
-            layer.state[name] = made
-            return made
-        return UNKNOWN
+        return made if name in shapes else UNKNOWN
     if name in layer.given and layer.state["escaped"] is False:
         return layer.given[name]
     return Bound(layer, name)
@@ -275,8 +272,6 @@ def moved(run: "Run", value: Any, device: Any, dtype: str | None, node: ast.AST)
     for one in all_layers(value):
         if device is not None:
             run.set(one.state, "device", device if not isinstance(device, Unknown) else None)
-            for name in ("weight", "bias"):
-                run.set(one.state, name, ABSENT)
         if dtype is not None:
             run.set(one.state, "dtype", dtype)
             run.set(one.state, "cast", node)

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from surefit.evidence.imagined import memory
 from surefit.evidence.imagined.given import Given
 from surefit.evidence.imagined.graphs import cut_off, derived
 from surefit.evidence.imagined.mishaps import (
@@ -14,6 +15,7 @@ from surefit.evidence.imagined.mishaps import (
     MaskMisfit,
     ProductMisfit,
     ReshapeMisfit,
+    ViewOfGaps,
 )
 from surefit.evidence.imagined.shapes import (
     ANY,
@@ -130,6 +132,10 @@ def same_shape(run: "Run", name: str, tensor: Tensor, node: ast.AST) -> Tensor:
     made.by, made.unreduced = tensor.by, tensor.unreduced
     if name in ("contiguous", "clone", "identity"):
         copy_numbers(tensor, made)
+    if name == "contiguous":
+        made.strides = memory.in_order(made.shape)
+    elif name == "identity":
+        made.strides, made.cause = tensor.strides, tensor.cause
     return made
 
 
@@ -225,12 +231,17 @@ def view(run: "Run", tensor: Tensor, given: Given, node: ast.AST) -> Any:
             target = shape_given([given.named["shape"]])
         if given.open or target is None:
             return reshaped_result(run, tensor, ANY, node)
+    is_view = isinstance(node, ast.Call) and ast.unparse(node.func).endswith(".view")
+    if is_view and memory.cannot_view(tensor, target) and tensor.cause is not None:
+        run.mishap(ViewOfGaps(node, tensor, tensor.cause))  # type: ignore[arg-type]
     shape = reshaped(tensor.shape, target)
     if shape is None and isinstance(node, ast.Call):
         run.mishap(ReshapeMisfit(node, tensor, target))
         shape = Shape(tuple(None if one == -1 else one for one in target))
     made = reshaped_result(run, tensor, shape or ANY, node)
     made.by = tensor.by if made.shape.size(-1) == tensor.shape.size(-1) else None
+    if tensor.strides is not None and tensor.cause is None:
+        made.strides = memory.in_order(made.shape)
     return made
 
 
@@ -273,6 +284,9 @@ def transposed(run: "Run", tensor: Tensor, one: int, other: int, node: ast.AST) 
         sizes = list(shape.sizes)
         sizes[first], sizes[second] = sizes[second], sizes[first]
         made = reshaped_result(run, tensor, Shape(tuple(sizes), shape.more), node)
+        order = list(range(len(sizes)))
+        order[first], order[second] = order[second], order[first]
+        made.strides, made.cause = memory.after_turn(tensor, tuple(order), node)
     made.by = None
     return made
 
@@ -289,6 +303,8 @@ def permute(run: "Run", tensor: Tensor, given: Given, node: ast.AST) -> Any:
     else:
         sizes = tuple(shape.sizes[at] for at in places if at is not None)
         made = reshaped_result(run, tensor, Shape(sizes), node)
+        order = tuple(at for at in places if at is not None)
+        made.strides, made.cause = memory.after_turn(tensor, order, node)
     made.by = None
     return made
 
@@ -362,7 +378,9 @@ def multiplied(
             broadcast(Shape(one.sizes[:-2], one.more), Shape(other.sizes[:-2], other.more)) or ANY
         )
         shape = Shape((*before.sizes, one.size(-2), other.size(-1)), before.more)
-    return derived(run, node, shape, [left, right], left.dtype, nodes=nodes)
+    made = derived(run, node, shape, [left, right], left.dtype, nodes=nodes)
+    made.strides = memory.in_order(shape)
+    return made
 
 
 def masked_fill(run: "Run", tensor: Tensor, given: Given, node: ast.AST) -> Any:
@@ -412,6 +430,7 @@ def together(run: "Run", name: str, given: Given, node: ast.AST) -> Any:
         sizes = (*shape.sizes[:at], len(parts), *shape.sizes[at:])
         shape = Shape(sizes, shape.more) if known else ANY
     made = derived(run, node, shape, parts, parts[0].dtype, keeps=False, nodes=nodes)
+    made.strides = memory.in_order(shape)
     return made
 
 
@@ -561,6 +580,9 @@ def item(run: "Run", tensor: Tensor, _given: Given, node: ast.AST) -> Any:
 
 def requires_grad_(run: "Run", tensor: Tensor, given: Given, _node: ast.AST) -> Any:
     run.set(tensor.state, "asked", True)
+    layer = tensor.state.get("layer")
+    if isinstance(layer, Layer):
+        run.set(layer.state, "trainable", None)
     if tensor.state.get("registered") or tensor.graph is not False:
         return tensor
     flag = given.flag("requires_grad", 1, True)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from surefit.evidence.imagined import memory
 from surefit.evidence.imagined.graphs import cut_off, derived, has_weights
 from surefit.evidence.imagined.mishaps import Indivisible, KeyMissing, NoGradient
 from surefit.evidence.imagined.modules import DEFINITE, is_known_whole
@@ -132,6 +133,9 @@ def lists(left: Any, op: ast.operator, right: Any, node: ast.AST) -> Any:
 def with_tensor(
     run: "Run", left: Any, op: ast.operator, right: Any, nodes: Nodes, node: ast.AST
 ) -> Any:
+    arrays = [one for one in (left, right) if isinstance(one, Tensor) and one.state.get("array")]
+    if arrays:
+        return on_array(left, op, right, node)
     if isinstance(left, Tensor) and isinstance(right, Tensor):
         if isinstance(op, ast.MatMult):
             return multiplied(run, left, right, nodes, node)
@@ -150,6 +154,16 @@ def with_tensor(
     made.by, made.unreduced = tensor.by, tensor.unreduced
     shift(tensor, op, other, made)
     return made
+
+
+def on_array(left: Any, op: ast.operator, right: Any, node: ast.AST) -> Any:
+    """An array and a plain number; of two arrays nothing is said."""
+    tensor, other = (left, right) if isinstance(left, Tensor) else (right, left)
+    if not isinstance(other, Known) or isinstance(op, ast.MatMult):
+        return UNKNOWN
+    makes_float = isinstance(op, ast.Div) or isinstance(other.value, float)
+    dtype = "float64" if tensor.dtype == "int64" and makes_float else tensor.dtype
+    return Tensor(tensor.shape, dtype, graph=False, made=node, state=dict(tensor.state))
 
 
 def shift(tensor: Tensor, op: ast.operator, other: Any, made: Tensor) -> None:
@@ -197,6 +211,8 @@ def unary(run: "Run", op: ast.unaryop, value: Any, node: ast.AST) -> Any:
     if isinstance(op, ast.Not):
         known = run.truth(value)
         return UNKNOWN if known is None else Known(not known)
+    if isinstance(value, Tensor) and value.state.get("array"):
+        return UNKNOWN
     if isinstance(value, Tensor):
         if isinstance(op, ast.Invert):
             return cut_off(run, value, node, value.shape, value.dtype)
@@ -216,6 +232,8 @@ def compared(run: "Run", left: Any, op: ast.cmpop, right: Any, _nodes: Nodes, no
         return contained(left, op, right)
     if isinstance(left, Tensor) or isinstance(right, Tensor):
         tensors = [one for one in (left, right) if isinstance(one, Tensor)]
+        if any(one.state.get("array") for one in tensors):
+            return UNKNOWN
         shape: Shape | None = tensors[0].shape
         if len(tensors) == 2:
             shape = broadcast(left.shape, right.shape)
@@ -348,6 +366,9 @@ def slice_ends(index: Sliced) -> Ends | None:
 def indexed(run: "Run", tensor: Tensor, index: Any, node: ast.AST) -> Any:
     shape = indexed_shape(tensor.shape, index)
     made = reshaped_result(run, tensor, shape, node)
+    if tensor.state.get("array"):
+        made.state["array"] = True
+    made.strides, made.cause = memory.after_index(tensor, index, shape, node)
     if not tensor.everywhere and not is_whole_slice(index):
         made.low = made.high = None
     if made.shape.size(-1) != tensor.shape.size(-1) or not made.shape.sizes:

@@ -402,12 +402,14 @@ class Run:
         return "return" if flow == "return" else None
 
     def after_some_rounds(self, results: list[Changes]) -> None:
-        """What one round leaves and what two rounds leave, as far as it is the same."""
-        first = results[0]
-        for where, change in results[1].items():
+        """What no round, one round and two rounds leave, as far as it is the same."""
+        first, second = results
+        for where, change in {**second, **first}.items():
+            now = change.state.get(change.key, ABSENT)
             if where in first:
-                now = change.state.get(change.key, ABSENT)
                 put_joined(self, change.state, change.key, first[where].new, now)
+                now = change.state.get(change.key, ABSENT)
+            put_joined(self, change.state, change.key, change.old, now)
 
     def while_(self, node: ast.While, scope: Scope) -> Flow:
         test = self.truth(self.ev(node.test, scope))

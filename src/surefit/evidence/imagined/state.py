@@ -166,6 +166,8 @@ def joined_tensors(one: Tensor, other: Tensor) -> Tensor:
         unreduced=same("unreduced"),
         inference=same("inference"),
         by=one.by if one.by is other.by else None,
+        strides=same("strides"),
+        cause=same("cause"),
         state={
             "version": 0,
             "device": one.state.get("device")

@@ -125,6 +125,10 @@ class Tensor:
     inference: ast.AST | None = None
     by: Any = None
     """The layer that gave it its last size."""
+    strides: tuple[Any, ...] | None = None
+    """Steps in memory, where they are certain; see `memory`."""
+    cause: ast.AST | None = None
+    """The slice or transposition by which its elements do not lie one behind the other."""
     state: dict[str, Any] = field(default_factory=lambda: {"version": 0, "graph": None})
 
 

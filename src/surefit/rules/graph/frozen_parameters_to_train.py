@@ -237,7 +237,7 @@ def all_on_the_way_is_frozen_in_the_source(script: Script, seen: Recording) -> I
         yield RULE.finding(
             told.place_of(source, cut.node),
             "Every parameter on the way to the loss is frozen, by"
-            f" {told.text_of(source, cut.node)}: none"
+            f" {told.text_of(source, source.statement_of(cut.node))}: none"
             " wants a gradient, so that the loss has no graph.",
             facts=(Fact("`backward` is called at", told.seen_at(source, one.node)),),
             why="Operations on tensors that want no gradient record nothing."

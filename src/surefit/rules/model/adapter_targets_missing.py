@@ -257,7 +257,7 @@ def conv1d_names(targets: Targets) -> list[str]:
 def targets_in_the_source_are_missing(script: Script, seen: Recording) -> Iterator[Finding]:
     for source, one in told.gone_wrong(script, seen, TargetsMissing):
         has = sorted({name.rpartition(".")[2] for name in one.names})
-        asked = spoken(f"`{name}`" for name in one.targets)
+        asked = spoken(f"`{name}`" for name in one.targets).replace(" and ", " or ")
         yield RULE.finding(
             told.place_of(source, one.config),
             f"`{one.model}` has no layer named {asked}.",

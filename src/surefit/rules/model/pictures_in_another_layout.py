@@ -201,7 +201,7 @@ def channels_stand_elsewhere_in_the_source(script: Script, seen: Recording) -> I
         said = "has no axis for channels" if lacks else "has its channels last"
         way = "`unsqueeze(1)`" if lacks else "`permute(0, 3, 1, 2)`"
         yield RULE.finding(
-            told.place_of(source, one.node),
+            told.place_of(source, one.tensor.made or one.node),
             f"{name} takes {one.takes} channels in front of height and width, and its input"
             f" {one.tensor.shape} {said}.",
             facts=(

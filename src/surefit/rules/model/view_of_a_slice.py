@@ -20,7 +20,8 @@ called on no view of the wanted shape exists. What made the tensor so is read fr
 that is certain, and otherwise from a second run that records every operation.
 
 In a script that is only read: columns are cut off by `[:, 1:]` or `[:, :-1]`, and `.view(-1)`
-follows on the same value in the same function.
+follows on the same value in the same function; or the steps of a tensor in memory are followed
+through slices and transpositions, in whichever function, to a `.view` that does not exist.
 """
 
 import ast
@@ -38,6 +39,7 @@ from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import code, shape_of
 from surefit.evidence.cut_columns import joined_rows
 from surefit.evidence.frame_names import name_in
+from surefit.evidence.imagined import mishaps, told
 from surefit.evidence.strides import can_view, inferred
 from surefit.evidence.views import Cause, Viewed, cause_of, viewed_in
 from surefit.source.edits import appended
@@ -188,6 +190,29 @@ def given_fix(cause: Cause | None, must: Condition, crash: Crash, viewed: Viewed
         f"Give {flattener(crash)} a copy in one piece: {code(text + '.contiguous()')}.",
         why_not_tried="which operation made it so could not be told from your source",
     )
+
+
+@RULE.on(Script)
+def gaps_in_the_source_are_viewed(script: Script, seen: Recording) -> Iterator[Finding]:
+    for source, one in told.gone_wrong(script, seen, mishaps.ViewOfGaps):
+        if any(call is one.node for call, _ in joined_rows(source)):
+            continue
+        cause = told.text_of(source, one.cause)
+        yield RULE.finding(
+            told.place_of(source, one.node),
+            f"{told.text_of(source, one.node)} fails as soon as there are two rows: by {cause} the"
+            " elements do not lie one behind the other.",
+            facts=(Fact("made so at", told.seen_at(source, one.cause)),),
+            why=NO_COPY,
+            fixes=(
+                Fix(
+                    "Use `.reshape`, which copies where it must.",
+                    reshaped(source, one.node),
+                    why_not_tried=ONLY_READ,
+                ),
+            ),
+            severity=Severity.WARNING,
+        )
 
 
 @RULE.on(Script)
