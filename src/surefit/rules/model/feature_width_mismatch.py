@@ -35,6 +35,8 @@ from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import shape_of, spoken, times
+from surefit.evidence.axes_taken import axes_misfit_of
+from surefit.evidence.axis_stories import lost_before_convolution
 from surefit.evidence.frame_names import name_in
 from surefit.evidence.imagined import told
 from surefit.evidence.imagined.layouts import is_layout
@@ -100,6 +102,8 @@ def layer_was_given_another_width(crash: Crash, seen: Recording) -> Iterator[Fin
     outside = is_from_outside(crash, misfit, seen)
     if outside and layout_of(misfit) is not None:
         return  # pictures-in-another-layout speaks of that
+    if axes_misfit_of(crash) is not None or lost_before_convolution(crash, seen) is not None:
+        return  # wrong-number-of-axes does
     made = [] if outside else story_of_value(seen, crash, misfit.frame, misfit.given.text)
     place = frame.place if outside or layer.made_at is None else layer.made_at
     unit = "channels" if misfit.counts_channels else "features per item"
