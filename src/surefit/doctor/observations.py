@@ -446,6 +446,15 @@ class InputsSeen:
 
 
 @dataclass(frozen=True, slots=True)
+class DifferenceSeen:
+    """One tensor less another, in a graph."""
+
+    shape: tuple[int, ...]
+    side: tuple[int, ...]
+    """Shape of the first of the two that gets a gradient."""
+
+
+@dataclass(frozen=True, slots=True)
 class Steps:
     """What one process trained. Written every few seconds and at the end; the last one counts."""
 
@@ -484,6 +493,8 @@ class Steps:
     """Seconds that taking values took."""
     inputs: tuple[InputsSeen, ...] = ()
     """Of the first calls; in a proof run of more."""
+    differences: tuple[DifferenceSeen, ...] = ()
+    """Near the end of the graph of the first loss."""
 
 
 @dataclass(frozen=True, slots=True)

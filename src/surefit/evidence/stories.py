@@ -24,7 +24,9 @@ class LossStory:
         return next((one for one in self.operations if one.serial == serial), None)
 
 
-def story_of_loss(seen: Recording, step: int) -> LossStory | None:
-    """Of the loss of the step after so many; None as long as no second run has told it."""
-    said = seen.ask(Question(OF_LOSS, "", {"step": step}))
+def story_of_loss(seen: Recording, step: int, beside: bool = False) -> LossStory | None:
+    """Of the loss of the step after so many; None as long as no second run has told it. Beside:
+    with the tensors that take part and get no gradient, targets among them."""
+    about = {"step": step, "beside": True} if beside else {"step": step}
+    said = seen.ask(Question(OF_LOSS, "", about))
     return msgspec.convert(said, LossStory, strict=False) if said is not None else None

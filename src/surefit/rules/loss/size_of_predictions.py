@@ -24,7 +24,6 @@ through layers and `forward`s. One side has an axis more than the other, its las
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
 from math import prod
 
 from surefit.doctor.causes import is_cause, was_only_read
@@ -35,6 +34,7 @@ from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import code, counted, shape_of, times
+from surefit.evidence.broadcast_sides import Sides, broadcast, sides_of
 from surefit.evidence.failed_losses import (
     BINARY,
     OF_DISTANCE,
@@ -76,39 +76,6 @@ LAYERS = {
     "smooth_l1_loss": "SmoothL1Loss",
     "huber_loss": "HuberLoss",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Sides:
-    """What the loss was given, the side with an axis too many first."""
-
-    names: tuple[str, str]
-    shapes: tuple[tuple[int, ...], tuple[int, ...]]
-    axis: int
-    of_predictions: bool
-
-    @property
-    def squeeze(self) -> str:
-        """`-1`, as people write it for the last axis."""
-        last = self.axis == len(self.shapes[0]) - 1
-        return f".squeeze({-1 if last else self.axis})"
-
-    @property
-    def in_words(self) -> str:
-        one, other = map(shape_of, self.shapes)
-        return f"{self.names[0]} is {one} and {self.names[1]} is {other}"
-
-
-def sides_of(
-    given: tuple[str, tuple[int, ...]], target: tuple[str, tuple[int, ...]]
-) -> Sides | None:
-    """Where one of two shapes has an axis of size 1 beyond the other; the last such axis."""
-    for longer, shorter, of_predictions in ((given, target, True), (target, given, False)):
-        shape, other = longer[1], shorter[1]
-        for axis in reversed(range(len(shape))):
-            if shape[axis] == 1 and (*shape[:axis], *shape[axis + 1 :]) == other:
-                return Sides((longer[0], shorter[0]), (shape, other), axis, of_predictions)
-    return None
 
 
 @RULE.on(Crash)
@@ -176,16 +143,6 @@ def every_pair_is_compared(steps: Steps, seen: Recording) -> Iterator[Finding]:
             continue
         yield silent_finding(call, call.place, sides, pairs, arguments)
         return
-
-
-def broadcast(one: tuple[int, ...], other: tuple[int, ...]) -> tuple[int, ...] | None:
-    """The shape that two become together; None where they cannot."""
-    size = max(len(one), len(other))
-    first = (1,) * (size - len(one)) + one
-    second = (1,) * (size - len(other)) + other
-    if any(a != b and 1 not in (a, b) for a, b in zip(first, second, strict=True)):
-        return None
-    return tuple(max(a, b) for a, b in zip(first, second, strict=True))
 
 
 Arguments = tuple[Source, list[ast.expr | None]]

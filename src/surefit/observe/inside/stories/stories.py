@@ -113,7 +113,8 @@ class Stories:
             self.settle(asked, Answer(asked.question, None, "it is no tensor in the second run"))
             return
         with recorder.pause():
-            said = story(recorder, value, of_loss=asked.question.kind == OF_LOSS)
+            of_loss = asked.question.kind == OF_LOSS
+            said = story(recorder, value, of_loss, bool(asked.question.about.get("beside")))
         self.settle(asked, Answer(asked.question, said))
 
     def tell_failure(self, asked: Asked, frames: Sequence[FrameType]) -> None:

@@ -21,13 +21,17 @@ MOST_TOLD = 60
 MOST_BEFORE_A_FAILURE = 400
 """Operations in the story of one that failed, over all that it was given."""
 MOST_LAYERS = 300
+MOST_BESIDE = 200
 MOST_FOLLOWED = 20_000
 
 
-def story(recorder: Recorder, tensor: Any, of_loss: bool) -> dict[str, Json]:
-    """Of a loss only what a gradient passes through, and the single numbers beside that."""
+def story(recorder: Recorder, tensor: Any, of_loss: bool, beside: bool = False) -> dict[str, Json]:
+    """Of a loss only what a gradient passes through, and the single numbers beside that; if asked,
+    also the other tensors that these operations took, and what those were made from."""
     serial = recorder.serial_of(tensor)
-    made = told(recorder.made, serial, is_of_gradient if of_loss else lambda _: True)
+    made = list(told(recorder.made, serial, is_of_gradient if of_loss else lambda _: True))
+    if beside:
+        made += taken_beside(recorder.made, made)
     said: dict[str, Json] = {"operations": [cast(Json, asdict(operation(one))) for one in made]}
     return said | ways(recorder.made, serial) if of_loss else said
 
@@ -102,6 +106,19 @@ def told(made: dict[int, Made], serial: int, wanted: Callable[[Made], bool]) -> 
     for number, one in enumerate(filter(wanted, back(made, serial))):
         if number < MOST_TOLD or (one.clamped and one.clamped.saturated):
             yield one
+
+
+def taken_beside(made: dict[int, Made], told: Sequence[Made]) -> list[Made]:
+    """Two operations deep: what was taken, and what that was made from."""
+    known = {one.serial for one in told}
+    found: list[Made] = []
+    waiting = list(told)
+    for _ in range(2):
+        taken = dict.fromkeys(serial for one in waiting for serial in one.takes)
+        waiting = [made[serial] for serial in taken if serial in made and serial not in known]
+        known |= {one.serial for one in waiting}
+        found += waiting
+    return found[:MOST_BESIDE]
 
 
 def ways(made: dict[int, Made], serial: int) -> dict[str, Json]:

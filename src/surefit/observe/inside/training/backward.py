@@ -6,11 +6,13 @@ from types import ModuleType
 from typing import Any
 
 from surefit.doctor.findings import Place
+from surefit.doctor.observations import DifferenceSeen
 from surefit.observe.inside import finishing, own_code, spool
 from surefit.observe.inside.after_import import after_import
 from surefit.observe.inside.identity import identity
 from surefit.observe.inside.spool import could_not
 from surefit.observe.inside.training import letters, readable
+from surefit.observe.inside.training.differences import differences_in
 from surefit.observe.inside.training.letters import noted
 from surefit.observe.inside.training.loss_series import LossSeries
 from surefit.observe.inside.training.readable import looking
@@ -35,6 +37,7 @@ class Backwards:
         """Whether a module was running when each of those that run now began."""
         self.scaled: dict[int, tuple[Any, Any]] = {}
         """Id of a scaled loss -> reference to it, and the loss as it was before."""
+        self.differences: list[DifferenceSeen] = []
 
 
 seen = Backwards()
@@ -55,6 +58,8 @@ def begin(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
         tensors: Any = args[0] if args else kwargs.get("tensors")
         if type(tensors) in (tuple, list) and len(tensors) == 1:
             tensors = tensors[0]
+        if seen.count == 1:
+            seen.differences = list(differences_in(getattr(tensors, "grad_fn", None)))
         if seen.ordinary is None:
             seen.ordinary = readable.Ordinary()
         if not seen.scaled and seen.ordinary.is_ordinary(tensors) and tensors.numel() == 1:

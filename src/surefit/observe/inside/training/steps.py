@@ -92,4 +92,5 @@ def _steps() -> Steps:
         scaler.skipped(),
         budget.spent(),
         inputs.seen(),
+        tuple(backward.seen.differences),
     )
