@@ -106,8 +106,8 @@ class FeatureData:
     def __str__(self) -> str:
         files = f"{len(self.shards.shards):,} files" if len(self.shards.shards) > 1 else "1 file"
         rows = f"{self.split.trained:,} rows to train on, {self.split.held_out:,} held out"
-        layout = replace(self.layout, kind=self.kind)
-        return f"data: {layout}, in {files}; {rows}\n{self.plan}"
+        shape = replace(self.layout, kind=None)
+        return f"data: {shape}, {self.kind} rows in {files}; {rows}\n{self.plan}"
 
 
 def loaders(
