@@ -86,7 +86,7 @@ def test_it_gives_back_four_values_and_loads_back(one_hot: Path, tmp_path: Path)
     report = report_of(tmp_path / "r")
     assert (train_loss, validation_loss) == (report.train_loss, report.validation_loss)
     assert seconds > 0
-    again = FeatureModel.from_pretrained(report.trained)
+    again: Any = FeatureModel.from_pretrained(report.trained)
     rows = torch.from_numpy(np.load(one_hot / "part-00000.npy")[:3])
     torch.testing.assert_close(again.eval()(rows), model.eval()(rows))
     assert again.config.layout.shape == (STEPS, FEATURES)
@@ -104,7 +104,7 @@ def test_the_projection_is_trained(one_hot: Path, tmp_path: Path) -> None:
 def test_a_model_of_ones_own_is_trained_in_place(one_hot: Path, tmp_path: Path) -> None:
     from transformers import BertConfig, BertModel
 
-    own = BertModel(
+    own: Any = BertModel(
         BertConfig(
             vocab_size=30,
             hidden_size=24,
