@@ -897,6 +897,384 @@ def f(flag):
 f("x")
 f("y")
 """,
+    "a policy and its value": """
+class AC(nn.Module):
+    def __init__(self, s=4, a=2):
+        super().__init__()
+        self.actor = nn.Sequential(
+            nn.Linear(s, 64), nn.Tanh(), nn.Linear(64, a), nn.Softmax(dim=-1)
+        )
+        self.critic = nn.Sequential(nn.Linear(s, 64), nn.Tanh(), nn.Linear(64, 1))
+
+    def act(self, state):
+        probs = self.actor(state)
+        d = torch.distributions.Categorical(probs)
+        a = d.sample()
+        return a.detach(), d.log_prob(a).detach(), self.critic(state).detach()
+
+    def evaluate(self, s, a):
+        d = torch.distributions.Categorical(self.actor(s))
+        return d.log_prob(a), self.critic(s), d.entropy()
+
+
+class PPO:
+    def __init__(self):
+        self.policy = AC()
+        self.old = AC()
+        self.old.load_state_dict(self.policy.state_dict())
+        self.opt = torch.optim.Adam(
+            [
+                {"params": self.policy.actor.parameters(), "lr": 1e-3},
+                {"params": self.policy.critic.parameters(), "lr": 1e-3},
+            ]
+        )
+        self.mse = nn.MSELoss()
+        self.buf = []
+
+    def update(self):
+        states = torch.randn(20, 4)
+        actions = torch.randint(0, 2, (20,))
+        rewards = torch.randn(20)
+        old_lp = torch.randn(20)
+        for _ in range(10):
+            lp, v, ent = self.policy.evaluate(states, actions)
+            v = torch.squeeze(v)
+            ratios = torch.exp(lp - old_lp.detach())
+            adv = rewards - v.detach()
+            loss = (
+                -torch.min(ratios * adv, torch.clamp(ratios, 0.8, 1.2) * adv)
+                + 0.5 * self.mse(v, rewards)
+                - 0.01 * ent
+            )
+            self.opt.zero_grad()
+            loss.mean().backward()
+            self.opt.step()
+        self.old.load_state_dict(self.policy.state_dict())
+
+
+p = PPO()
+for e in range(3):
+    p.update()
+""",
+    "an actor and its critics": """
+def soft(t, s, tau):
+    for a, b in zip(t.parameters(), s.parameters()):
+        a.data.copy_(a.data * (1 - tau) + b.data * tau)
+
+
+q1, q2, pi = nn.Linear(6, 1), nn.Linear(6, 1), nn.Linear(4, 2)
+tq = nn.Linear(6, 1)
+tq.load_state_dict(q1.state_dict())
+log_alpha = torch.zeros(1, requires_grad=True)
+alpha = log_alpha.exp()
+qo = torch.optim.Adam(list(q1.parameters()) + list(q2.parameters()))
+po = torch.optim.Adam(pi.parameters())
+ao = torch.optim.Adam([log_alpha])
+for _ in range(4):
+    s, a = torch.randn(8, 4), torch.randn(8, 2)
+    with torch.no_grad():
+        y = tq(torch.cat([s, pi(s)], 1)) - alpha * 0.1
+    ql = F.mse_loss(q1(torch.cat([s, a], 1)), y) + F.mse_loss(q2(torch.cat([s, a], 1)), y)
+    qo.zero_grad()
+    ql.backward()
+    qo.step()
+    act = pi(s)
+    pl = (
+        alpha.detach() * act.sum(1)
+        - torch.min(q1(torch.cat([s, act], 1)), q2(torch.cat([s, act], 1))).squeeze()
+    ).mean()
+    po.zero_grad()
+    pl.backward()
+    po.step()
+    al = -(log_alpha * (act.sum(1).detach() + 2)).mean()
+    ao.zero_grad()
+    al.backward()
+    ao.step()
+    alpha = log_alpha.exp()
+    soft(tq, q1, 0.005)
+""",
+    "a penalty on gradients": """
+from torch import autograd
+
+G, D = nn.Linear(4, 2), nn.Sequential(nn.Linear(2, 8), nn.LeakyReLU(0.2), nn.Linear(8, 1))
+oG, oD = torch.optim.Adam(G.parameters()), torch.optim.Adam(D.parameters())
+
+
+def gp(D, r, f):
+    a = torch.rand(r.size(0), 1)
+    x = (a * r + (1 - a) * f).requires_grad_(True)
+    d = D(x)
+    g = autograd.grad(
+        outputs=d,
+        inputs=x,
+        grad_outputs=torch.ones_like(d),
+        create_graph=True,
+        retain_graph=True,
+        only_inputs=True,
+    )[0]
+    g = g.view(g.size(0), -1)
+    return ((g.norm(2, dim=1) - 1) ** 2).mean()
+
+
+for i in range(6):
+    real = torch.randn(8, 2)
+    z = torch.randn(8, 4)
+    fake = G(z)
+    ld = -D(real).mean() + D(fake).mean() + 10 * gp(D, real.data, fake.data)
+    oD.zero_grad()
+    ld.backward()
+    oD.step()
+    oG.zero_grad()
+    if i % 5 == 0:
+        fake = G(z)
+        lg = -D(fake).mean()
+        lg.backward()
+        oG.step()
+""",
+    "a decoder that fills a tensor": """
+import random
+
+
+class Enc(nn.Module):
+    def __init__(self, v, e, h):
+        super().__init__()
+        self.emb = nn.Embedding(v, e)
+        self.rnn = nn.GRU(e, h, bidirectional=True)
+        self.fc = nn.Linear(h * 2, h)
+        self.h = h
+
+    def forward(self, src):
+        o, h = self.rnn(self.emb(src))
+        return o, torch.tanh(self.fc(torch.cat((h[-2, :, :], h[-1, :, :]), dim=1)))
+
+
+class Attn(nn.Module):
+    def __init__(self, e, d):
+        super().__init__()
+        self.attn = nn.Linear(e * 2 + d, d)
+        self.v = nn.Linear(d, 1, bias=False)
+
+    def forward(self, hidden, outs):
+        n = outs.shape[0]
+        hidden = hidden.unsqueeze(1).repeat(1, n, 1)
+        outs = outs.permute(1, 0, 2)
+        return F.softmax(
+            self.v(torch.tanh(self.attn(torch.cat((hidden, outs), dim=2)))).squeeze(2),
+            dim=1,
+        )
+
+
+class Dec(nn.Module):
+    def __init__(self, v, e, h):
+        super().__init__()
+        self.emb = nn.Embedding(v, e)
+        self.a = Attn(h, h)
+        self.rnn = nn.GRU(h * 2 + e, h)
+        self.fc = nn.Linear(h * 2 + h + e, v)
+        self.v = v
+
+    def forward(self, x, hidden, outs):
+        x = x.unsqueeze(0)
+        em = self.emb(x)
+        a = self.a(hidden, outs).unsqueeze(1)
+        w = torch.bmm(a, outs.permute(1, 0, 2)).permute(1, 0, 2)
+        o, hidden = self.rnn(torch.cat((em, w), dim=2), hidden.unsqueeze(0))
+        return self.fc(
+            torch.cat((o.squeeze(0), w.squeeze(0), em.squeeze(0)), dim=1)
+        ), hidden.squeeze(0)
+
+
+class S2S(nn.Module):
+    def __init__(self, e, d):
+        super().__init__()
+        self.e, self.d = e, d
+
+    def forward(self, src, trg, tf=0.5):
+        n, b = trg.shape
+        outs = torch.zeros(n, b, self.d.v)
+        eo, h = self.e(src)
+        x = trg[0, :]
+        for t in range(1, n):
+            o, h = self.d(x, h, eo)
+            outs[t] = o
+            x = trg[t] if random.random() < tf else o.argmax(1)
+        return outs
+
+
+m = S2S(Enc(20, 8, 16), Dec(20, 8, 16))
+opt = torch.optim.Adam(m.parameters())
+for _ in range(3):
+    src, trg = torch.randint(0, 20, (7, 4)), torch.randint(0, 20, (6, 4))
+    o = m(src, trg)
+    loss = F.cross_entropy(o[1:].view(-1, 20), trg[1:].view(-1))
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+""",
+    "a queue of keys": """
+class MoCo(nn.Module):
+    def __init__(self, dim=16, K=64, m=0.9, T=0.07):
+        super().__init__()
+        self.K, self.m, self.T = K, m, T
+        self.q, self.k = nn.Linear(8, dim), nn.Linear(8, dim)
+        for a, b in zip(self.q.parameters(), self.k.parameters()):
+            b.data.copy_(a.data)
+            b.requires_grad = False
+        self.register_buffer("queue", torch.randn(dim, K))
+        self.queue = F.normalize(self.queue, dim=0)
+        self.register_buffer("ptr", torch.zeros(1, dtype=torch.long))
+
+    @torch.no_grad()
+    def momentum(self):
+        for a, b in zip(self.q.parameters(), self.k.parameters()):
+            b.data = b.data * self.m + a.data * (1.0 - self.m)
+
+    @torch.no_grad()
+    def enqueue(self, keys):
+        n = keys.shape[0]
+        p = int(self.ptr)
+        self.queue[:, p : p + n] = keys.T
+        self.ptr[0] = (p + n) % self.K
+
+    def forward(self, a, b):
+        q = F.normalize(self.q(a), dim=1)
+        with torch.no_grad():
+            self.momentum()
+            k = F.normalize(self.k(b), dim=1)
+        pos = torch.einsum("nc,nc->n", [q, k]).unsqueeze(-1)
+        neg = torch.einsum("nc,ck->nk", [q, self.queue.clone().detach()])
+        logits = torch.cat([pos, neg], dim=1) / self.T
+        labels = torch.zeros(logits.shape[0], dtype=torch.long)
+        self.enqueue(k)
+        return logits, labels
+
+
+m = MoCo()
+o = torch.optim.SGD(m.parameters(), lr=0.1)
+for _ in range(3):
+    l, y = m(torch.randn(4, 8), torch.randn(4, 8))
+    loss = F.cross_entropy(l, y)
+    o.zero_grad()
+    loss.backward()
+    o.step()
+""",
+    "graphs that are used once": """
+m = nn.Linear(3, 1)
+o = torch.optim.SGD(m.parameters(), lr=0.1)
+x = torch.randn(8, 3)
+with torch.no_grad():
+    feats = m(x)
+head = nn.Linear(1, 1)
+for _ in range(3):
+    head(feats).mean().backward()
+for _ in range(3):
+    loss = m(x).mean()
+    loss.backward()
+    print(loss.item())
+    o.step()
+    o.zero_grad()
+loss = torch.zeros(1)
+for i in range(3):
+    loss = loss + m(x[i : i + 1]).squeeze(0)
+loss.backward()
+
+
+def step(batch, total=[]):
+    l = m(batch).mean()
+    total.append(l.item())
+    return l
+
+
+ls = [step(x) for _ in range(2)]
+sum(ls).backward()
+
+
+def closure_like(f):
+    l = f()
+    l.backward()
+    return float(l)
+
+
+closure_like(lambda: m(x).pow(2).mean())
+closure_like(lambda: m(x).pow(2).mean())
+best = None
+for e in range(3):
+    l = m(x).mean()
+    if best is None or l < best:
+        best = l
+    o.zero_grad()
+    l.backward()
+    o.step()
+print(best.item())
+mems = None
+for seg in range(4):
+    out = m(x) if mems is None else m(x) + mems.detach()
+    mems = out
+    o.zero_grad()
+    out.mean().backward()
+    o.step()
+state = torch.zeros(8, 1)
+for seg in range(4):
+    state = torch.tanh(m(x) + state)
+    if (seg + 1) % 2 == 0:
+        o.zero_grad()
+        state.mean().backward()
+        o.step()
+        state = state.detach()
+y = m(x)
+z = torch.sigmoid(y)
+w = z.clone()
+w[0] = 0
+(w * z).mean().backward()
+a = torch.relu(m(x))
+a = a + 1
+a += 2
+a.mean().backward()
+b = m(x)
+b += 1
+b *= 2
+b.mean().backward()
+c = torch.zeros(8, 1)
+c[:4] = m(x)[:4]
+c.mean().backward()
+""",
+    "a state that is detached in place": """
+m = nn.LSTM(3, 4)
+h = None
+for _ in range(4):
+    o, h = m(torch.randn(5, 2, 3), h)
+    o.mean().backward()
+    for t in h:
+        t.detach_()
+s = torch.zeros(1, 2, 4)
+g = nn.GRU(3, 4)
+for _ in range(4):
+    s.detach_()
+    o, s = g(torch.randn(5, 2, 3), s)
+    o.mean().backward()
+w = nn.Parameter(torch.zeros(3))
+w.requires_grad = False
+w[0] = 1.0
+w += 2
+lin = nn.Linear(3, 3)
+lin.weight.requires_grad_(False)
+lin.weight.zero_()
+lin.requires_grad_(False)
+lin.bias.fill_(0)
+
+
+def grow(buf, m):
+    buf.copy_(m(torch.randn(2, 3)))
+
+
+b = torch.zeros(2, 3)
+grow(b, lin)
+from elsewhere import fill
+
+c = torch.zeros(2, 3)
+fill(c, lin)
+c.mean().backward()
+""",
 }
 
 
@@ -1142,6 +1520,26 @@ for row in rows:
     if row.wide:
         width = 5
         break
+nn.Linear(width, 2)(torch.randn(3, 5))
+""",
+    "a list that is as long as an argument says": """
+def build(depth):
+    layers = []
+    for _ in range(depth):
+        layers.append(nn.Linear(4, 4))
+    if len(layers) == 2:
+        layers.append(nn.Linear(5, 4))
+    return nn.Sequential(*layers)
+
+
+build(int(input()))(torch.randn(3, 4))
+""",
+    "a loop that may not be entered": """
+from elsewhere import rows
+
+width = 5
+for row in rows:
+    width = 4
 nn.Linear(width, 2)(torch.randn(3, 5))
 """,
     "a model that another function changes": """

@@ -58,8 +58,9 @@ def created(run: "Run", name: str, given: Given, node: ast.AST) -> Any:
         return finished(run, given, node, Tensor(Shape((given.number("n", 0, None),)), "int64"))
     if name == "from_numpy":
         first = given.plain[0] if given.plain else None
-        known = isinstance(first, Tensor) and first.state.get("array")
-        return as_tensor(first, node, run.home) if known else Tensor(ANY, made=node)
+        if isinstance(first, Tensor) and first.state.get("array"):
+            return as_tensor(first, node, run.home)
+        return Tensor(ANY, made=node)
     return None
 
 
@@ -178,7 +179,7 @@ def described(value: Any, deep: int = 0) -> tuple[Shape, list[Any], Tensor | Non
     if isinstance(value, Known) and isinstance(value.value, int | float | bool):
         return SCALAR, [value.value], None
     if isinstance(value, Tensor):
-        cut = value if value.graph or (value.cut and value.cut.how == "value") else None
+        cut = value if graph_of(value) or (value.cut and value.cut.how == "value") else None
         return value.shape, [], cut
     items = members(value)
     if items is None or deep > 3 or not items:

@@ -134,10 +134,10 @@ def recorded(
         if result.cut is None and layer is not None and has_weights(layer) and learns is False:
             result.cut = Cut("frozen", layer.state.get("frozen_by") or layer.node, node)
     if result.graph:
-        parts: frozenset[Part] = frozenset().union(*(one.parts for one in inputs if one.graph))
+        parts: frozenset[Part] = frozenset().union(*(one.parts for one in inputs if graph_of(one)))
         if keeps:
             part = Part(node, run.moment, run.way_to(node), layer)
-            if layer is not None and layer.kind in KEEPS_WEIGHTS and inputs[0].graph:
+            if layer is not None and layer.kind in KEEPS_WEIGHTS and graph_of(inputs[0]):
                 part.keeps_weights, part.version = True, layer.state["version"]
             if keeps_result:
                 part.kept = result
@@ -146,8 +146,20 @@ def recorded(
 
 
 def graph_of(tensor: Tensor) -> bool | None:
-    """Whether it has a graph; after `requires_grad_` that is another question."""
-    return None if tensor.state.get("asked") else tensor.graph
+    """Whether it has a graph; one that had none may have got one since, by `requires_grad_` or by
+    what was written into it."""
+    if tensor.state.get("switched"):
+        return None
+    return None if tensor.state.get("asked") and tensor.graph is False else tensor.graph
+
+
+def touched(run: "Run", tensor: Tensor) -> None:
+    """Something of which not all is known was written into it, or into a view of it."""
+    here: Any = tensor
+    while isinstance(here, Tensor):
+        run.set(here.state, "asked", True)
+        here.low = here.high = None
+        here = here.state.get("base")
 
 
 def first_cut(inputs: Iterable[Tensor]) -> Cut | None:
@@ -193,18 +205,18 @@ def look_for_two_devices(
 
 def cut_off(_run: "Run", tensor: Tensor, node: ast.AST, shape: Shape, dtype: str | None) -> Tensor:
     """The value of a tensor without its graph."""
-    cut = Cut("value", node, node) if tensor.graph else tensor.cut
+    cut = Cut("value", node, node) if graph_of(tensor) else tensor.cut
     state = {"version": 0, "device": tensor.state.get("device")}
     return Tensor(shape, dtype, graph=False, cut=cut, made=node, by=tensor.by, state=state)
 
 
 def backward(run: "Run", tensor: Tensor, given: "Given", node: ast.Call) -> None:
     gradient = given.get("gradient", 0, Known(None))
-    run.graphs.lost = run.graphs.lost or tensor.unsure or tensor.graph is None
+    run.graphs.lost = run.graphs.lost or tensor.unsure or graph_of(tensor) is None
     if graph_of(tensor) is False and not tensor.leaf:
         run.mishap(NoGraph(node, tensor))
         return
-    if tensor.graph is not True:
+    if graph_of(tensor) is not True:
         return
     if isinstance(gradient, Known) and gradient.value is None and is_several(tensor):
         run.mishap(NoScalar(node, tensor))

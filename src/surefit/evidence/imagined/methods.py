@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from surefit.evidence.imagined import arrays, checkpoints
 from surefit.evidence.imagined.given import Given
-from surefit.evidence.imagined.graphs import backward, stepped
+from surefit.evidence.imagined.graphs import backward, stepped, touched
 from surefit.evidence.imagined.items import rounds_of
 from surefit.evidence.imagined.mishaps import Discarded
 from surefit.evidence.imagined.modules import (
@@ -100,6 +100,8 @@ def tensor_method(run: "Run", tensor: Tensor, name: str, given: Given, node: ast
             else node
         )
         written(run, tensor, node, target)
+        if any(not isinstance(one, Known) for one in given.all):
+            touched(run, tensor)
         return tensor
     if name in ("tolist", "numpy"):
         return UNKNOWN

@@ -156,7 +156,7 @@ def set_attribute(run: "Run", owner: Any, name: str, value: Any, node: ast.Attri
             if isinstance(layer, Layer):
                 run.set(layer.state, "trainable", None)
             else:
-                run.set(owner.state, "asked", True)
+                run.set(owner.state, "switched", True)
         case Tensor() if name == "data":
             layer = owner.state.get("layer")
             if isinstance(layer, Layer):
@@ -171,7 +171,7 @@ def freeze(run: "Run", holders: Any, trainable: bool | None, node: ast.AST) -> N
             run.set(one.state, "trainable", trainable)
             run.set(one.state, "frozen_by", node if trainable is False else None)
         elif isinstance(one, Tensor):
-            run.set(one.state, "asked", True)
+            run.set(one.state, "switched", True)
 
 
 def parts_of(value: Any) -> Iterator[tuple[str, Any]]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from surefit.evidence.imagined import memory
 from surefit.evidence.imagined.given import Given
-from surefit.evidence.imagined.graphs import cut_off, derived
+from surefit.evidence.imagined.graphs import cut_off, derived, graph_of, touched
 from surefit.evidence.imagined.mishaps import (
     JoinMisfit,
     LeafWritten,
@@ -92,6 +92,9 @@ Operation = Callable[["Run", Tensor, Given, ast.AST], Any]
 def operate(run: "Run", name: str, given: Given, node: ast.AST) -> Any:
     """An operation on the tensor that is its first argument; UNKNOWN where it is not followed."""
     first = given.get("input", 0, UNKNOWN)
+    if isinstance(given.named.get("out"), Tensor):
+        touched(run, given.named["out"])
+        return UNKNOWN
     if name in LOSSES:
         return loss(run, name, given, node, None)
     if name in ("cat", "concat", "concatenate", "stack", "hstack", "vstack"):
@@ -115,6 +118,8 @@ def operate(run: "Run", name: str, given: Given, node: ast.AST) -> Any:
     if name in ("max", "min"):
         return largest(run, first, given, node)
     found = OTHERS.get(name)
+    if found is None and name.endswith("_"):
+        touched(run, first)
     return found(run, first, given, node) if found else UNKNOWN
 
 
@@ -149,6 +154,7 @@ def reshaped_result(run: "Run", tensor: Tensor, shape: Shape, node: ast.AST) -> 
     """The same numbers in another shape."""
     made = derived(run, node, shape, [tensor], tensor.dtype, keeps=False)
     made.by, made.unreduced = tensor.by, tensor.unreduced
+    made.state["base"] = tensor
     copy_numbers(tensor, made)
     return made
 
@@ -574,12 +580,17 @@ def detach(run: "Run", tensor: Tensor, _given: Given, node: ast.AST) -> Any:
     return made
 
 
+def detached_in_place(run: "Run", tensor: Tensor, given: Given, node: ast.AST) -> Any:
+    run.set(tensor.state, "switched", True)
+    return detach(run, tensor, given, node)
+
+
 def item(run: "Run", tensor: Tensor, _given: Given, node: ast.AST) -> Any:
-    return cut_off(run, tensor, node, SCALAR, None) if tensor.graph else UNKNOWN
+    return cut_off(run, tensor, node, SCALAR, None) if graph_of(tensor) else UNKNOWN
 
 
 def requires_grad_(run: "Run", tensor: Tensor, given: Given, _node: ast.AST) -> Any:
-    run.set(tensor.state, "asked", True)
+    run.set(tensor.state, "switched", True)
     layer = tensor.state.get("layer")
     if isinstance(layer, Layer):
         run.set(layer.state, "trainable", None)
@@ -792,7 +803,7 @@ def written_in_place(run: "Run", tensor: Tensor, node: ast.AST) -> None:
 def written(run: "Run", tensor: Tensor, node: ast.AST, target: ast.AST) -> None:
     """In place, as a statement or a method with `_` behind its name does it."""
     if tensor.leaf and tensor.graph is True and run.graphs.recording is True:
-        if tensor.state.get("asked") is None:
+        if not tensor.state.get("asked") and not tensor.state.get("switched"):
             run.mishap(LeafWritten(node, target, tensor))
         return
     written_in_place(run, tensor, node)
@@ -821,6 +832,7 @@ OTHERS: dict[str, Operation] = {
     "ndimension": rank,
     "numel": numel,
     "detach": detach,
+    "detach_": detached_in_place,
     "item": item,
     "requires_grad_": requires_grad_,
     "embedding": embedding,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from surefit.evidence.imagined import memory
-from surefit.evidence.imagined.graphs import cut_off, derived, has_weights
+from surefit.evidence.imagined.graphs import cut_off, derived, has_weights, touched
 from surefit.evidence.imagined.mishaps import Indivisible, KeyMissing, NoGradient
 from surefit.evidence.imagined.modules import DEFINITE, is_known_whole
 from surefit.evidence.imagined.operations import (
@@ -472,6 +472,8 @@ def row_of(run: "Run", tensor: Tensor) -> Tensor:
 def set_item(run: "Run", owner: Any, index: Any, value: Any, node: ast.Subscript) -> None:
     if isinstance(owner, Tensor):
         written(run, owner, run.source.parents.get(node, node), node.value)
+        if not isinstance(value, Known | Whole):
+            touched(run, owner)
     elif isinstance(owner, Mapped):
         items = owner.items
         if items is None or not isinstance(index, Known):

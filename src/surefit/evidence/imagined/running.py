@@ -13,7 +13,7 @@ from typing import Any
 from surefit.evidence.imagined import externals, methods, operators
 from surefit.evidence.imagined.classes import find_in_class, lineage
 from surefit.evidence.imagined.given import Given
-from surefit.evidence.imagined.graphs import Graphs
+from surefit.evidence.imagined.graphs import Graphs, touched
 from surefit.evidence.imagined.items import Rounds, rounds_of, unpacked
 from surefit.evidence.imagined.mishaps import Mishap
 from surefit.evidence.imagined.modules import attribute_of, is_module, set_attribute
@@ -723,6 +723,8 @@ class Run:
                 self.escape(one, deep + 1)
         elif isinstance(value, Bound):
             self.escape(value.to, deep + 1)
+        elif isinstance(value, Tensor):
+            touched(self, value)
 
     # expressions
 

@@ -101,7 +101,7 @@ def join(key: Any, one: Any, other: Any) -> Any:
         return one
     if isinstance(key, tuple):  # a part of a graph that one way has freed
         return ABSENT
-    if key in ("asked", "escaped") and (is_raw(one) or is_raw(other)):
+    if key in ("asked", "switched", "escaped") and (is_raw(one) or is_raw(other)):
         return True
     if is_raw(one) and is_raw(other):
         return joined_raw(one, other)
