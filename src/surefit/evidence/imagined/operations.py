@@ -512,8 +512,8 @@ def added(
         run.mishap(JoinMisfit(node, "sum", (left, right), nodes, axis))
     made = derived(run, node, shape or ANY, [left, right], dtype, keeps=keeps, nodes=nodes)
     made.unreduced = left.unreduced or right.unreduced
-    if left.by is not None and right.by is None and made.shape.size(-1) == left.shape.size(-1):
-        made.by = left.by
+    wide = [one for one in (right, left) if one.shape.size(-1) == made.shape.size(-1)]
+    made.by = next((one.by for one in wide if one.by is not None), None)
     return made
 
 

@@ -90,6 +90,26 @@ def parting(mishap: Freed) -> ast.AST:
     return mishap.part.node
 
 
+def carrier(source: Source, mishap: Freed) -> tuple[ast.AST, str]:
+    """What is carried from round to round: the outermost call on the way whose statement gives a
+    name, or an attribute, a value that is made from the one before."""
+    for node in mishap.part.calls:
+        statement = source.statement_of(node)
+        if not isinstance(statement, ast.Assign):
+            continue
+        read = {ast.unparse(one) for one in ast.walk(statement.value) if isinstance(one, NAMED)}
+        for target in statement.targets:
+            for one in ast.walk(target):
+                if isinstance(one, NAMED) and ast.unparse(one) in read - {"self"}:
+                    return node, ast.unparse(one)
+    node = parting(mishap)
+    names = bound_names(source, node)
+    return node, names[-1] if names else ""
+
+
+NAMED = ast.Name | ast.Attribute
+
+
 def bound_names(source: Source, node: ast.AST) -> list[str]:
     """Names that the statement around an expression gives a value."""
     statement = source.statement_of(node)

@@ -223,9 +223,8 @@ def state_in_the_source_has_its_graph(script: Script, seen: Recording) -> Iterat
     for source, one in told.gone_wrong(script, seen, mishaps.Freed):
         if one.how != "carried":
             continue
-        node = told.parting(one)
-        names = told.bound_names(source, node)
-        carried = code(names[-1]) if names else told.text_of(source, node)
+        node, name = told.carrier(source, one)
+        carried = code(name) if name else told.text_of(source, node)
         yield RULE.finding(
             told.place_of(source, node),
             f"{carried} is carried from one step to the next with the graph of the previous step,"
