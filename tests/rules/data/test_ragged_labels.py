@@ -228,7 +228,7 @@ def test_a_collator_without_a_tokenizer_is_given_padded_labels() -> None:
             train(batch)
         """
     )
-    lengths = {"input_ids": (9, 9, 9, 9), "labels": LENGTHS}
+    lengths: dict[str, tuple[int, ...]] = {"input_ids": (9, 9, 9, 9), "labels": LENGTHS}
     plain = replace(COLLATOR, kind="default_data_collator", made_at=None, pads=(), tokenizer=None)
     finding = only(found(replace(plain, lengths=lengths), text))
     assert finding.place == Place("train.py", 3)

@@ -107,7 +107,7 @@ def appended(argument: str, *values: Value, before: str = "t = ") -> Finding:
     [
         ('{"a": 1}', "", 'pd.DataFrame([{"a": 1}])', 1),
         ("row", "dict", "pd.DataFrame([row])", 1),
-        ("row", "Series", "row.to_frame().T", 1),
+        ("row", "Series", "row.to_frame().T.infer_objects()", 1),
         ("row", "DataFrame", "row", 3),
     ],
 )

@@ -416,7 +416,7 @@ def appended_rows(node: ast.expr, frame: Frame) -> tuple[str, int]:
     if kind == "dict":
         return "{pandas}.DataFrame([{rows}])", 1
     if kind == "Series":
-        return "{rows}.to_frame().T", 1
+        return "{rows}.to_frame().T.infer_objects()", 1
     if kind == "DataFrame" and value is not None and value.length is not None:
         return "{rows}", value.length
     return "", 0

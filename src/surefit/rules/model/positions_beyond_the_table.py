@@ -198,7 +198,7 @@ def where(
     if generating and crash.own_frame:
         return crash.own_frame.place
     if length is not None:
-        return place_of(*length)
+        return Place(length[0].file, length[1].lineno)
     if encoding is not None:
         return Place(encoding[0].file, encoding[1].lineno, encoding[1].end_lineno)
     if declared is not None:
