@@ -6,6 +6,7 @@ Its own table lists only those that had failed when it looked.
 import json
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +16,10 @@ from torch.distributed.elastic.multiprocessing.subprocess_handler import subproc
 started: dict[str, "subprocess.Popen[bytes]"] = {}
 
 
-def kept(*words: Any, env: dict[str, str], **how: Any) -> "subprocess.Popen[bytes]":
+def kept(args: Sequence[str], env: dict[str, str], **how: Any) -> "subprocess.Popen[bytes]":
     """A process that is found again by its rank."""
-    process = started[env["RANK"]] = subprocess.Popen(*words, env=env, **how)
-    return process
+    started[env["RANK"]] = subprocess.Popen(args, env=env, **how)
+    return started[env["RANK"]]
 
 
 if __name__ == "__main__":
