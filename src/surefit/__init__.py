@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from surefit.doctor.findings import Finding
     from surefit.errors import SurefitError
     from surefit.inspector import inspect
+    from surefit.projecting import projection_for
     from surefit.recipes.pretrain import run as pretrain
     from surefit.recipes.pretrain_settings import FeaturePretraining
     from surefit.recipes.sft import run as sft
@@ -28,6 +29,7 @@ __all__ = [
     "inspect",
     "loaders",
     "pretrain",
+    "projection_for",
     "sft",
 ]
 
@@ -41,6 +43,7 @@ _WHERE = {
     "inspect": ("surefit.inspector", "inspect"),
     "loaders": ("surefit.data.features.loaders", "loaders"),
     "pretrain": ("surefit.recipes.pretrain", "run"),
+    "projection_for": ("surefit.projecting", "projection_for"),
     "sft": ("surefit.recipes.sft", "run"),
 }
 

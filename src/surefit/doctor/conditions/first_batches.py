@@ -27,9 +27,6 @@ class FirstBatchComes:
     def wants(self, before: Recording) -> int | None:  # noqa: ARG002
         return self.steps
 
-    def watches(self, before: Recording) -> tuple[Watchpoint, ...]:  # noqa: ARG002
-        return (self.watchpoint,)
-
     @property
     def watchpoint(self) -> Watchpoint:
         return Watchpoint(Place(self.place.file, self.place.line), self.names)

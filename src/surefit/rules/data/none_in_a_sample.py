@@ -197,7 +197,7 @@ def parts_given(value: ast.expr | None) -> Iterator[tuple[str, ast.expr]]:
     elif isinstance(value, ast.Dict):
         for key, one in zip(value.keys, value.values, strict=True):
             if isinstance(key, ast.Constant):
-                yield f"`{key.value}`", one
+                yield f"`{key.value!s}`", one
 
 
 def can_be_none(node: ast.expr) -> bool:
