@@ -322,6 +322,19 @@ def test_mending_holds_a_few_blocks_at_a_time(
     np.testing.assert_array_equal(all_of(tmp_path / "out"), rows)
 
 
+def test_a_sample_is_not_enough_to_mend(tmp_path: Path) -> None:
+    """Rows that the sample does not meet were flattened in the other order."""
+    rows = one_hot(5000, 4, 6)
+    stored = rows.reshape(5000, -1).copy()
+    stored[3001] = rows[3001].swapaxes(0, 1).reshape(-1)
+    data = write_shards(tmp_path / "data", stored)
+    layout = Layout(steps=4, features=6)
+    assert verdict(data, layout=layout).scenario is Scenario.FLATTENED
+    with pytest.raises(BadInput, match="hold steps that do not sum to 1 so"):
+        mend(data, tmp_path / "out", layout)
+    assert not (tmp_path / "out").exists()
+
+
 def test_nothing_is_written_over(tmp_path: Path) -> None:
     data = write_shards(tmp_path / "data", FREE)
     before = (data / "part-0.npy").read_bytes()

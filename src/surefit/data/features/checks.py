@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from math import ceil
 from pathlib import Path
+from shlex import quote
 
 import numpy as np
 
@@ -100,7 +101,8 @@ def other_order(header: Header, layout: Layout, data: Path) -> Finding:
 def inspect_command(layout: Layout, data: Path) -> str:
     more = "" if layout.dtype == "float32" else f" --dtype {layout.dtype}"
     kind = f" --kind {layout.kind}" if layout.kind else ""
-    return f"surefit inspect {data} --steps {layout.steps} --features {layout.features}{more}{kind}"
+    sizes = f"--steps {layout.steps} --features {layout.features}"
+    return f"surefit inspect {quote(str(data))} {sizes}{more}{kind}"
 
 
 def shown(shape: tuple[int, ...]) -> str:

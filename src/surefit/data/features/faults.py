@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from shlex import quote
 
 from surefit.doctor.findings import Fact, Finding, Fix, Place
 from surefit.doctor.rule import refusal
@@ -47,7 +48,7 @@ def not_opened(name: str, path: Path, error: OSError) -> Finding:
         fix = "Give the folder itself, or take it out of this one."
         return unreadable(name, "is a folder, and its name promises a file", fix)
     if isinstance(error, PermissionError):
-        fix = f"Let yourself read it:  chmod u+r {path}"
+        fix = f"Let yourself read it:  chmod u+r {quote(str(path))}"
         return unreadable(name, "may not be read by you", fix, error)
     return unreadable(name, "cannot be read", "Mend the file, or take it out of the folder.", error)
 

@@ -80,7 +80,9 @@ def array_paths(data: Path) -> tuple[Path, list[Path], list[str]]:
         if not data.exists() and not data.is_symlink():
             raise BadInput(_nowhere(data))
         if data.suffix.lower() not in (*READERS, *PICKLES):
-            raise BadInput(_no_arrays(data.parent, [data.name], [], f"`{data}` is no such file."))
+            raise BadInput(
+                _no_arrays(data.parent, [data.name], [], f"`{data.name}` is no file of arrays.")
+            )
         return data.parent, [data], []
     try:
         every = sorted(data.iterdir(), key=lambda path: natural(path.name))

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from shlex import quote
 
 import msgspec
 
@@ -140,8 +141,8 @@ def not_declared(folder: Path) -> Finding:
         fixes=(
             Fix("Declare it:  --steps 20 --features 271  (`steps=20, features=271` in Python)."),
             Fix(
-                f"Or write it down beside the data once:  surefit inspect {folder} --steps 20"
-                " --features 271 --write-layout"
+                f"Or write it down beside the data:  surefit inspect {quote(str(folder))}"
+                " --steps 20 --features 271 --write-layout"
             ),
         ),
     )

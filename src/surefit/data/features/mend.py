@@ -95,14 +95,13 @@ def _by_file(verdicts: Sequence[Verdict]) -> dict[str, list[Verdict]]:
 
 def _write(path: Path, parts: Sequence[Verdict], layout: Layout, progress: Progress) -> None:
     """Parts one behind the other, then all of it read back."""
-    readings = [(one.header, one.reading) for one in parts if one.reading]
-    rows = sum(how.rows for _, how in readings)
+    rows = sum(one.reading.rows for one in parts if one.reading)
     found = 0
     with path.open("wb") as file:
         npy.write_array_header_1_0(file, npy_description(layout.dtype, (rows, *layout.shape)))
         begin = file.tell()
-        for header, how in readings:
-            for block in blocks(header, how, layout, progress):
+        for one in parts:
+            for block in blocks(one, layout, progress):
                 found = put(file, block, found)
     refuse_unequal(path, begin, found)
 
@@ -119,10 +118,10 @@ def put(file: IO[bytes], block: Values, before: int) -> int:
     return zlib.crc32(raw, before)
 
 
-def blocks(
-    header: Header, how: Reading, layout: Layout, progress: Progress = lambda _: None
-) -> Iterator[Values]:
+def blocks(verdict: Verdict, layout: Layout, progress: Progress) -> Iterator[Values]:
     """All rows of a file in the declared dtype, a block at a time; refuses rows that are wrong."""
+    header, how = verdict.header, verdict.reading
+    assert how is not None
     each = max(1, BLOCK_BYTES // max(1, how.row_values * header.dtype.itemsize))
     with open_values(header) as values:
         for first in range(0, how.rows, each):
@@ -130,8 +129,20 @@ def blocks(
             rows = np.ascontiguousarray(read_rows(values, how, first, last))
             found = probe(rows)
             refuse_if(check_rows(header.name, range(first, last), rows, found, layout.kind))
+            if verdict.by_values and how.word != "declared" and "features" not in found.sums_to_one:
+                raise BadInput(_not_like_the_sample(header, how, first, last))
             yield _as_dtype(header, rows, first, layout.dtype)
             progress(last - first)
+
+
+def _not_like_the_sample(header: Header, how: Reading, first: int, last: int) -> Finding:
+    return NOT_MENDED.finding(
+        Place(header.name),
+        f"`{header.name}` is not {how.says} throughout: rows {first:,} to {last - 1:,} (from 0)"
+        " hold steps that do not sum to 1 so.",
+        why="Sums to one decided how it is read, in a sample; in all rows they do not hold.",
+        fixes=(Fix("Look where the file is made: parts of it were stored in different ways."),),
+    )
 
 
 def _as_dtype(header: Header, rows: Values, first: int, dtype: str) -> Values:

@@ -43,6 +43,9 @@ class Verdict:
     open: tuple[Reading, ...] = ()
     """Ways between which neither arithmetic nor values decide."""
 
+    by_values: bool = False
+    """That the features of every step sum to one decided it."""
+
     faults: tuple[Finding, ...] = ()
     """What the values of the sample show to be wrong: NaN, or another kind."""
 
@@ -71,6 +74,7 @@ def judge(header: Header, layout: Layout, chosen: str | None = None) -> Verdict:
         sample=rows[:SHOWN].copy(),
         positions=tuple(at),
         open=tuple(one.reading for one in open_),
+        by_values=pick is not None and "features" in found.sums_to_one,
         faults=_faults(header, found, rows, at, layout) if pick else (),
         facts=(
             *sizes(header, layout, () if scenario is Scenario.POOLED else candidates),
