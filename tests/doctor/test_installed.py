@@ -75,6 +75,7 @@ def library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         installed.find,
         installed.has_name,
         installed.read_module,
+        installed.spec_of,
     ):
         one.cache_clear()
 

@@ -8,13 +8,15 @@ import re
 import sys
 from dataclasses import dataclass
 from functools import cache
-from importlib.machinery import PathFinder
+from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 
 from surefit.source.reading import dotted
 
 MOST_HOPS = 12
 """Files that an import is followed through."""
+MOST_STARS = 20
+"""Modules of which a file imports everything; more are not looked into: it takes too long."""
 HARMLESS = (
     *("dataclass", "staticmethod", "classmethod", "no_grad", "inference_mode", "requires"),
     *("add_start_docstrings", "add_end_docstrings", "auto_docstring", "deprecated"),
@@ -163,13 +165,16 @@ def find(full_name: str) -> Defined | None:
 def find_in(module: Module, name: str, deep: int = 0) -> Defined | None:
     if deep > MOST_HOPS:
         return None
-    node = definition_in(module, name)
+    node = definition_in(module, name) if name in module.text else None
     if node is not None:
         return Defined(module, node)
-    everything = [(where, name) for where in stars_of(module)]
+    stars = stars_of(module)
+    everything = [(where, name) for where in stars] if len(stars) <= MOST_STARS else []
     for where, what in (*imports_of(module).get(name, ()), *everything):
         further = read_module(where)
-        found = find_in(further, what, deep + 1) if further else None
+        # Most modules of which everything is imported do not even mention the name.
+        mentions = further is not None and (what in further.text or stars_of(further))
+        found = find_in(further, what, deep + 1) if further and mentions else None
         if found is not None:
             return found
     return None
@@ -236,7 +241,7 @@ def absolute(module: Module, written: str) -> str:
 def read_module(name: str) -> Module | None:
     """A module of an installed package, by its file; nothing of it is run. None of Python's own."""
     top, *inside = name.split(".")
-    spec = PathFinder.find_spec(top) if top not in sys.stdlib_module_names else None
+    spec = spec_of(top)
     folders = list(spec.submodule_search_locations or ()) if spec else []
     if spec is None or not spec.origin or (inside and not folders):
         return None
@@ -246,6 +251,12 @@ def read_module(name: str) -> Module | None:
     if (place / "__init__.py").is_file():
         return read(name, place / "__init__.py", is_package=True)
     return read(name, place.with_suffix(".py"), is_package=False)
+
+
+@cache
+def spec_of(top: str) -> ModuleSpec | None:
+    """Where a package lies; None for those of Python's own."""
+    return None if top in sys.stdlib_module_names else PathFinder.find_spec(top)
 
 
 def read(name: str, file: Path, is_package: bool) -> Module | None:
@@ -267,12 +278,14 @@ def has_name(owner: str, name: str) -> bool | None:
 def holds(module: Module, name: str, deep: int = 0) -> bool | None:
     if is_written(module, name) or is_inside(module, name):
         return True
-    for where in stars_of(module):
+    stars = stars_of(module)
+    for where in stars if len(stars) <= MOST_STARS else ():
         further = read_module(where) if deep < MOST_HOPS else None
         inside = holds(further, name, deep + 1) if further else None
         if inside is not False:
             return inside
-    return None if GIVES_MORE.search(module.text) else False
+    more = len(stars) > MOST_STARS or GIVES_MORE.search(module.text)
+    return None if more else False
 
 
 GIVES_MORE = re.compile(
@@ -301,7 +314,7 @@ def is_inside(module: Module, name: str) -> bool:
 
 def has_file(name: str) -> bool:
     top, *inside = name.split(".")
-    spec = PathFinder.find_spec(top)
+    spec = spec_of(top)
     folders = list(spec.submodule_search_locations or ()) if spec else []
     place = Path(folders[0], *inside) if folders else None
     if place is None:
@@ -327,7 +340,7 @@ def version(package: str) -> str:
 @cache
 def is_shadowed(package: str, file: str) -> bool:
     """A module of the user's own has the name of a library, and lies where Python looks first."""
-    spec = PathFinder.find_spec(package)
+    spec = spec_of(package)
     installed = Path(spec.origin).resolve() if spec and spec.origin else None
     for folder in Path(file).resolve().parents:
         for own in (folder / f"{package}.py", folder / package / "__init__.py"):

@@ -196,8 +196,8 @@ def parts_given(value: ast.expr | None) -> Iterator[tuple[str, ast.expr]]:
         yield from ((f"Part {at}", one) for at, one in enumerate(value.elts))
     elif isinstance(value, ast.Dict):
         for key, one in zip(value.keys, value.values, strict=True):
-            if isinstance(key, ast.Constant):
-                yield f"`{key.value!s}`", one
+            if isinstance(key, ast.Constant) and isinstance(key.value, str):
+                yield f"`{key.value}`", one
 
 
 def can_be_none(node: ast.expr) -> bool:
