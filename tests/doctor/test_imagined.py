@@ -1468,6 +1468,19 @@ nn.Sequential(nn.Linear(3, 4), nn.Linear(4, 5)).load_state_dict(
 """,
         [("StateMisfit", 7)],
     ),
+    "an optimizer of another model": (
+        """
+teacher, student = nn.Linear(3, 2), nn.Linear(3, 2)
+optimizer = torch.optim.SGD(teacher.parameters(), lr=0.1)
+for _ in range(4):
+    rows = torch.randn(5, 3)
+    loss = F.mse_loss(student(rows), teacher(rows).detach())
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+""",
+        [("IdleOptimizer", 9)],
+    ),
     "a statement that moves nothing": (
         """
 x = torch.randn(4, 3)

@@ -167,6 +167,7 @@ def made_optimizer(run: "Run", kind: str, given: Given, node: ast.AST) -> Any:
         if several and all(isinstance(one, Parameters) for one in several):
             groups = tuple(several)
     made = Optimizer(kind, node, groups, {"lr": given.get("lr", 1, UNKNOWN)})
+    run.optimizers.append(made)
     libraries.look_for_rounding(run, made, node)
     return made
 

@@ -4,7 +4,14 @@ import ast
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from surefit.evidence.imagined.mishaps import Freed, NoGraph, NoScalar, Overwritten, TwoDevices
+from surefit.evidence.imagined.mishaps import (
+    Freed,
+    IdleOptimizer,
+    NoGraph,
+    NoScalar,
+    Overwritten,
+    TwoDevices,
+)
 from surefit.evidence.imagined.shapes import Shape
 from surefit.evidence.imagined.state import Trails
 from surefit.evidence.imagined.values import (
@@ -12,6 +19,7 @@ from surefit.evidence.imagined.values import (
     Device,
     Known,
     Layer,
+    Optimizer,
     Part,
     Tensor,
 )
@@ -35,6 +43,8 @@ class Graphs:
     def __init__(self, trails: Trails) -> None:
         self.trails = trails
         self.freed: dict[Any, Any] = {}
+        self.reached: dict[Layer, bool] = {}
+        """Layers that some `backward` has gone through."""
         self.lost = False
         """Some `backward` could not be followed: which weights have gradients is not known."""
         self.begin()
@@ -230,6 +240,7 @@ def backward(run: "Run", tensor: Tensor, given: "Given", node: ast.Call) -> None
             run.set(run.graphs.freed, (id(part), part), (node, run.moment, tensor))
         if part.layer is not None and part.layer.state["trainable"] is True:
             run.set(part.layer.state, "gradient", True)
+            run.graphs.reached[part.layer] = True
 
 
 def is_several(tensor: Tensor) -> bool:
@@ -277,6 +288,20 @@ def look_for_overwritten(run: "Run", tensor: Tensor, node: ast.Call) -> bool:
                 run.mishap(Overwritten(node, part, written, "write", part.moment != run.moment))
                 return True
     return False
+
+
+def look_for_idle(run: "Run", optimizer: Optimizer, holders: Sequence[Any], node: ast.AST) -> None:
+    """None of its layers has a gradient, and those that have one belong to no optimizer."""
+    layers = [one for one in holders if isinstance(one, Layer) and has_weights(one)]
+    known = [one.groups for one in run.optimizers]
+    if run.graphs.lost or not layers or any(isinstance(one, Tensor) for one in holders):
+        return
+    if any(one.state["gradient"] is not False for one in layers) or None in known:
+        return
+    held = [one for groups in known for group in groups or () for one in group.of or ()]
+    outside = tuple(one for one in run.graphs.reached if not any(one is each for each in held))
+    if outside and len(outside) == len(run.graphs.reached):
+        run.mishap(IdleOptimizer(node, optimizer.node, outside))
 
 
 def stepped(run: "Run", holders: Iterable[Any], node: ast.AST) -> None:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from surefit.evidence.imagined import arrays, checkpoints
 from surefit.evidence.imagined.given import Given
-from surefit.evidence.imagined.graphs import backward, stepped, touched
+from surefit.evidence.imagined.graphs import backward, look_for_idle, stepped, touched
 from surefit.evidence.imagined.items import rounds_of
 from surefit.evidence.imagined.mishaps import Discarded
 from surefit.evidence.imagined.modules import (
@@ -212,6 +212,7 @@ def held(optimizer: Optimizer) -> list[Any]:
 
 def optimizer_method(run: "Run", to: Optimizer, name: str, given: Given, node: ast.AST) -> Any:
     if name == "step" and not given.plain and not given.named:
+        look_for_idle(run, to, held(to), node)
         stepped(run, held(to), node)
     elif name == "zero_grad":
         zero_gradients(run, held(to))

@@ -264,6 +264,15 @@ class Rounded:
 
 
 @dataclass(frozen=True, slots=True)
+class IdleOptimizer:
+    """An optimizer steps whose layers get no gradient; those that get one no optimizer holds."""
+
+    node: ast.AST
+    optimizer: ast.AST
+    outside: tuple[Layer, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class NoGradient:
     """A line computes with the gradients of parameters of which some have none."""
 
@@ -299,4 +308,5 @@ Mishap = (
     | TargetsMissing
     | Rounded
     | NoGradient
+    | IdleOptimizer
 )

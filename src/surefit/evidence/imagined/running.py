@@ -32,6 +32,7 @@ from surefit.evidence.imagined.values import (
     Listed,
     Made,
     Mapped,
+    Optimizer,
     Parameters,
     Scope,
     Tensor,
@@ -93,6 +94,7 @@ class Run:
         self.mishaps: list[Mishap] = []
         self.trails = Trails()
         self.graphs = Graphs(self.trails)
+        self.optimizers: list[Optimizer] = []
         self.files: dict[Any, tuple[Any, ast.AST]] = {}
         self.guard = 0
         self.steps = 0
@@ -126,6 +128,8 @@ class Run:
         self.guard, self.moment, self.mixed = 0, (), False
         self.dtype, self.home = "float32", "cpu"
         self.graphs.begin()
+        self.graphs.reached.clear()
+        self.optimizers.clear()
         self.frames, self.sites = [Frame(None)], []
         try:
             return run()

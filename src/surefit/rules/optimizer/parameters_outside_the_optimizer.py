@@ -22,7 +22,8 @@ on purpose and are not reported; nor are those that move without an optimizer, a
 model that is only evaluated or was loaded.
 
 In a script that is only read: an attribute of a model becomes a new layer after the optimizer was
-made from that model, in the same block; or a module keeps layers in a list that its `forward` uses.
+made from that model, in the same block; or a module keeps layers in a list that its `forward` uses;
+or an optimizer steps whose layers got no gradient, and those that did belong to no optimizer.
 """
 
 import ast
@@ -37,6 +38,7 @@ from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.words import code, counted, spoken
 from surefit.evidence.hidden_layers import Hidden, hidden_at, hidden_in, is_used
+from surefit.evidence.imagined import mishaps, told
 from surefit.evidence.late_layers import Late, both_in_one_block, late_layers
 from surefit.evidence.made_names import name_at
 from surefit.source.edits import Edit, moved_after, with_import, wrapped
@@ -313,3 +315,25 @@ def a_list_hides_layers(script: Script, seen: Recording) -> Iterator[Finding]:
                     ),
                 ),
             )
+
+
+@RULE.on(Script)
+def an_optimizer_holds_another_model(script: Script, seen: Recording) -> Iterator[Finding]:
+    for source, one in told.gone_wrong(script, seen, mishaps.IdleOptimizer):
+        layer = one.outside[0]
+        others = f" and {counted(len(one.outside) - 1, 'other layer')}" if one.outside[1:] else ""
+        yield RULE.finding(
+            told.place_of(source, one.optimizer),
+            f"{told.text_of(source, one.optimizer)} holds no layer that the loss goes through:"
+            f" {told.described(layer)}, made at {told.place_of(source, layer.node)},{others} get"
+            " gradients, and no optimizer holds them.",
+            facts=(Fact("it steps at", told.seen_at(source, one.node)),),
+            why="An optimizer moves the parameters that it was given when it was made.",
+            fixes=(
+                Fix(
+                    "Give it the parameters of the model that the loss is computed with.",
+                    why_not_tried=ONLY_READ,
+                ),
+            ),
+            severity=Severity.WARNING,
+        )
