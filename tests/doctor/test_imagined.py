@@ -1555,6 +1555,15 @@ for row in rows:
     width = 4
 nn.Linear(width, 2)(torch.randn(3, 5))
 """,
+    "a layer that is put in behind the model's back": """
+model = nn.Sequential(nn.Linear(4, 2))
+model._modules["0"] = nn.Linear(5, 2)
+model(torch.randn(3, 5))
+""",
+    "rows that a wrapper moves": """
+model = nn.DataParallel(nn.Linear(4, 2)).cuda()
+model(torch.randn(3, 4))
+""",
     "a model that another function changes": """
 from elsewhere import shrink
 

@@ -1,6 +1,7 @@
 """Layers of `torch.nn`: making them, and calling them."""
 
 import ast
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from surefit.evidence.imagined import memory, operations
@@ -176,7 +177,7 @@ def with_settings(layer: Layer, given: Given) -> Given:
 
 
 def run_through(run: "Run", layer: Layer, given: Given, node: ast.AST) -> Any:
-    current = given
+    current = anywhere(given) if layer.kind == "DataParallel" else given
     result: Any = UNKNOWN
     run.sites.append(node)
     for one in layer.children.values():
@@ -185,6 +186,15 @@ def run_through(run: "Run", layer: Layer, given: Given, node: ast.AST) -> Any:
         current = Given([result], {}, {0: place})
     run.sites.pop()
     return result
+
+
+def anywhere(given: Given) -> Given:
+    """What `DataParallel` is given it moves itself."""
+    plain = [
+        replace(one, state={**one.state, "device": None}) if isinstance(one, Tensor) else one
+        for one in given.plain
+    ]
+    return Given(plain, given.named, given.nodes, given.open)
 
 
 def shape_after(

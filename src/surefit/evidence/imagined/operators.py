@@ -23,6 +23,7 @@ from surefit.evidence.imagined.operations import written as written
 from surefit.evidence.imagined.shapes import ANY, Shape, Size, broadcast, sliced
 from surefit.evidence.imagined.values import (
     UNKNOWN,
+    Bound,
     Each,
     Known,
     Layer,
@@ -30,7 +31,6 @@ from surefit.evidence.imagined.values import (
     Mapped,
     Parameters,
     Scope,
-    StateDict,
     Tensor,
     Whole,
     listed,
@@ -495,8 +495,8 @@ def set_item(run: "Run", owner: Any, index: Any, value: Any, node: ast.Subscript
             run.set(owner.children, key, value)
         else:
             run.escape(owner)
-    elif isinstance(owner, StateDict):
-        run.escape(owner)
+    elif isinstance(owner, Bound):
+        run.escape(owner.to)  # `model._modules[name] = ...`
 
 
 def parameters_picked(_run: "Run", node: Any, over: Parameters) -> Any:
