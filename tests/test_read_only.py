@@ -47,6 +47,7 @@ NAMED = (
     "state-dict-prefix",
     "step-before-backward",
     "tensor-not-moved",
+    "token-types-beyond-the-table",
     "training-without-recording",
     "unregistered-buffer",
     "view-of-a-slice",

@@ -353,6 +353,7 @@ def expand(run: "Run", tensor: Tensor, given: Given, node: ast.AST) -> Any:
         axis = at - len(target)
         sizes.append(tensor.shape.size(axis) if size == -1 else size)
     made = reshaped_result(run, tensor, Shape(tuple(sizes)), node)
+    made.state["alike"] = tensor.shape.rank is not None and len(target) > tensor.shape.rank
     return made
 
 

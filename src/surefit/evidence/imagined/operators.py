@@ -369,7 +369,9 @@ def indexed(run: "Run", tensor: Tensor, index: Any, node: ast.AST) -> Any:
     if tensor.state.get("array"):
         made.state["array"] = True
     made.strides, made.cause = memory.after_index(tensor, index, shape, node)
-    if not tensor.everywhere and not is_whole_slice(index):
+    of_rows = isinstance(index, Tensor | Whole | Sliced) or whole(index) is not None
+    all_there = tensor.everywhere or (bool(tensor.state.get("alike")) and of_rows)
+    if not all_there and not is_whole_slice(index):
         made.low = made.high = None
     if made.shape.size(-1) != tensor.shape.size(-1) or not made.shape.sizes:
         made.by = None
