@@ -37,6 +37,7 @@ from surefit.doctor.observations import OptimizerSeen, ParameterSeen, Script, St
 from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.words import code, counted, spoken
+from surefit.evidence.fitted_layers import fitted_at
 from surefit.evidence.hidden_layers import Hidden, hidden_at, hidden_in, is_used
 from surefit.evidence.imagined import mishaps, told
 from surefit.evidence.late_layers import Late, both_in_one_block, late_layers
@@ -61,6 +62,8 @@ def parameters_never_move(steps: Steps, seen: Recording) -> Iterator[Finding]:
     for made_at in dict.fromkeys(one.made_at for one in still):
         here = [one for one in still if one.made_at == made_at]
         source = seen.source(made_at)
+        if fitted_at(source, made_at) is not None:
+            continue  # layer-made-to-fit says that, too
         hidden = hidden_at(source, made_at) if source and made_at else None
         late = too_late(here, steps)
         if hidden is not None and source is not None and not any(one.registered for one in here):

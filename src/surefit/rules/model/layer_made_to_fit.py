@@ -1,0 +1,138 @@
+"""A layer is made anew, as wide as whatever arrives, in place of the one that was declared.
+
+## What happens
+`nn.Linear(271, 256)` is declared for 271 features. The data bring 4000, and a line makes
+`nn.Linear(x.shape[-1], 256)` in its place, so that the shapes fit.
+
+## Why it matters
+That silences the one sign that the data are other data. The model trains on the wrong features,
+with axes swapped just as readily; and a layer that is made after the optimizer, or beside the
+model, is in no optimizer and keeps its random weights.
+
+## What to do
+Find out which of the two widths is meant. If it is the declared one, let it fail: the data, or the
+order of their axes, are wrong. If it is that of the data, declare it once, where the layer is first
+made, before the optimizer. Sizing the first layer from the table itself, `nn.Linear(X.shape[1],
+64)`, once and before the optimizer, is another matter and fine.
+
+## How it is recognised
+A name gets a new layer whose width is read from a tensor (`x.shape[-1]`, `x.size(-1)`), and the
+source shows that another one was declared: the line stands under a comparison with the layer's own
+width, or with a number while a layer of that name is declared; in the handler of a failed call of
+it; or in a loop over batches, while it is declared outside. In a run it is reported where that line
+has made a layer that got gradients. In a script that is only read: the same lines, as a warning.
+"""
+
+import ast
+from collections.abc import Iterator, Sequence
+
+from surefit.doctor.causes import was_only_read
+from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
+from surefit.doctor.observations import ParameterSeen, Script, Steps
+from surefit.doctor.recording import Recording
+from surefit.doctor.rule import Rule
+from surefit.doctor.words import code, counted
+from surefit.evidence.fitted_layers import Fitted, fitted_at, fitted_layers
+from surefit.source.reading import Source
+
+RULE = Rule("SF312", "layer-made-to-fit", Severity.ERROR, __doc__)
+
+ONLY_YOU = "only you know which width is meant"
+ONLY_READ = "the script was read, not run"
+WHY = (
+    "The new layer takes whatever arrives, so that data of another kind, or with their axes"
+    " swapped, train without a word."
+)
+
+
+@RULE.on(Steps)
+def a_layer_was_made_to_fit(steps: Steps, seen: Recording) -> Iterator[Finding]:
+    if steps.process.rank not in (None, 0):
+        return
+    every = (*steps.outside, *steps.parameters)
+    for made_at in dict.fromkeys(one.made_at for one in every if one.made_at is not None):
+        fitted = fitted_at(seen.source(made_at), made_at)
+        here = [one for one in every if one.made_at == made_at]
+        size = width_of(here)
+        if fitted is not None and size is not None and not was_declared(fitted, size):
+            yield finding(fitted, size, here, steps)
+
+
+def width_of(here: Sequence[ParameterSeen]) -> int | None:
+    """What goes into the layer, by its weights."""
+    return next((one.shape[1] for one in here if len(one.shape) > 1), None)
+
+
+def was_declared(fitted: Fitted, size: int) -> bool:
+    """The new layer has the width of the old one: nothing was adapted."""
+    return declared_number(fitted) == size
+
+
+def declared_number(fitted: Fitted) -> int | None:
+    width = fitted.declared_width
+    value = fitted.source.value_of(width) if width is not None else None
+    number = value.value if isinstance(value, ast.Constant) else None
+    return number if type(number) is int else None
+
+
+def finding(fitted: Fitted, size: int, here: Sequence[ParameterSeen], steps: Steps) -> Finding:
+    declared = declared_number(fitted)
+    meant = f"for {declared} features" if declared is not None else "with another width"
+    return RULE.finding(
+        fitted.place,
+        f"`{fitted.name}` was declared {meant}, and this line made it anew for the {size} that"
+        " arrived.",
+        facts=(*source_facts(fitted), *optimizer_facts(here, steps)),
+        why=WHY,
+        fixes=tuple(ways(fitted, str(size), ONLY_YOU)),
+    )
+
+
+def source_facts(fitted: Fitted) -> Iterator[Fact]:
+    if fitted.declared is not None:
+        where = Place(fitted.source.file, fitted.declared.lineno)
+        yield Fact("declared at", f"{where}  {line(fitted.source, fitted.declared)}")
+    yield Fact("made anew", fitted.how)
+
+
+def optimizer_facts(here: Sequence[ParameterSeen], steps: Steps) -> Iterator[Fact]:
+    outside = [one for one in here if one in steps.outside]
+    if outside:
+        tensors = counted(len(outside), "tensor")
+        yield Fact("in an optimizer", f"no: {tensors} get gradients and never move")
+
+
+def ways(fitted: Fitted, size: str, why_not: str) -> Iterator[Fix]:
+    declared, number = fitted.declared_width, declared_number(fitted)
+    width = code(fitted.source.segment(declared)) if declared is not None else "the declared width"
+    width = width if number is None else str(number)
+    yield Fix(
+        f"If {width} is right, these are other data: take this line away and let the layer fail,"
+        " then check where they are read.",
+        why_not_tried=why_not,
+    )
+    at = f" at {Place(fitted.source.file, fitted.declared.lineno)}" if fitted.declared else ""
+    yield Fix(
+        f"If {size} is right, declare it{at}, before the optimizer, and give the optimizer its"
+        " parameters.",
+        why_not_tried=why_not,
+    )
+
+
+def line(source: Source, statement: ast.stmt) -> str:
+    return " ".join(source.segment(statement).split())
+
+
+@RULE.on(Script)
+def a_layer_will_be_made_to_fit(script: Script, seen: Recording) -> Iterator[Finding]:
+    source = seen.source(script.file) if was_only_read(seen) else None
+    for fitted in fitted_layers(source) if source else ():
+        width = fitted.source.segment(fitted.width)
+        yield RULE.finding(
+            fitted.place,
+            f"`{fitted.name}` is made anew for {code(width)} features, whatever was declared.",
+            facts=tuple(source_facts(fitted)),
+            why=WHY,
+            fixes=tuple(ways(fitted, code(width), ONLY_READ)),
+            severity=Severity.WARNING,
+        )
