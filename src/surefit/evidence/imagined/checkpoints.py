@@ -11,7 +11,7 @@ from surefit.evidence.imagined.mishaps import (
     Unpickled,
     WholeCheckpoint,
 )
-from surefit.evidence.imagined.modules import kind_of, named_tensors, shapes_of_parameters
+from surefit.evidence.imagined.modules import named_tensors, shapes_of_parameters
 from surefit.evidence.imagined.shapes import Shape
 from surefit.evidence.imagined.values import (
     UNKNOWN,
@@ -159,7 +159,3 @@ def optimizer_loaded(run: "Run", optimizer: Optimizer, given: Given, node: ast.A
     )
     if counts[0] != counts[1] or odd:
         run.mishap(OptimizerMisfit(node, optimizer.node, optimizer.kind, value.groups, has))
-
-
-def name_of(model: Any) -> str:
-    return kind_of(model)

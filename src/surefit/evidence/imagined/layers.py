@@ -26,7 +26,6 @@ from surefit.evidence.imagined.mishaps import (
 from surefit.evidence.imagined.shapes import ANY, MISFIT, Shape, Size, grown, windowed
 from surefit.evidence.imagined.values import (
     UNKNOWN,
-    Instance,
     Known,
     Layer,
     Listed,
@@ -395,7 +394,3 @@ def look_at_input(run: "Run", layer: Layer, tensor: Tensor, node: ast.AST) -> No
         )
     ):
         run.mishap(InferenceUsed(node, layer, tensor))
-
-
-def is_module_value(value: Any) -> bool:
-    return isinstance(value, Layer | Instance)

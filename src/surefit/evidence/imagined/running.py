@@ -282,12 +282,11 @@ class Run:
             self.assign(part, items[number] if items else UNKNOWN, scope)
 
     def augmented(self, node: ast.AugAssign, scope: Scope) -> None:
-        load = as_load(node.target)
-        old = self.ev(load, scope)
+        old = self.ev(node.target, scope)
         right = self.ev(node.value, scope)
         if isinstance(old, Tensor):
             operators.written(self, old, node, node.target)
-        got = operators.binary(self, old, node.op, right, (load, node.value), node)
+        got = operators.binary(self, old, node.op, right, (node.target, node.value), node)
         if isinstance(old, Listed) and old.kind == "list":
             self.set(old.state, "items", got.items if isinstance(got, Listed) else None)
             return
@@ -864,7 +863,7 @@ class Run:
                 items.append(got)
             elif not rounds.all_known or count == 1:
                 self.guard = guard
-                return listed_of(got, node)
+                return listed("list", None, node)
         self.guard = guard
         return listed("list", items, node)
 
@@ -1046,15 +1045,6 @@ def is_generator(node: ast.FunctionDef) -> bool:
 
 def is_hashable(value: Any) -> bool:
     return isinstance(value, str | int | float | bool | bytes) or value is None
-
-
-def as_load(target: ast.expr) -> ast.expr:
-    """The target of `+=`, to be read."""
-    return target
-
-
-def listed_of(_value: Any, node: ast.AST) -> Listed:
-    return listed("list", None, node)
 
 
 def is_dataclass(run: Run, one: Class) -> bool:

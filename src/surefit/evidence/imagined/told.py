@@ -11,7 +11,7 @@ from surefit.doctor.recording import Recording
 from surefit.doctor.words import code
 from surefit.evidence.imagined.mishaps import Freed, Mishap
 from surefit.evidence.imagined.story import mishaps
-from surefit.evidence.imagined.values import Instance, Known, Layer, Tensor, members, whole
+from surefit.evidence.imagined.values import Instance, Known, Layer, Tensor, whole
 from surefit.source.reading import Source
 
 Kind = TypeVar("Kind", bound=Mishap)
@@ -133,14 +133,6 @@ def number_place(_source: Source, value: Any, otherwise: ast.AST) -> ast.AST:
     """Where a number is written."""
     node = value.node if isinstance(value, Known) else None
     return node if node is not None else otherwise
-
-
-def all_known(tensor: Tensor) -> bool:
-    return tensor.shape.elements is not None
-
-
-def listed_names(value: Any) -> list[str]:
-    return [str(one.value) for one in members(value) or () if isinstance(one, Known)]
 
 
 def use_before(source: Source, shared: ast.AST, first: ast.AST, second: ast.AST) -> ast.AST | None:
