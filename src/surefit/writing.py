@@ -16,6 +16,7 @@ from surefit.errors import BadInput
 DISK_FULL = refusal("SF193", "disk-full", "The disk had no room for what was to be saved.")
 NOT_WRITTEN = refusal("SF194", "not-written", "A file or folder could not be written.")
 
+RESUME = "go on with `--resume` and the run's folder"
 FULL_DISK_WORDS = ("No space left", "Disk quota exceeded", "File too large")
 
 
@@ -28,12 +29,15 @@ def write_lines(file: Path, records: Iterable[Mapping[str, Any]]) -> None:
 
 
 @contextmanager
-def new_folder(path: Path) -> Iterator[Path]:
-    """A folder to fill at the side; it takes its name when it is whole, and replaces its like."""
+def new_folder(path: Path, after_room: str = RESUME) -> Iterator[Path]:
+    """A folder to fill at the side; it takes its name when it is whole, and replaces its like.
+
+    `after_room` is what to do when a full disk has room again.
+    """
     side = path.with_name(f".{path.name}.part")
     shutil.rmtree(side, ignore_errors=True)
     try:
-        with writing(path):  # inside, so that it sees the room left before any is made
+        with writing(path, after_room):  # inside, so that it sees the room left before any is made
             side.mkdir(parents=True)
             yield side
             for file in side.iterdir():
@@ -47,12 +51,12 @@ def new_folder(path: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def writing(path: Path) -> Iterator[None]:
+def writing(path: Path, after_room: str = RESUME) -> Iterator[None]:
     """Says in a finding that a disk was full or a folder closed; the libraries say it variously."""
     try:
         yield
     except Exception as error:  # safetensors and torch have their own kinds; others go on
-        finding = _failed_write(path, error)
+        finding = _failed_write(path, error, after_room)
         if finding is None:
             raise
         raise BadInput(finding) from error
@@ -81,7 +85,7 @@ def _to_disk(file: Path) -> None:
             os.fsync(opened.fileno())
 
 
-def _failed_write(path: Path, error: Exception) -> Finding | None:
+def _failed_write(path: Path, error: Exception, after_room: str) -> Finding | None:
     there = next(p for p in [path, *path.parents] if p.exists())
     free = shutil.disk_usage(there).free
     said = f"{type(error).__name__}: {error}"
@@ -92,8 +96,8 @@ def _failed_write(path: Path, error: Exception) -> Finding | None:
             Place(str(path)),
             f"`{path.name}` could not be saved: the disk is full.",
             facts=[Fact("free where it lies", f"{free:,} bytes in {there}")],
-            why="What was half written was removed; earlier checkpoints are as they were.",
-            fixes=[Fix("Make room there, then go on with `--resume` and the run's folder.")],
+            why="What was half written was removed; all that was there before is as it was.",
+            fixes=[Fix(f"Make room there, then {after_room}.")],
             python_said=said.splitlines()[0],
         )
     closed = isinstance(error, PermissionError | NotADirectoryError | FileExistsError)

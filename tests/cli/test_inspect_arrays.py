@@ -1,6 +1,8 @@
 """`surefit inspect` and `surefit pack` on feature arrays, as a user calls them."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -78,6 +80,22 @@ def test_mending_leaves_the_originals_and_ends_with_0(capsys: pytest.CaptureFixt
     assert code == 0
     assert found["inspection"]["declared"] == "[rows, 20, 271] float32, one-hot"
     assert "checksums hold for every row" in found["inspection"]["notes"]
+
+
+def test_a_full_disk_leaves_nothing_half_written() -> None:
+    """Files of more than 100 kB cannot be written, as if there were no more room."""
+    write_shards(Path("data"), one_hot(60).reshape(60, -1))
+    limit = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))"
+    call = f"main({['inspect', 'data', *SIZES, '--mend-to', 'out', '--quiet']!r})"
+    program = f"{limit}\nfrom surefit.cli import main\nraise SystemExit({call})"
+    ran = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=120
+    )
+    said = " ".join(ran.stderr.split())
+    assert ran.returncode == 1, said
+    assert "the disk is full" in said
+    assert "Make room there, then call it again." in said
+    assert sorted(path.name for path in Path().iterdir()) == ["data"]
 
 
 def test_what_is_not_certain_is_not_mended(capsys: pytest.CaptureFixture[str]) -> None:

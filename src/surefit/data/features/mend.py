@@ -59,7 +59,7 @@ def mend(
     files = read_headers(data)
     verdicts = [judge(header, layout, chosen) for header in files.headers if header.rows]
     refuse_if((*files.faults, *_uncertain(verdicts, layout, data, chosen)))
-    with new_folder(out) as side:
+    with new_folder(out, "call it again") as side:
         for name, parts in _by_file(verdicts).items():
             _write(side / name, parts, layout, progress)
         write_layout(read_shards(side, layout))

@@ -47,7 +47,7 @@ def pack(shards: Shards, out: Path, progress: Progress = lambda _: None) -> Pack
         raise BadInput(_continuous(shards))
     form = Form.IDS if kind is Kind.ONE_HOT else Form.BITS
     layout = replace(shards.layout, kind=kind)
-    with new_folder(out) as side:
+    with new_folder(out, "call it again") as side:
         for name, parts in _by_file(shards.shards).items():
             _write(side / name, parts, layout, form, progress)
         made = tuple(as_shard(one, layout, form) for one in read_headers(side).headers)
