@@ -46,9 +46,11 @@ def known_batches(source: Source) -> Iterator[tuple[ast.Call, frozenset[str]]]:
 
 
 def batch_name(loop: ast.For) -> str:
-    target = loop.target
-    if isinstance(target, ast.Tuple) and isinstance(loop.iter, ast.Call) and target.elts:
-        target = target.elts[-1]
+    """What a loop calls its batch, if it goes over one loader."""
+    target, over = loop.target, loop.iter
+    numbered = isinstance(over, ast.Call) and dotted(over.func) == "enumerate"
+    if numbered and isinstance(target, ast.Tuple) and len(target.elts) == 2:
+        target = target.elts[1]
     return target.id if isinstance(target, ast.Name) else ""
 
 

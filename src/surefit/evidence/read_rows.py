@@ -4,9 +4,11 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from surefit.evidence.read_tensors import known
 from surefit.source.classes import Method, method
 from surefit.source.constants import number
 from surefit.source.line_edits import run_at_once
+from surefit.source.origins import origin
 from surefit.source.reading import Source, dotted
 from surefit.source.returns import own_returns
 
@@ -34,11 +36,28 @@ def promises(source: Source) -> Iterator[Promise]:
         if counted is None or has_checks(gives):
             continue
         held = dotted(counted.args[0])
+        if not is_sequence(source, owner, counted.args[0]):
+            continue
         for node in run_at_once(gives.body):
             beyond = added(source, node, held, gives)
             if beyond is not None and isinstance(node, ast.Subscript):
                 yield Promise(owner, counted, node, beyond)
                 break
+
+
+def is_sequence(source: Source, owner: ast.ClassDef, node: ast.expr) -> bool:
+    """Asked by position: a slice is taken of it somewhere in the class, or it is made as a list or
+    a tensor. Of a dictionary any number can be a key."""
+    held = dotted(node)
+    if any(
+        isinstance(one, ast.Subscript)
+        and isinstance(one.slice, ast.Slice)
+        and dotted(one.value) == held
+        for one in ast.walk(owner)
+    ):
+        return True
+    made = origin(source, node)
+    return isinstance(made, ast.List | ast.ListComp) or known(source, node) is not None
 
 
 def counted_in(length: Method) -> ast.Call | None:

@@ -20,8 +20,8 @@ from surefit.rules.data import (
 )
 
 WINDOWS = """class Windows(Dataset):
-    def __init__(self, rows, past=3):
-        self.rows, self.past = rows, past
+    def __init__(self, rows):
+        self.rows = {rows}
         self.ahead = 2
     def __len__(self):
         return {length}
@@ -44,8 +44,11 @@ WINDOWS = """class Windows(Dataset):
     ],
 )
 def test_rows_behind_the_end(length: str, line: str, found: list[int]) -> None:
-    text = WINDOWS.format(length=length, line=line)
+    text = WINDOWS.format(rows="list(rows)[:99]", length=length, line=line)
+    text = text.replace("list(rows)[:99]", "[row for row in rows]")
     assert lines(length_beyond_the_data.RULE, text) == found
+    text = text.replace("[row for row in rows]", "{row.id: row for row in rows}")
+    assert lines(length_beyond_the_data.RULE, text) == []
 
 
 TABLE = """import pandas as pd
@@ -307,7 +310,7 @@ for step, batch in enumerate(DataLoader(Rows(), batch_size=2{more})):
         ("1", "", "batch = more(batch)\n    print(batch['labels'])", [], []),
         ("1", ", collate_fn=own", "print(batch['labels'])", [], []),
         ("None", "", "print(batch['label'])", [], [6]),
-        ("1 if index else None", "", "print(batch['label'])", [], [6]),
+        ("1 if index else None", "", "print(batch['label'])", [], []),
         ("None", ", collate_fn=own", "print(batch['label'])", [], []),
     ],
 )

@@ -36,6 +36,9 @@ def evaluate(rows):
         ("x = model(rows).numpy()", "if True:", "model.requires_grad_(False)\nevaluate(1)", []),
         ("x = model(rows).numpy()", "if True:", "", []),
         ("x = other(rows).numpy()", "if True:", "evaluate(rows)", []),
+        ("x = nn.Softmax(-1)(rows).numpy()", "if True:", "evaluate(rows)", []),
+        ("x = nn.Softmax(-1)(model(rows)).numpy()", "if True:", "evaluate(rows)", [6]),
+        ("x = nn.Sequential(nn.ReLU())(rows).numpy()", "if True:", "evaluate(rows)", []),
     ],
 )
 def test_arrays_of_tensors_with_a_graph(

@@ -212,7 +212,8 @@ def drops(source: Source, call: ast.Call) -> ast.Call | None:
     collator = collator_of(source, call, "data_collator")
     if not source.imported(made.func).startswith("transformers."):
         return None
-    chosen = source.argument(made, "remove_unused_columns") is not None
+    names = ("remove_unused_columns", "label_names")
+    chosen = any(source.argument(made, one) is not None for one in names)
     return None if chosen or (collator and not collator.startswith("transformers.")) else made
 
 

@@ -18,7 +18,7 @@ The rows that the default collator was given are samples, and a value of theirs 
 all of them. The text of the exception is not looked at.
 
 In a script that is only read: `__getitem__` of a dataset gives a tuple or a dictionary in which a
-value is written as None, always or under a condition, and its loader has no `collate_fn`.
+value is written as None, and its loader has no `collate_fn`.
 """
 
 import ast
@@ -34,6 +34,7 @@ from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import counted, spoken
 from surefit.evidence.arrivals import arrival
 from surefit.evidence.dropping import dropping_collator
+from surefit.evidence.none_returns import is_none
 from surefit.evidence.read_batches import plain_loaders
 from surefit.evidence.read_loaders import loaders
 from surefit.source.classes import method
@@ -169,9 +170,10 @@ def a_value_would_be_none(script: Script, seen: Recording) -> Iterator[Finding]:
     told: set[ast.AST] = set()
     for loader, gives in plain_loaders(source, loaders(source)) if source else ():
         assert source is not None
-        for one in own_returns(gives):
+        returns = list(own_returns(gives))
+        for one in returns if len(returns) == 1 else ():
             for name, value in parts_given(one.value):
-                if value in told or not can_be_none(value):
+                if value in told or not is_none(value):
                     continue
                 told.add(value)
                 yield RULE.finding(
@@ -198,9 +200,3 @@ def parts_given(value: ast.expr | None) -> Iterator[tuple[str, ast.expr]]:
         for key, one in zip(value.keys, value.values, strict=True):
             if isinstance(key, ast.Constant) and isinstance(key.value, str):
                 yield f"`{key.value}`", one
-
-
-def can_be_none(node: ast.expr) -> bool:
-    if isinstance(node, ast.IfExp):
-        return can_be_none(node.body) or can_be_none(node.orelse)
-    return isinstance(node, ast.Constant) and node.value is None

@@ -330,7 +330,8 @@ def tokenized_for(source: Source) -> Iterator[tuple[ast.Call, ast.Call]]:
     for call in loaders(source):
         rows = loader_argument(source, call, "dataset")
         size = whole(source, loader_argument(source, call, "batch_size"))
-        plain = loader_argument(source, call, "collate_fn") is None and not is_open(call)
+        chosen = ("collate_fn", "sampler", "batch_sampler")
+        plain = not is_open(call) and not any(loader_argument(source, call, one) for one in chosen)
         made = unpadded(source, rows) if rows is not None and plain and (size or 1) > 1 else None
         if made is not None:
             yield call, made
@@ -354,7 +355,7 @@ def unpadded(source: Source, rows: ast.expr) -> ast.Call | None:
     within: ast.AST | None = gives if gives is not None else mapping(source)
     calls = [one for one in ast.walk(within) if isinstance(one, ast.Call)] if within else []
     made = [one for one in calls if tokenizer_made(source, one.func) is not None]
-    if len(made) != 1 or fills(calls) or is_open(made[0]):
+    if within is None or len(made) != 1 or fills(calls) or is_open(made[0]) or cuts(within):
         return None
     return made[0]
 
@@ -363,6 +364,15 @@ def mapping(source: Source) -> ast.AST | None:
     """The only function that the file maps over rows."""
     maps = [one for one in source.every(ast.Call) if called(one) == "map"]
     return function_given(source, maps[0]) if len(maps) == 1 else None
+
+
+def cuts(within: ast.AST) -> bool:
+    """Something makes lists longer or shorter: `ids[:64]`, `ids + [0] * (64 - len(ids))`."""
+    return any(
+        isinstance(one, ast.Slice | ast.While)
+        or (isinstance(one, ast.BinOp) and isinstance(one.op, ast.Sub | ast.Mult))
+        for one in ast.walk(within)
+    )
 
 
 def fills(calls: list[ast.Call]) -> bool:
