@@ -3,8 +3,10 @@
 from dataclasses import replace
 from textwrap import dedent
 
+from surefit.doctor.conditions.read_in_place import ReadInPlace
 from surefit.doctor.findings import Finding, Place
 from surefit.doctor.observations import (
+    Answer,
     Crash,
     Death,
     Ended,
@@ -12,8 +14,12 @@ from surefit.doctor.observations import (
     Held,
     Memory,
     Observation,
+    Passed,
     Process,
+    Question,
     Script,
+    Value,
+    Watchpoint,
 )
 from surefit.doctor.recording import Recording
 from surefit.rules.run.out_of_memory import KEPT, RULE, PassesInLess
@@ -115,3 +121,55 @@ def test_silence_on_a_retry_and_on_other_exceptions() -> None:
     assert found(replace(CRASH, swallowed=True)) == []
     assert found(replace(CRASH, memory=None)) == []
     assert found(Death(Process(1), "signal", "SIGKILL", 137)) == []
+
+
+READS = "import numpy as np\nrows = np.load(path)\n"
+
+
+def reading(library: str, function: str, **more: object) -> list[Finding]:
+    frames = (
+        Frame(Place("read.py", 2), "<module>", own=True, line="rows = np.load(path)"),
+        Frame(Place(f"{library}/io.py", 9), function, own=False),
+    )
+    memory = Memory("cpu", 4_000_000_000, 2_000_000_000, None, 200_000_000)
+    said = {"file": "data/part-0.npy", "bytes": 4_000_000_128, **more}
+    answer = Answer(Question("file-read", "1-1", {"function": function}), said)
+    crash = replace(CRASH, frames=frames, memory=memory)
+    return list(RULE.look(Recording([Script("read.py", READS, main=True), crash, answer])))
+
+
+def test_an_array_that_is_read_whole_can_be_read_in_place() -> None:
+    (finding,) = reading("numpy", "load", shape=[1000, 20, 271], dtype="float32")
+    assert finding.place == Place("read.py", 2)
+    assert finding.headline == (
+        "`np.load` reads the whole of data/part-0.npy, 4.0 GB, and 4.0 GB did not fit in memory."
+    )
+    fix = finding.fixes[0]
+    assert fix.must == ReadInPlace(Place("read.py", 2), "rows", (1000, 20, 271), "float32")
+    assert fix.edit is not None
+    assert 'np.load(path, mmap_mode="r")' in patched(fix.edit, READS)
+
+
+def test_other_files_are_told_without_a_change() -> None:
+    for library, function in (("torch", "load"), ("pandas", "read_csv"), ("numpy", "load")):
+        (finding,) = reading(library, function)
+        assert finding.fixes[0].edit is None
+        assert finding.fixes[0].why_not_tried
+
+
+def test_an_array_in_place_has_what_the_header_says() -> None:
+    must = ReadInPlace(Place("read.py", 2), "rows", (10, 3), "float32")
+    watched = Watchpoint(Place("read.py", 2), ("rows",), after=True)
+    mapped = Value("rows", "memmap", shape=(10, 3), dtype="float32", file="part.npy")
+
+    def held(*seen: Observation) -> bool:
+        return must.judge(Recording([]), Recording(list(seen))).held
+
+    def passed(value: Value) -> Passed:
+        return Passed(Process(1), watched, 0, (value,))
+
+    assert held(passed(mapped))
+    assert not held(passed(replace(mapped, file=None)))
+    assert not held(passed(replace(mapped, shape=(9, 3))))
+    assert not held(passed(mapped), CRASH)
+    assert not held()

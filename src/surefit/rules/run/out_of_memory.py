@@ -9,13 +9,15 @@ every loss with its graph fails in whatever line happens to follow.
 
 ## What to do
 Look at who holds most. A list of losses: keep numbers (`loss.item()`) or `loss.detach()`.
-Evaluation: `torch.no_grad()`. Otherwise fewer rows at once, with gradients gathered over more
-batches.
+Evaluation: `torch.no_grad()`. A file that is read whole: `np.load(path, mmap_mode="r")`, or
+`surefit.loaders`, which keeps to a budget. Otherwise fewer rows at once, with gradients gathered
+over more batches.
 
 ## How it is recognised
 The exception is one of memory, or the kernel's own count of such kills rose. Every tensor that is
 alive is counted once, under the first that holds it: parameters, gradients, the optimizer's state,
-names in your code, lists in your code. A list whose tensors keep their graphs is named, and taking
+names in your code, lists in your code. Where a library was reading a file, its size is told, and
+for a `.npy` reading in place is tried. A list whose tensors keep their graphs is named, and taking
 the graphs off is tried; how many rows fit is a choice, and never called proved.
 Nothing can be said of a script that is only read.
 """
@@ -26,13 +28,15 @@ from dataclasses import dataclass
 
 from surefit.doctor.causes import is_cause
 from surefit.doctor.conditions.condition import Judgement
+from surefit.doctor.conditions.read_in_place import ReadInPlace
 from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
 from surefit.doctor.observations import Crash, Death, Ended, Held, Memory, Script
 from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
-from surefit.doctor.words import bytes_of, code, counted
-from surefit.source.edits import appended
+from surefit.doctor.words import bytes_of, code, counted, shape_of
+from surefit.evidence.whole_files import WholeFile, whole_file
+from surefit.source.edits import appended, argument_added
 from surefit.source.reading import Source
 
 RULE = Rule(
@@ -84,6 +88,10 @@ def allocation_failed(crash: Crash, seen: Recording) -> Iterator[Finding]:
     if memory is None or frame is None or crash.swallowed or not is_cause(crash, seen):
         return
     kept = next((held for held in memory.held if held.what == KEPT), None)
+    whole = whole_file(crash, seen) if kept is None else None
+    if whole is not None:
+        yield read_whole(crash, memory, whole)
+        return
     call = kept_at(kept.holder, crash, seen) if kept else None
     yield RULE.finding(
         call.place if call else frame.place,
@@ -94,6 +102,65 @@ def allocation_failed(crash: Crash, seen: Recording) -> Iterator[Finding]:
         python_said=crash.said,
         about=crash.id,
     )
+
+
+def read_whole(crash: Crash, memory: Memory, whole: WholeFile) -> Finding:
+    """A file is larger than the memory that is left for it."""
+    holds = f": {whole.dtype} {shape_of(whole.shape)}" if whole.shape else ""
+    more = bytes_of(memory.asked) if memory.asked else "what it asked for"
+    return RULE.finding(
+        whole.frame.place,
+        f"`{whole.written}` reads the whole of {whole.file}, {bytes_of(whole.bytes)}, and {more}"
+        " did not fit in memory.",
+        facts=(Fact(whole.file, f"{bytes_of(whole.bytes)}{holds}"), *facts(memory)),
+        why="A batch needs a few rows of it; what is read in place takes memory only for these.",
+        fixes=tuple(read_in_place(whole)),
+        python_said=crash.said,
+        about=crash.id,
+    )
+
+
+def read_in_place(whole: WholeFile) -> Iterator[Fix]:
+    if whole.library == "numpy" and whole.shape:
+        yield mapped(whole)
+        yield Fix(
+            "Or let `surefit.loaders(data_path=..., batch_size=..., max_memory_gb=...)` read"
+            " batches from the folder, within a budget.",
+            why_not_tried="how your script takes its batches only you can choose",
+        )
+    elif whole.library == "torch":
+        yield Fix(
+            f"Map it instead: `{whole.written}({whole.given}, mmap=True)`; tensors are then read"
+            " from the file where they are used.",
+            why_not_tried="files saved before torch 1.6 cannot be mapped, and it was not looked at",
+        )
+    elif whole.library == "pandas":
+        yield Fix(
+            "Read it in parts (`chunksize=`), or only the columns that are used (`usecols=`,"
+            " `columns=`).",
+            why_not_tried="which parts are needed only you know",
+        )
+    else:
+        yield Fix(
+            "Save the arrays as `.npy`, one file each, and read them with"
+            ' `np.load(path, mmap_mode="r")`: other files cannot be read in place.',
+            why_not_tried="the file itself must be written anew",
+        )
+
+
+def mapped(whole: WholeFile) -> Fix:
+    text = f'Read it in place: `{whole.written}({whole.given}, mmap_mode="r")`.'
+    source, call = whole.source, whole.call
+    statement = source.statement_of(call) if source and call else None
+    match statement:
+        case ast.Assign(targets=[ast.Name() | ast.Attribute() as target], value=value):
+            name = ast.unparse(target) if value is call else ""
+        case _:
+            name = ""
+    if source is None or call is None or not name:
+        return Fix(text, why_not_tried="what it gives back has no name on that line")
+    must = ReadInPlace(whole.frame.place, name, whole.shape, whole.dtype)
+    return Fix(text, argument_added(source, call, "mmap_mode", '"r"'), must)
 
 
 @dataclass(frozen=True, slots=True)
