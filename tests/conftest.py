@@ -1,13 +1,16 @@
 """Real tokenizers and tiny models for all tests, made once; no network, one thread, no chance."""
 
+import gc
 import importlib.util
 import json
 import os
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterator
 from copy import deepcopy
 from functools import cache
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 from hypothesis import settings
@@ -16,6 +19,10 @@ from hypothesis import settings
 os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+
+# While everything is imported there is nothing to collect, and afterwards nothing of that is: see
+# `pytest_collection_finish`.
+gc.disable()
 
 settings.register_profile("surefit", max_examples=40, deadline=None, derandomize=True)
 settings.load_profile("surefit")
@@ -29,6 +36,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
     if config.getvalue("dist") != "loadfile":
         return None
+    config.option.loadscopereorder = False  # it is done by `pytest_collection_modifyitems`
     scheduler = LoadFileScheduling(config, log)
     scheduler._split_scope = _sent_together
     return scheduler
@@ -44,6 +52,32 @@ def _sent_together(test: str) -> str:
 def _goes_apart(file: str) -> bool:
     text = (Path(__file__).parents[1] / file).read_text(encoding="utf-8")
     return "mark.slow" in text and 'scope="module"' not in text
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What is sent together comes first, the largest file before all; what goes one by one comes
+    after it, and at the end tests of files with many: they are short, so that all processes end at
+    the same time. Otherwise the order stays as it is, which is random."""
+    files = Counter(item.nodeid.partition("::")[0] for item in items)
+
+    def place(item: pytest.Item) -> tuple[bool, int]:
+        file = item.nodeid.partition("::")[0]
+        return (True, files[file]) if _goes_apart(file) else (False, -files[file])
+
+    items.sort(key=place)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol() -> Iterator[None]:
+    """Libraries leave variables in the environment; children of later tests would have them."""
+    with patch.dict(os.environ):
+        return (yield)
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()
+    gc.enable()
 
 
 CHATML = (

@@ -32,11 +32,13 @@ POLL = 0.005
 
 def serve(folder: str) -> None:
     """Returns in forks alone."""
+    gc.disable()  # nothing that is imported here is ever to be collected
     for name in os.environ[PRELOAD].split():
         with suppress(ModuleNotFoundError):  # libraries of other versions have other modules
             import_module(name)
     gc.collect()
     gc.freeze()
+    gc.enable()
     listener = socket.socket(socket.AF_UNIX)
     listener.bind(os.environ[SOCKET] + ".new")
     listener.listen()

@@ -93,14 +93,16 @@ class Server:
                 raise RuntimeError(f"the fork server ended with code {self.process.returncode}")
             time.sleep(0.02)
 
-    def serves(self, environment: Mapping[str, str]) -> bool:
-        """Whether a process of its own would have imported the same in that environment."""
-        every = {*environment, *self.environment}
-        return not any(
-            environment.get(name) != self.environment.get(name)
+    def refuse_another(self, environment: Mapping[str, str]) -> None:
+        """In which a process of its own could have imported something else."""
+        every = sorted({*environment, *self.environment})
+        others = [
+            name
             for name in every
-            if not name.startswith(PER_RUN)
-        )
+            if not name.startswith(PER_RUN) and environment.get(name) != self.environment.get(name)
+        ]
+        if others:
+            raise RuntimeError(f"a fork cannot have {', '.join(others)} of its own")
 
 
 @cache
@@ -171,11 +173,11 @@ def preload_for(command: Sequence[str], cwd: Path) -> str:
 
 
 def started(command: Sequence[str], **how: Any) -> "Fork | subprocess.Popen[bytes]":
-    """A fork where that is the same as a process of its own, which it is for plain scripts."""
-    is_script = command[0] == sys.executable and command[1].endswith(".py")
-    if is_script and server(preload_for(command, how["cwd"])).serves(how["env"]):
-        return Fork(command, **how)
-    return subprocess.Popen(command, **how)
+    """A fork of a script; a process of its own for all else."""
+    if command[0] != sys.executable or not command[1].endswith(".py"):
+        return subprocess.Popen(command, **how)
+    server(preload_for(command, how["cwd"])).refuse_another(how["env"])
+    return Fork(command, **how)
 
 
 @contextmanager

@@ -1,12 +1,15 @@
 """A script in a fork of a Python with torch in it is seen as one in a process of its own."""
 
 import json
+import os
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import forked
 from running import Ran, forked_observed, forked_plainly, forked_run, observed, surefit_run, written
 from surefit.doctor.observations import Chance
 from surefit.doctor.recording import as_line
@@ -91,6 +94,14 @@ def test_the_same_is_found_and_proved(tmp_path: Path) -> None:
 
 def without_times(text: str) -> str:
     return re.sub(r"\b[\d.]+ s\b", "N s", text)
+
+
+def test_an_environment_that_a_fork_cannot_have_is_refused(tmp_path: Path) -> None:
+    """Instead of a process of its own, which takes ten times as long without a word."""
+    script = written(tmp_path, script="import torch")
+    command = [sys.executable, script.name]
+    with pytest.raises(RuntimeError, match="a fork cannot have LEFT_BY_A_LIBRARY of its own"):
+        forked.started(command, cwd=tmp_path, env={**os.environ, "LEFT_BY_A_LIBRARY": "1"})
 
 
 def test_exit_codes_and_streams_are_the_scripts(tmp_path: Path) -> None:

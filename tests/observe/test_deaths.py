@@ -2,10 +2,12 @@
 
 import signal
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 
+from forked import forking
 from running import observed, plainly, surefit_run, written
 from surefit.doctor.observations import Death, NotObserved
 from surefit.observe import process_tree, watching
@@ -17,7 +19,8 @@ GIB = 1 << 30
 def watched(tmp_path: Path, text: str, *words: str, hang_after: float | None = None) -> Watched:
     main = written(tmp_path, main=text)
     launch = Launch((sys.executable, str(main), *words), tmp_path, "main.py")
-    return watch(launch, quiet=True, hang_after=hang_after)
+    with forking() if "torch" in text else nullcontext():
+        return watch(launch, quiet=True, hang_after=hang_after)
 
 
 def death(found: Watched) -> Death:
@@ -161,7 +164,7 @@ def test_hang_tells_the_last_event(tmp_path: Path) -> None:
             optimizer.step()
         time.sleep(120)
         """,
-        hang_after=20.0,
+        hang_after=5.0,
     )
     assert found.stopped == "hang"
     assert death(found).last == "after an optimizer's step, with 3 optimizer steps completed"
