@@ -47,6 +47,11 @@ def test_a_model_on_features(tmp_path: Path) -> None:
     assert misfits(found, LAYOUT, lines) == ()
 
 
+def test_a_run_holds_its_model(tmp_path: Path) -> None:
+    folder(tmp_path / "model", 271)
+    assert read_sizes(str(tmp_path)).projection == 271
+
+
 def test_a_model_of_another_width_is_one_finding(tmp_path: Path) -> None:
     found = read_sizes(str(folder(tmp_path / "model", 4000)))
     (wrong,) = misfits(found, LAYOUT, fits(found, LAYOUT, 256, 12.0))

@@ -80,7 +80,7 @@ class InspectArrays:
     """A new folder to write the rows to as they were declared, where that is certain."""
 
     model: str | None = None
-    """The folder of a model, or its `config.json`, to hold the layout against."""
+    """The folder of a model or of a run, or a `config.json`, to hold the layout against."""
 
     batch_size: int = 256
     """Rows in a batch."""
@@ -91,7 +91,7 @@ class InspectArrays:
     verify: bool = True
     """Read every row and hold it against its checksum, where there are checksums."""
 
-    examples: int = 1
+    examples: int = 2
     """How many rows to draw."""
 
     def __post_init__(self) -> None:

@@ -49,6 +49,8 @@ class Sizes:
 def read_sizes(model: str) -> Sizes:
     """Of a folder with `config.json`, or of such a file; weights are not loaded."""
     path = Path(model)
+    if (path / "model" / "config.json").is_file():  # the folder of a run
+        path = path / "model"
     config = path / "config.json" if path.is_dir() else path
     try:
         whole = msgspec.json.decode(config.read_bytes(), type=dict[str, Any])
