@@ -211,6 +211,8 @@ def test_text_rows_keep_their_own_flags(capsys: pytest.CaptureFixture[str]) -> N
     assert "--mend-to" in said
     assert "--max-tokens" not in said
     assert max(map(cell_len, said.splitlines())) <= 80
+    assert main(["pack", "--help"]) == 0
+    assert max(map(cell_len, capsys.readouterr().out.splitlines())) <= 80
     assert main(["inspect", "data", "--step", "4"]) == 2
     assert "`--steps`" in capsys.readouterr().err
 

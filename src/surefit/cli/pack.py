@@ -1,6 +1,6 @@
 """`surefit pack`."""
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -11,9 +11,17 @@ from surefit.settings import at_least, check
 from .inspect_arrays import DtypeName, KindName
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Pack:
-    """What the rows are; what is left open is in the folder's layout file."""
+    """Rows to pack; what is left open is in the folder's layout file."""
+
+    data: Path
+    """A folder of feature arrays, or one file; nothing of it is changed."""
+
+    out: Path
+    """A new folder: the packed rows, their layout and checksums."""
+
+    _: KW_ONLY
 
     steps: int | None = None
     """How many steps a row has."""
@@ -31,23 +39,14 @@ class Pack:
         check(self, steps=at_least(1), features=at_least(1))
 
 
-DEFAULTS = Pack()
+def pack(settings: Annotated[Pack, Parameter(name="*")]) -> None:
+    """Store one-hot rows as ids, multi-hot rows as bits: 542 and 32 times smaller.
 
+    Loaders give the same batches. Every row is checked, packed, unpacked and
+    compared. Continuous rows are refused. 542 is for 271 features in float32.
 
-def pack(data: Path, out: Path, settings: Annotated[Pack, Parameter(name="*")] = DEFAULTS) -> None:
-    """Store one-hot rows as ids, or multi-hot rows as bits; loaders give the same batches.
-
-    surefit pack data/ packed/ --steps 20 --features 271
-
-    Every row is checked, packed, unpacked and compared; nothing of `data` is changed.
-    Continuous rows are refused.
-
-    Parameters
-    ----------
-    data
-        A folder of feature arrays, or one file.
-    out
-        A new folder: the packed rows, their layout and checksums.
+    surefit pack data packed --steps 20 --features 271
+    surefit pack data packed                     where data has a layout file
     """
     from surefit.data.features.folder import read_shards
     from surefit.data.features.layout_file import declare
@@ -56,10 +55,12 @@ def pack(data: Path, out: Path, settings: Annotated[Pack, Parameter(name="*")] =
     from surefit.render.array_inspection import size
     from surefit.render.outcome import add_part
 
-    layout = declare(data, settings.steps, settings.features, settings.dtype, settings.kind)
-    shards = read_shards(data, layout)
+    layout = declare(
+        settings.data, settings.steps, settings.features, settings.dtype, settings.kind
+    )
+    shards = read_shards(settings.data, layout)
     with console.progress("Packing rows", shards.rows) as bar:
-        made = pack_shards(shards, out, bar.step)
+        made = pack_shards(shards, settings.out, bar.step)
     times = made.row_bytes / made.packed_row_bytes
     before = sum({shard.name: shard.size for shard in shards.shards}.values())
     after = sum(shard.size for shard in made.shards.shards)
@@ -68,6 +69,6 @@ def pack(data: Path, out: Path, settings: Annotated[Pack, Parameter(name="*")] =
         f"  a row        {made.row_bytes:,} bytes -> {made.packed_row_bytes:,}:"
         f" {times:.0f} times smaller\n"
         f"  all files    {size(before)} -> {size(after)}\n"
-        f"Every row was unpacked again and compared, and the files read back. Use:  {out}"
+        f"Every row was unpacked again and compared, and the files read back. Use:  {settings.out}"
     )
     add_part("packed", {"rows": made.shards.rows, "bytes": after, "times_smaller": times})
