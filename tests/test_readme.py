@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from surefit.cli import make_app, read_call
+from surefit.cli import functions_for, make_app, read_call
 from surefit.cli.config_flags import ConfigFlags
 
 README = Path(__file__).parents[1] / "README.md"
@@ -22,8 +22,8 @@ TARGETS = re.findall(r"^make (\w+)", README.read_text(), re.MULTILINE)
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_commands_are_understood(command: str) -> None:
-    app, _ = make_app(ConfigFlags(None, ()))
     call = read_call(shlex.split(command)[1:])
+    app, _ = make_app(ConfigFlags(None, ()), functions_for(call))
     app.parse_args(call.tokens, exit_on_error=False, print_error=False)
 
 

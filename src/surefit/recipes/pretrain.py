@@ -357,8 +357,8 @@ def _counted(state: Progress, loss: float, places: int) -> Progress:
 
 def _end_epoch(state: Progress, validation: float | None) -> Progress:
     """Of equal epochs the later is the best, and without held-out rows the newest."""
-    score = math.inf if validation is None else -validation
-    best = score >= state.best_score
+    score = None if validation is None else -validation
+    best = score is None or state.best_score is None or score >= state.best_score
     return replace(
         state,
         epoch=state.epoch + 1,

@@ -74,8 +74,9 @@ class Judge:
         """Of equal epochs the later is the best, and without held-out rows the newest."""
         epoch = state.epoch + 1
         f1 = self.score(epoch, state, wish)
-        best = f1 is None or f1 >= state.best_score
-        gained = f1 is None or f1 > state.best_score
+        before = state.best_score
+        best = f1 is None or before is None or f1 >= before
+        gained = f1 is None or before is None or f1 > before
         if best:
             self.save(epoch)
         return replace(
@@ -86,7 +87,7 @@ class Judge:
             places=0,
             epoch_loss=state.loss_sum / state.places,
             best_epoch=epoch if best else state.best_epoch,
-            best_score=f1 if best and f1 is not None else state.best_score,
+            best_score=f1 if best and f1 is not None else before,
             epochs_without_gain=0 if gained else state.epochs_without_gain + 1,
         )
 

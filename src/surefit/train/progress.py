@@ -1,6 +1,5 @@
 """How far a run has come."""
 
-import math
 from dataclasses import dataclass
 
 
@@ -21,7 +20,7 @@ class Progress:
     """Mean over the supervised places of the last epoch that is behind it."""
 
     best_epoch: int | None = None
-    best_score: float = -math.inf
+    best_score: float | None = None
     """Of that epoch on held-out rows; the higher, the better."""
 
     epochs_without_gain: int = 0
