@@ -1,9 +1,11 @@
 """Files of rows, opened when they are wanted, and checked for being what they were."""
 
 import os
-from collections import OrderedDict
+from collections import deque
 from collections.abc import Sequence
 from time import monotonic
+
+import numpy as np
 
 from surefit.doctor.findings import Fact, Finding, Fix, Place
 from surefit.errors import BadInput
@@ -11,6 +13,7 @@ from surefit.errors import BadInput
 from .decode import CHANGED
 from .faults import not_opened
 from .headers import state_of
+from .permutation import Indices
 from .shards import Shard
 
 MOST_OPEN = 128
@@ -25,26 +28,55 @@ class OpenFiles:
 
     def __init__(self, shards: Sequence[Shard]) -> None:
         self._shards = shards
-        self._open: OrderedDict[int, int] = OrderedDict()
-        self._checked: dict[int, float] = {}
+        self._open: deque[int] = deque()
+        self._descriptors = np.full(len(shards), -1)
+        self._checked = monotonic()
+
+    def descriptors(self, shards: Indices) -> Indices | None:
+        """For each of these shards; None if they are more than can be open together."""
+        self._look_again()
+        found = self._descriptors[shards]
+        if found.min() < 0:
+            wanted = np.unique(shards)
+            if len(wanted) > MOST_OPEN:
+                return None
+            self._close_others(set(wanted.tolist()))
+            for shard in wanted.tolist():
+                self.descriptor(shard)
+            found = self._descriptors[shards]
+        return found
 
     def descriptor(self, shard: int) -> int:
         """Open until so many others were asked for."""
-        found, now = self._open.get(shard), monotonic()
-        if found is not None:
-            if now - self._checked[shard] > SECONDS:
-                refuse_changed(self._shards[shard], found)
-                self._checked[shard] = now
-            return found
-        if len(self._open) >= MOST_OPEN:
-            os.close(self._open.popitem(last=False)[1])
-        self._open[shard] = opened = _opened(self._shards[shard])
-        self._checked[shard] = now
-        return opened
+        if self._descriptors[shard] < 0:
+            if len(self._open) >= MOST_OPEN:
+                self._close(self._open.popleft())
+            self._descriptors[shard] = _opened(self._shards[shard])
+            self._open.append(shard)
+        return int(self._descriptors[shard])
 
     def close(self) -> None:
         while self._open:
-            os.close(self._open.popitem()[1])
+            self._close(self._open.pop())
+
+    def _close(self, shard: int) -> None:
+        os.close(int(self._descriptors[shard]))
+        self._descriptors[shard] = -1
+
+    def _close_others(self, wanted: set[int]) -> None:
+        """As many as must make room."""
+        more = sum(self._descriptors[shard] < 0 for shard in wanted)
+        others = [shard for shard in self._open if shard not in wanted]
+        for shard in others[: max(0, len(self._open) + more - MOST_OPEN)]:
+            self._open.remove(shard)
+            self._close(shard)
+
+    def _look_again(self) -> None:
+        now = monotonic()
+        if now - self._checked > SECONDS:
+            self._checked = now
+            for shard in self._open:
+                refuse_changed(self._shards[shard], int(self._descriptors[shard]))
 
 
 def refuse_changed(shard: Shard, file: int, *facts: Fact) -> None:

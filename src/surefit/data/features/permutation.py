@@ -17,6 +17,8 @@ Indices = npt.NDArray[np.int64]
 _Words = npt.NDArray[np.uint64]
 
 ROUNDS = 6
+"""Of four, rows of the rectangle still show in the order; of six, nothing does."""
+
 FEW, ROUNDS_OF_FEW = 64, 16
 """Less than so many take more rounds until every order is as likely."""
 

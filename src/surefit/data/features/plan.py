@@ -28,6 +28,12 @@ BAD = 5.0
 BLOCK_BYTES = 1 << 20
 """What is read at once at most: a disk gains nothing from more."""
 
+TOGETHER_BYTES = 12_000_000
+"""Rows of a global shuffle that are read together: less would be spent on planning them."""
+
+SMALL_BYTES = 16_000_000
+"""Data of which all rows are held at once, which makes any shuffle a global one."""
+
 MOST_ROWS = 16_384
 """Of a block: what is known of each of its rows takes memory, too."""
 
@@ -134,7 +140,7 @@ class Plan:
         if self.shuffle is Shuffle.GLOBAL:
             return f"global, any row of {self.sizes.rows:,} in any batch"
         if self._windows == 1:
-            return f"global, all {self.sizes.rows:,} rows in one window of {self.window:,} batches"
+            return f"global, all {self.sizes.rows:,} rows are mixed at once"
         window = self.window * self.sizes.batch
         return (
             f"blocks of {self.block:,} rows ({size(self.block * self.sizes.stored_row)}), mixed in"
@@ -164,14 +170,14 @@ def make_plan(sizes: Sizes, budget: int, room: int | None, shuffle: Shuffle | No
     least = needed(sizes, 1)
     if budget < least:
         raise BadInput(too_small(sizes, budget, least))
-    if shuffle is None:
-        shuffle, why = _shuffle(sizes, room)
-    else:
-        why = "as you asked"
-    if shuffle is Shuffle.GLOBAL:
-        return Plan(sizes, budget, shuffle, 1, 1, why)
-    window = _largest_window(sizes, budget)
-    block, window = _block(sizes, window)
+    most = _largest_window(sizes, budget)
+    chosen, why = (shuffle, "as you asked") if shuffle else _shuffle(sizes, room)
+    if shuffle is None and most >= sizes.steps and sizes.data <= SMALL_BYTES:
+        return Plan(sizes, budget, Shuffle.BLOCKS, _useful(sizes), sizes.steps, "they are few")
+    if chosen is Shuffle.GLOBAL:
+        together = min(TOGETHER_BYTES // sizes.batch, LEAST_READ // sizes.batch_size)
+        return Plan(sizes, budget, chosen, 1, min(most, max(1, together)), why)
+    block, window = _block(sizes, most)
     return Plan(sizes, budget, Shuffle.BLOCKS, block, window, why)
 
 

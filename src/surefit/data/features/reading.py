@@ -15,7 +15,7 @@ from .buffers import Buffers
 from .decode import decoded, decoded_together
 from .faults import unreadable
 from .many_reads import NotHere, many_reads, spare
-from .open_files import MOST_OPEN, OpenFiles, changed, refuse_changed
+from .open_files import OpenFiles, changed, refuse_changed
 from .permutation import Indices
 from .shards import Form, Shard
 
@@ -94,12 +94,10 @@ class Reader:
             self._with_care(runs, number)
 
     def _read_many(self, runs: Runs) -> Indices:
-        shards = np.unique(runs.shards)
-        if self._many is not None and len(shards) <= MOST_OPEN:
-            files = np.zeros(len(self._rows.shards), np.int64)
-            files[shards] = [self._files.descriptor(shard) for shard in shards.tolist()]
+        files = self._files.descriptors(runs.shards)
+        if self._many is not None and files is not None:
             try:
-                return self._many.read(files[runs.shards], runs.offsets, runs.pieces, runs.ends)
+                return self._many.read(files, runs.offsets, runs.pieces, runs.ends)
             except NotHere:
                 self._many = None
         return self._each(runs)
