@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any, TypeVar
 
 from surefit.doctor.causes import was_only_read
-from surefit.doctor.findings import Place
+from surefit.doctor.findings import Fact, Place
 from surefit.doctor.observations import Script
 from surefit.doctor.recording import Recording
 from surefit.doctor.words import code
@@ -58,6 +58,11 @@ WIDTHS = {
     "Conv3d": ("in_channels", "out_channels"),
     "Embedding": ("num_embeddings", "embedding_dim"),
 }
+
+
+def made(source: Source, name: str, layer: Layer) -> Fact:
+    """What a layer is, and where it was made."""
+    return Fact(name, f"{described(layer)}, made at {place_of(source, layer.node)}")
 
 
 def described(layer: Layer) -> str:

@@ -321,10 +321,7 @@ def widths_in_the_source_do_not_fit(script: Script, seen: Recording) -> Iterator
             told.place_of(source, one.node),
             f"{name} takes {one.takes} features per item and is given {one.has}.",
             facts=(
-                Fact(
-                    name,
-                    f"{told.described(one.layer)}, made at {told.place_of(source, one.layer.node)}",
-                ),
+                told.made(source, name, one.layer),
                 Fact("its input", told.comes_from(source, one.tensor)),
             ),
             fixes=(

@@ -286,10 +286,7 @@ def ids_in_the_source_have_no_row(script: Script, seen: Recording) -> Iterator[F
             f"{name} has {rows} rows, for the ids 0 to {rows - 1}, and is given ids up to"
             f" {one.id}.",
             facts=(
-                Fact(
-                    name,
-                    f"{told.described(one.layer)}, made at {told.place_of(source, one.layer.node)}",
-                ),
+                told.made(source, name, one.layer),
                 Fact("looked up at", told.seen_at(source, one.node)),
             ),
             fixes=(

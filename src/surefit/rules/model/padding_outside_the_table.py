@@ -363,10 +363,7 @@ def padding_in_the_source_has_no_row(script: Script, seen: Recording) -> Iterato
             " rows, 0"
             f" to {rows - 1}.",
             facts=(
-                Fact(
-                    name,
-                    f"{told.described(one.layer)}, made at {told.place_of(source, one.layer.node)}",
-                ),
+                told.made(source, name, one.layer),
                 Fact("looked up at", told.seen_at(source, one.node)),
             ),
             fixes=(

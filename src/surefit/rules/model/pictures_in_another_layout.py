@@ -204,12 +204,7 @@ def channels_stand_elsewhere_in_the_source(script: Script, seen: Recording) -> I
             told.place_of(source, one.tensor.made or one.node),
             f"{name} takes {one.takes} channels in front of height and width, and its input"
             f" {one.tensor.shape} {said}.",
-            facts=(
-                Fact(
-                    name,
-                    f"{told.described(one.layer)}, made at {told.place_of(source, one.layer.node)}",
-                ),
-            ),
+            facts=(told.made(source, name, one.layer),),
             fixes=(Fix(f"Bring the input into that order: {way}.", why_not_tried=told.ONLY_READ),),
             severity=Severity.WARNING,
         )

@@ -311,10 +311,7 @@ def positions_in_the_source_have_no_row(script: Script, seen: Recording) -> Iter
             ),
             f"Positions go up to {one.id}, and {name} has {rows} rows: 0 to {rows - 1}.",
             facts=(
-                Fact(
-                    name,
-                    f"{told.described(one.layer)}, made at {told.place_of(source, one.layer.node)}",
-                ),
+                told.made(source, name, one.layer),
                 Fact("looked up at", told.seen_at(source, one.node)),
             ),
             fixes=(

@@ -215,10 +215,7 @@ def types_in_the_source_have_no_row(script: Script, seen: Recording) -> Iterator
             ),
             f"Token types go up to {one.id}, and {name} has {rows} rows: 0 to {rows - 1}.",
             facts=(
-                Fact(
-                    name,
-                    f"{told.described(one.layer)}, made at {told.place_of(source, one.layer.node)}",
-                ),
+                told.made(source, name, one.layer),
                 Fact("looked up at", told.seen_at(source, one.node)),
             ),
             fixes=(Fix(f"Make the table for {one.id + 1} types.", why_not_tried=told.ONLY_READ),),

@@ -1,6 +1,7 @@
 """The file that a library was reading whole: its size and, where that is short, what it holds."""
 
 import os
+import sys
 from collections.abc import Sequence
 from types import FrameType
 from typing import Any
@@ -33,10 +34,9 @@ def _path(value: Any) -> str | None:
 
 def header(file: str) -> dict[str, Any]:
     """Of a `.npy`: its shape and dtype, without the numbers."""
-    if not file.endswith(".npy"):
+    numpy: Any = sys.modules.get("numpy")
+    if numpy is None or not file.endswith(".npy"):
         return {}
-    import numpy
-
     try:
         with open(file, "rb") as opened:
             version = numpy.lib.format.read_magic(opened)
