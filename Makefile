@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 OLDEST := .venv-oldest
 
-.PHONY: demo test test-oldest fast check setup controls bench-sft clean
+.PHONY: demo test test-oldest fast check setup controls bench-sft bench-loader clean
 
 demo: $(VENV)/train ## set up and train on the embedded model and rows
 	$(BIN)/surefit demo
@@ -31,6 +31,10 @@ controls: $(VENV)/train ## the score of the same training on weights that were n
 bench-sft: $(VENV)/dev ## fine-tuning against its peers; goes on where it was stopped
 	$(BIN)/python -m benchmarks.sft --set-up
 	$(BIN)/python -m benchmarks.sft --results runs/benchmark-sft/results.jsonl
+
+bench-loader: $(VENV)/dev ## loading feature arrays against its peers and the limit; goes on where it was stopped
+	$(BIN)/python -m benchmarks.loader --set-up
+	$(BIN)/python -m benchmarks.loader --results runs/benchmark-loader/results.jsonl
 
 setup: $(VENV)/dev
 
