@@ -111,7 +111,7 @@ def private(process: Any) -> int:
 def ratio(answers: list[dict[str, Any]], kind: str) -> float:
     """The median over the rounds."""
     every = [one[kind] for one in answers]
-    return statistics.median(one["rows"] / statistics.mean(one["limits"]) for one in every)
+    return float(statistics.median(one["rows"] / statistics.mean(one["limits"]) for one in every))
 
 
 def line(answers: list[dict[str, Any]]) -> str:

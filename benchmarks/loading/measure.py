@@ -80,7 +80,7 @@ def design_effect(consumed: list[np.ndarray], rows: int) -> float:
 
 def measured(name: str, folder: Path) -> dict[str, Any]:
     contender = CONTENDERS[name]
-    buffer = memoryview(np.ones(BATCH * ROW_BYTES, np.uint8))
+    buffer = memoryview(bytearray(BATCH * ROW_BYTES))
     limit(folder, buffer)
     before, began = private(), time.monotonic()
     open_epoch = contender.open(folder / contender.data)
@@ -95,7 +95,7 @@ def measured(name: str, folder: Path) -> dict[str, Any]:
         if consumed and contender.data != "packed":
             rows = FEW_ROWS if contender.data in ("mds", "litdata") else ROWS
             found["design effect"] = design_effect(consumed, rows)
-            every = np.sort(np.concatenate(consumed))
+            every: np.ndarray = np.sort(np.concatenate(consumed))
             found["once"] = bool((np.diff(every) == 1).all()) if len(every) == rows else None
     found["versions"] = versions()
     return found
