@@ -81,6 +81,23 @@ def test_a_layer_made_after_the_optimizer() -> None:
     )
 
 
+def test_a_projection_beside_the_model_is_added_to_the_optimizer() -> None:
+    """Moving the optimizer behind it would not do: `model.parameters()` never has it."""
+    text = LATE.replace("model.head =", "projection =")
+    own = [
+        replace(one, name=one.name.removeprefix("head."), root=7, registered=True)
+        for one in (WEIGHT, BIAS)
+    ]
+    root = RootSeen("Linear", Place(FILE, 6), 7, 245, training=60)
+    seen = recorded(text, *own, roots=(root,))
+    (finding,) = found(seen)
+    assert "`projection.weight` and `projection.bias`" in finding.headline
+    lines = mended(seen, finding).splitlines()
+    added = 'optimizer.add_param_group({"params": projection.parameters()})'
+    assert lines[lines.index("projection = nn.Linear(48, 5)") + 1] == added
+    assert finding.fixes[0].must == Moves(("weight", "bias"), steps=3)
+
+
 def test_what_lies_between_is_not_broken_by_the_fix() -> None:
     scheduled = LATE.replace(
         "model.head =", "schedule = torch.optim.lr_scheduler.StepLR(optimizer, 9)\n    model.head ="

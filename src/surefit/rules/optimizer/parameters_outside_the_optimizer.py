@@ -42,8 +42,8 @@ from surefit.evidence.hidden_layers import Hidden, hidden_at, hidden_in, is_used
 from surefit.evidence.imagined import mishaps, told
 from surefit.evidence.late_layers import Late, both_in_one_block, late_layers
 from surefit.evidence.made_names import name_at
-from surefit.source.edits import Edit, moved_after, with_import, wrapped
-from surefit.source.line_edits import block_of
+from surefit.source.edits import Edit, inserted_after, moved_after, with_import, wrapped
+from surefit.source.line_edits import block_of, shares_lines
 from surefit.source.reading import Source
 
 RULE = Rule("SF601", "parameters-outside-the-optimizer", Severity.ERROR, __doc__)
@@ -108,7 +108,12 @@ def after_the_optimizer(
     source = seen.source(optimizer_at)
     pair = both_in_one_block(source, optimizer_at, made_at) if source else None
     name = name_of(source, optimizer_at, pair) or optimizer.kind
-    these = names(here, prefix(here, steps, seen))
+    before = prefix(here, steps, seen)
+    these = names(here, before)
+    edit = put_in_order(source, *pair) if source and pair else None
+    fix = later_fix(here, name, edit, seen)
+    if before and source is not None and not is_made_in_forward(source, made_at):
+        fix = added_fix(here, name, before.rstrip("."), beside(source, pair, made_at))
     return RULE.finding(
         optimizer_at,
         f"`{name}` was made before {these}: {weights(here)} get gradients, and no optimizer"
@@ -118,13 +123,32 @@ def after_the_optimizer(
             Fact("the parameters", f"made at {made_at}, after it"),
             *common_facts(here, steps),
         ),
-        ruled_out=(registered(here),),
+        ruled_out=(registered(here),) if not before else (),
         why="An optimizer holds the parameters that it was given when it was made; a layer that"
         " comes later is not among them and keeps its first weights.",
-        fixes=(
-            later_fix(here, name, put_in_order(source, *pair) if source and pair else None, seen),
-        ),
+        fixes=(fix,),
     )
+
+
+def beside(
+    source: Source, pair: tuple[ast.stmt, ast.stmt] | None, made_at: Place
+) -> tuple[Source, ast.stmt] | None:
+    """The statement that makes a layer beside the model, where the optimizer is known by name."""
+    if pair is None or pair[1] is not source.statement_at(made_at.line or 0):
+        return None
+    return (source, pair[1]) if not shares_lines(source, pair[1]) else None
+
+
+def added_fix(
+    here: Sequence[ParameterSeen], name: str, layer: str, made: tuple[Source, ast.stmt] | None
+) -> Fix:
+    """A layer that is no part of the model is in no `model.parameters()`, whatever the order."""
+    added = f'{name}.add_param_group({{"params": {layer}.parameters()}})'
+    text = f"Give the parameters of `{layer}` to the optimizer, too: {code(added)}."
+    if made is None:
+        return Fix(text, why_not_tried="where both are known was not found in your source")
+    must = Moves(tuple(one.name for one in here), steps=PROOF_STEPS)
+    return Fix(text, inserted_after(made[0], made[1], added), must)
 
 
 def name_of(
