@@ -110,6 +110,29 @@ def test_the_numbers_of_other_data() -> None:
     ]
 
 
+def on_disk(width: int, *files: tuple[str, list[int]]) -> Answer:
+    said = {"files": [{"file": name, "shape": shape} for name, shape in files]}
+    return Answer(Question("arrays-on-disk", "1-1", {"width": width}), said)
+
+
+def test_shards_of_one_shape_are_counted() -> None:
+    one = crash(linear(271), (256, 999, 4000))
+    shards = [(f"data/part-{at}.npy", [256, 999, 4000]) for at in range(3)]
+    (finding,) = found(one, on_disk(4000, *shards, ("other.npy", [9, 4000])))
+    assert "(data/part-0.npy and 2 more say 999 × 4000)" in finding.fixes[0].text
+
+
+def test_files_of_two_shapes_say_nothing() -> None:
+    one = crash(linear(271), (256, 999, 4000))
+    (finding,) = found(one, on_disk(4000, ("a.npy", [9, 7, 4000]), ("b.npy", [9, 8, 4000])))
+    assert finding.fixes[0].text.endswith("check where `features` is read.")
+
+
+def test_the_header_stands_beside_swapped_axes() -> None:
+    (finding,) = found(crash(linear(271), (4, 271, 20)), on_disk(20, ("rows.pt", [64, 271, 20])))
+    assert Fact("on disk", "rows.pt says 271 × 20 in a row") in finding.facts
+
+
 def test_no_fix_is_ever_tried_because_only_the_user_can_choose() -> None:
     for shape in ((256, 999, 4000), (4, 271, 20), (4, 542), (4, 1, 271)):
         for finding in found(crash(linear(271), shape)):

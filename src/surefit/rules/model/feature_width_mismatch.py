@@ -115,6 +115,7 @@ def layer_was_given_another_width(crash: Crash, seen: Recording) -> Iterator[Fin
             input_fact(crash, misfit),
             *origin(made, seen),
             *possible(misfit),
+            *(on_disk(crash, misfit, seen) if outside and list(possible(misfit)) else ()),
         ),
         ruled_out=tuple(impossible(misfit)),
         why=sized_for(misfit, made),
@@ -272,7 +273,8 @@ def other_data(
     if made and made[0].place:
         what = f"what {made[0].place} makes" if made[0].own else "the layer before it"
         return f"If {misfit.width} is right, change {what}."
-    where = f"where `{given}` is read{file_of(crash, misfit, seen)}"
+    file = file_of(crash, misfit, seen)
+    where = f"where `{given}` is read{f' ({file})' if file else ''}"
     return f"If {misfit.width} is right, these are other data: check {where}."
 
 
@@ -283,14 +285,28 @@ def users_name(crash: Crash, misfit: Misfit) -> str:
 
 
 def file_of(crash: Crash, misfit: Misfit, seen: Recording) -> str:
-    """A file that is as wide as the input, if it is the only one."""
+    """Files that are as wide as the input, if their rows are all of one shape; rows of the very
+    shape of the input go before others."""
     said = seen.ask(Question("arrays-on-disk", crash.id, {"width": misfit.size}))
     files = said.get("files") if said else None
-    if not isinstance(files, list) or len(files) != 1 or not isinstance(files[0], dict):
+    known = [
+        (str(one["file"]), tuple(int(str(size)) for size in one["shape"]))
+        for one in (files if isinstance(files, list) else ())
+    ]
+    exact = [one for one in known if one[1][1:] == misfit.shape[1:]]
+    fitting = exact or known
+    rows = {shape[1:] or shape for _, shape in fitting}
+    if len(rows) != 1:
         return ""
-    shape = files[0]["shape"]
-    sizes = [int(str(size)) for size in shape] if isinstance(shape, list) else []
-    return f" ({files[0]['file']} says {times(sizes[1:] or sizes)})"
+    more = f" and {len(fitting) - 1:,} more say" if len(fitting) > 1 else " says"
+    return f"{fitting[0][0]}{more} {times(rows.pop())}"
+
+
+def on_disk(crash: Crash, misfit: Misfit, seen: Recording) -> Iterator[Fact]:
+    """What the file's own header says, where the input came from outside."""
+    file = file_of(crash, misfit, seen)
+    if file:
+        yield Fact("on disk", f"{file} in a row")
 
 
 def declared(misfit: Misfit, seen: Recording) -> str:

@@ -1,12 +1,11 @@
 """The file that a library was reading whole: its size and, where that is short, what it holds."""
 
 import os
-import sys
 from collections.abc import Sequence
 from types import FrameType
 from typing import Any
 
-from surefit.observe.inside.autopsy.probes.arrays_on_disk import shown
+from surefit.observe.inside.autopsy.array_files import headers, shown
 from surefit.observe.inside.autopsy.questions import Said
 
 NAMES = ("file", "f", "filepath_or_buffer", "path", "path_or_buf", "filename", "source", "io")
@@ -34,16 +33,6 @@ def _path(value: Any) -> str | None:
 
 def header(file: str) -> dict[str, Any]:
     """Of a `.npy`: its shape and dtype, without the numbers."""
-    numpy: Any = sys.modules.get("numpy")
-    if numpy is None or not file.endswith(".npy"):
-        return {}
-    try:
-        with open(file, "rb") as opened:
-            version = numpy.lib.format.read_magic(opened)
-            read = numpy.lib.format.read_array_header_1_0
-            if version != (1, 0):
-                read = numpy.lib.format.read_array_header_2_0
-            shape, _, dtype = read(opened)
-    except (OSError, ValueError):
-        return {}
-    return {"shape": [int(size) for size in shape], "dtype": str(dtype)}
+    for shape, dtype in headers(file) if file.endswith(".npy") else ():
+        return {"shape": list(shape), "dtype": dtype}
+    return {}

@@ -6,7 +6,7 @@ from types import FrameType
 from typing import Any
 
 from surefit.doctor.observations import Json
-from surefit.observe.inside.autopsy.probes.arrays_on_disk import shown
+from surefit.observe.inside.autopsy.array_files import shown
 from surefit.observe.inside.autopsy.questions import Said
 from surefit.observe.inside.epochs import Epoch, newest_first
 

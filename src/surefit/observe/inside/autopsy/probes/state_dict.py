@@ -5,7 +5,7 @@ from types import FrameType
 from typing import Any
 
 from surefit.observe.inside import origins
-from surefit.observe.inside.autopsy.probes.arrays_on_disk import shown
+from surefit.observe.inside.autopsy.array_files import shown
 from surefit.observe.inside.autopsy.questions import Said
 from surefit.observe.inside.autopsy.values import attributes, is_module, is_tensor, mapping
 
