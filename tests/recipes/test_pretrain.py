@@ -173,6 +173,33 @@ def test_a_run_of_another_recipe_does_not_go_on(
     assert "holds a run of `surefit pretrain`" in " ".join(capsys.readouterr().err.split())
 
 
+def test_a_file_cut_short_while_training_loses_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = made(tmp_path / "data", Kind.ONE_HOT)
+    unbroken, out = tmp_path / "unbroken", tmp_path / "run"
+    pretrain.run(**flags(data, unbroken))
+    file = data / "part-00001.npy"
+    whole, before = file.read_bytes(), file.stat()
+    add_step = RunFolder.add_step
+
+    def then_cut(folder: RunFolder, progress: Any, *values: Any) -> None:
+        add_step(folder, progress, *values)
+        if progress.step == 3:
+            file.write_bytes(whole[: len(whole) // 2])
+
+    with monkeypatch.context() as patch:
+        patch.setattr(RunFolder, "add_step", then_cut)
+        assert main(["pretrain", *words_of(flags(data, out))]) == 1
+    assert "part-00001.npy" in capsys.readouterr().err
+    reached = max(record["step"] for record in RunFolder(out).metrics())
+    assert list((out / "checkpoints").glob(f"step-{reached:07d}"))
+    file.write_bytes(whole)
+    os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
+    pretrain.run(resume=out)
+    assert RunFolder(out).metrics() == RunFolder(unbroken).metrics()
+
+
 def words_of(names: dict[str, Any]) -> list[str]:
     return [f"--{name}={value}" for name, value in names.items()]
 

@@ -181,14 +181,16 @@ def _train(
         try:
             if state.step == 0:
                 _score(folder, state, 0, supervision.mean_loss(loss_of, held_out))
-            while state.step < steps:
+            # An epoch whose steps are done can still lack its evaluation.
+            while state.step < steps or state.step_in_epoch:
                 epoch_began = time.monotonic()
-                training.load_state_dict(
-                    {**order, "epoch": state.epoch, "step": state.step_in_epoch}
-                )
                 title = f"Epoch {state.epoch + 1}/{math.ceil(steps / epoch_steps)}"
-                left = steps - state.step
-                in_epoch = min(epoch_steps, state.step_in_epoch + left)
+                in_epoch = min(epoch_steps, state.step_in_epoch + steps - state.step)
+                left = in_epoch - state.step_in_epoch
+                if left:
+                    training.load_state_dict(
+                        {**order, "epoch": state.epoch, "step": state.step_in_epoch}
+                    )
                 with progress(
                     title, in_epoch, done=state.step_in_epoch, log_every=settings.log_every
                 ) as bar:
@@ -200,8 +202,7 @@ def _train(
                         accelerator.backward(loss * ranks.world)
                         norm = accelerator.clip_grad_norm_(trained, settings.max_grad_norm)
                         (loss_sum,) = ranks.summed(float(loss.detach()))
-                        if not math.isfinite(loss_sum):
-                            raise BadInput(_loss_lost(folder, state, loss_sum))
+                        _refuse_if_lost(folder, state, loss_sum)
                         stepper.step()
                         if not accelerator.optimizer_step_was_skipped:
                             schedule.step()
@@ -226,6 +227,10 @@ def _train(
         except StopAsked:
             saving.save(state)
             raise stopped(folder, state, steps) from None
+        except BadInput:
+            if ranks.world == 1 and state.step:  # others would wait in vain to save together
+                saving.save(state)
+            raise
 
     # report
     best = state.best_epoch or state.epoch
@@ -404,6 +409,11 @@ def _identity(settings: FeaturePretraining, data: Shards, model: FeatureModel) -
         "rows": fingerprint(files),
         "model": fingerprint(shapes),
     }
+
+
+def _refuse_if_lost(folder: RunFolder, state: Progress, loss: float) -> None:
+    if not math.isfinite(loss):
+        raise BadInput(_loss_lost(folder, state, loss))
 
 
 def _loss_lost(folder: RunFolder, state: Progress, loss: float) -> Finding:

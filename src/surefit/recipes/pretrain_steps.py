@@ -101,9 +101,9 @@ class Supervision:
 
 
 def first_batches(batches: FeatureLoader, count: int) -> Iterator[Batch]:
-    """The first `count` of them; a reader of more would be read ahead in vain."""
+    """The first `count` of them; not one more is read."""
     left = count
-    for batch in batches:
+    for batch in batches if count else ():
         yield batch
         left -= 1
         if not left:
