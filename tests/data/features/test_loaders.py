@@ -403,6 +403,17 @@ def test_a_call_that_reads_elsewhere_works_the_same(
     assert numbers(load(folder, shuffle="blocks")[0]) == whole
 
 
+def test_rows_that_must_come_from_the_disk_are_the_same(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[int] = []
+    whole = numbers(load(folder, shuffle="blocks")[0])
+    monkeypatch.setattr("surefit.data.features.loaders.free_memory", lambda: 0)
+    monkeypatch.setattr(os, "posix_fadvise", lambda *call: asked.append(call[2]), raising=False)
+    assert numbers(load(folder, shuffle="blocks")[0]) == whole
+    assert sum(asked) == 181 * STEPS * FEATURES * 4
+
+
 def test_the_launcher_says_which_process_this_is(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -17,7 +17,7 @@ from .layout import Kind, Layout
 from .layout_file import declare
 from .loader import FeatureLoader, Origin
 from .order import Order, Share, Shuffle
-from .plan import Plan, Sizes, make_plan
+from .plan import CACHED, Plan, Sizes, make_plan
 from .reading import Rows
 from .shards import Form
 
@@ -159,7 +159,7 @@ def _made(
     shards: Shards, kind: Kind, split: Split, given: Given, plan: Plan, settings: LoaderSettings
 ) -> tuple[FeatureLoader, FeatureLoader, FeatureData]:
     origin = Origin(
-        Rows(shards.shards),
+        Rows(shards.shards, cold=plan.sizes.data > CACHED * free_memory()),
         split.train_rows,
         given,
         settings.share,

@@ -30,8 +30,11 @@ _preadv.restype = ctypes.c_ssize_t
 class Rows:
     """Rows of all shards, numbered through."""
 
-    def __init__(self, shards: Sequence[Shard]) -> None:
+    def __init__(self, shards: Sequence[Shard], *, cold: bool = False) -> None:
         self.shards = tuple(shards)
+        self.cold = cold
+        """Whether they must be expected to come from the disk, and not from the page cache."""
+
         self.starts = np.cumsum([0, *(shard.rows for shard in shards)])
         self.row_bytes = shards[0].stored_row_bytes
         self.in_place = all(shard.form is not Form.DECODED for shard in shards)
@@ -95,6 +98,8 @@ class Reader:
 
     def _read_many(self, runs: Runs) -> Indices:
         files = self._files.descriptors(runs.shards)
+        if self._rows.cold and files is not None:
+            _announce(files, runs)
         if self._many is not None and files is not None:
             try:
                 return self._many.read(files, runs.offsets, runs.pieces, runs.ends)
@@ -177,6 +182,14 @@ class Groups:
         decoded(shard, begin, end, rows)
         self._kept = (shard, begin, rows)
         return rows
+
+
+def _announce(files: Indices, runs: Runs) -> None:
+    """Has the disk begin with all of it, while the first is waited for."""
+    if hasattr(os, "posix_fadvise"):
+        each = zip(files.tolist(), runs.offsets.tolist(), runs.lengths.tolist(), strict=True)
+        for file, offset, length in each:
+            os.posix_fadvise(file, offset, length, os.POSIX_FADV_WILLNEED)
 
 
 def _runs(table: Rows, rows: Indices, addresses: Indices) -> Runs:
