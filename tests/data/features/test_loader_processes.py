@@ -101,7 +101,8 @@ def test_the_budget_is_a_hard_bound(
 
 
 IN_THE_MIDDLE = """
-import sys, time
+import signal, sys, time
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job ignores it
 from surefit.data.features.loaders import loaders
 train, test, data = loaders(sys.argv[1], 8, 0.1, steps=3, features=5, workers=2)
 running = iter(train)
