@@ -74,7 +74,7 @@ def test_same_output_weights_and_code(
 
 @slow
 def test_ctrl_c_ends_it_by_its_signal(tmp_path: Path) -> None:
-    plain = forked_plainly([SCRIPTS / "interrupted.py"], tmp_path)
+    plain = plainly([SCRIPTS / "interrupted.py"], tmp_path)
     assert plain.code == -2
     with_surefit = surefit_run([SCRIPTS / "interrupted.py"], tmp_path)
     assert with_surefit.out == plain.out

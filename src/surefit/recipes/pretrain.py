@@ -2,6 +2,7 @@
 
 import math
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -121,10 +122,10 @@ def _train(
         workers=settings.readers,
         ids=None,
     )
-    shuffle: Any = None
-    if ranks.world > 1:  # what is free differs from process to process; the order must not
-        shuffle = ranks.first_does(lambda: str(opened(rank=0, world=1)[2].plan.shuffle))
-    training, held_out, owner = opened(rank=ranks.rank, world=ranks.world, shuffle=shuffle)
+    training, held_out, owner = opened(rank=ranks.rank, world=ranks.world)
+    # What is free differs from process to process and from day to day; the order must not.
+    order = ranks.first_does(partial(_order, settings, opened))
+    training.load_state_dict(order)
     layout, kind = owner.layout, owner.kind
     say(str(owner))
     objective = Objective(kind, settings.causal)
@@ -162,8 +163,7 @@ def _train(
     # the run folder is made only now: what cannot work has left nothing behind
     if settings.resume is None:
         ranks.first_does(partial(start_run, folder.path, as_dict(settings), RECIPE))
-        ranks.first_does(partial(write_json, folder.path / ORDER, training.state_dict()))
-    order = ranks.first_does(partial(_read_order, folder.path / ORDER))
+        ranks.first_does(partial(write_json, folder.path / ORDER, order))
     say(f"Run folder: {folder.path}")
     trackers = start_trackers(settings.report_to, as_dict(settings), folder, ranks.is_first)
     folder = replace(folder, tell=trackers.add)
@@ -381,8 +381,12 @@ def _losses(state: Progress, validation: float | None) -> str:
     return f"average train loss {state.epoch_loss:.4f}{held_out}"
 
 
-def _read_order(file: Path) -> dict[str, int | str]:
-    """What decided the order of rows when the run began; free memory can be another by now."""
+def _order(settings: FeaturePretraining, opened: Callable[..., Any]) -> dict[str, int | str]:
+    """What decides the order of rows: as it was when the run began, or as one process would."""
+    if settings.resume is None:
+        first: dict[str, int | str] = opened(rank=0, world=1)[0].state_dict()
+        return first
+    file = settings.resume / ORDER
     try:
         return msgspec.json.decode(file.read_bytes(), type=dict[str, int | str])
     except (OSError, msgspec.DecodeError) as error:
