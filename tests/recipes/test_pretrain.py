@@ -144,6 +144,7 @@ def test_a_model_of_another_layout_is_refused(one_hot: Path, tmp_path: Path) -> 
     [
         (["--hidden-size", "30", "--heads", "4"], "SF061", 2),
         (["--encoder", "bertt"], "SF060", 2),
+        (["--encoder", "t5"], "SF068", 1),
         (["--mask", "2"], "SF003", 2),
         (["--max-memory-gb", "0"], "SF003", 2),
     ],

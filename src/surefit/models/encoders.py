@@ -18,6 +18,9 @@ TOO_FEW_POSITIONS = refusal(
     "SF062", "steps-beyond-positions", "A row has more steps than the encoder has positions."
 )
 
+OFFSET = 2
+"""Positions that some encoders (RoBERTa and its like) leave out before the first."""
+
 NO_WORDS = 1
 """Rows of the table of words, which features never go through."""
 
@@ -43,7 +46,7 @@ def encoder_config(
             "hidden_dropout_prob": dropout,
             "attention_probs_dropout_prob": dropout,
             "attention_dropout": dropout,
-            "max_position_embeddings": layout.steps,
+            "max_position_embeddings": layout.steps + OFFSET,
             "vocab_size": NO_WORDS,
             "pad_token_id": 0,
             "bos_token_id": None,

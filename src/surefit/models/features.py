@@ -65,10 +65,10 @@ class FeatureModel(PreTrainedModel):
     def __init__(self, config: FeatureConfig, encoder: Any = None) -> None:
         super().__init__(config)
         self.encoder = encoder if encoder is not None else _encoder(config)
-        width = width_of(self.encoder.config)
-        self.projection = Projection(config.features, width)
-        self.mask = nn.Parameter(torch.zeros(width))
-        self.head = nn.Linear(width, config.features)
+        taken = self.encoder.get_input_embeddings().weight.shape[1]
+        self.projection = Projection(config.features, taken)
+        self.mask = nn.Parameter(torch.zeros(taken))
+        self.head = nn.Linear(width_of(self.encoder.config), config.features)
         self.post_init()  # type: ignore[no-untyped-call]
 
     def _init_weights(self, module: nn.Module) -> None:

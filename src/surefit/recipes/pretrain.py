@@ -2,7 +2,8 @@
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -59,6 +60,9 @@ UNEVEN_RANKS = refusal(
     "SF064", "rows-not-shared-evenly", "The rows of a step cannot be shared by the processes."
 )
 
+ENCODER_FAILED = refusal(
+    "SF068", "encoder-failed", "An encoder cannot be given vectors in place of tokens."
+)
 ORDER_LOST = refusal("SF067", "order-of-rows-lost", "The order of a run's rows is not known.")
 
 RECIPE = "pretrain"
@@ -141,7 +145,8 @@ def _train(
         objective, settings.mask, settings.seed, rows_per_step, accelerator, ranks
     )
     first = supervision.given(next(iter(training)), 0, 0)
-    _freeze_unused(loss_of, first)
+    with _as_finding(model):
+        _freeze_unused(loss_of, first)
     count = count_trainable(model)
     choose_threads(settings.threads, count.all)
     say(f"Training {count.trained:,} weights, {_sized(model)}; loss: {objective}")
@@ -329,6 +334,23 @@ def _freeze_unused(loss_of: FeatureLoss, given: dict[str, Any]) -> None:
         names = sorted(name.removeprefix("model.") for name in unused)
         more = f" and {len(names) - 4} more" if len(names) > 4 else ""
         say(f"Not trained, since features do not go through them: {', '.join(names[:4])}{more}")
+
+
+@contextmanager
+def _as_finding(model: FeatureModel) -> Iterator[None]:
+    """An encoder of whatever kind can want what features do not have: ids, a second input."""
+    try:
+        yield
+    except (RuntimeError, ValueError, TypeError, IndexError, AttributeError) as error:
+        raise BadInput(
+            ENCODER_FAILED.finding(
+                Place("model"),
+                f"`{type(model.encoder).__name__}` cannot be given the projected features.",
+                facts=[Fact("rows", str(model.config.layout))],
+                fixes=[Fix("Take an encoder that needs `inputs_embeds` alone, as `bert` does.")],
+                python_said=f"{type(error).__name__}: {error}".splitlines()[0],
+            )
+        ) from error
 
 
 def _sized(model: FeatureModel) -> str:
