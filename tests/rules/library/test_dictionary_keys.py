@@ -22,6 +22,7 @@ from surefit.source.reading import Source
             "    def go(self):\n        f(**self.k)\nD(a=1)\n",
             {"a": 6},
         ),
+        ("def g(s):\n    f(**s['o'], **s['p'])\ng({'o': {'a': 1}, 'p': {'b': 1}})\n", {"a": 3}),
         ("f(**read())\n", {}),
         ("a = b\nb = a\nf(**a)\n", {}),
     ],
@@ -36,3 +37,13 @@ def test_where_each_key_is_written(text: str, keys: dict[str, int]) -> None:
         if one.arg is None
     ]
     assert {name: node.lineno for name, node in keys_of(source, spread[0])} == keys
+
+
+def test_functions_that_call_each_other_are_gone_through_once() -> None:
+    """Eight of them, eight deep, would be millions of ways."""
+    names = [f"g{number}" for number in range(8)]
+    calls = "; ".join(f"{name}(**k)" for name in names)
+    text = "".join(f"def {name}(**k):\n    {calls}\n" for name in names)
+    source = Source("train.py", f"{text}g0(a=1)\n")
+    first = next(one for one in source.every(ast.keyword) if one.arg is None)
+    assert [name for name, _ in keys_of(source, first.value)] == ["a"]
