@@ -201,6 +201,28 @@ def test_a_file_cut_short_while_training_loses_nothing(
     assert RunFolder(out).metrics() == RunFolder(unbroken).metrics()
 
 
+def test_a_row_that_is_not_finite_is_named_and_no_step_is_made_of_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = made(tmp_path / "data", Kind.CONTINUOUS)
+    file = data / "part-00001.npy"
+    rows = np.load(file)
+    rows[77, 3, 5] = np.nan
+    before = file.stat().st_mtime_ns
+    np.save(file, rows)
+    os.utime(file, ns=(before, before))  # as a write that nobody declared
+    out = tmp_path / "run"
+    settings = {**flags(data, out), "held_out": 0.0, "mask": 0.9}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("surefit.data.features.loaders.MOST_SAMPLED", 12)  # it is not in the sample
+        assert main(["pretrain", *words_of(settings)]) == 1
+    said = " ".join(capsys.readouterr().err.split())
+    assert "`part-00001.npy` holds nan in row 77, step 3, feature 5" in said
+    done = max((record["step"] for record in RunFolder(out).metrics()), default=0)
+    assert done < 9
+    assert done == 0 or list((out / "checkpoints").glob(f"step-{done:07d}"))
+
+
 def words_of(names: dict[str, Any]) -> list[str]:
     return [f"--{name}={value}" for name, value in names.items()]
 

@@ -16,6 +16,7 @@ from accelerate import Accelerator
 
 from surefit.data.features.folder import Shards
 from surefit.data.features.layout import Kind
+from surefit.data.features.loader import Batch, FeatureLoader
 from surefit.data.features.loaders import loaders
 from surefit.data.features.make import Source, make_features
 from surefit.doctor.findings import Fact, Finding, Fix, Place
@@ -207,7 +208,8 @@ def _train(
                         accelerator.backward(loss * ranks.world)
                         norm = accelerator.clip_grad_norm_(trained, settings.max_grad_norm)
                         (loss_sum,) = ranks.summed(float(loss.detach()))
-                        _refuse_if_lost(folder, state, loss_sum)
+                        if not math.isfinite(loss_sum):
+                            _refuse_lost(folder, state, loss_sum, training, batch)
                         stepper.step()
                         if not accelerator.optimizer_step_was_skipped:
                             schedule.step()
@@ -437,9 +439,12 @@ def _identity(settings: FeaturePretraining, data: Shards, model: FeatureModel) -
     }
 
 
-def _refuse_if_lost(folder: RunFolder, state: Progress, loss: float) -> None:
-    if not math.isfinite(loss):
-        raise BadInput(_loss_lost(folder, state, loss))
+def _refuse_lost(
+    folder: RunFolder, state: Progress, loss: float, training: FeatureLoader, batch: Batch
+) -> None:
+    """By the rows that are not finite; only where all are, by the loss."""
+    rows = list(training.not_finite_in(batch, state.epoch, state.step_in_epoch))
+    raise BadInput(*rows or [_loss_lost(folder, state, loss)])
 
 
 def _loss_lost(folder: RunFolder, state: Progress, loss: float) -> Finding:

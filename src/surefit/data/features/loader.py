@@ -18,6 +18,7 @@ from .passes import Pass, Source
 from .permutation import Indices
 from .plan import LENT, Plan, needed, size, too_small
 from .reading import Rows
+from .row_checks import not_finite_rows
 
 STATE_OF_OTHER_DATA = refusal(
     "SF052",
@@ -114,6 +115,20 @@ class FeatureLoader:
         epoch, step = int(state["epoch"]), int(state["step"])
         self._epoch, self._step = (epoch + 1, 0) if step >= order.steps else (epoch, step)
         self._goes_on = True
+
+    def not_finite_in(self, batch: Batch, epoch: int, step: int) -> Iterator[Finding]:
+        """The rows of a batch that hold NaN or an infinite number, by file and row."""
+        if "inputs_embeds" not in batch:
+            return
+        values = batch["inputs_embeds"]
+        finite = values.isfinite().flatten(1).all(1)
+        found: dict[str, list[tuple[int, int]]] = {}
+        for place in (~finite).nonzero().flatten().tolist():
+            shard, row = self._source.origin_of(epoch, step, place)
+            found.setdefault(shard.name, []).append((row, place))
+        for name, rows in found.items():
+            at = [place for _, place in sorted(rows)]
+            yield not_finite_rows(name, [row for row, _ in sorted(rows)], values[at].numpy())
 
     def close(self) -> None:
         """Ends the pass that is running, if there is one, and its threads."""

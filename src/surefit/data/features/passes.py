@@ -19,6 +19,7 @@ from .order import Order, Parts, Share
 from .permutation import Indices
 from .plan import LENT
 from .reading import Reader, Rows
+from .shards import Shard
 from .threads import Readers
 
 PASS_HAS_ENDED = refusal(
@@ -48,6 +49,13 @@ class Source:
     def size_of(self, step: int) -> int:
         """Rows of this process in a step."""
         return self.share.of(self.order.rows_in(step))
+
+    def origin_of(self, epoch: int, step: int, place: int) -> tuple[Shard, int]:
+        """The shard and the row there that stands in this place of this process's batch."""
+        window = self.order.parts(epoch, self.order.window_of(step), self.share)
+        here = (part.rows[(part.steps == step) & (part.places == place)] for part in window)
+        (row,) = self.chosen(np.concatenate(list(here))).tolist()
+        return self.rows.find(row)
 
 
 @dataclass(slots=True)
@@ -185,16 +193,10 @@ class Pass:
 
     def _located(self, wrong: WrongRow) -> BadInput:
         """The file and row that a row of this step came from."""
-        source = self._source
-        number = source.order.window_of(self.step)
-        for part in source.order.parts(self.epoch, number, source.share):
-            here = (part.steps == self.step) & (part.places == wrong.index)
-            for row in source.chosen(part.rows[here]):
-                shard, at = source.rows.find(int(row))
-                headline = f"`{shard.name}`, row {at:,}: {wrong.finding.headline}"
-                place = Place(shard.name, row=at + 1)
-                return BadInput(replace(wrong.finding, place=place, headline=headline))
-        return BadInput(wrong.finding)
+        shard, at = self._source.origin_of(self.epoch, self.step, wrong.index)
+        headline = f"`{shard.name}`, row {at:,}: {wrong.finding.headline}"
+        place = Place(shard.name, row=at + 1)
+        return BadInput(replace(wrong.finding, place=place, headline=headline))
 
 
 def _read(filling: Filling, index: int, source: Source, reader: Reader) -> None:

@@ -28,12 +28,12 @@ def check_rows(
 ) -> Iterator[Finding]:
     """What a sample of a shard shows to be wrong."""
     if not found.finite:
-        yield _not_finite(name, positions, rows)
+        yield not_finite_rows(name, positions, rows)
     elif declared and not fits(found.kind, declared):
         yield _other_kind(name, positions, rows, found, declared)
 
 
-def _not_finite(name: str, positions: Sequence[int], rows: Values) -> Finding:
+def not_finite_rows(name: str, positions: Sequence[int], rows: Values) -> Finding:
     places = not_finite(rows)
     bad = sorted({positions[row] for row, _, _ in places.tolist()})
     row, step, feature = places[0].tolist()
