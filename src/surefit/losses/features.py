@@ -27,15 +27,6 @@ class Objective:
         }[self.kind]
         return f"{how} {what}"
 
-    @property
-    def ignorance(self) -> str:
-        """What a model that knows nothing loses, in words."""
-        return {
-            Kind.ONE_HOT: "the logarithm of the number of features",
-            Kind.MULTI_HOT: "0.6931 for one that says one half",
-            Kind.CONTINUOUS: "the variance of the features",
-        }[self.kind]
-
 
 class FeatureLoss(nn.Module):
     """A feature model whose forward pass gives its loss on a batch.

@@ -34,11 +34,6 @@ class Buffers:
         return int(self._memory.ctypes.data)
 
     @property
-    def all_rows(self) -> NDArray[np.uint8]:
-        """Rows of all buffers as bytes: row `r` of buffer `b` is at `b * rows + r`."""
-        return self._memory
-
-    @property
     def lent(self) -> int:
         return len(self._lent)
 

@@ -111,7 +111,7 @@ def _opened(shard: Shard) -> int:
         raise BadInput(not_opened(shard.name, shard.path, error)) from None
     try:
         refuse_changed(shard, file)
-    except BaseException:
+    except BaseException:  # whatever it was, it goes on, and the file does not stay open
         os.close(file)
         raise
     return file

@@ -109,7 +109,7 @@ class Pass:
             raise StopIteration
         try:
             values = self._next()
-        except BaseException as error:
+        except BaseException as error:  # Ctrl-C, too, must end the threads; it goes on below
             self.close()
             told = self._told(error)
             if told is error:
