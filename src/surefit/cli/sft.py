@@ -18,7 +18,7 @@ def sft(settings: Annotated[LoraSft, Parameter(name="*")] = DEFAULTS) -> None:
     surefit sft --resume runs/sft-1
     torchrun --nproc-per-node 2 -m surefit sft   two processes, each half of every step
     """
-    from surefit.recipes.sft_rows import part_rows
+    from surefit.recipes.token_rows import part_rows
     from surefit.train.first_here import first_here_then_others
     from surefit.train.one_voice import as_one_command
     from surefit.train.shared_work import shared_working_folder

@@ -157,13 +157,16 @@ class RowTokenizer:
 
     @cached_property
     def _before_every_text(self) -> list[int]:
-        """What the tokenizer puts before a text, a BOS as a rule; chat templates write it."""
-        if self.template.parses_special_tokens:
-            return []
-        bare = list(self.tokenizer("a", add_special_tokens=False)["input_ids"])
-        full = list(self.tokenizer("a")["input_ids"])
-        starts = (at for at in range(len(full)) if full[at : at + len(bare)] == bare)
-        return full[: next(starts, 0)]
+        """Chat templates write it themselves."""
+        return [] if self.template.parses_special_tokens else before_every_text(self.tokenizer)
+
+
+def before_every_text(tokenizer: Tokenizer) -> list[int]:
+    """What the tokenizer puts before a text, a BOS as a rule."""
+    bare = list(tokenizer("a", add_special_tokens=False)["input_ids"])
+    full = list(tokenizer("a")["input_ids"])
+    starts = (at for at in range(len(full)) if full[at : at + len(bare)] == bare)
+    return full[: next(starts, 0)]
 
 
 def _without_oldest_exchange(row: Row) -> Row | None:

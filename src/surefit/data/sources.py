@@ -23,11 +23,13 @@ from .tables import (
     load_hub,
     read_parquet,
 )
+from .text_files import read_text
 
 NO_SUCH_SOURCE = refusal(
     "SF101",
     "no-such-source",
-    "Rows come from a file, from a folder, from the hub as `owner/name`, or from `embedded`.",
+    "Rows come from a file, from a folder, from the hub as `owner/name`, or from `embedded` and "
+    "`embedded-text`.",
 )
 UNKNOWN_KIND = refusal(
     "SF102",
@@ -50,6 +52,7 @@ READERS: dict[str, Reader] = {
     ".csv": read_csv,
     ".tsv": partial(read_csv, separator="\t"),
     ".parquet": read_parquet,
+    ".txt": read_text,
 }
 HUB_NAME = re.compile(r"[\w.-]+/[\w.-]+(:[\w.-]+)?")
 
@@ -65,10 +68,8 @@ class Source:
 
 def open_source(name: str) -> Source:
     """Refuses at once what cannot be opened; faults inside come as the rows are read."""
-    if name == "embedded":
-        from surefit.embedded import ROWS
-
-        return _open_file(ROWS, name)
+    if (own := _embedded(name)) is not None:
+        return _open_file(own, name)
     path = Path(name)
     if path.is_dir():
         return _open_folder(path, name)
@@ -82,9 +83,7 @@ def open_source(name: str) -> Source:
 
 def count_rows(name: str) -> int | None:
     """About how many rows a source has, where that is known in a moment, for a bar to fill."""
-    from surefit.embedded import ROWS
-
-    path = ROWS if name == "embedded" else Path(name)
+    path = _embedded(name) or Path(name)
     if not path.is_file():
         return None
     try:
@@ -96,6 +95,13 @@ def count_rows(name: str) -> int | None:
     except OSError:
         pass  # a file that cannot be read is for `open_source` to refuse
     return None
+
+
+def _embedded(name: str) -> Path | None:
+    """What comes with the package under this name."""
+    from surefit.embedded import ROWS, TEXT
+
+    return {"embedded": ROWS, "embedded-text": TEXT}.get(name)
 
 
 def _lines(path: Path) -> int:

@@ -32,7 +32,7 @@ class StepBatches:
     def of(self, step: Sequence[Sequence[int]]) -> list[Batch]:
         return [
             self.made(part) if part else unsupervised(self.made(step[0][:1]))
-            for part in self._parts(step)
+            for part in self.parts(step)
         ]
 
     def places(self, step: Sequence[Sequence[int]]) -> int:
@@ -62,7 +62,8 @@ class StepBatches:
         together = accumulate(self.lengths[row] for row in by_length)
         return max(1, sum(tokens <= most for tokens in together))
 
-    def _parts(self, step: Sequence[Sequence[int]]) -> list[list[int]]:
+    def parts(self, step: Sequence[Sequence[int]]) -> list[list[int]]:
+        """The rows of this process's batches; a batch that it only goes along with has none."""
         if self.pack_tokens is not None:
             return packed_share(step, self.lengths, self.rank, self.world, self.pack_tokens)
         return [

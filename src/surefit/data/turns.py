@@ -51,7 +51,7 @@ UNASKED_ANSWER = refusal(
 )
 
 Role = Literal["system", "user", "assistant"]
-Kind = Literal["prompt-answer", "messages", "sharegpt", "alpaca"]
+Kind = Literal["prompt-answer", "messages", "sharegpt", "alpaca", "text"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +68,8 @@ class Fields:
 
     input: str = "input"
     target: str = "target"
+    text: str | None = None
+    """The column of plain texts, where rows without prompt and answer are taken, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,13 +109,15 @@ def kind_of(columns: Sequence[str], fields: Fields) -> Kind | None:
     """Field names that the user chose win over every kind that is known by its columns."""
     if {fields.input, fields.target} <= set(columns):
         return "prompt-answer"
-    if fields != Fields():
-        return None
+    if fields != Fields(text=fields.text):
+        return "text" if fields.text in columns else None
     if MESSAGES.column in columns:
         return "messages"
     if SHAREGPT.column in columns:
         return "sharegpt"
-    return "alpaca" if {"instruction", "output"} <= set(columns) else None
+    if {"instruction", "output"} <= set(columns):
+        return "alpaca"
+    return "text" if fields.text in columns else None
 
 
 def turns_of(row: RawRow, kind: Kind, fields: Fields) -> Turns | BadRow:
@@ -126,6 +130,8 @@ def turns_of(row: RawRow, kind: Kind, fields: Fields) -> Turns | BadRow:
             return _conversation(row, SHAREGPT)
         case "alpaca":
             return _alpaca(row)
+        case "text":
+            return _plain_text(row, fields.text or "")
 
 
 def missing_column(row: RawRow, column: str) -> BadRow:
@@ -159,6 +165,12 @@ def _alpaca(row: RawRow) -> Turns | BadRow:
         if isinstance(cell, BadRow):
             return cell
     return _asked(f"{instruction}\n\n{more}", str(answer))
+
+
+def _plain_text(row: RawRow, column: str) -> Turns | BadRow:
+    """As a prompt without an answer, so that nearly equal texts are found to be twins."""
+    text = _column(row, column)
+    return text if isinstance(text, BadRow) else _asked(text, "")
 
 
 def _asked(question: str, answer: str) -> Turns:

@@ -1,4 +1,4 @@
-"""The default model, its tokenizer and its rows, which come with the package."""
+"""The default models, their tokenizer, rows and text, which come with the package."""
 
 from pathlib import Path
 
@@ -7,3 +7,12 @@ MODEL = Path(__file__).parent / "model"
 
 ROWS = Path(__file__).parent / "rows.jsonl"
 """1000 rows of `input` and `target`; no invented name occurs in two of them."""
+
+TEACHER = Path(__file__).parent / "teacher"
+"""A mixture of experts with the same tokenizer, to distil from."""
+
+STUDENT = Path(__file__).parent / "student"
+"""A smaller dense model with the same tokenizer, to distil into."""
+
+TEXT = Path(__file__).parent / "text.txt"
+"""Plain texts, parted by blank lines, that neither of the two has seen."""

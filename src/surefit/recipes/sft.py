@@ -51,8 +51,8 @@ from surefit.train.step import forward_backward, to_device
 from surefit.train.trackers import check_trackers, start_trackers
 
 from .sft_judge import Judge
-from .sft_rows import PartedRows, open_prepared, prepare
 from .sft_settings import LEARNING_RATE, LoraSft
+from .token_rows import PartedRows, open_prepared, prepare
 
 LOSS_LOST = refusal("SF189", "loss-became-nan", "The loss of a training step is not a number.")
 

@@ -159,6 +159,10 @@ class LoraSft:
     seed: int = 0
     """Decides the split, the order of rows, the noise and the start of the adapters."""
 
+    @property
+    def text_field(self) -> None:
+        """Plain texts have no answers to learn."""
+
     def __post_init__(self) -> None:
         check(
             self,

@@ -1,9 +1,10 @@
-"""Source -> rows -> tokens for fine-tuning, and what the user is told on the way."""
+"""Source -> rows -> tokens for language models, and what the user is told on the way."""
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 import msgspec
 
@@ -12,19 +13,50 @@ from surefit.data.augment import augment
 from surefit.data.made import Chosen
 from surefit.data.peak_memory import peak_memory
 from surefit.data.row_store import StoredRows, stored_at
-from surefit.data.rows import Fields, Row, RowSet, read_rows
+from surefit.data.rows import Fields, Kind, Row, RowSet, read_rows
 from surefit.data.sources import count_rows
 from surefit.data.split import Split, split
 from surefit.data.templates import Tokenizer, choose_template, settle_template
+from surefit.data.text_tokens import tokenize_texts
 from surefit.data.tokens import RowTokenizer, TokenSet, tokenize
 from surefit.errors import refuse_if
 from surefit.render.console import progress, say
 
-from .sft_settings import LoraSft
-
 CONTENTS = "prepared.json"
 MANY_ROWS = 100_000
 """From so many on it is said what it cost to prepare them."""
+
+
+class RowSettings(Protocol):
+    """What settings of a recipe say of its rows, under these names."""
+
+    @property
+    def data(self) -> str: ...
+    @property
+    def input_field(self) -> str: ...
+    @property
+    def target_field(self) -> str: ...
+    @property
+    def text_field(self) -> str | None:
+        """The column of plain texts; None where there must be answers."""
+        ...
+
+    @property
+    def template(self) -> str: ...
+    @property
+    def loss_on(self) -> str: ...
+    @property
+    def held_out(self) -> float: ...
+    @property
+    def augmentation_factor(self) -> int: ...
+    @property
+    def augment_with(self) -> str | None: ...
+    @property
+    def skip_bad_rows(self) -> bool: ...
+    @property
+    def max_tokens(self) -> int: ...
+    @property
+    def seed(self) -> int: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +91,7 @@ class Contents:
 
 
 def prepare(
-    settings: LoraSft, tokenizer: Tokenizer, folder: Path, rows: PartedRows | None = None
+    settings: RowSettings, tokenizer: Tokenizer, folder: Path, rows: PartedRows | None = None
 ) -> Prepared:
     """Reads rows, unless they were parted under these settings already, and makes them tokens.
 
@@ -69,10 +101,9 @@ def prepare(
     began = time.monotonic()
     rows = rows or part_rows(settings, folder)
     template = settle_template(settings.template, rows.source.kind, tokenizer)
-    settings = replace(settings, template=template)
     say_parted(settings, rows)
-    train_set, held_out = tokenize_rows(settings, rows, tokenizer, folder)
-    _write_contents(folder, settings, rows)
+    train_set, held_out = tokenize_rows(settings, rows, template, tokenizer, folder)
+    _write_contents(folder, settings, rows, template)
     seconds = rows.seconds + time.monotonic() - began
     if len(rows.train) >= MANY_ROWS:
         _say_cost(train_set, held_out, seconds)
@@ -93,7 +124,7 @@ def open_prepared(folder: Path) -> Prepared:
     )
 
 
-def part_rows(settings: LoraSft, folder: Path | None = None) -> PartedRows:
+def part_rows(settings: RowSettings, folder: Path | None = None) -> PartedRows:
     """Split first, so that no copy of a held-out row is trained on; needs no torch.
 
     The rows lie in the folder, or in memory if there is none.
@@ -102,7 +133,7 @@ def part_rows(settings: LoraSft, folder: Path | None = None) -> PartedRows:
     with progress("Reading rows", count_rows(settings.data)) as bar:
         read = read_rows(
             settings.data,
-            Fields(settings.input_field, settings.target_field),
+            Fields(settings.input_field, settings.target_field, settings.text_field),
             skip_bad_rows=settings.skip_bad_rows,
             store=folder and folder / "rows.arrow",
             each=bar.step,
@@ -113,7 +144,7 @@ def part_rows(settings: LoraSft, folder: Path | None = None) -> PartedRows:
     return PartedRows(read, parts, more, time.monotonic() - began)
 
 
-def say_parted(settings: LoraSft, rows: PartedRows) -> None:
+def say_parted(settings: RowSettings, rows: PartedRows) -> None:
     read, parts, factor = rows.source, rows.split, settings.augmentation_factor
     for note in read.notes:
         say(note)
@@ -136,16 +167,16 @@ def say_parted(settings: LoraSft, rows: PartedRows) -> None:
 
 
 def tokenize_rows(
-    settings: LoraSft, rows: PartedRows, tokenizer: Tokenizer, folder: Path | None = None
+    settings: RowSettings,
+    rows: PartedRows,
+    template: str,
+    tokenizer: Tokenizer,
+    folder: Path | None = None,
 ) -> tuple[TokenSet, TokenSet]:
     """Rows to train on and held-out rows as tokens, in the folder or in memory."""
-    template = choose_template(settings.template, tokenizer)
-    to_tokens = RowTokenizer(
-        tokenizer, template, settings.max_tokens, loss_on_all=settings.loss_on == "all"
-    )
-    train_set = _tokenize(rows.train, to_tokens, settings, "training", _in(folder, "train"))
-    held_out = _tokenize(
-        rows.split.held_out, to_tokens, settings, "held-out", _in(folder, "held_out")
+    train_set, held_out = (
+        _tokenize(some, settings, rows.source.kind, template, tokenizer, folder, name)
+        for some, name in ((rows.train, "train"), (rows.split.held_out, "held_out"))
     )
     _say_tokens(settings, train_set)
     return train_set, held_out
@@ -153,12 +184,21 @@ def tokenize_rows(
 
 def _tokenize(
     rows: Sequence[Row],
-    to_tokens: RowTokenizer,
-    settings: LoraSft,
-    which: str,
-    store: Path | None,
+    settings: RowSettings,
+    kind: Kind,
+    template: str,
+    tokenizer: Tokenizer,
+    folder: Path | None,
+    name: str,
 ) -> TokenSet:
-    with progress(f"Tokenizing {which} rows", len(rows)) as bar:
+    store = folder and folder / f"{name}.arrow"
+    title = {"train": "Tokenizing training rows", "held_out": "Tokenizing held-out rows"}[name]
+    with progress(title, len(rows)) as bar:
+        if kind == "text":
+            return tokenize_texts(rows, tokenizer, settings.max_tokens, bar.step, store=store)
+        chosen = choose_template(template, tokenizer)
+        on_all = settings.loss_on == "all"
+        to_tokens = RowTokenizer(tokenizer, chosen, settings.max_tokens, loss_on_all=on_all)
         tokens = tokenize(rows, to_tokens, bar.step, store=store)
     if len(tokens.bad):
         findings = tokens.bad.findings(len(rows))
@@ -169,16 +209,12 @@ def _tokenize(
     return tokens
 
 
-def _in(folder: Path | None, name: str) -> Path | None:
-    return folder and folder / f"{name}.arrow"
-
-
-def _write_contents(folder: Path, settings: LoraSft, rows: PartedRows) -> None:
+def _write_contents(folder: Path, settings: RowSettings, rows: PartedRows, template: str) -> None:
     import numpy as np
 
     contents = Contents(
         str(stored_at(rows.source.rows, folder).absolute()),
-        settings.template,
+        template,
         settings.augmentation_factor,
         settings.seed,
         settings.augment_with,
@@ -204,7 +240,7 @@ def _say_cost(train_set: TokenSet, held_out: TokenSet, seconds: float) -> None:
     )
 
 
-def _say_tokens(settings: LoraSft, rows: TokenSet) -> None:
+def _say_tokens(settings: RowSettings, rows: TokenSet) -> None:
     lengths = rows.lengths.tolist()
     supervised = int(rows.supervised.sum())
     say(
@@ -219,7 +255,7 @@ def _say_tokens(settings: LoraSft, rows: TokenSet) -> None:
         )
 
 
-def _why_so_few(settings: LoraSft, rows: int) -> str:
+def _why_so_few(settings: RowSettings, rows: int) -> str:
     if settings.augmentation_factor == 1 or not settings.held_out:
         return ""
     more = round(rows * settings.held_out) * settings.augmentation_factor

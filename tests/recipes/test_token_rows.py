@@ -12,14 +12,14 @@ import pytest
 from benchmarks.million_rows import make_rows
 from surefit.data.tokens import TokenSet
 from surefit.errors import BadInput
-from surefit.recipes import sft_rows
-from surefit.recipes.sft_rows import open_prepared, part_rows, prepare
+from surefit.recipes import token_rows
+from surefit.recipes.token_rows import open_prepared, part_rows, prepare
 from surefit.recipes.sft_settings import LoraSft
 
 OPENED = """
 import sys
 from pathlib import Path
-from surefit.recipes.sft_rows import open_prepared
+from surefit.recipes.token_rows import open_prepared
 found = open_prepared(Path(sys.argv[1]))
 print(found.template, len(found.held_out), found.train_set.fingerprint(), found.train_set.rows[4])
 print("torch" in sys.modules)
@@ -97,7 +97,7 @@ def test_what_many_rows_cost_is_said(
 ) -> None:
     made = prepare(settings(), small_tokenizer, folder)
     assert "Prepared" not in capsys.readouterr().out
-    monkeypatch.setattr(sft_rows, "MANY_ROWS", 2700)
+    monkeypatch.setattr(token_rows, "MANY_ROWS", 2700)
     prepare(settings(), small_tokenizer, folder)
     tokens = int(made.train_set.lengths.sum() + made.held_out.lengths.sum())
     (line,) = (said for said in capsys.readouterr().out.splitlines() if "Prepared" in said)
@@ -111,7 +111,7 @@ import json, sys
 from pathlib import Path
 from surefit.data.peak_memory import peak_memory
 from surefit.models.load import find_model, load_tokenizer
-from surefit.recipes.sft_rows import prepare
+from surefit.recipes.token_rows import prepare
 from surefit.recipes.sft_settings import LoraSft
 
 tokenizer = load_tokenizer(find_model("embedded"))
