@@ -25,7 +25,7 @@ def from_teacher(
     of_teacher.sub_(of_teacher.amax(1, keepdim=True))
     p = of_teacher.exp()
     sum_p = p.sum(1, keepdim=True)
-    apart = _dots(p, of_teacher.sub_(own)) / sum_p - sum_p.log()
+    apart = of_teacher.sub_(own).mul_(p).sum(1, keepdim=True) / sum_p - sum_p.log()
 
     at_target = own.gather(1, targets[:, None])
     q, hot = _exponentials(own, temperature)
@@ -86,8 +86,3 @@ def _add_cross_entropy(
     if alpha < 1:
         error.addcmul_(hot, (1 - alpha) / sum_hot)
         error.scatter_add_(1, targets[:, None], error.new_full((len(targets), 1), alpha - 1))
-
-
-def _dots(one: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
-    """`[places, 1]`."""
-    return torch.bmm(one[:, None], other[:, :, None]).squeeze(2)
