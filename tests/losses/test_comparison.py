@@ -3,8 +3,6 @@
 import pytest
 import torch
 import torch.nn.functional as F
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from surefit.losses.comparison import Compared, compared
 from surefit.losses.teacher import FromHidden, Head, TopK
@@ -96,19 +94,3 @@ def test_a_model_and_itself() -> None:
     assert found.divergence == 0
     assert found.agreeing == PLACES
     assert found.teacher_cross_entropy == found.cross_entropy
-
-
-@settings(max_examples=20, deadline=None)
-@given(
-    k=st.integers(1, VOCABULARY),
-    temperature=st.sampled_from([1.0, 2.0, 0.7]),
-    chunk=st.integers(1, 30),
-)
-def test_what_is_kept_of_a_teacher(k: int, temperature: float, chunk: int) -> None:
-    found = top_k_of(TEACHER_HIDDEN, Head(TEACHER_WEIGHT), TARGETS, k, temperature, chunk)
-    log_p = OF_TEACHER.log_softmax(1)
-    torch.testing.assert_close(found.log_probabilities, log_p.topk(k, dim=1).values)
-    torch.testing.assert_close(log_p.gather(1, found.ids.long()), found.log_probabilities)
-    torch.testing.assert_close(found.log_normaliser, (log_p / temperature).logsumexp(1))
-    at = found.target_log_probability
-    torch.testing.assert_close(at, log_p.gather(1, TARGETS[:, None]).squeeze(1))

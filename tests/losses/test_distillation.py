@@ -415,6 +415,17 @@ def test_half_precision_is_summed_in_fp32(dtype: torch.dtype, k: int | None) -> 
     same_gradients(half, full, 5e-2)
 
 
+def test_a_teacher_in_another_precision() -> None:
+    one, other = numbers(20, torch.float32), numbers(20, torch.float32)
+    said = FromHidden(one.teacher_hidden, Head(one.teacher_weight.bfloat16()))
+    found = head_distillation(one.hidden, one.head, said, one.targets, Divergence(), 0.5)
+    expected = at_once(other, Divergence(), 0.5)
+    agree(found, expected, rtol=2e-2)
+    found.loss.backward()
+    expected.loss.backward()
+    same_gradients(one, other, 5e-2)
+
+
 def test_autocast_is_that_of_a_linear_layer() -> None:
     one, other = numbers(20, torch.float32), numbers(20, torch.float32)
     how = Divergence(temperature=2.0)

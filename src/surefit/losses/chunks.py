@@ -8,7 +8,7 @@ import torch.nn.functional as F
 from .teacher import Head
 
 IN_CACHE = 2**18
-"""Logits that are worked on together once they are there: few enough to stay in a cache."""
+"""Logits that a CPU works on together once they are there: few enough to stay in its cache."""
 
 ALIGNED = 64
 """Bytes of which a row's beginning is a multiple: with rows of 50,257 numbers end to end MKL needs
@@ -59,6 +59,7 @@ def parts(places: int, size: int) -> Iterator[slice]:
         yield slice(start, min(start + size, places))
 
 
-def few(vocabulary: int) -> int:
-    """How many places are worked on together."""
-    return max(1, IN_CACHE // vocabulary)
+def few_rows(logits: torch.Tensor) -> Iterator[slice]:
+    """Places that are worked on together: on a GPU, where every call costs, all of them."""
+    places, vocabulary = logits.shape
+    yield from parts(places, max(1, IN_CACHE // vocabulary) if logits.is_cpu else places)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import torch
 
-from .chunks import ChunkLogits, few, parts
+from .chunks import ChunkLogits, few_rows, parts
 from .places import CHUNK
 from .tail import kl_of_kept, log_top_and_tail
 from .teacher import Head, Teacher, TopK
@@ -44,7 +44,7 @@ def compared(
     for part in parts(len(hidden), chunk):
         logits = own.of(part)
         said = of_teacher.at(part) if isinstance(of_teacher, TopK) else of_teacher.of(part)
-        for rows in parts(len(logits), few(logits.shape[1])):
+        for rows in few_rows(logits):
             log_q, at = logits[rows].log_softmax(1), targets[part][rows]
             if isinstance(said, TopK):
                 sums += _beside_kept(log_q, said.at(rows), at)

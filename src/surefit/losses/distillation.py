@@ -7,7 +7,7 @@ import torch
 from torch.autograd.function import once_differentiable
 
 from . import forward_kl
-from .chunks import ChunkLogits, few, parts
+from .chunks import ChunkLogits, few_rows, parts
 from .divergence import Divergence, loss_and_pull
 from .places import CHUNK
 from .tail import spread_over
@@ -145,7 +145,7 @@ class _Errors:
     def of(self, part: slice, targets: torch.Tensor) -> torch.Tensor:
         own = self.own.of(part)
         said = self.teacher.at(part) if isinstance(self.teacher, TopK) else self.teacher.of(part)
-        for rows in parts(len(own), few(own.shape[1])):
+        for rows in few_rows(own):
             here = said.at(rows) if isinstance(said, TopK) else said[rows]
             entropy, apart = self._turned(own[rows], here, targets[rows])
             self.sums = (self.sums[0] + entropy, self.sums[1] + apart)

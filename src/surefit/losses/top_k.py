@@ -2,7 +2,7 @@
 
 import torch
 
-from .chunks import ChunkLogits, few, parts
+from .chunks import ChunkLogits, few_rows, parts
 from .places import CHUNK
 from .teacher import Head, TopK
 
@@ -30,7 +30,7 @@ def top_k_of(
     assert found.target_log_probability is not None
     for part in parts(places, chunk):
         of_chunk = logits.of(part)
-        for rows in parts(len(of_chunk), few(of_chunk.shape[1])):
+        for rows in few_rows(of_chunk):
             here = slice(part.start + rows.start, part.start + rows.stop)
             log_p = of_chunk[rows].log_softmax(1)
             found.log_probabilities[here], found.ids[here] = log_p.topk(k, dim=1)
