@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 OLDEST := .venv-oldest
 
-.PHONY: demo test test-oldest fast check setup controls bench-sft bench-loader clean
+.PHONY: demo test test-oldest fast check setup controls bench-sft bench-loader bench-distill clean
 
 demo: $(VENV)/train ## set up and train on the embedded model and rows
 	$(BIN)/surefit demo
@@ -35,6 +35,10 @@ bench-sft: $(VENV)/dev ## fine-tuning against its peers; goes on where it was st
 bench-loader: $(VENV)/dev ## loading feature arrays against its peers and the limit; goes on where it was stopped
 	$(BIN)/python -m benchmarks.loader --set-up
 	$(BIN)/python -m benchmarks.loader --results runs/benchmark-loader/results.jsonl
+
+bench-distill: $(VENV)/dev ## distillation losses against their peers and the limit; goes on where it was stopped
+	$(BIN)/python -m benchmarks.distill --set-up
+	$(BIN)/python -m benchmarks.distill --results runs/benchmark-distill/results.jsonl
 
 setup: $(VENV)/dev
 

@@ -19,10 +19,11 @@ class Environment:
 
     name: str
     packages: tuple[str, ...]
+    benchmark: str = "loading"
 
     @property
     def folder(self) -> Path:
-        return FOLDER / f"loading-{self.name}"
+        return FOLDER / f"{self.benchmark}-{self.name}"
 
     @property
     def python(self) -> Path:
