@@ -239,6 +239,29 @@ def test_a_teacher_without_a_tail_gives_no_nan(objective: Objective, k: int) -> 
         assert gradient.isfinite().all()
 
 
+@pytest.mark.parametrize("objective", OBJECTIVES)
+@pytest.mark.parametrize("temperature", [1.0, 2.0, 20.0])
+def test_a_student_without_a_tail_gives_no_nan(objective: Objective, temperature: float) -> None:
+    """All tokens that were not kept are so unlikely that their exponentials are 0."""
+    logits = torch.full((4, VOCABULARY), -1e4)
+    logits[:, :3] = 0
+    logits.requires_grad_()
+    even = torch.full((4, 3), -1.5)
+    kept = TopK(torch.arange(3).expand(4, 3), even, torch.full((4,), 2.0))
+    found = head_distillation(
+        logits,
+        None,
+        kept,
+        torch.zeros(4, dtype=torch.long),
+        Divergence(objective, temperature),
+        0.5,
+    )
+    found.loss.backward()
+    assert found.loss.isfinite()
+    assert logits.grad is not None
+    assert logits.grad.isfinite().all()
+
+
 @settings(max_examples=30, deadline=None)
 @given(objectives, temperatures, st.sampled_from([None, 7]))
 def test_logits_in_place_of_hidden_states(

@@ -92,14 +92,15 @@ class _InChunks(torch.autograd.Function):
         )
         for part in parts(len(hidden), chunk):
             error = errors.of(part, targets[part])
-            if to_hidden is not None:
-                to_hidden[part] = error if weight is None else error.to(hidden.dtype) @ weight
-            if to_weight is not None and error.dtype == hidden.dtype:
-                to_weight.addmm_(error.T, hidden[part])
-            elif to_weight is not None:
-                to_weight += error.to(hidden.dtype).T @ hidden[part]
             if to_bias is not None:
                 to_bias += error.sum(0)
+            error = error.to(hidden.dtype)
+            if to_hidden is not None:
+                to_hidden[part] = error if weight is None else error @ weight
+            if to_weight is not None and to_weight.dtype == error.dtype:
+                to_weight.addmm_(error.T, hidden[part])
+            elif to_weight is not None:
+                to_weight += error.T @ hidden[part]
         ctx.save_for_backward(to_hidden, to_weight, to_bias)
         ctx.dtype = hidden.dtype
         cross_entropy, apart = errors.sums

@@ -13,6 +13,9 @@ from .teacher import TopK
 POWERS = (1.0, 2.0, 3.0)
 """Temperatures at which exp(logit) is a product of exp(logit / temperature) with itself."""
 
+LEAST = 1e-30
+"""Of a student's tail, beside its likeliest token: one by it is still a number in fp32."""
+
 
 def from_teacher(
     own: torch.Tensor,
@@ -53,8 +56,7 @@ def from_top_k(
     sum_hot = hot.sum(1, keepdim=True)
     q_top = at_top.exp()
     # Summed without the likeliest, not taken from the sum of all: it can be 1e-9 of that.
-    q_tail = q.scatter_(1, kept.ids, 0).sum(1, keepdim=True)
-    q_tail = q_tail.clamp_(min=torch.finfo(q.dtype).tiny)
+    q_tail = q.scatter_(1, kept.ids, 0).sum(1, keepdim=True).clamp_(min=LEAST)
     sum_q = q_tail + q_top.sum(1, keepdim=True)
 
     apart = kl_of_kept(log_top, tail, at_top - sum_q.log(), (q_tail / sum_q).log())
