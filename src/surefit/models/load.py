@@ -1,7 +1,7 @@
 """A model and its tokenizer by name, folder or GGUF file; the embedded default and `smollm2`."""
 
 import importlib.util
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext, redirect_stderr
 from dataclasses import dataclass
 from io import StringIO
@@ -91,10 +91,17 @@ def load_tokenizer(source: ModelSource, pad_token: str | None = None) -> Tokeniz
     return tokenizer
 
 
-def load_model(source: ModelSource, dtype: Any = None, *, four_bit: bool = False) -> Any:
+def load_model(
+    source: ModelSource,
+    dtype: Any = None,
+    *,
+    four_bit: bool = False,
+    placed: Mapping[str, Any] | None = None,
+) -> Any:
     """The causal model, in fp32 unless told otherwise; it can be saved, whatever it came from.
 
     In 4 bits, the matrices between embedding and head are so held, and multiplied in `dtype`.
+    `placed`: where weights are to lie, as `from_pretrained` wants it said.
     """
     import torch
     from transformers import AutoModelForCausalLM
@@ -111,6 +118,7 @@ def load_model(source: ModelSource, dtype: Any = None, *, four_bit: bool = False
             dtype=dtype,
             output_loading_info=True,
             **({} if source.gguf_file else smaller),
+            **(placed or {}),
             **source.options,
         )
     model, loaded = both
@@ -120,6 +128,16 @@ def load_model(source: ModelSource, dtype: Any = None, *, four_bit: bool = False
         model = quantise(_plain(model), dtype) if four_bit else _plain(model)
     keep_gradients(model)
     return model
+
+
+def empty_model(source: ModelSource) -> Any:
+    """The causal model without its weights: their names and shapes, in no memory."""
+    import torch
+    from transformers import AutoConfig, AutoModelForCausalLM
+
+    with _loading(source, "configuration"), torch.device("meta"):
+        config = AutoConfig.from_pretrained(source.location, **source.options)
+        return AutoModelForCausalLM.from_config(config, trust_remote_code=source.trust_remote_code)
 
 
 def held_in(precision: str, *, full: bool) -> Any:
