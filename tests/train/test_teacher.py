@@ -37,8 +37,8 @@ def places_of(batch: dict[str, torch.Tensor]) -> Places:
 
 
 def logits_of(teacher: Teacher, batch: dict[str, torch.Tensor]) -> torch.Tensor:
-    hidden = teacher.hidden(batch, places_of(batch))
-    return hidden if teacher.head is None else teacher.head.logits(hidden)
+    hidden, head = teacher.hidden(batch, places_of(batch)), teacher.head
+    return hidden if head is None else torch.nn.functional.linear(hidden, head.weight, head.bias)
 
 
 def made(name: str, **settings: Any) -> Any:
@@ -62,6 +62,16 @@ def test_logits_at_places_are_the_models_own(name: str) -> None:
     assert (teacher.head is None) == (name in CHANGED)
     assert teacher.rows == VOCABULARY
     torch.testing.assert_close(logits_of(teacher, batch), own, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("name", ["phi", "llama", "granite"])
+def test_padding_rows_of_its_head_are_left_out(name: str) -> None:
+    teacher, batch = Teacher(made(name)), a_batch()
+    said = teacher.read(batch, places_of(batch), 150)
+    logits = said.hidden
+    if said.head is not None:
+        logits = torch.nn.functional.linear(said.hidden, said.head.weight, said.head.bias)
+    torch.testing.assert_close(logits, logits_of(teacher, batch)[:, :150])
 
 
 def test_a_cap_that_hardly_shows_is_seen() -> None:

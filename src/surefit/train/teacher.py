@@ -9,9 +9,9 @@ import torch
 from surefit.data.batches import Batch
 from surefit.doctor.findings import Finding, Fix, Place
 from surefit.errors import BadInput
-from surefit.losses.distillation import Head
 from surefit.losses.head import only_at, parts_of, why_inseparable
 from surefit.losses.places import Places
+from surefit.losses.teacher import FromHidden, Head
 from surefit.models.load import ModelSource
 from surefit.models.offload import (
     NOT_FROM_DISK,
@@ -61,6 +61,14 @@ class Teacher:
         return int(
             self.model.config.get_text_config().vocab_size if weight is None else len(weight)
         )
+
+    def read(self, batch: Batch, places: Places, tokens: int) -> FromHidden:
+        """What it says at these places of the first `tokens` of its vocabulary."""
+        hidden, head = self.hidden(batch, places), self.head
+        if head is None:
+            return FromHidden(hidden[:, :tokens], None)
+        bias = None if head.bias is None else head.bias[:tokens]
+        return FromHidden(hidden, Head(head.weight[:tokens], bias))
 
     @torch.no_grad()
     def hidden(self, batch: Batch, places: Places) -> torch.Tensor:
