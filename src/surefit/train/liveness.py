@@ -26,7 +26,7 @@ from .objective import (
     least_gradient,
     logits_of,
     most_of_itself,
-    plain_pull,
+    plain_pulls,
     rounded_logits,
     teacher_logits,
 )
@@ -120,8 +120,8 @@ def check_objective(
     own, of_teacher = logits_of(given.hidden, given.head), teacher_logits(given.teacher)
     refuse_if(_not_numbers(own, of_teacher))
     refuse_if(_one_value(given, own, of_teacher))
-    lean, plain = lean_pull(given), plain_pull(given, own, of_teacher)
-    rounded = plain_pull(given, *rounded_logits(given, own, of_teacher))
+    lean, in_precision = lean_pull(given), rounded_logits(given, own, of_teacher)
+    plain, rounded = plain_pulls(given, (own, of_teacher), in_precision)
     of_itself = apart_from_itself(given)
     refuse_if(_other_than_defined(given, lean, plain, rounded, of_itself, own))
     same = isinstance(of_teacher, torch.Tensor) and torch.equal(own, of_teacher)
@@ -133,7 +133,7 @@ def check_objective(
         of_itself=of_itself,
         difference=max(_relative(lean.loss, plain.loss), _apart(lean.gradient, plain.gradient)),
         gradient=lean.gradient.norm().item() / places,
-        by_temperature=by_temperature(given),
+        by_temperature=by_temperature(given, own, of_teacher),
         clamped=_share_at_an_end(own),
         uniform=abs(lean.cross_entropy / places - level) <= 1e-4 * level,
         same=same or lean.divergence == 0,

@@ -8,7 +8,7 @@ import torch
 
 from surefit.losses.distillation import head_distillation
 from surefit.losses.divergence import Divergence
-from surefit.losses.plain import plain_distillation
+from surefit.losses.plain import Plain, plain_distillation
 from surefit.losses.teacher import FromHidden, Head, Teacher, TopK
 
 PLACES = 32
@@ -97,7 +97,7 @@ def rounded_logits(
 
 
 def lean_pull(given: Objective) -> Pull:
-    """By the loss of the run itself, in four chunks or fewer, and in its precision."""
+    """By the loss of the run itself, in its precision and in two chunks."""
     hidden = given.hidden.clone().requires_grad_()
     with torch.enable_grad():
         made = head_distillation(
@@ -107,7 +107,7 @@ def lean_pull(given: Objective) -> Pull:
             given.targets,
             given.divergence,
             given.alpha,
-            chunk=max(1, len(given.targets) // 4),
+            chunk=-(-len(given.targets) // 2),
         )
         scale = FP16_SCALE if given.dtype == torch.float16 else 1.0
         (gradient,) = torch.autograd.grad(made.loss * scale, hidden)
@@ -120,37 +120,49 @@ def lean_pull(given: Objective) -> Pull:
     )
 
 
-def plain_pull(given: Objective, own: torch.Tensor, of_teacher: torch.Tensor | TopK) -> Pull:
-    own = own.clamp_min(LOWEST).requires_grad_()
-    if isinstance(of_teacher, torch.Tensor):
-        of_teacher = of_teacher.clamp_min(LOWEST)
-    with torch.enable_grad(), torch.autocast("cpu", enabled=False):
-        made = plain_distillation(own, of_teacher, given.targets.cpu(), given.divergence)
-        of_places = made.mixed(given.alpha)
-        (to_logits,) = torch.autograd.grad(of_places.sum(), own)
-    return Pull(
-        of_places.sum().item(),
-        to_logits if given.head is None else _to_hidden(to_logits, given.head, given.dtype),
-        of_places.detach(),
-        made.cross_entropy.sum().item(),
-        made.divergence.sum().item(),
-    )
+def plain_pulls(given: Objective, *logits: tuple[torch.Tensor, torch.Tensor | TopK]) -> list[Pull]:
+    """From logits of student and teacher; the head is gone through once for all of them."""
+    made = [_plain(given.divergence, given.alpha, given.targets.cpu(), *both) for both in logits]
+    to_logits = torch.cat([gradient for _, _, gradient in made])
+    to_hidden = to_logits if given.head is None else _to_hidden(to_logits, given.head, given.dtype)
+    return [
+        Pull(
+            of_places.sum().item(),
+            gradient,
+            of_places,
+            plain.cross_entropy.sum().item(),
+            plain.divergence.sum().item(),
+        )
+        for (plain, of_places, _), gradient in zip(
+            made, to_hidden.split(len(given.targets)), strict=True
+        )
+    ]
 
 
 def apart_from_itself(given: Objective) -> float:
     """For a place; the student's own states are its teacher."""
-    own = FromHidden(given.hidden, _frozen(given.head))
-    return abs(lean_pull(replace(given, teacher=own, alpha=1.0)).divergence) / len(given.targets)
+    own = FromHidden(given.hidden, given.head)
+    with torch.no_grad():
+        found = head_distillation(
+            given.hidden, given.head, own, given.targets, given.divergence, 1.0
+        )
+    return abs(found.divergence.item()) / len(given.targets)
 
 
-def by_temperature(given: Objective) -> float | None:
-    """How it should be depends on how sure of themselves both models are: it is only told."""
-    if given.divergence.temperature == 1 or given.alpha == 0 or isinstance(given.teacher, TopK):
+def by_temperature(
+    given: Objective, own: torch.Tensor, of_teacher: torch.Tensor | TopK
+) -> float | None:
+    """How many times as long the divergence's gradient to logits is as at a temperature of 1.
+
+    What it should be depends on how sure of themselves both models are.
+    """
+    if given.divergence.temperature == 1 or given.alpha == 0 or isinstance(of_teacher, TopK):
         return None
-    soft = replace(given, alpha=1.0)
-    at_one = replace(soft, divergence=replace(given.divergence, temperature=1.0))
-    length = lean_pull(at_one).gradient.norm().item()
-    return lean_pull(soft).gradient.norm().item() / length if length else None
+    lengths = [
+        float(_plain(how, 1.0, given.targets.cpu(), own, of_teacher)[2].norm())
+        for how in (given.divergence, replace(given.divergence, temperature=1.0))
+    ]
+    return lengths[0] / lengths[1] if lengths[1] else None
 
 
 def most_of_itself(temperature: float, logits: torch.Tensor) -> float:
@@ -164,10 +176,26 @@ def least_gradient(given: Objective, logits: torch.Tensor) -> float:
     largest = logits[logits.isfinite()].abs().max().item()
     rounding = torch.finfo(torch.float32).eps * (given.divergence.temperature + largest)
     head = given.head
-    row = 1.0
-    if head is not None:
-        row = max(rows.norm(dim=1).max().item() for rows in _rows(head, given.dtype))
+    row = 1.0 if head is None else float(head.weight.detach().norm(dim=1).max())
     return float(ROUNDINGS * rounding * row * math.sqrt(len(given.targets)))
+
+
+def _plain(
+    how: Divergence,
+    alpha: float,
+    targets: torch.Tensor,
+    own: torch.Tensor,
+    of_teacher: torch.Tensor | TopK,
+) -> tuple[Plain, torch.Tensor, torch.Tensor]:
+    """The parts, their mix for each place, and its gradient to the student's logits."""
+    own = own.clamp_min(LOWEST).requires_grad_()
+    if isinstance(of_teacher, torch.Tensor):
+        of_teacher = of_teacher.clamp_min(LOWEST)
+    with torch.enable_grad(), torch.autocast("cpu", enabled=False):
+        made = plain_distillation(own, of_teacher, targets, how)
+        of_places = made.mixed(alpha)
+        (to_logits,) = torch.autograd.grad(of_places.sum(), own)
+    return made, of_places.detach(), to_logits
 
 
 def _made_in(hidden: torch.Tensor, head: Head | None) -> torch.dtype:
