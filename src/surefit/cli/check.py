@@ -18,6 +18,7 @@ from surefit.settings import check as refuse_wrong
 from . import few_rows
 from .notebooks import cells_in
 from .run import refuse_missing, surroundings
+from .self_test import self_test
 
 if TYPE_CHECKING:
     from surefit.proof.preflight import Preflight
@@ -57,6 +58,9 @@ class Check:
     proof_seconds: float = 60.0
     """Seconds that all tries together take at most."""
 
+    self_test: bool = False
+    """Try what a training relies on, on the device that is here; a script need not be named."""
+
     def __post_init__(self) -> None:
         some = Bound(lambda rows: rows == 0 or rows >= FEWEST, f"0 or at least {FEWEST}")
         refuse_wrong(self, rows=some)
@@ -72,6 +76,7 @@ def check(*command: str, settings: Annotated[Check, Parameter(name="*")] = DEFAU
     surefit check train.ipynb
     surefit check --seconds 600 -m package.train
     surefit check --rows 0 train.py
+    surefit check --self-test
 
     The run is made in a copy of the folder, offline, and ended after the first optimizer
     step: nothing of yours is written. Batches of a `DataLoader` are cut to their first rows,
@@ -81,6 +86,9 @@ def check(*command: str, settings: Annotated[Check, Parameter(name="*")] = DEFAU
     is not shown. The exit code is 0 if there is no error, 1 if there is one or the step was
     not reached.
 
+    `--self-test` tries views of slices, the gradient scaler, precisions and losses on the
+    device that is here, in seconds; a script that is named is checked after it.
+
     Parameters
     ----------
     command
@@ -88,6 +96,9 @@ def check(*command: str, settings: Annotated[Check, Parameter(name="*")] = DEFAU
     """
     from surefit.proof.snapshot import CannotTry
 
+    failed = self_test() if settings.self_test else 0
+    if settings.self_test and not command:
+        return failed
     refuse_missing(command, "check")
     cells = cells_in(command[0])
     script = command[0] if Path(command[0]).is_file() else None
@@ -102,7 +113,7 @@ def check(*command: str, settings: Annotated[Check, Parameter(name="*")] = DEFAU
         findings = [cells.finding(one) for one in findings]
     findings += [one for one in read if not any(is_same(one, other) for other in findings)]
     tell(made, findings, cells)
-    return int(any(one.severity is Severity.ERROR for one in findings))
+    return failed or int(any(one.severity is Severity.ERROR for one in findings))
 
 
 def script_in(command: Sequence[str]) -> str | None:
