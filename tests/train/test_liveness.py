@@ -84,14 +84,27 @@ def test_logits_without_a_head_and_a_token_ruled_out() -> None:
     assert alive.difference < 1e-5
 
 
+@pytest.mark.parametrize("kept", [1, 8, VOCABULARY])
+@pytest.mark.parametrize("sure", [0.5, 1.0, 5.0])
 @pytest.mark.parametrize("objective", OBJECTIVES)
-def test_a_teacher_of_which_the_likeliest_tokens_were_kept(objective: Objective) -> None:
+def test_a_teacher_of_which_the_likeliest_tokens_were_kept(
+    objective: Objective, sure: float, kept: int
+) -> None:
+    """Of a sure one the tail is near the rounding of fp32, and no token is left if all are kept."""
     call = given(divergence=Divergence(objective, 2.0))
-    said = call["teacher"].hidden @ call["teacher"].head.weight.T
+    said = sure * call["teacher"].hidden @ call["teacher"].head.weight.T
     log_p = said.log_softmax(1)
-    top, ids = log_p.topk(8)
-    kept = TopK(ids, top, (log_p / 2).logsumexp(1))
-    assert check_objective(**{**call, "teacher": kept}).difference < 1e-4
+    top, ids = log_p.topk(kept)
+    teacher = TopK(ids, top, (log_p / 2).logsumexp(1))
+    assert check_objective(**{**call, "teacher": teacher}).difference < 1e-3
+
+
+def test_a_kept_teacher_under_another_loss_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(few, "head_distillation", wrong(twice))
+    call = given()
+    top, ids = (call["teacher"].hidden @ call["teacher"].head.weight.T).log_softmax(1).topk(8)
+    found = refusal_of({**call, "teacher": TopK(ids, top, torch.zeros(70))})
+    assert found.rule == "loss-not-as-defined"
 
 
 def test_a_single_place() -> None:

@@ -58,12 +58,17 @@ def _mixture(log_one: torch.Tensor, log_other: torch.Tensor, share: float) -> to
 def _outcomes(
     kept: TopK, log_q: torch.Tensor, temperature: float
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Of teacher and student: each token that was kept, and all others as one."""
-    top = kept.log_probabilities.to(log_q) / temperature - kept.log_normaliser.to(log_q)[:, None]
+    """Of teacher and student: each token that was kept, and all others as one, if there are any.
+
+    How much is left for these is what the precision of the kept numbers says: they can sum to more
+    than 1, and a tail below their rounding counts as that much.
+    """
+    top = kept.log_probabilities / temperature - kept.log_normaliser[:, None]
     mass = top.exp().sum(1, keepdim=True)
-    # What was kept is rounded: it can sum to more than 1, and its tail is no finer than fp32.
-    top = top - mass.log().clamp_min(0)
-    tail = (1 - mass).clamp_min(torch.finfo(torch.float32).eps).log()
-    ids = kept.ids.long()
+    ids, log_top = kept.ids.long(), (top - mass.log().clamp_min(0)).to(log_q)
+    own = log_q.gather(1, ids)
+    if ids.shape[1] == log_q.shape[1]:
+        return log_top, own
+    tail = (1 - mass).clamp_min(torch.finfo(mass.dtype).eps).log().to(log_q)
     others = log_q.scatter(1, ids, -torch.inf).logsumexp(1, keepdim=True)
-    return torch.cat((top, tail), 1), torch.cat((log_q.gather(1, ids), others), 1)
+    return torch.cat((log_top, tail), 1), torch.cat((own, others), 1)

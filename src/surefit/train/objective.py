@@ -89,8 +89,11 @@ def teacher_logits(teacher: Teacher) -> torch.Tensor | TopK:
 def rounded_logits(
     given: Objective, own: torch.Tensor, of_teacher: torch.Tensor | TopK
 ) -> tuple[torch.Tensor, torch.Tensor | TopK]:
-    """Logits as the precision of the run has them."""
-    if isinstance(given.teacher, FromHidden) and isinstance(of_teacher, torch.Tensor):
+    """Logits as the precision of the run has them; what was kept sums to 1 as exactly as it can."""
+    if isinstance(of_teacher, TopK):
+        rounding = torch.finfo(of_teacher.log_normaliser.dtype).eps
+        of_teacher = replace(of_teacher, log_normaliser=of_teacher.log_normaliser + rounding)
+    elif isinstance(given.teacher, FromHidden):
         dtype = _made_in(given.teacher.hidden, given.teacher.head)
         of_teacher = of_teacher.to(dtype).double()
     return own.to(given.dtype).double(), of_teacher
