@@ -1,18 +1,16 @@
 """The loss of the next token, from hidden states of supervised places, a chunk at a time."""
 
-from typing import Any, Literal
+from typing import Any
 
 import torch
 from torch import nn
 
 from .cross_entropy import cross_entropy, head_cross_entropy
-from .head import bare, only_at, parts_of, why_inseparable
-from .places import Places, find_places, supervised_places
+from .head import bare, parts_of, why_inseparable
+from .places import find_places, supervised_places
+from .states import Way, called_with, states_at
 
 __all__ = ["NextTokenLoss", "Way", "supervised_places"]
-
-Way = Literal["chunks", "places", "tokens"]
-"""Of what logits are made: of a chunk of places at a time, of all places, or of all tokens."""
 
 
 class NextTokenLoss(nn.Module):
@@ -50,20 +48,10 @@ class NextTokenLoss(nn.Module):
         attention_mask: torch.Tensor | None = None,
         position_ids: torch.Tensor | None = None,
     ) -> torch.Tensor:
-        """With `position_ids`, rows lie end to end; `use_cache=False` keeps them apart."""
-        given = {"input_ids": input_ids, "use_cache": False}
-        given |= {} if attention_mask is None else {"attention_mask": attention_mask}
-        given |= {} if position_ids is None else {"position_ids": position_ids}
-        return self._summed(given, find_places(labels)) / places
-
-    def _summed(self, given: dict[str, Any], places: Places) -> torch.Tensor:
+        given = called_with(input_ids, attention_mask, position_ids)
+        found = find_places(labels)
+        states = states_at(self.model, self.way, given, found)
+        if self.way != "chunks":
+            return cross_entropy(states, found.targets) / places
         parts = parts_of(self.model)
-        if self.way == "chunks":
-            hidden = places.of(parts.backbone(**given)[0])
-            return head_cross_entropy(hidden, parts.weight, parts.bias, places.targets)
-        if self.way == "places":
-            with only_at(places, parts.head):
-                logits = self.model(**given).logits[0]
-        else:
-            logits = places.of(self.model(**given).logits)
-        return cross_entropy(logits, places.targets)
+        return head_cross_entropy(states, parts.weight, parts.bias, found.targets) / places

@@ -15,6 +15,12 @@ class Head:
     weight: torch.Tensor
     bias: torch.Tensor | None = None
 
+    def first(self, count: int) -> "Head":
+        """The same for fewer tokens."""
+        if len(self.weight) == count:
+            return self
+        return Head(self.weight[:count], None if self.bias is None else self.bias[:count])
+
     def to(self, dtype: torch.dtype) -> "Head":
         return Head(self.weight.to(dtype), None if self.bias is None else self.bias.to(dtype))
 

@@ -2,15 +2,16 @@
 
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import torch
 
 from surefit.data.batches import Batch
 from surefit.doctor.findings import Finding, Fix, Place
 from surefit.errors import BadInput
-from surefit.losses.head import only_at, parts_of, why_inseparable
+from surefit.losses.head import parts_of, why_inseparable
 from surefit.losses.places import Places
+from surefit.losses.states import Way, called_with, states_at
 from surefit.losses.teacher import FromHidden, Head
 from surefit.models.load import ModelSource
 from surefit.models.offload import (
@@ -28,9 +29,6 @@ from .own_loss import apart, changes_to_logits, tolerance
 PROBE = 8
 """Tokens on which the head is compared with the model's own logits."""
 
-Given = Literal["hidden states", "logits of places", "logits of tokens"]
-"""What a pass is asked for."""
-
 
 class Teacher:
     """A causal model that never learns: in evaluation mode, without gradients, a module apart."""
@@ -44,13 +42,14 @@ class Teacher:
         self._parts = parts_of(model)
         self._watched = some_are_absent(model)
         with self._watch():
-            self._given: Given = _what_to_ask_for(model)
+            self.way: Way = _way_to(model)
+            """Whether `hidden` gives hidden states, or logits."""
         self._parts.backbone.register_forward_hook(self._count)
 
     @property
     def head(self) -> Head | None:
         """For what `hidden` gives; None where that is logits already."""
-        if self._given != "hidden states":
+        if self.way != "chunks":
             return None
         return Head(self._parts.weight, self._parts.bias)
 
@@ -64,24 +63,30 @@ class Teacher:
 
     def read(self, batch: Batch, places: Places, tokens: int) -> FromHidden:
         """What it says at these places of the first `tokens` of its vocabulary."""
-        hidden, head = self.hidden(batch, places), self.head
+        with torch.no_grad():
+            return self.read_with_graph(batch, places, tokens)
+
+    def read_with_graph(self, batch: Batch, places: Places, tokens: int) -> FromHidden:
+        """The same, where weights of the model were told to take gradients."""
+        hidden, head = self._states(batch, places), self.head
         if head is None:
             return FromHidden(hidden[:, :tokens], None)
-        bias = None if head.bias is None else head.bias[:tokens]
-        return FromHidden(hidden, Head(head.weight[:tokens], bias))
+        return FromHidden(hidden, head.first(tokens))
 
     @torch.no_grad()
     def hidden(self, batch: Batch, places: Places) -> torch.Tensor:
         """`[places, width]` at the supervised places of a batch: hidden states, or logits where
         there is no `head`."""
+        return self._states(batch, places)
+
+    def _states(self, batch: Batch, places: Places) -> torch.Tensor:
         if self.model.training:
             self.model.eval()
-        names = ("input_ids", "attention_mask", "position_ids")
-        given = {name: batch[name] for name in names if name in batch} | {"use_cache": False}
+        given = called_with(
+            batch["input_ids"], batch.get("attention_mask"), batch.get("position_ids")
+        )
         with self._watch():
-            if self._given == "hidden states":
-                return places.of(self._parts.backbone(**given)[0])
-            return _logits(self.model, given, places, self._given)
+            return states_at(self.model, self.way, given, places)
 
     def _watch(self) -> AbstractContextManager[object]:
         return OnlyPresentWeights() if self._watched else nullcontext()
@@ -103,7 +108,7 @@ def load_teacher(
 
 
 @torch.no_grad()
-def _what_to_ask_for(model: Any) -> Given:
+def _way_to(model: Any) -> Way:
     """The least that gives the model's own logits, compared on a few tokens."""
     parts = parts_of(model)
     rows = model.get_input_embeddings().num_embeddings
@@ -118,22 +123,14 @@ def _what_to_ask_for(model: Any) -> Given:
     most = tolerance(model)
     plain = why_inseparable(model) is None and not changes_to_logits(model)
     if plain and apart([own], [parts.head(kept[0])]) <= most:
-        return "hidden states"
+        return "chunks"
     index = torch.arange(1, PROBE, 2, device=device)
     places = Places(index, index)
     if parts.head is not None:
-        gathered = _logits(model, given, places, "logits of places")
+        gathered = states_at(model, "places", given, places)
         if gathered.shape == places.of(own).shape and apart([places.of(own)], [gathered]) <= most:
-            return "logits of places"
-    return "logits of tokens"
-
-
-def _logits(model: Any, given: dict[str, Any], places: Places, asked: Given) -> torch.Tensor:
-    if asked == "logits of tokens":
-        return places.of(model(**given).logits)
-    with only_at(places, parts_of(model).head):
-        logits: torch.Tensor = model(**given).logits[0]
-    return logits
+            return "places"
+    return "tokens"
 
 
 def _fails_offloaded(
