@@ -2,9 +2,10 @@
 
 import hashlib
 import shutil
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 import torch
@@ -30,6 +31,13 @@ KEEP = 2
 ALONE = Ranks()
 
 
+class Stateful(Protocol):
+    """Whatever gives its state as tensors, numbers and texts, and takes it back."""
+
+    def state_dict(self) -> dict[str, Any]: ...
+    def load_state_dict(self, state: dict[str, Any]) -> object: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Parts:
     """What changes in training and must be saved."""
@@ -38,6 +46,8 @@ class Parts:
     optimizer: torch.optim.Optimizer
     schedule: torch.optim.lr_scheduler.LRScheduler
     scaler: Any = None
+    more: Mapping[str, Stateful] = field(default_factory=dict)
+    """What a recipe trains or counts beside these, alike on all processes."""
 
 
 def save_checkpoint(
@@ -125,6 +135,8 @@ def load_checkpoint(
     parts.schedule.load_state_dict(state["schedule"])
     if parts.scaler is not None and state["scaler"] is not None:
         parts.scaler.load_state_dict(state["scaler"])
+    for name, one in parts.more.items():
+        one.load_state_dict(state["more"][name])
     restore_random_state(state["random"], ranks.rank)
     return Progress(**meta["progress"])
 
@@ -166,6 +178,7 @@ def _state(
         "schedule": parts.schedule.state_dict(),
         "scaler": parts.scaler.state_dict() if parts.scaler is not None else None,
         "random": states,
+        "more": {name: one.state_dict() for name, one in parts.more.items()},
     }
 
 

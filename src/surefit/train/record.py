@@ -5,7 +5,8 @@ metrics.jsonl            a line a step (`loss` is the mean over its supervised t
                          line an evaluation (`f1`, `exact_match`: means over held-out rows)
 predictions/epoch-N.jsonl   every held-out row with its target, answer and F1
 checkpoints/step-N/      all that is needed to go on; see checkpoint.py
-best/epoch-N/            the best adapter so far; at the end of the run it becomes `adapter/`
+best/epoch-N/            the best weights so far (`best/step-N` of a distillation); at the end of
+                         the run they become `adapter/` or `model/`
 report.json              how it ended; only a run that is done has one
 """
 
@@ -93,15 +94,22 @@ class RunFolder:
     def is_done(self) -> bool:
         return self.report_file.exists()
 
-    def best(self, epoch: int) -> Path:
-        return self.path / "best" / f"epoch-{epoch}"
+    @property
+    def counts(self) -> str:
+        """What the numbers of its evaluations count."""
+        return "step" if self.recipe == "distill" else "epoch"
+
+    def best(self, number: int) -> Path:
+        return self.path / "best" / f"{self.counts}-{number}"
 
     def trained(self) -> Path:
         """Where the weights to use lie: the final ones, or the best so far."""
         for name in ("adapter", "model"):
             if (self.path / name).is_dir():
                 return self.path / name
-        best = sorted(self.path.glob("best/epoch-*"), key=lambda folder: folder.stat().st_mtime)
+        best = sorted(
+            self.path.glob(f"best/{self.counts}-*"), key=lambda folder: folder.stat().st_mtime
+        )
         if not best:
             raise BadInput(_nothing_trained(self.path))
         return best[-1]
@@ -130,7 +138,13 @@ class RunFolder:
         return settings
 
     def add_step(
-        self, progress: Progress, loss: float, rate: float, norm: float, places: int
+        self,
+        progress: Progress,
+        loss: float,
+        rate: float,
+        norm: float,
+        places: int,
+        **more: float,
     ) -> None:
         self.add(
             {
@@ -140,6 +154,7 @@ class RunFolder:
                 "learning_rate": rate,
                 "gradient_norm": norm,
                 "supervised_tokens": places,
+                **more,
             }
         )
 
@@ -174,19 +189,19 @@ class RunFolder:
             return
         write_lines(self.metrics_file, [record for record in self.metrics() if keep(record)])
 
-    def keep_best(self, epoch: int | None) -> None:
+    def keep_best(self, number: int | None) -> None:
         """Removes what was the best before."""
-        for folder in self.path.glob("best/epoch-*") if self.writes else ():
-            if epoch is None or folder != self.best(epoch):
+        for folder in self.path.glob(f"best/{self.counts}-*") if self.writes else ():
+            if number is None or folder != self.best(number):
                 shutil.rmtree(folder)
 
-    def finish(self, epoch: int, name: str) -> Path:
+    def finish(self, number: int, name: str) -> Path:
         """Gives the best weights their final name; done already, it changes nothing."""
         final = self.path / name
         if not self.writes:
             return final
         if not final.exists():
-            self.best(epoch).rename(final)
+            self.best(number).rename(final)
         if (self.path / "best").is_dir():
             shutil.rmtree(self.path / "best")
         return final
@@ -225,6 +240,11 @@ def start_run(path: Path, settings: Mapping[str, Any], recipe: str = "sft") -> R
 def is_score(record: Mapping[str, Any]) -> bool:
     """Whether a line of the metrics is of an evaluation, and not of a training step."""
     return "learning_rate" not in record
+
+
+def score_number(record: Mapping[str, Any]) -> int:
+    """The epoch after which an evaluation was made, or the step where epochs do not count."""
+    return int(record.get("epoch", record["step"]))
 
 
 def _in_use(path: Path) -> Finding:

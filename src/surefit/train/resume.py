@@ -66,7 +66,7 @@ class Saving:
 
 def _known_to(progress: Progress) -> Callable[[dict[str, Any]], bool]:
     def known(record: dict[str, Any]) -> bool:
-        if is_score(record):
+        if is_score(record) and "epoch" in record:
             return bool(record["epoch"] <= progress.epoch)
         return bool(record["step"] <= progress.step)
 

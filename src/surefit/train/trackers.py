@@ -22,7 +22,7 @@ from surefit.errors import WrongCall
 from surefit.render.console import say
 from surefit.writing import write_json
 
-from .record import RunFolder, is_score
+from .record import RunFolder, is_score, score_number
 
 NOT_INSTALLED = refusal(
     "SF180", "tracker-not-installed", "A run was to report to a tracker that is not installed."
@@ -54,13 +54,13 @@ class Trackers:
     told_step: int = -1
     """The last step that the trackers heard of before the run was stopped and went on."""
 
-    told_epoch: int = -1
-    """The last evaluation that they heard of before."""
+    told_score: int = -1
+    """The number of the last evaluation that they heard of before."""
 
     def add(self, record: Mapping[str, Any]) -> None:
         """A line of the metrics file, at its step; what was told before is not told again."""
         scored = is_score(record)
-        if scored and record["epoch"] <= self.told_epoch:
+        if scored and score_number(record) <= self.told_score:
             return
         if not scored and record["step"] <= self.told_step:
             return
@@ -134,7 +134,7 @@ def start_trackers(
         return trackers
     known = folder.metrics()
     trackers.told_step = max((r["step"] for r in known if not is_score(r)), default=-1)
-    trackers.told_epoch = max((r["epoch"] for r in known if is_score(r)), default=-1)
+    trackers.told_score = max((score_number(r) for r in known if is_score(r)), default=-1)
     run = _tracked(folder.path)
     for name in dict.fromkeys(names):
         trackers._try(name, "to start", partial(trackers._start, name, run, settings))
