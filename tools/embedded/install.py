@@ -5,13 +5,13 @@ import json
 from pathlib import Path
 
 import torch
-from transformers import AutoTokenizer, GenerationConfig, Qwen3ForCausalLM
+from transformers import AutoModelForCausalLM, AutoTokenizer, GenerationConfig
 
 from .start import THETA
 
 
 def install(trained: Path, folder: Path) -> None:
-    model = Qwen3ForCausalLM.from_pretrained(trained, dtype=torch.bfloat16)
+    model = AutoModelForCausalLM.from_pretrained(trained, dtype=torch.bfloat16)
     tokenizer = AutoTokenizer.from_pretrained(trained)
     model.generation_config = GenerationConfig(
         do_sample=False,

@@ -10,7 +10,7 @@ A, B, C = 3.4445, -4.7750, 2.0315
 
 
 class Muon(torch.optim.Optimizer):
-    """For weight matrices only; embeddings and norms belong to another optimizer."""
+    """For weight matrices only, or stacks of them; embeddings and norms belong to another one."""
 
     def __init__(
         self, matrices: Iterable[torch.nn.Parameter], lr: float, momentum: float = 0.95
@@ -25,7 +25,7 @@ class Muon(torch.optim.Optimizer):
                 by_shape[matrix.shape].append(matrix)
             for matrices in by_shape.values():
                 updates = torch.stack([self._nesterov(m, group["momentum"]) for m in matrices])
-                rows, columns = matrices[0].shape
+                rows, columns = matrices[0].shape[-2:]
                 scale = group["lr"] * max(1.0, rows / columns) ** 0.5
                 for matrix, update in zip(matrices, orthogonal(updates), strict=True):
                     matrix.sub_(update, alpha=scale)

@@ -1,4 +1,4 @@
-"""Trains the embedded model on generated text: start weights -> batches -> loss -> folder."""
+"""Trains an embedded model on generated text: start weights -> batches -> loss -> folder."""
 
 import argparse
 import json
@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 from torch.nn import functional
-from transformers import AutoTokenizer, Qwen3ForCausalLM
+from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from .muon import Muon
 from .packing import PackedBatch, batches
@@ -44,10 +44,11 @@ def pretrain(settings: Pretraining) -> None:
     torch.manual_seed(settings.seed)
     tokenizer = AutoTokenizer.from_pretrained(settings.tokenizer)
     model = (
-        Qwen3ForCausalLM.from_pretrained(settings.start, dtype=torch.float32)
+        AutoModelForCausalLM.from_pretrained(settings.start, dtype=torch.float32)
         if settings.start
         else copying_start(settings.seed)
     )
+    balance: float = getattr(model.config, "router_aux_loss_coef", 0.0)
     optimizers = _optimizers(model, settings)
     state_file = settings.out / "state.pt"
     step, tokens, spent = 0, 0, 0.0
@@ -84,7 +85,7 @@ def pretrain(settings: Pretraining) -> None:
         if done >= 1:
             break
         _set_rates(optimizers, step, done, settings)
-        loss = _loss(forward, batch)
+        loss = _loss(forward, batch, balance)
         loss.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         for optimizer in optimizers:
@@ -113,8 +114,12 @@ def pretrain(settings: Pretraining) -> None:
     log.close()
 
 
-def _optimizers(model: Qwen3ForCausalLM, settings: Pretraining) -> list[torch.optim.Optimizer]:
-    matrices = [weight for name, weight in model.named_parameters() if name.endswith("proj.weight")]
+def _optimizers(model: Any, settings: Pretraining) -> list[torch.optim.Optimizer]:
+    matrices = [
+        weight
+        for name, weight in model.named_parameters()
+        if name.endswith(("proj.weight", "experts.gate_up_proj", "experts.down_proj"))
+    ]
     known = {id(weight) for weight in matrices}
     others = [weight for weight in model.parameters() if id(weight) not in known]
     return [
@@ -132,14 +137,16 @@ def _set_rates(
         optimizer.param_groups[0]["lr"] = rate * share
 
 
-def _loss(model: Callable[..., Any], batch: PackedBatch) -> torch.Tensor:
-    """The mean over weighted places."""
-    logits = model(input_ids=batch.tokens, use_cache=False).logits[:, :-1]
+def _loss(model: Callable[..., Any], batch: PackedBatch, balance: float) -> torch.Tensor:
+    """The mean over weighted places; of a mixture of experts also how evenly they are used."""
+    told = model(input_ids=batch.tokens, use_cache=False, output_router_logits=balance > 0)
+    logits = told.logits[:, :-1]
     each = functional.cross_entropy(
         logits.flatten(0, 1), batch.tokens[:, 1:].flatten(), reduction="none"
     )
     weights = batch.weights[:, 1:].flatten()
-    return (each * weights).sum() / weights.sum()
+    mean = (each * weights).sum() / weights.sum()
+    return mean + balance * told.aux_loss if balance else mean
 
 
 def main() -> None:

@@ -34,12 +34,12 @@ RECENT = 6
 RECENT_GAIN = 0.5
 
 
-def make_config() -> Qwen3Config:
+def make_config(layers: int = LAYERS, feed_forward: int = FEED_FORWARD) -> Qwen3Config:
     return Qwen3Config(
         vocab_size=VOCABULARY,
         hidden_size=HIDDEN,
-        intermediate_size=FEED_FORWARD,
-        num_hidden_layers=LAYERS,
+        intermediate_size=feed_forward,
+        num_hidden_layers=layers,
         num_attention_heads=HEADS,
         num_key_value_heads=GROUPS,
         head_dim=HEAD_WIDTH,
@@ -54,16 +54,20 @@ def make_config() -> Qwen3Config:
     )
 
 
-def random_start(seed: int = 0) -> Qwen3ForCausalLM:
+def random_start(
+    seed: int = 0, layers: int = LAYERS, feed_forward: int = FEED_FORWARD
+) -> Qwen3ForCausalLM:
     """The library's own random weights."""
     torch.manual_seed(seed)
-    return Qwen3ForCausalLM(make_config())
+    return Qwen3ForCausalLM(make_config(layers, feed_forward))
 
 
 @torch.no_grad()
-def copying_start(seed: int = 0) -> Qwen3ForCausalLM:
+def copying_start(
+    seed: int = 0, layers: int = LAYERS, feed_forward: int = FEED_FORWARD
+) -> Qwen3ForCausalLM:
     """Random weights, save for the heads written by hand in the first two layers."""
-    model = random_start(seed)
+    model = random_start(seed, layers, feed_forward)
     table = model.model.embed_tokens.weight
     table.normal_(0, 0.01)
     table[:, OWN].normal_(0, 0.1)
@@ -175,8 +179,11 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True, help="folder for weights and tokenizer")
     parser.add_argument("--random", action="store_true", help="no copying layers")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--layers", type=int, default=LAYERS)
+    parser.add_argument("--feed-forward", type=int, default=FEED_FORWARD)
     asked = parser.parse_args()
-    model = random_start(asked.seed) if asked.random else copying_start(asked.seed)
+    start = random_start if asked.random else copying_start
+    model = start(asked.seed, asked.layers, asked.feed_forward)
     model.save_pretrained(asked.out)
     save_tokenizer(asked.out)
     print(f"copies {copy_accuracy(model):.3f} of unseen random strings")
