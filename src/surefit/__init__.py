@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from surefit.errors import SurefitError
     from surefit.inspector import inspect
     from surefit.projecting import projection_for
+    from surefit.recipes.distill import run as distill
+    from surefit.recipes.distill_settings import Distillation
     from surefit.recipes.pretrain import run as pretrain
     from surefit.recipes.pretrain_settings import FeaturePretraining
     from surefit.recipes.sft import run as sft
@@ -20,12 +22,14 @@ __version__ = "0.1.0"
 
 __all__ = [
     "AnswerF1",
+    "Distillation",
     "FeaturePretraining",
     "Finding",
     "LoraSft",
     "PadRows",
     "SurefitError",
     "__version__",
+    "distill",
     "inspect",
     "loaders",
     "pretrain",
@@ -35,11 +39,13 @@ __all__ = [
 
 _WHERE = {
     "AnswerF1": ("surefit.trainer", "AnswerF1"),
+    "Distillation": ("surefit.recipes.distill_settings", "Distillation"),
     "FeaturePretraining": ("surefit.recipes.pretrain_settings", "FeaturePretraining"),
     "Finding": ("surefit.doctor.findings", "Finding"),
     "LoraSft": ("surefit.recipes.sft_settings", "LoraSft"),
     "PadRows": ("surefit.data.batches", "PadRows"),
     "SurefitError": ("surefit.errors", "SurefitError"),
+    "distill": ("surefit.recipes.distill", "run"),
     "inspect": ("surefit.inspector", "inspect"),
     "loaders": ("surefit.data.features.loaders", "loaders"),
     "pretrain": ("surefit.recipes.pretrain", "run"),

@@ -80,7 +80,9 @@ def test_the_line_for_the_log() -> None:
         evaluated=12,
         batches=12,
     )
-    assert line == ("Step 10: loss 9.2143 (ce 9.4, kd 9.0), ppl 8234.5, evaluated 12/12 batches")
+    assert line == (
+        "Step 10: loss 9.2143 (ce 9.4000, kd 9.0000), ppl 8234.5, evaluated 12/12 batches"
+    )
 
 
 def test_a_small_divergence_is_not_written_as_zero() -> None:
@@ -93,4 +95,4 @@ def test_a_small_divergence_is_not_written_as_zero() -> None:
         evaluated=1,
         batches=2,
     )
-    assert "(ce 2.0, kd 0.0012), ppl 7.69, evaluated 1/2 batches" in line
+    assert "(ce 2.0000, kd 0.0012), ppl 7.69, evaluated 1/2 batches" in line

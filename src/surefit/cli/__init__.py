@@ -39,6 +39,7 @@ COMMANDS = {
     "explain": "surefit.cli.explain:explain",
     "sft": "surefit.cli.sft:sft",
     "pretrain": "surefit.cli.pretrain:pretrain",
+    "distill": "surefit.cli.distill:distill",
     "eval": "surefit.cli.evaluate:evaluate",
     "ask": "surefit.cli.ask:ask",
     "inspect": "surefit.cli.inspect:inspect",

@@ -64,13 +64,13 @@ def held_out_line(
     evaluated: int,
     batches: int,
 ) -> str:
-    """`Step 10: loss 9.2143 (ce 9.4, kd 9.0), ppl 8234.5, evaluated 12/12 batches`."""
+    """`Step 10: loss 9.2143 (ce 9.4207, kd 9.0079), ppl 8234.5, evaluated 12/12 batches`."""
     return (
-        f"Step {step}: loss {loss:.4f} (ce {_short(cross_entropy)}, kd {_short(divergence)}), "
+        f"Step {step}: loss {_short(loss)} (ce {_short(cross_entropy)}, kd {_short(divergence)}), "
         f"ppl {perplexity}, evaluated {evaluated}/{batches} batches"
     )
 
 
 def _short(number: float) -> str:
     """A small one is not written as 0."""
-    return f"{number:.1f}" if number == 0 or abs(number) >= 1 else f"{number:.2g}"
+    return f"{number:.4f}" if number == 0 or abs(number) >= 0.01 else f"{number:.3g}"

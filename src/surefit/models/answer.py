@@ -103,7 +103,7 @@ def _batch(
         generation_config=GenerationConfig(
             do_sample=False,
             max_new_tokens=max_new_tokens,
-            eos_token_id=_end_ids(model, tokenizer),
+            eos_token_id=end_ids(model, tokenizer),
             pad_token_id=tokenizer.pad_token_id,
         ),
         **({"synced_gpus": True} if in_step else {}),
@@ -113,7 +113,7 @@ def _batch(
     return [text.strip() for text in texts]
 
 
-def _end_ids(model: Any, tokenizer: Tokenizer) -> list[int]:
+def end_ids(model: Any, tokenizer: Tokenizer) -> list[int]:
     """EOS and whatever else the model itself was made to stop at."""
     own = getattr(model.generation_config, "eos_token_id", None)
     more = own if isinstance(own, list) else [] if own is None else [own]

@@ -23,7 +23,7 @@ NO_SMOLLM2 = refusal("SF174", "smollm2-absent", "`smollm2` needs a package that 
 OWN_CODE = refusal("SF175", "model-with-code", "A model brings Python code that would be run.")
 UNKNOWN_PAD = refusal("SF176", "unknown-pad-token", "The pad token is not in the vocabulary.")
 
-OWN_LEARNING_RATES = {"embedded": 6e-3, "smollm2": 5e-4}
+OWN_LEARNING_RATES = {"embedded": 6e-3, "embedded-student": 2e-3, "smollm2": 5e-4}
 """Chosen on rows other than the shipped ones; the smaller the model, the higher."""
 
 WEIGHTS = ("*.safetensors", "pytorch_model*.bin")
@@ -49,10 +49,12 @@ class ModelSource:
 
 def find_model(name: str, *, trust_remote_code: bool = False) -> ModelSource:
     """Says where the model lies; raises `BadInput` if that can be seen to be nowhere."""
-    if name == "embedded":
-        from surefit.embedded import MODEL
+    if name.startswith("embedded"):
+        from surefit.embedded import MODEL, STUDENT, TEACHER
 
-        return ModelSource(name, str(MODEL), learning_rate=OWN_LEARNING_RATES[name])
+        own = {"embedded": MODEL, "embedded-student": STUDENT, "embedded-teacher": TEACHER}
+        if name in own:
+            return ModelSource(name, str(own[name]), learning_rate=OWN_LEARNING_RATES.get(name))
     if name == "smollm2":
         file = _smollm2_file()
         return ModelSource(
