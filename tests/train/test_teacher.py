@@ -128,6 +128,17 @@ def test_from_disk_it_gives_the_same_to_the_bit(name: str, tmp_path: Path) -> No
     assert bool(written) == (name in {"mixtral", "qwen3-moe"})
 
 
+def test_from_disk_products_of_experts_round_the_same(tmp_path: Path) -> None:
+    # So wide that the product is made otherwise where weights begin at an odd place in memory.
+    ids = torch.arange(32)[None]
+    batch = {"input_ids": ids, "labels": ids}
+    wide = {"hidden_size": 256, "moe_intermediate_size": 256, "num_experts": 16}
+    source = saved("qwen3-moe", tmp_path / "model", **wide)
+    whole = load_teacher(source, torch.float32, CPU, "none", tmp_path / "unused")
+    parted = load_teacher(source, torch.float32, CPU, "disk", tmp_path / "offloaded")
+    assert torch.equal(logits_of(parted, batch), logits_of(whole, batch))
+
+
 @pytest.mark.parametrize("name", ["llama", "gpt2", "qwen3-moe"])
 def test_from_disk_in_another_precision_than_the_files(name: str, tmp_path: Path) -> None:
     source, batch = saved(name, tmp_path / "model"), a_batch()

@@ -1,5 +1,6 @@
 """A model whose weights lie elsewhere and come to the device layer by layer while a pass runs."""
 
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
@@ -104,7 +105,54 @@ def _from_disk(source: ModelSource, dtype: torch.dtype, device: torch.device, fo
         name: "disk" if offloaded else str(device)
         for name, offloaded in _blocks(empty, _kept(empty)).items()
     }
-    return load_model(source, dtype, placed={"device_map": places, "offload_folder": str(folder)})
+    model = load_model(source, dtype, placed={"device_map": places, "offload_folder": str(folder)})
+    if device.type == "cpu":
+        _copy_when_read(model, folder)
+    return model
+
+
+def _copy_when_read(model: nn.Module, folder: Path) -> None:
+    """Weights that were written again are copied as they are read, not used where files are mapped.
+
+    Their beginnings in a file are no multiples of what memory of their own has, and products of
+    experts then round otherwise than they do in a model that is whole.
+    """
+    for loader in {id(one): one for one in _loaders(model)}.values():
+        again = {
+            name
+            for name, about in loader.index.items()
+            if Path(about.get("safetensors_file", "")).parent == folder
+        }
+        loader.state_dict = _Copies(again, type(loader)(index=loader.index))
+
+
+def _loaders(model: nn.Module) -> Iterator[Any]:
+    """accelerate's, of which its hooks take weights."""
+    for module in model.modules():
+        hook = getattr(module, "_hf_hook", None)
+        for one in getattr(hook, "hooks", [hook]):
+            if getattr(one, "weights_map", None) is not None:
+                yield one.weights_map.dataset
+
+
+class _Copies(Mapping[str, torch.Tensor]):
+    """Some of a loader's weights, each in memory of its own."""
+
+    def __init__(self, names: set[str], loader: Mapping[str, torch.Tensor]) -> None:
+        self._names = names
+        self._loader = loader
+
+    def __getitem__(self, name: str) -> torch.Tensor:
+        return self._loader[name].clone()
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._names
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
 
 
 def _kept(model: Any) -> set[str]:
