@@ -34,7 +34,7 @@ class Contender:
 
 def backward(loss: torch.Tensor) -> float:
     loss.backward()
-    return float(loss)
+    return float(loss.detach())
 
 
 def full_logits(given: Workload) -> Pass:
@@ -78,25 +78,26 @@ def gathered_logits(given: Workload) -> Pass:
     return run
 
 
-def products_alone(given: Workload) -> Pass:
-    """The four products of which every such loss is made, over supervised places, in chunks."""
+def products_alone(given: Workload, with_teacher: bool = True) -> Pass:
+    """The products of which every such loss is made, over supervised places, in chunks."""
     from surefit.losses.chunks import ChunkLogits, parts
     from surefit.losses.places import CHUNK
     from surefit.losses.teacher import Head
 
+    chosen = given.supervised
+
+    @torch.no_grad()
     def run() -> None:
-        with torch.no_grad():
-            hidden = given.hidden[given.supervised]
-            own = ChunkLogits(hidden, Head(given.weight), CHUNK, 1.0)
-            of_teacher = ChunkLogits(
-                given.teacher_hidden[given.supervised], Head(given.teacher_weight), CHUNK, 1.0
-            )
-            to_weight = torch.zeros_like(given.weight)
-            for part in parts(len(hidden), CHUNK):
-                of_teacher.of(part)
-                error = own.of(part)
-                torch.mm(error, given.weight)
-                to_weight.addmm_(error.T, hidden[part])
+        hidden, of_teacher = given.hidden[chosen], given.teacher_hidden[chosen]
+        own = ChunkLogits(hidden, Head(given.weight), CHUNK, 1.0)
+        said = ChunkLogits(of_teacher, Head(given.teacher_weight), CHUNK, 1.0)
+        to_weight = torch.zeros_like(given.weight)
+        for part in parts(len(hidden), CHUNK):
+            if with_teacher:
+                said.of(part)
+            error = own.of(part)
+            torch.mm(error, given.weight)
+            to_weight.addmm_(error.T, hidden[part])
 
     return run
 
@@ -183,6 +184,9 @@ def liger(given: Workload, beta: float, chunk: int) -> Pass:
 BOTH, KL, JSD = "KL + CE", "KL", "JSD"
 CONTENDERS = {
     "limit": Contender("the four matrix products alone, in chunks", "", products_alone),
+    "limit-kept": Contender(
+        "the same without the teacher's", "", lambda w: products_alone(w, with_teacher=False)
+    ),
     "naive": Contender("log_softmax, kl_div, cross_entropy of all logits", BOTH, full_logits),
     "gathered": Contender("the same of supervised places", BOTH, gathered_logits),
     "surefit": Contender("**surefit**", BOTH, surefit),
