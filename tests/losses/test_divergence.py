@@ -83,6 +83,21 @@ def test_a_token_that_one_of_them_rules_out_gives_no_nan(objective: Objective) -
     assert torch.isfinite(pull).all()
 
 
+@pytest.mark.parametrize("objective", OBJECTIVES)
+@pytest.mark.parametrize("mixed", [0.0, 1.0])
+def test_nothing_of_one_in_the_mixture(objective: Objective, mixed: float) -> None:
+    """Each is then another of the formulas, or 0; here with a ratio that fp32 cannot hold."""
+    teacher, student = logits(0, 2, 1.0, 0.0), logits(1, 2, 1.0, 0.0)
+    teacher[:, 3] = student[:, 5] = -120.0
+    how = Divergence(objective, share=mixed, skew=mixed)
+    leaf = student.clone().requires_grad_()
+    expected = by_formula(teacher, leaf, how)
+    (gradient,) = torch.autograd.grad(expected, leaf)
+    loss, pull = ours(teacher.float(), student.float(), how)
+    torch.testing.assert_close(loss.double(), expected.detach(), rtol=1e-5, atol=1e-5)
+    torch.testing.assert_close(pull.double(), gradient, rtol=1e-4, atol=1e-5)
+
+
 def test_the_weight_beside_cross_entropy_does_not_depend_on_the_temperature() -> None:
     teacher, student = logits(0, 200, 0.01, 0.0), logits(1, 200, 0.01, 0.0)
     pulls = [ours(teacher, student, Divergence(temperature=t))[1].norm() for t in (1.0, 2.0, 4.0)]

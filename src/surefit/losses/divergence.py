@@ -8,6 +8,8 @@ import torch
 
 Objective = Literal["forward-kl", "reverse-kl", "jsd", "skew-kl", "skew-reverse-kl"]
 OBJECTIVES: tuple[Objective, ...] = get_args(Objective)
+UNSKEWED: dict[Objective, Objective] = {"skew-kl": "forward-kl", "skew-reverse-kl": "reverse-kl"}
+"""What they are at a skew of 0, where no mixture keeps the ratio of both from overflowing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,13 +50,16 @@ def loss_and_pull(
     Both are log-probabilities at the temperature; both tensors are used up. A loss with the
     gradient a to q pulls the logits by q (a - <q, a>).
     """
-    if divergence.objective == "forward-kl":
+    objective = divergence.objective
+    if not divergence.skew:
+        objective = UNSKEWED.get(objective, objective)
+    if objective == "forward-kl":
         loss, pull = _forward(log_p, log_q)
-    elif divergence.objective == "reverse-kl":
+    elif objective == "reverse-kl":
         loss, pull = _reverse(log_p, log_q)
-    elif divergence.objective == "jsd":
+    elif objective == "jsd":
         loss, pull = _jsd(log_p, log_q, divergence.share)
-    elif divergence.objective == "skew-kl":
+    elif objective == "skew-kl":
         loss, pull = _skew(log_p, log_q, divergence.skew)
     else:
         loss, pull = _skew_reverse(log_p, log_q, divergence.skew)
