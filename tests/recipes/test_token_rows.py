@@ -13,8 +13,8 @@ from benchmarks.million_rows import make_rows
 from surefit.data.tokens import TokenSet
 from surefit.errors import BadInput
 from surefit.recipes import token_rows
-from surefit.recipes.token_rows import open_prepared, part_rows, prepare
 from surefit.recipes.sft_settings import LoraSft
+from surefit.recipes.token_rows import open_prepared, part_rows, prepare
 
 OPENED = """
 import sys

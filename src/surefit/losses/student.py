@@ -96,8 +96,8 @@ class StudentLoss(nn.Module):
         batch |= {} if attention_mask is None else {"attention_mask": attention_mask}
         batch |= {} if rows is None else {"rows": rows}
         taught = self.taught(self.states(batch, found), self.voice(batch, found), found.targets)
-        self.sums.cross_entropy += float(taught.cross_entropy)
-        self.sums.divergence += float(taught.divergence)
+        self.sums.cross_entropy += float(taught.cross_entropy.detach())
+        self.sums.divergence += float(taught.divergence.detach())
         return taught.loss / places
 
     def taught(

@@ -23,7 +23,7 @@ NO_SMOLLM2 = refusal("SF174", "smollm2-absent", "`smollm2` needs a package that 
 OWN_CODE = refusal("SF175", "model-with-code", "A model brings Python code that would be run.")
 UNKNOWN_PAD = refusal("SF176", "unknown-pad-token", "The pad token is not in the vocabulary.")
 
-OWN_LEARNING_RATES = {"embedded": 6e-3, "embedded-student": 2e-3, "smollm2": 5e-4}
+OWN_LEARNING_RATES = {"embedded": 6e-3, "embedded-student": 3e-3, "smollm2": 5e-4}
 """Chosen on rows other than the shipped ones; the smaller the model, the higher."""
 
 WEIGHTS = ("*.safetensors", "pytorch_model*.bin")

@@ -27,7 +27,7 @@ class RouterTraining:
 
     def __post_init__(self) -> None:
         self.first = [weight.detach().clone() for weight in self.weights]
-        self.copies = [nn.Parameter(weight.detach().float()) for weight in self.weights]
+        self.copies = [nn.Parameter(weight.detach().float().clone()) for weight in self.weights]
         self.optimizer = torch.optim.AdamW(self.copies, lr=self.learning_rate, weight_decay=0.0)
 
     @property

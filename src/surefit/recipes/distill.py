@@ -35,7 +35,7 @@ from surefit.train.device import (
 )
 from surefit.train.first_here import first_here_then_others
 from surefit.train.interrupt import StopAsked, stop_when_asked
-from surefit.train.liveness import Alive, check_objective
+from surefit.train.liveness import Alive, check_objective, check_updates
 from surefit.train.lost_process import noticing_death
 from surefit.train.one_voice import only_first_speaks
 from surefit.train.own_loss import settle_loss
@@ -53,10 +53,11 @@ from surefit.train.watch import Part, Watch
 
 from .distill_batches import Lessons, Rows, StepOrder
 from .distill_judge import Judge
+from .distill_kept import HELD_OUT, TRAINING
 from .distill_report import DistillReport, Tally, say_end
 from .distill_router import RouterStep
 from .distill_settings import LEARNING_RATE, Distillation, with_defaults
-from .distill_teacher import HELD_OUT, TRAINING, Teaching, check_together, teaching_for
+from .distill_teacher import Teaching, check_together, teaching_for
 from .distill_update import Updated, Updating
 from .token_rows import PartedRows, open_prepared, prepare
 
@@ -181,13 +182,14 @@ def _train(
     student.way = own_loss.way
     first = to_device(accelerator, lessons.of_rows(coming(0)).batches[0])
     alive = student_alive(student, first)
+    if not settings.force:
+        alive = check_updates(alive, model.parameters(), learning_rate)
     say(str(alive))
     loss_of, stepper = accelerator.prepare(student, optimizer)
     model.train()
     first_loss, memory = preflight(
         loss_of,
         to_device(accelerator, batches.longest()),
-        learning_rate=None if settings.force else learning_rate,
         accumulates=step_rows.batches > 1,
         backward=accelerator.backward,
         instead=to_device(accelerator, batches.shortest()),

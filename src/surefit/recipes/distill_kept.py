@@ -10,6 +10,9 @@ from surefit.losses.student import Batch
 from surefit.losses.teacher import TopK
 from surefit.train.teacher_cache import TeacherCache
 
+TRAINING, HELD_OUT = "train", "held_out"
+"""Parts of the rows, as a cache names them."""
+
 
 @dataclass(frozen=True, slots=True)
 class Kept:
@@ -32,6 +35,13 @@ class Kept:
             said.log_normaliser.to(device),
             None if target is None else target.to(device),
         )
+
+    def share(self) -> float:
+        """Of the probability that the kept tokens have, a mean over the first held-out places."""
+        said = self.cache.of(HELD_OUT, [0])
+        tempered = said.log_probabilities.float() / self.temperature
+        of_places = (tempered - said.log_normaliser[:, None]).exp().sum(1)
+        return float(of_places.clamp(max=1.0).mean())
 
     def _uniform(self, places: int, device: torch.device) -> TopK:
         """In place of rows that are not known, of the same size, to see what a step takes."""

@@ -76,14 +76,14 @@ class Distillation:
     resume: Path | None = None
     """A run folder to go on with, under the settings it was started with."""
 
-    steps: Annotated[int, Parameter(alias=("--train-steps", "--max-steps"))] = 500
+    steps: Annotated[int, Parameter(alias=("--train-steps", "--max-steps"))] = 600
     """Batches to learn from, each in one or several updates of the student."""
 
     updates: Annotated[int | None, Parameter(alias="--M")] = None
     """Updates of the student on each batch: 1, and 2 with `--router ka`, where each has a teacher
     of its own."""
 
-    batch_size: int = 8
+    batch_size: int = 16
     """Rows in a batch."""
 
     accumulate: Annotated[int, Parameter(alias="--gradient-accumulation-steps")] = 1

@@ -21,8 +21,9 @@ from surefit.models.load import ModelSource, find_model, load_tokenizer
 from surefit.models.router_training import RouterTraining
 from surefit.models.routers import Augmented, Router, all_experts, find_routers
 from surefit.models.vocabulary import shared_tokens
+from surefit.models.weight_files import weights_fingerprint_of
 from surefit.render.console import progress, say
-from surefit.train.checkpoint import fingerprint, weights_fingerprint
+from surefit.train.checkpoint import fingerprint
 from surefit.train.device import choose_precision
 from surefit.train.ranks import ranks_of
 from surefit.train.teacher import Teacher, load_teacher
@@ -33,15 +34,12 @@ from surefit.train.teacher_cache import (
 )
 from surefit.train.teacher_cache_writer import Pass, check_cache_folder, write_teacher_cache
 
-from .distill_kept import Kept
+from .distill_kept import HELD_OUT, TRAINING, Kept
 from .distill_settings import LEARNING_RATE, Distillation, with_defaults
 
 NOT_TOGETHER = refusal(
     "SF082", "settings-exclude-each-other", "Two settings ask for what cannot be had together."
 )
-
-TRAINING, HELD_OUT = "train", "held_out"
-"""Parts of the rows, as a cache names them."""
 
 DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
 
@@ -134,9 +132,9 @@ def teaching_for(
     say(f"Loading teacher: {settings.teacher_model}")
     of_teacher = load_tokenizer(source, settings.pad_token)
     dtype = _dtype(settings)
-    teacher = load_teacher(
-        source, dtype, accelerator.device, settings.offload_teacher, work / "teacher"
-    )
+    # Each process its own: what one writes there, the others must not find half-written.
+    aside = work / f"teacher-{accelerator.process_index}"
+    teacher = load_teacher(source, dtype, accelerator.device, settings.offload_teacher, aside)
     tokens = shared_tokens(of_teacher, tokenizer, teacher.rows, student_rows)
     weights = sum(parameter.numel() for parameter in teacher.model.parameters())
     held = str(dtype).removeprefix("torch.")
@@ -148,7 +146,7 @@ def teaching_for(
             lambda: _keep(settings, teacher, identity, rows, tokenizer, accelerator)
         )
         return _from_cache(settings.cache_teacher, identity)
-    teaching = Teaching(tokens, weights_fingerprint(teacher.model), teacher)
+    teaching = Teaching(tokens, weights_fingerprint_of(source) or source.location, teacher)
     return teaching if settings.router == "none" else _routed(settings, teaching, teacher)
 
 
@@ -179,6 +177,10 @@ def _from_cache(folder: Path, identity: CacheIdentity) -> Teaching:
         f"and the rest as one, from {folder}; it is not loaded"
     )
     kept = Kept(cache, identity.tokens, identity.temperature)
+    say(
+        f"At a temperature of {identity.temperature:g} these tokens have "
+        f"{kept.share():.1%} of the probability, a mean over the first rows"
+    )
     return Teaching(identity.tokens, fingerprint(asdict(identity)), None, kept)
 
 
