@@ -18,6 +18,7 @@ Only the standard library is imported here: this module is loaded inside the use
 """
 
 from dataclasses import dataclass, field
+from math import prod
 from typing import Any
 
 from surefit.doctor.findings import Place
@@ -455,6 +456,88 @@ class DifferenceSeen:
 
 
 @dataclass(frozen=True, slots=True)
+class DistributionSeen:
+    """One of the two sides of a divergence."""
+
+    kind: str
+    """`probabilities` or `logarithms`, where every row sums to one as such; otherwise empty. Rows
+    of nothing but zeros, as masks leave them, are passed over."""
+    least: float
+    greatest: float
+    grad: bool
+    """It belongs to a graph."""
+
+
+@dataclass(frozen=True, slots=True)
+class TermSeen:
+    """Another loss that the backward pass of a divergence went through."""
+
+    name: str
+    place: Place | None
+    value: float | None
+    """Mean over the labels that it does not pass over."""
+    weight: float
+    """Of that mean in the loss: the gradient that arrived, over the one that arrived at the sum of
+    the terms, where there is one."""
+    labels: int = 0
+    ignored: int = 0
+    """Labels that it was given, and how many of them it passes over."""
+
+
+@dataclass(frozen=True, slots=True)
+class PaddingSeen:
+    """Places of a divergence that hold padding, by what the user's own frames know."""
+
+    padded: int
+    counted: int
+    """Padded places whose divergence gets a gradient; of those looked at, if not all were."""
+    share: float | None
+    """Of the term as it goes into the loss: the part that padded places make."""
+    known_by: str
+    """The tensor that tells it, as the line of the divergence can write it; empty where only a
+    caller of it can."""
+    beyond: str = ""
+    """The same as the caller writes it."""
+    padding_is: int = 0
+    """The number that stands for padding in that tensor."""
+    shifted: bool = False
+    """It has a place more in each row than the divergence has."""
+
+
+@dataclass(frozen=True, slots=True)
+class DivergenceSeen:
+    """One of the first calls of `kl_div` that a gradient passes."""
+
+    place: Place | None
+    step: int
+    """Optimizer steps before it."""
+    reduction: str
+    log_target: bool
+    shape: tuple[int, ...]
+    given: DistributionSeen
+    target: DistributionSeen
+    value: float | None = None
+    """What the call gave back, where that is a single number."""
+    per_place: float | None = None
+    """Mean over all places, of the sum over the classes of each; of a sample where there are
+    many."""
+    temperature: float | None = None
+    """What the logits behind the first argument were divided by, as the graph has it."""
+    weight: float | None = None
+    """Gradient that arrived at a single number, as in `TermSeen`."""
+    place_weight: float | None = None
+    """Gradients that arrived at all places together: the weight of `per_place` in the loss."""
+    joined: bool = False
+    """It is one of several terms of a sum."""
+    beside: tuple[TermSeen, ...] = ()
+    padding: PaddingSeen | None = None
+
+    @property
+    def places(self) -> int:
+        return prod(self.shape[:-1])
+
+
+@dataclass(frozen=True, slots=True)
 class Steps:
     """What one process trained. Written every few seconds and at the end; the last one counts."""
 
@@ -495,6 +578,7 @@ class Steps:
     """Of the first calls; in a proof run of more."""
     differences: tuple[DifferenceSeen, ...] = ()
     """Near the end of the graph of the first loss."""
+    divergences: tuple[DivergenceSeen, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

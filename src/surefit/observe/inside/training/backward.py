@@ -11,7 +11,7 @@ from surefit.observe.inside import finishing, own_code, spool
 from surefit.observe.inside.after_import import after_import
 from surefit.observe.inside.identity import identity
 from surefit.observe.inside.spool import could_not
-from surefit.observe.inside.training import letters, readable
+from surefit.observe.inside.training import divergences, letters, readable
 from surefit.observe.inside.training.differences import differences_in
 from surefit.observe.inside.training.letters import noted
 from surefit.observe.inside.training.loss_series import LossSeries
@@ -60,6 +60,8 @@ def begin(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
             tensors = tensors[0]
         if seen.count == 1:
             seen.differences = list(differences_in(getattr(tensors, "grad_fn", None)))
+        if divergences.waiting:
+            divergences.passes(tensors, seen.count)
         if seen.ordinary is None:
             seen.ordinary = readable.Ordinary()
         if not seen.scaled and seen.ordinary.is_ordinary(tensors) and tensors.numel() == 1:

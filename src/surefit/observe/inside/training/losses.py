@@ -12,7 +12,7 @@ from surefit.doctor.observations import LossCall, LossGiven
 from surefit.observe.inside import finishing, own_code, spool
 from surefit.observe.inside.after_import import after_import
 from surefit.observe.inside.identity import identity
-from surefit.observe.inside.training import readable
+from surefit.observe.inside.training import divergences, readable
 from surefit.observe.inside.training.budget import Budget
 from surefit.observe.inside.training.letters import noted
 from surefit.observe.inside.training.under_way import now
@@ -86,26 +86,33 @@ def functions(module: ModuleType) -> None:
 
 def watched(name: str, plain: Callable[..., Any]) -> Callable[..., Any]:
     ignored = _place_of(plain, "ignore_index") if name in IGNORING else None
+    under_way: list[tuple[Place | None, FrameType | None, dict[str, Any]]] = []
 
     def begin(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
         if now.losing or (args and type(args[0]).__name__ == "FakeTensor"):
             return False  # part of another loss, or of a compiler's trace
-        note(name, args, kwargs, ignored)
+        calls, frame = note(name, args, kwargs, ignored)
         now.losing = True
+        if calls.training and divergences.wanted(name):
+            under_way[:] = [(calls.place, frame, kwargs)]
         return True
 
-    return around(plain, begin, _end)
+    def end(args: tuple[Any, ...], result: Any) -> None:
+        now.losing = False
+        if under_way:
+            place, frame, kwargs = under_way.pop()
+            divergences.note(name, place, frame, args, kwargs, result)
 
-
-def _end(_args: tuple[Any, ...], _result: Any) -> None:
-    now.losing = False
+    return around(plain, begin, end)
 
 
 def _place_of(function: Callable[..., Any], name: str) -> int:
     return list(inspect.signature(function).parameters).index(name)
 
 
-def note(name: str, args: tuple[Any, ...], kwargs: dict[str, Any], ignored: int | None) -> None:
+def note(
+    name: str, args: tuple[Any, ...], kwargs: dict[str, Any], ignored: int | None
+) -> tuple[Calls, FrameType | None]:
     grad = readable.torch().is_grad_enabled()
     frame = own_code.own_frame(depth=4)
     if frame is None:
@@ -119,6 +126,7 @@ def note(name: str, args: tuple[Any, ...], kwargs: dict[str, Any], ignored: int 
     if budget.allows() and readable.can_look():
         with budget, readable.looking():
             _look(calls, args, kwargs, ignored)
+    return calls, frame
 
 
 def _first(site: tuple[str, int, int, bool], frame: FrameType | None) -> Calls:

@@ -9,6 +9,7 @@ from surefit.observe.inside.training import (  # noqa: F401 - registers its patc
     backward,
     budget,
     clearing,
+    divergences,
     forwards,
     inputs,
     labels,
@@ -93,4 +94,5 @@ def _steps() -> Steps:
         budget.spent(),
         inputs.seen(),
         tuple(backward.seen.differences),
+        divergences.seen(),
     )
