@@ -1,0 +1,110 @@
+"""What a divergence compares, and the weight that it has in the loss, in the patched run."""
+
+from dataclasses import dataclass
+
+from surefit.doctor.conditions.condition import Judgement
+from surefit.doctor.findings import Place
+from surefit.doctor.moved import moved_to
+from surefit.doctor.observations import DivergenceSeen
+from surefit.doctor.progress import final_steps
+from surefit.doctor.recording import Recording
+from surefit.doctor.words import counted
+
+STEPS = 3
+"""Past the first call."""
+BELOW = -1e-4
+"""Rounding can make a divergence of zero a little less than that."""
+CLOSE = 0.01
+
+
+@dataclass(frozen=True, slots=True)
+class SidesFit:
+    """Every call from a line gets logarithms first, and second what it takes the second for."""
+
+    place: Place
+    step: int
+    changes_the_past: bool = True
+
+    def wants(self, before: Recording) -> int | None:  # noqa: ARG002
+        return self.step + STEPS
+
+    def judge(self, before: Recording, after: Recording) -> Judgement:
+        seen = divergences_at(self.place, before, after)
+        if not seen:
+            return Judgement(False, f"no divergence was seen at {self.place}", False)
+        unfit = next((one for one in seen if not fits(one)), None)
+        if unfit is not None:
+            sides = [side.kind or "neither" for side in (unfit.given, unfit.target)]
+            return Judgement(False, f"it gets {sides[0]} and {sides[1]}")
+        least = min(one.per_place for one in seen if one.per_place is not None)
+        if not least >= BELOW:
+            return Judgement(False, f"the divergence is {least:.3g}, less than 0")
+        kinds = f"{seen[0].given.kind} and {seen[0].target.kind}"
+        times = counted(len(seen), "call")
+        return Judgement(True, f"it gets {kinds}, and is {least:.3g} or more in {times}")
+
+
+def fits(one: DivergenceSeen) -> bool:
+    wanted = "logarithms" if one.log_target else "probabilities"
+    return one.given.kind == "logarithms" and one.target.kind == wanted
+
+
+@dataclass(frozen=True, slots=True)
+class DivergenceWeighs:
+    """At one step, the mean divergence of a place has this weight in the loss."""
+
+    place: Place
+    step: int
+    weight: float
+    changes_the_past: bool = True
+
+    def wants(self, before: Recording) -> int | None:  # noqa: ARG002
+        return self.step + STEPS
+
+    def judge(self, before: Recording, after: Recording) -> Judgement:
+        seen = [one for one in divergences_at(self.place, before, after) if one.step == self.step]
+        known = [one.place_weight for one in seen if one.place_weight is not None]
+        if not known:
+            return Judgement(False, f"no weight of the divergence at {self.place} was seen", False)
+        held = all(abs(one / self.weight - 1) < CLOSE for one in known)
+        return Judgement(held, f"the divergence of a place counts {known[0]:.4g} times in the loss")
+
+
+@dataclass(frozen=True, slots=True)
+class PaddingLeftOut:
+    """At one step, every real place of a divergence has weight in the loss, and no padded one."""
+
+    place: Place
+    step: int
+    real: int
+    changes_the_past: bool = True
+
+    def wants(self, before: Recording) -> int | None:  # noqa: ARG002
+        return self.step + STEPS
+
+    def judge(self, before: Recording, after: Recording) -> Judgement:
+        seen = [one for one in divergences_at(self.place, before, after) if one.step == self.step]
+        if not seen:
+            return Judgement(False, f"no divergence was seen at {self.place}", False)
+        first = seen[0]
+        if not first.place_weight:
+            return Judgement(False, "no place of the divergence has any weight in the loss")
+        if first.places == self.real:
+            return Judgement(True, f"the divergence is over the {self.real:,} real places alone")
+        if first.padding is None:
+            return Judgement(False, "what is padding could not be told", False)
+        padded, counts = first.padding.padded, first.padding.counted
+        held = counts == 0 and first.places - padded == self.real
+        said = f"{counts:,} of {counted(padded, 'padded place')} count in the loss"
+        return Judgement(held, said)
+
+
+def divergences_at(place: Place, before: Recording, after: Recording) -> list[DivergenceSeen]:
+    """Calls from what a line of the first run has become."""
+    lines = moved_to(place, before, after)
+    return [
+        one
+        for steps in final_steps(after)
+        for one in steps.divergences
+        if one.place is not None and one.place.file == place.file and (one.place.line or 0) in lines
+    ]
