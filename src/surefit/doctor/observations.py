@@ -490,7 +490,9 @@ class PaddingSeen:
 
     padded: int
     counted: int
-    """Padded places whose divergence gets a gradient; of those looked at, if not all were."""
+    """Padded places whose divergence gets a gradient; `spared` are those that get none. Of those
+    looked at, if not all were."""
+    spared: int
     share: float | None
     """Of the term as it goes into the loss: the part that padded places make."""
     known_by: str

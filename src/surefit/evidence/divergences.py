@@ -19,6 +19,8 @@ LOG_SOFTMAX = (
     *("torch.nn.functional.log_softmax", "torch.log_softmax", ".log_softmax"),
     "torch.nn.LogSoftmax",
 )
+OF_LABELS = ("cross_entropy", "nll_loss", "binary_cross_entropy_with_logits")
+"""Losses that the labels of a script have a part in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,11 +129,15 @@ def is_plain_weight(weight: float, call: DivergenceSeen) -> bool:
 
 
 def is_share(weight: float, call: DivergenceSeen) -> bool:
-    """With what the other terms weigh it makes one, or all of them weigh one."""
-    others = [term.weight for term in call.beside]
+    """With what the losses of the labels weigh it makes one, or all of them weigh one."""
+    others = [term.weight for term in of_labels(call)] or [term.weight for term in call.beside]
     if abs(weight + sum(others) - 1) < CLOSE and all(one > 0 for one in others):
         return True
     return all(abs(one - 1) < CLOSE for one in (weight, *others))
+
+
+def of_labels(call: DivergenceSeen) -> list[TermSeen]:
+    return [term for term in call.beside if term.name in OF_LABELS]
 
 
 def of_loss(call: DivergenceSeen, part: float) -> float:

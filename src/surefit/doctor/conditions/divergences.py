@@ -71,6 +71,34 @@ class DivergenceWeighs:
 
 
 @dataclass(frozen=True, slots=True)
+class TermWeighs:
+    """At one step, a divergence has this weight in the loss: as what the call gave back, or as the
+    mean over its places."""
+
+    place: Place
+    step: int
+    weight: float
+    changes_the_past: bool = True
+
+    def wants(self, before: Recording) -> int | None:  # noqa: ARG002
+        return self.step + STEPS
+
+    def judge(self, before: Recording, after: Recording) -> Judgement:
+        seen = [one for one in divergences_at(self.place, before, after) if one.step == self.step]
+        known = [
+            weight
+            for one in seen[:1]
+            for weight in (one.weight, one.place_weight)
+            if weight is not None
+        ]
+        if not known:
+            return Judgement(False, f"no weight of the divergence at {self.place} was seen", False)
+        near = min(known, key=lambda one: abs(one / self.weight - 1))
+        held = abs(near / self.weight - 1) < CLOSE
+        return Judgement(held, f"the divergence counts {near:.4g} times in the loss")
+
+
+@dataclass(frozen=True, slots=True)
 class PaddingLeftOut:
     """At one step, every real place of a divergence has weight in the loss, and no padded one."""
 

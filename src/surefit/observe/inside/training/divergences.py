@@ -147,10 +147,11 @@ def _note_beside(
     value = float(result.detach().sum()) / parts
 
     def arrived(gradient: Any) -> None:
-        of_mean = float(gradient.sum()) * (parts if gradient.numel() == 1 else 1)
-        _seen.beside.append(
-            Beside(TermSeen(name, place, value, of_mean, labels, ignored), _seen.number)
-        )
+        apart = gradient.numel() > 1
+        of_mean = float(gradient.sum()) * (1 if apart else parts)
+        left_out = int((gradient == 0).sum()) if apart else ignored
+        term = TermSeen(name, place, value, of_mean, labels, left_out)
+        _seen.beside.append(Beside(term, _seen.number))
 
     _when_passed(result.grad_fn, arrived)
 
@@ -279,6 +280,7 @@ def _padding(one: Noted, padded: Padded, weights: Any) -> PaddingSeen:
     return PaddingSeen(
         int(at.sum()),
         int((weights[looked] != 0).sum()),
+        int((weights[looked] == 0).sum()),
         float(parts[looked].sum()) / whole if whole else None,
         held.text if held.here else "",
         "" if held.here else held.text,
@@ -336,35 +338,27 @@ def passes(loss: Any, number: int) -> None:
 
 
 def temperature_of(node: Any) -> float | None:
-    """What logits were divided by before the softmax that this function of a graph belongs to;
-    None where no softmax is near."""
+    """What logits were divided by right before the softmax that this function of a graph belongs
+    to, 1 where by nothing; None where no softmax is near. A division further back is a model's."""
     softened = False
-    temperature = 1.0
     for _ in range(MOST_NODES):
         if node is None:
             break
         name = node.name()
+        if softened and name.startswith("Div"):
+            return _divisor(node)
         if name.startswith(("LogSoftmax", "Softmax")):
             softened = True
-        elif softened and name.startswith(("Div", "Mul")):
-            number = _number_in(node)
-            if number is None or not number:
-                break
-            temperature *= number if name.startswith("Div") else 1 / number
-        elif not name.startswith((*SHAPES, "Log", "Clamp", "Add") if not softened else SHAPES):
+        elif not name.startswith(SHAPES if softened else (*SHAPES, "Log", "Clamp", "Add")):
             break
         before = [one for one, _ in node.next_functions if one is not None]
         node = before[0] if len(before) == 1 else None
-    return temperature if softened else None
+    return 1.0 if softened else None
 
 
-def _number_in(node: Any) -> float | None:
-    """The single number that a function of a graph multiplies by or divides by."""
-    for name in ("_saved_other", "_saved_self"):
-        held = getattr(node, name, None)
-        if held is not None and held.numel() == 1 and not held.requires_grad:
-            return float(held)
-    return None
+def _divisor(node: Any) -> float | None:
+    held = getattr(node, "_saved_other", None)
+    return float(held) if held is not None and held.numel() == 1 else None
 
 
 def seen() -> tuple[DivergenceSeen, ...]:
