@@ -114,17 +114,21 @@ class PaddingLeftOut:
         seen = [one for one in divergences_at(self.place, before, after) if one.step == self.step]
         if not seen:
             return Judgement(False, f"no divergence was seen at {self.place}", False)
-        first = seen[0]
+        first = next((one for one in seen if self.is_it(one)), None)
+        if first is None:
+            return Judgement(False, "what is padding could not be told", False)
         if not first.place_weight:
             return Judgement(False, "no place of the divergence has any weight in the loss")
-        if first.places == self.real:
+        if first.places == self.real or first.padding is None:
             return Judgement(True, f"the divergence is over the {self.real:,} real places alone")
-        if first.padding is None:
-            return Judgement(False, "what is padding could not be told", False)
         padded, counts = first.padding.padded, first.padding.counted
-        held = counts == 0 and first.places - padded == self.real
         said = f"{counts:,} of {counted(padded, 'padded place')} count in the loss"
-        return Judgement(held, said)
+        return Judgement(counts == 0, said)
+
+    def is_it(self, one: DivergenceSeen) -> bool:
+        """A step can have several batches: the one with so many real places."""
+        padded = one.padding.padded if one.padding is not None else 0
+        return one.places - padded == self.real
 
 
 def divergences_at(place: Place, before: Recording, after: Recording) -> list[DivergenceSeen]:

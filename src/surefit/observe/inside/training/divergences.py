@@ -76,10 +76,18 @@ class Beside:
 
 
 @dataclass(slots=True)
+class Site:
+    """A line that computes divergences."""
+
+    calls: int = 0
+    looked: int = 0
+
+
+@dataclass(slots=True)
 class Seen:
     """All that was noted so far."""
 
-    sites: dict[Place | None, int] = field(default_factory=dict)
+    sites: dict[Place | None, Site] = field(default_factory=dict)
     divergences: list[Noted] = field(default_factory=list)
     beside: list[Beside] = field(default_factory=list)
     asked: int = 0
@@ -111,27 +119,32 @@ def note(
     result: Any,
 ) -> None:
     """Said when a loss has been computed."""
-    if not getattr(result, "requires_grad", False) or not readable.can_look():
+    if result is None or not result.requires_grad:
         return
     if name != DIVERGENCE:
+        if not readable.can_look():
+            return
         _seen.asked += 1
         with readable.looking():
             _note_beside(name, place, args, kwargs, result)
         return
-    count = _seen.sites.get(place, 0)
-    if count == 0 and len(_seen.sites) >= MOST_SITES:
-        return
-    _seen.sites[place] = count = count + 1
-    if _is_due(place, count) and looks.allows():
+    site = _seen.sites.get(place)
+    if site is None:
+        if len(_seen.sites) >= MOST_SITES:
+            return
+        site = _seen.sites[place] = Site()
+    site.calls += 1
+    if _is_due(site) and looks.allows() and readable.can_look():
+        site.looked += 1
         with looks, readable.looking():
             _note_divergence(place, frame, args, kwargs, result)
 
 
-def _is_due(place: Place | None, count: int) -> bool:
-    here = sum(one.place == place for one in _seen.divergences)
+def _is_due(site: Site) -> bool:
     if spool.in_proof():
-        return here < MOST_IN_PROOF
-    return here < MOST and (count <= FIRST or not count & (count - 1))
+        return site.looked < MOST_IN_PROOF
+    calls = site.calls
+    return (calls <= FIRST or not calls & (calls - 1)) and site.looked < MOST
 
 
 def _note_beside(
@@ -174,9 +187,8 @@ def _note_divergence(
         return
     one = _looked_at(place, frame, here, there, kwargs, result)
     one.temperature = temperature_of(given.grad_fn)
-    if len(_seen.divergences) < MOST_SITES * MOST_IN_PROOF:
-        _seen.divergences.append(one)
-        _seen.asked = 0
+    _seen.divergences.append(one)
+    _seen.asked = 0
 
     def arrived(gradient: Any) -> None:
         _weigh(one, gradient)
