@@ -139,6 +139,9 @@ def test_the_patched_divergence_is_about_real_places() -> None:
     assert must.judge(before, recording(padded(padding=spared), text=NONE)).held
     assert must.judge(before, recording(padded(shape=(68, 50), padding=None), text=NONE)).held
     assert not must.judge(before, before).held
+    another = padded(padding=replace(PADDED, padded=40, counted=40))  # of the same step
+    assert must.judge(before, recording(another, padded(padding=spared), text=NONE)).held
+    assert not must.judge(before, recording(another, padded(), text=NONE)).held
     nothing = recording(padded(place_weight=0.0, padding=spared), text=NONE)
     assert not must.judge(before, nothing).held
     unknown = recording(padded(shape=(50, 50), padding=None), text=NONE)
