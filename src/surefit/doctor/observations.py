@@ -405,6 +405,16 @@ class LossCall:
 
 
 @dataclass(frozen=True, slots=True)
+class CallSite:
+    """A call in the user's source."""
+
+    place: Place
+    column: int | None = None
+    """First column and the one behind the last, in bytes; None where Python keeps none."""
+    end_column: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class RootSeen:
     """A module with parameters that is part of no other, and how it was called."""
 
@@ -422,6 +432,43 @@ class RootSeen:
     held: int = 0
     nested: int = 0
     """Calls from inside other modules, at the few calls that were looked into."""
+    width: int | None = None
+    """The last axis of what it gave back: of logits, how many there are."""
+    sites: tuple[CallSite, ...] = ()
+    """Calls of the user's that ran it or one of its parts; not all of those that it learned by."""
+
+
+@dataclass(frozen=True, slots=True)
+class BesideSeen:
+    """A module that no optimizer holds, a root or a part of one that is trained, and how it was
+    run: a teacher, a judge, a copy."""
+
+    kind: str
+    made_at: Place | None
+    serial: int
+    parameters: int
+    frozen: bool = False
+    """None of its parameters wants a gradient."""
+    learned: bool = False
+    """Some optimizer held it earlier."""
+    moved: bool = False
+    """Its values changed all the same, as those of a moving average do."""
+    training: int = 0
+    """Calls in training mode; `evaluating` are those in evaluation mode. Of a part that a trained
+    model runs without gradients, those looked at."""
+    evaluating: int = 0
+    idle: int = 0
+    """Of those in training mode, calls by which it cannot learn: without gradients, or with every
+    parameter frozen; all, where no gradient ever reached it. Where it learned before that, a
+    sample."""
+    sites: tuple[CallSite, ...] = ()
+    """The user's calls that ran it; of one that learned, those by which it did not."""
+    dropouts: int = 0
+    """Layers that drew at random in the last call in training mode that was looked into, with
+    `rates`; `norms` are batch norms that followed the batch."""
+    rates: tuple[float, ...] = ()
+    norms: int = 0
+    width: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -581,6 +628,8 @@ class Steps:
     differences: tuple[DifferenceSeen, ...] = ()
     """Near the end of the graph of the first loss."""
     divergences: tuple[DivergenceSeen, ...] = ()
+    beside: tuple[BesideSeen, ...] = ()
+    """Modules that no optimizer holds, as it was at the last look."""
 
 
 @dataclass(frozen=True, slots=True)

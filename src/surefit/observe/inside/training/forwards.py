@@ -6,8 +6,16 @@ from typing import Any
 
 from surefit.observe.inside import compiling
 from surefit.observe.inside.after_import import after_import
-from surefit.observe.inside.spool import could_not
-from surefit.observe.inside.training import calls, inputs, labels, letters, periodic, readable
+from surefit.observe.inside.spool import could_not, guarded
+from surefit.observe.inside.training import (
+    beside,
+    calls,
+    inputs,
+    labels,
+    letters,
+    periodic,
+    readable,
+)
 from surefit.observe.inside.training.letters import noted
 from surefit.observe.inside.training.under_way import now
 from surefit.observe.inside.unseen import around, stands_for
@@ -34,13 +42,16 @@ def _call(self: Any, *args: Any, **kwargs: Any) -> Any:
             outermost = begin(self, args, kwargs)
         elif now.wide:
             nested(self)
+    result = None
     try:
         if self._compiled_call_impl is not None:
-            return self._compiled_call_impl(*args, **kwargs)
-        return self._call_impl(*args, **kwargs)
+            result = self._compiled_call_impl(*args, **kwargs)
+        else:
+            result = self._call_impl(*args, **kwargs)
+        return result
     finally:
         if outermost:
-            end()
+            end(result)
 
 
 def begin(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
@@ -57,12 +68,19 @@ def begin(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
             now.training = training = True
             letters.note("T" if grad else "t", True)
             known.training = count = known.training + 1
+            known.unrecorded += not grad
         else:
             now.training = training = False
             letters.note("E" if grad else "e", True)
             known.evaluating = count = known.evaluating + 1
         if not count & (count - 1):  # the first, and powers of two
             now.wide = True
+            now.recorded = grad
+            now.outermost = known
+            idle = training and beside.look_for_chance(module, known, grad)
+            beside.called(known, idle or not training)
+        elif not (grad and training):
+            beside.called(known)
         if "labels" in kwargs or (args and hasattr(type(args[0]), "keys")):
             labels.look(args, kwargs, training)
         if count <= inputs.most:
@@ -79,17 +97,27 @@ def _begin_around(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
     return not now.inside and begin(args[0], args[1:], kwargs)
 
 
-def _end_around(_args: tuple[Any, ...], _result: Any) -> None:
-    end()
+def _end_around(_args: tuple[Any, ...], result: Any) -> None:
+    end(result)
 
 
-def end() -> None:
+def end(result: Any = None) -> None:
+    if now.outermost is not None:
+        known, now.outermost = now.outermost, None
+        gave(known, result)
     now.inside = now.wide = False
     letters.ended()
 
 
+@guarded("what modules give back")
+def gave(known: calls.Calls, result: Any) -> None:
+    beside.gave(known, result)
+
+
 def nested(module: Any) -> None:
     try:
-        calls.inside(module)
+        known = calls.inside(module)
+        if now.recorded and known is not None and not readable.torch().is_grad_enabled():
+            beside.inside(module, known)
     except Exception as error:  # noqa: BLE001 - see above
         could_not("calls of modules", error)

@@ -88,6 +88,11 @@ def has_parameters(module: Any) -> bool:
     return next(parameters(module), None) is not None
 
 
+def is_trainable(module: Any) -> bool:
+    """One of its parameters, at least, wants a gradient."""
+    return any(one.parameter.requires_grad for one in parameters(module))
+
+
 def _join(path: str, name: str) -> str:
     if name in WRAPPERS:
         return path

@@ -1,6 +1,5 @@
 """Modules with parameters that are part of no other: models, as their scripts see them."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -8,7 +7,7 @@ from surefit.doctor.findings import Place
 from surefit.doctor.observations import RootSeen
 from surefit.observe.inside import finishing, origins
 from surefit.observe.inside.identity import identity
-from surefit.observe.inside.training import calls, hanging, readable
+from surefit.observe.inside.training import beside, calls, hanging, readable
 from surefit.observe.inside.training.calls import Calls
 from surefit.observe.inside.training.hanging import Hanging
 
@@ -25,6 +24,8 @@ class Root:
     parameters: int
     tensors: int
     held: int = 0
+    holding: int = 0
+    """Of its parameters, those that some optimizer held at the last look."""
     calls: list[Calls] = field(default_factory=list)
     """Of itself and of its parts."""
     top: Calls | None = None
@@ -85,22 +86,13 @@ def _note(
     root.parameters = _elements(found)
     root.tensors = len(found)
     if held is not None:
-        root.held = max(root.held, sum(identity(one.parameter) in held for one in found))
+        now = sum(identity(one.parameter) in held for one in found)
+        beside.note(module, found, held, was_held=root.holding > 0)
+        root.held, root.holding = max(root.held, now), now
     root.top = calls.known(module) or root.top
-    counted = [calls.known(part) for part in (module, *_parts(module))]
+    counted = [calls.known(part) for part in beside.parts(module)]
     fresh = [one for one in counted if one is not None and one not in root.calls]
     root.calls += fresh
-
-
-def _parts(module: Any) -> Iterator[Any]:
-    seen = {identity(module)}
-    waiting = [module]
-    while waiting:
-        for child in hanging.children(waiting.pop()):
-            if identity(child) not in seen:
-                seen.add(identity(child))
-                waiting.append(child)
-                yield child
 
 
 def _elements(found: list[Hanging]) -> int:
@@ -123,6 +115,8 @@ def seen() -> tuple[RootSeen, ...]:
             root.tensors,
             root.held,
             root.top.nested if root.top is not None else 0,
+            next((one.width for one in root.calls if one.width), None),
+            beside.sites(root.calls),
         )
         for root in _roots.values()
     ]

@@ -7,6 +7,7 @@ from surefit.observe.inside import finishing, spool
 from surefit.observe.inside.spool import guarded
 from surefit.observe.inside.training import (  # noqa: F401 - registers its patches
     backward,
+    beside,
     budget,
     clearing,
     divergences,
@@ -95,4 +96,5 @@ def _steps() -> Steps:
         inputs.seen(),
         tuple(backward.seen.differences),
         divergences.seen(),
+        beside.seen(),
     )

@@ -1,18 +1,27 @@
 """What of training is under way in this process."""
 
+from typing import TYPE_CHECKING
+
 from surefit.observe.inside import finishing
+
+if TYPE_CHECKING:
+    from surefit.observe.inside.training.calls import Calls
 
 
 class Now:
     """Slots, because this is asked at every call of a module."""
 
-    __slots__ = ("inside", "losing", "thread", "training", "wide")
+    __slots__ = ("inside", "losing", "outermost", "recorded", "thread", "training", "wide")
 
     def __init__(self) -> None:
         self.inside = False
         """A module or a backward pass is running: calls of modules are parts of it."""
         self.wide = False
         """Calls of modules inside the running one are counted, too."""
+        self.recorded = False
+        """The outermost of these calls began with gradients."""
+        self.outermost: Calls | None = None
+        """Its calls, where what it gives back is to be looked at."""
         self.losing = False
         """A loss function is running."""
         self.thread = 0
