@@ -1,0 +1,119 @@
+"""Models that are only asked, and whose answers enter the loss of another: teachers."""
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from surefit.doctor.findings import Place
+from surefit.doctor.observations import BesideSeen, CallSite, Script, Steps
+from surefit.doctor.recording import Recording
+from surefit.evidence.loss_sources import (
+    Entering,
+    Stop,
+    call_at,
+    entering_loss,
+    runs_a_model,
+)
+from surefit.source.callers import given_for
+from surefit.source.origins import value_set
+from surefit.source.reading import MOST_NAMES, Source, dotted
+
+OF_THE_SAME = ("forward", "__call__")
+
+
+@dataclass(frozen=True, slots=True)
+class Teacher:
+    """A model, and a call of it whose result can enter the loss."""
+
+    source: Source
+    call: ast.Call
+    nodes: tuple[ast.expr, ...]
+    """What it is called by, and what stands behind that: arguments and attributes, followed to the
+    name that it was given when it was made."""
+
+    @property
+    def name(self) -> str:
+        return dotted(self.nodes[0])
+
+    @property
+    def names(self) -> frozenset[str]:
+        return frozenset(dotted(one) for one in self.nodes)
+
+
+def teachers(one: BesideSeen, steps: Steps, seen: Recording) -> Iterator[Teacher]:
+    """Calls of a model that the run made and that enter the loss, without a trained model between
+    them; not of what is given the output of a trained model."""
+    for site in one.sites:
+        source = seen.source(site.place)
+        call = call_at(source, site) if source else None
+        if source is None or call is None:
+            continue
+        nodes = known_as(source, call)
+        stop = runs_a_model(source, trained_names(steps, source) - {dotted(nodes[0])})
+        if not dotted(nodes[0]) or call not in entering_loss(source, loss_at(steps, source), stop):
+            continue
+        if not is_given_answers(source, call, stop):
+            yield Teacher(source, call, nodes)
+
+
+def loss_at(steps: Steps, source: Source) -> Place | None:
+    return steps.loss_at if steps.loss_at and steps.loss_at.file == source.file else None
+
+
+def trained_names(steps: Steps, source: Source) -> frozenset[str]:
+    """What the source calls models that an optimizer holds, where it runs them."""
+    beside = {site for one in steps.beside for site in one.sites}
+    sites = {site for root in steps.roots if root.held for site in root.sites} - beside
+    calls = [call_at(source, site) for site in sites if in_file(site, source)]
+    return frozenset(dotted(call.func) for call in calls if call is not None) - {""}
+
+
+def in_file(site: CallSite, source: Source) -> bool:
+    return site.place.file == source.file
+
+
+def is_given_answers(source: Source, call: ast.Call, stop: Stop) -> bool:
+    """A trained model's output goes in: this one judges it."""
+    entering = Entering(source, stop)
+    for one in (*call.args, *call.keywords):
+        entering.follow(one)
+    return any(isinstance(node, ast.Call) and stop(node) for node in entering.nodes)
+
+
+def known_as(source: Source, call: ast.Call) -> tuple[ast.expr, ...]:
+    """`teacher`, then what an argument or attribute of that name was given."""
+    node = call.func
+    if isinstance(node, ast.Attribute) and node.attr in OF_THE_SAME:
+        node = node.value
+    found = [node]
+    for _ in range(MOST_NAMES):
+        before = handed_on(source, found[-1])
+        if before is None or before in found:
+            break
+        found.append(before)
+    return tuple(found)
+
+
+def handed_on(source: Source, node: ast.expr) -> ast.expr | None:
+    """The name or attribute that an argument, or an attribute of `self`, was given."""
+    if isinstance(node, ast.Name):
+        bound = source.bound_by(node)
+        only = bound[0] if len(bound) == 1 else None
+        given = given_for(source, only) if isinstance(only, ast.arg) else None
+        return given if isinstance(given, ast.Name | ast.Attribute) else None
+    if isinstance(node, ast.Attribute):
+        values = [
+            value_set(source, one)
+            for one in source.every(ast.Attribute)
+            if not isinstance(one.ctx, ast.Load) and dotted(one) == dotted(node)
+        ]
+        value = values[0] if len(values) == 1 else None
+        return value if isinstance(value, ast.Name | ast.Attribute) else None
+    return None
+
+
+def own_sources(seen: Recording) -> Iterator[Source]:
+    for script in seen.all(Script):
+        source = seen.source(script.file)
+        if source is not None:
+            yield source

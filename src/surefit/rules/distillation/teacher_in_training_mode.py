@@ -1,0 +1,210 @@
+"""A teacher is run in training mode, so that its targets are drawn at random.
+
+## What happens
+A new module is in training mode. In that mode dropout leaves out other activations at every call,
+and batch norm uses the rows of the batch in place of what it has learned. A model that is only
+asked for targets stays in this mode until somebody calls `.eval()`; `torch.no_grad()` and
+`requires_grad_(False)` do not change it. A model that holds the teacher as one of its parts puts it
+back with its own `.train()`.
+
+## Why it matters
+Nothing is reported, and the student learns. It learns a noisy copy: the same text gets other
+targets each time it comes by, and the divergence has a floor that no student gets under. Batch norm
+in training mode changes the teacher itself, its running averages, with each batch of the student's.
+
+## What to do
+Call `teacher.eval()` once it is made and loaded; where a model holds it, after each `.train()` of
+that model, or in its own `train` method.
+
+## How it is recognised
+A module that no optimizer holds is called in training mode in training, without gradients, with all
+its parameters frozen, or with no gradient ever reaching it; in these calls dropout layers with p >
+0, or batch norms, are in training mode; and what it gives back enters the loss without going
+through a model that is trained. Silent where its weights change in the meantime (a moving average
+of the student has dropout on purpose), where the source calls `.train()` on it, where its input
+comes from the trained model (a judge), and where it is the body under a trained head. Nothing can
+be said of a script that is only read.
+"""
+
+import ast
+from collections.abc import Iterator
+
+from surefit.doctor.conditions.beside import Alike, RunsInEvaluationMode
+from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
+from surefit.doctor.observations import BesideSeen, Steps
+from surefit.doctor.recording import Recording
+from surefit.doctor.rule import Rule
+from surefit.doctor.words import code, counted, spoken
+from surefit.evidence.teachers import Teacher, teachers
+from surefit.source.classes import RETURNS_ITSELF
+from surefit.source.edits import Edit, inserted_after, inserted_before
+from surefit.source.line_edits import shares_lines
+from surefit.source.origins import value_set
+from surefit.source.reading import Source, dotted, targets
+
+RULE = Rule("SF955", "teacher-in-training-mode", Severity.ERROR, __doc__)
+
+FEWEST_CALLS = 2
+
+
+@RULE.on(Steps)
+def targets_are_drawn_at_random(steps: Steps, seen: Recording) -> Iterator[Finding]:
+    if steps.process.rank not in (None, 0):
+        return
+    for one in steps.beside:
+        if is_noisy(one):
+            teacher = next(teachers(one, steps, seen), None)
+            if teacher is not None and not is_meant(teacher, one):
+                yield found(teacher, one, steps)
+
+
+def is_noisy(one: BesideSeen) -> bool:
+    return one.idle >= FEWEST_CALLS and bool(one.dropouts or one.norms) and not one.moved
+
+
+def is_meant(teacher: Teacher, one: BesideSeen) -> bool:
+    """Of a model that never learned here, somebody set the mode by name."""
+    return not one.learned and any(True for _ in modes_set(teacher, "train"))
+
+
+def modes_set(teacher: Teacher, mode: str) -> Iterator[ast.Call]:
+    """`teacher.train()` for it or another name of it; `train(False)` is the other mode."""
+    for call in teacher.source.every(ast.Call):
+        func = call.func
+        if not isinstance(func, ast.Attribute) or call.args:
+            continue
+        if func.attr == mode and dotted(func.value) in teacher.names:
+            yield call
+
+
+def found(teacher: Teacher, one: BesideSeen, steps: Steps) -> Finding:
+    made = made_by(teacher)
+    switched = next(modes_set(teacher, "eval"), None)
+    place = Place(teacher.source.file, teacher.call.lineno)
+    if switched is None and made is not None:
+        place = Place(teacher.source.file, made.lineno, made.end_lineno)
+    return RULE.finding(
+        place,
+        f"`{teacher.name}` gives the targets and is in training mode: {layers(one)}.",
+        facts=tuple(facts(teacher, one, steps, switched)),
+        ruled_out=(Fact("a moving average", "no: its weights stayed as they were"),),
+        why=why(one),
+        fixes=(fix(teacher, one, made, switched),),
+    )
+
+
+def layers(one: BesideSeen) -> str:
+    parts = []
+    if one.dropouts:
+        rates = spoken(f"{rate:g}" for rate in one.rates)
+        verb = "is" if one.dropouts == 1 else "are"
+        parts.append(f"{counted(one.dropouts, 'dropout layer')} (p = {rates}) {verb} active")
+    if one.norms:
+        verb = "follows" if one.norms == 1 else "follow"
+        parts.append(f"{counted(one.norms, 'batch norm')} {verb} the rows of the batch")
+    return spoken(parts)
+
+
+def why(one: BesideSeen) -> str:
+    if one.dropouts:
+        return (
+            "In training mode dropout leaves out other activations at every call: the same input"
+            " gets other targets each time. `no_grad` and `requires_grad_(False)` do not change"
+            " the mode."
+        )
+    return (
+        "In training mode batch norm uses the mean and variance of this batch: the target of a row"
+        " depends on the rows beside it, and each call changes the teacher's running averages."
+    )
+
+
+def facts(
+    teacher: Teacher, one: BesideSeen, steps: Steps, switched: ast.Call | None
+) -> Iterator[Fact]:
+    source = teacher.source
+    where = f", made at {one.made_at}" if one.made_at else ""
+    yield Fact(code(teacher.name), f"{one.kind}{where}; no optimizer holds it")
+    calls = counted(one.idle, "call")
+    yield Fact(
+        "in training mode",
+        f"{calls}, at line {teacher.call.lineno}, in {counted(steps.steps, 'step')}",
+    )
+    if one.evaluating:
+        yield Fact("in evaluation mode", counted(one.evaluating, "call"))
+    if switched is not None:
+        put_back = [call.lineno for call in train_calls(source)]
+        back = f"; `.train()` at line {spoken(map(str, put_back))} puts it back" if put_back else ""
+        yield Fact("`.eval()`", f"called at line {switched.lineno}{back}")
+
+
+def train_calls(source: Source) -> list[ast.Call]:
+    return [
+        call
+        for call in source.every(ast.Call)
+        if isinstance(call.func, ast.Attribute) and call.func.attr == "train" and not call.args
+    ]
+
+
+def fix(teacher: Teacher, one: BesideSeen, made: ast.stmt | None, switched: ast.Call | None) -> Fix:
+    must = RunsInEvaluationMode(Alike(one.kind, one.parameters), late=one.learned)
+    if made is not None and switched is None:
+        name = name_made(teacher, made)
+        if name and not shares_lines(teacher.source, made):
+            text = f"Put it in evaluation mode where it is made: `{name}.eval()`."
+            return Fix(text, inserted_after(teacher.source, made, f"{name}.eval()"), must)
+    edit = before_the_call(teacher)
+    text = f"Put it in evaluation mode before it is asked: `{teacher.name}.eval()`."
+    if edit is None:
+        return Fix(text, why_not_tried="its call shares a line with other statements")
+    return Fix(text, edit, must)
+
+
+def before_the_call(teacher: Teacher) -> Edit | None:
+    statement = teacher.source.statement_of(teacher.call)
+    if shares_lines(teacher.source, statement):
+        return None
+    return inserted_before(teacher.source, statement, f"{teacher.name}.eval()")
+
+
+def made_by(teacher: Teacher) -> ast.stmt | None:
+    """The one statement that gives the teacher its name where it is made; of several the last of
+    one block."""
+    source = teacher.source
+    bound = [one for name in teacher.nodes for one in assigned(source, name)]
+    made = [one for one in bound if not isinstance(one.value, ast.Name | ast.Attribute)]
+    made = [one for one in made if not is_itself(teacher, one)] or made
+    if len(made) != 1:
+        return None
+    same = [one for one in bound if one.lineno > made[0].lineno and is_itself(teacher, one)]
+    beside = [one for one in same if source.parents[one] is source.parents[made[0]]]
+    return beside[-1] if beside else made[0]
+
+
+def assigned(source: Source, node: ast.expr) -> Iterator[ast.Assign | ast.AnnAssign]:
+    if isinstance(node, ast.Name):
+        for one in source.bound_by(node):
+            if isinstance(one, ast.Assign | ast.AnnAssign):
+                yield one
+    elif isinstance(node, ast.Attribute):
+        for target in source.every(ast.Attribute):
+            is_set = not isinstance(target.ctx, ast.Load) and dotted(target) == dotted(node)
+            if is_set and value_set(source, target) is not None:
+                statement = source.statement_of(target)
+                if isinstance(statement, ast.Assign | ast.AnnAssign):
+                    yield statement
+
+
+def is_itself(teacher: Teacher, statement: ast.Assign | ast.AnnAssign) -> bool:
+    """`teacher = teacher.to(device)`."""
+    value = statement.value
+    func = value.func if isinstance(value, ast.Call) else None
+    if not isinstance(func, ast.Attribute) or func.attr not in RETURNS_ITSELF:
+        return False
+    return dotted(func.value) in teacher.names
+
+
+def name_made(teacher: Teacher, made: ast.stmt) -> str:
+    """By which the next line knows it."""
+    written = targets(made) if isinstance(made, ast.Assign | ast.AnnAssign) else []
+    parts = [part for one in written for part in getattr(one, "elts", [one])]
+    return next((dotted(one) for one in parts if dotted(one) in teacher.names), "")
