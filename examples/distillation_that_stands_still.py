@@ -1,6 +1,6 @@
 """Distils a small GPT-2. The loss is 9.7453 at every step, and every evaluation says 10000.0.
 
-Two faults, which have nothing to do with each other. `surefit run` names both:
+Three faults, which have nothing to do with each other. `surefit run` names each of them:
 
     surefit run examples/distillation_that_stands_still.py
 """

@@ -44,22 +44,24 @@ def test_evaluation_and_training_are_told_apart(
     distillation: tuple[str, list[dict[str, Any]]],
 ) -> None:
     _, findings = distillation
-    sliced, clamp, swallowed = findings
+    sliced, clamp, swallowed, idle = findings
     assert [one["rule"] for one in findings] == [
         "view-of-a-slice",
         "saturated-logits",
         "swallowed-evaluation",
+        "teacher-never-run",
     ]
     assert "expected.view(-1)" in line_of(sliced)
     assert any(text.startswith("mixed precision") for text in sliced["ruled_out"])
     assert line_of(clamp) == "return torch.clamp(logits, -10, 10)"
     assert line_of(swallowed) == "except Exception as error:"
+    assert "--offload_teacher" in line_of(idle)
 
 
 def test_the_number_is_decoded_and_the_idle_teacher_named(
     distillation: tuple[str, list[dict[str, Any]]],
 ) -> None:
-    _, (_, clamp, _) = distillation
+    _, (_, clamp, *_) = distillation
     facts = {fact["name"]: fact["value"] for fact in clamp["facts"]}
     assert facts["9.7453"] == (
         "= 0.9 × 10.828; 10.828 is ln 50257 (10.8249) in float16, the cost of a uniform guess"
@@ -69,7 +71,8 @@ def test_the_number_is_decoded_and_the_idle_teacher_named(
 
 
 def test_each_fault_has_a_fix_that_held(distillation: tuple[str, list[dict[str, Any]]]) -> None:
-    _, (sliced, clamp, swallowed) = distillation
+    _, (sliced, clamp, swallowed, idle) = distillation
     assert [fix["proof"]["status"] for fix in sliced["fixes"]] == ["held"]
     assert [fix["proof"]["status"] for fix in clamp["fixes"]] == ["held"]
     assert [fix["proof"]["status"] for fix in swallowed["fixes"]] == ["not-tried"]
+    assert [fix["proof"]["status"] for fix in idle["fixes"]] == ["held"]

@@ -1,0 +1,89 @@
+"""Terms of a loss that are a plain zero unless something is computed."""
+
+import ast
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+from surefit.source.classes import RETURNS_ITSELF, function_called
+from surefit.source.reading import Source, called
+from surefit.source.returns import own_returns
+
+ZEROS = ("zeros", "zeros_like", "new_zeros")
+MADE_OF_A_NUMBER = ("tensor", "as_tensor", "new_tensor", "float", "Tensor")
+KEEPS = (*RETURNS_ITSELF, "requires_grad_", "detach", "clone", "sum", "mean", "squeeze")
+
+
+@dataclass(frozen=True, slots=True)
+class ZeroTerm:
+    """A term, the zero that it is, and what it would be else."""
+
+    text: str
+    """A name of the source's, or the call of a function that gives it back."""
+    zero: ast.expr
+    live: ast.expr | None
+
+
+def zero_terms(
+    source: Source, entering: Iterable[ast.AST], feeds: Callable[[ast.expr], bool]
+) -> Iterator[ZeroTerm]:
+    """Terms that are zero or what `feeds` says, and nothing else."""
+    for node in sorted(entering, key=lambda one: getattr(one, "lineno", 0)):
+        values, text = possible(source, node)
+        zeros = [one for one in values if is_zero(one)]
+        live = [one for one in values if not is_zero(one)]
+        if zeros and live and all(map(feeds, live)):
+            yield ZeroTerm(text, zeros[-1], live[0])
+
+
+def plain_zeros(source: Source, entering: Iterable[ast.AST]) -> Iterator[ZeroTerm]:
+    """Names that are zero and nothing else."""
+    for node in sorted(entering, key=lambda one: getattr(one, "lineno", 0)):
+        values, text = possible(source, node)
+        if isinstance(node, ast.Name) and values and all(map(is_zero, values)):
+            yield ZeroTerm(text, values[-1], None)
+
+
+def possible(source: Source, node: ast.AST) -> tuple[list[ast.expr], str]:
+    """Every value that a name, a choice or a call of a function of the file can have; none where
+    one of them is not known."""
+    if isinstance(node, ast.Name):
+        bound = source.bound_by(node)
+        plain = [
+            one for one in bound if isinstance(one, ast.Assign | ast.AnnAssign | ast.AugAssign)
+        ]
+        values = [one.value for one in plain if one.value is not None and not is_part(one)]
+        return (values if len(values) == len(bound) else []), node.id
+    if isinstance(node, ast.IfExp):
+        return [node.body, node.orelse], source.segment(node)
+    function = function_called(source, node) if isinstance(node, ast.Call) else None
+    returned = [one.value for one in own_returns(function)] if function else []
+    known = [one for one in returned if one is not None]
+    return (known if len(known) == len(returned) else []), function.name if function else ""
+
+
+def is_part(statement: ast.Assign | ast.AnnAssign | ast.AugAssign) -> bool:
+    """`ce, kd = ...`: the name gets a part of the value."""
+    targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+    return not all(isinstance(one, ast.Name) for one in targets)
+
+
+def is_zero(node: ast.expr) -> bool:
+    if isinstance(node, ast.Constant):
+        return type(node.value) in (int, float) and node.value == 0
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
+        return is_zero(node.left) or is_zero(node.right)
+    if not isinstance(node, ast.Call):
+        return False
+    name = called(node)
+    if name in ZEROS:
+        return True
+    if name in MADE_OF_A_NUMBER and node.args:
+        return is_zero(first_of(node.args[0]))
+    owner = node.func.value if isinstance(node.func, ast.Attribute) else None
+    return name in KEEPS and owner is not None and is_zero(owner)
+
+
+def first_of(node: ast.expr) -> ast.expr:
+    """`0.0` of `[0.0]`."""
+    only = isinstance(node, ast.List | ast.Tuple) and len(node.elts) == 1
+    return node.elts[0] if only and isinstance(node, ast.List | ast.Tuple) else node

@@ -1,0 +1,344 @@
+"""A teacher was loaded and never run in training, and its term of the loss is a plain zero.
+
+## What happens
+The divergence from the teacher stands in a branch that no training step enters, and the name that
+holds it keeps the zero that it began with: `loss = 0.9 * ce + 0.1 * kd` is `0.9 * ce`. A common
+cause is a flag with `action="store_true", default=True`: it is true with the flag and without it.
+
+## Why it matters
+Nothing is reported. The log shows a loss that falls, and a term `kd` of 0.0000 that looks like a
+student that agrees with its teacher. The memory of the teacher is used, its knowledge is not, and
+what the labels give is scaled down by the share that the teacher was to have.
+
+## What to do
+Take the condition away that keeps the teacher out, or turn it around; define a flag that can be
+switched off (`action=argparse.BooleanOptionalAction`). Log the divergence by itself: it is never
+exactly zero unless the student is the teacher.
+
+## How it is recognised
+A model that no optimizer holds was in no training step called at a place from which its output can
+enter the loss. In the source the loss has a term that is either computed from that call or a plain
+zero, and steps were taken: so it was the zero. What decided it is read from the conditions around
+the call, with the constants of the file and the defaults of flags. Silent where the condition was
+chosen on the command line, or counts steps (distillation that begins later), and where without the
+teacher the loss has no such term.
+
+In a script that is only read: the branch is closed by a flag that has the same value whether it is
+given or not.
+"""
+
+import ast
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from surefit.doctor.causes import was_only_read
+from surefit.doctor.conditions.beside import Alike, IsRun
+from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
+from surefit.doctor.observations import BesideSeen, Ended, Script, Steps
+from surefit.doctor.recording import Recording
+from surefit.doctor.rule import Rule
+from surefit.doctor.words import code, counted
+from surefit.evidence.flags import Flag
+from surefit.evidence.gates import Gate, flags_in, gates, is_true, varies
+from surefit.evidence.loss_sources import Entering, call_at, entering_loss, runs_a_model
+from surefit.evidence.made_names import names_of_made
+from surefit.evidence.switched_off import is_off
+from surefit.evidence.teacher_names import calls_of, names_held
+from surefit.evidence.teachers import loss_at, trained_names
+from surefit.evidence.zero_terms import ZeroTerm, plain_zeros, zero_terms
+from surefit.source.constants import truth
+from surefit.source.edits import argument_added, replaced
+from surefit.source.origins import origin
+from surefit.source.reading import Source, dotted
+
+RULE = Rule("SF953", "teacher-never-run", Severity.ERROR, __doc__)
+
+FEWEST_STEPS = 2
+MEANT_FOR_A_TEACHER = ("kd", "distil", "soft", "kl", "teach", "diverg")
+ONLY_READ = "the script was read, not run"
+WHY = (
+    "A term that stays at the zero it began with adds nothing to the loss and nothing to any"
+    " gradient: the student is trained as if there were no teacher."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Idle:
+    """A teacher's call that enters the loss, the zero in its place, and what decided."""
+
+    source: Source
+    name: str
+    call: ast.Call
+    term: ZeroTerm
+    gate: Gate | None
+
+
+@RULE.on(Steps)
+def the_divergence_is_a_plain_zero(steps: Steps, seen: Recording) -> Iterator[Finding]:
+    trains = steps.steps >= FEWEST_STEPS and any(root.held for root in steps.roots)
+    if not trains or steps.process.rank not in (None, 0):
+        return
+    command = next((one.command for one in seen.all(Ended)), ())
+    for one in steps.beside:
+        source = seen.source(one.made_at)
+        names = named(one, steps, source) if source and not one.moved else frozenset()
+        if source is None or not names or one.learned:
+            continue
+        idle = idle_in(source, one, names, steps, command)
+        if idle is not None:
+            yield never_run(idle, one, steps, command)
+        elif not (one.training or one.evaluating):
+            yield from never_written(source, one, names, steps)
+
+
+def named(one: BesideSeen, steps: Steps, source: Source) -> frozenset[str]:
+    """What the source calls it, under all names that it hands it on by."""
+    beside = [other.serial for other in steps.roots if other.made_at == one.made_at]
+    name = names_of_made(source, one.made_at, beside).get(one.serial)
+    return names_held(source, name) if name else frozenset()
+
+
+def idle_in(
+    source: Source,
+    one: BesideSeen,
+    names: frozenset[str],
+    steps: Steps,
+    command: Sequence[str],
+) -> Idle | None:
+    stop = runs_a_model(source, trained_names(steps, source) - names)
+    entering = entering_loss(source, loss_at(steps, source), stop)
+    calls = [call for call in calls_of(source, names) if call in entering]
+    made = [call_at(source, site) for site in one.sites]
+    if any(call is None or call in calls for call in made):
+        return None  # run, or run at a place that is not known
+    for call in calls:
+
+        def feeds(value: ast.expr, call: ast.Call = call) -> bool:
+            followed = Entering(source, stop)
+            followed.follow(value)
+            return call in followed.nodes
+
+        term = next(zero_terms(source, entering, feeds), None)
+        found = list(gates(source, call))
+        gate = decider(source, found, command)
+        if term is not None and gate is not None and not is_chosen(source, found, command):
+            return Idle(source, sorted(names, key=len)[0], call, term, gate)
+    return None
+
+
+def decider(source: Source, found: Sequence[Gate], command: Sequence[str]) -> Gate | None:
+    """The condition that is known to be closed; else the outermost, which was met first."""
+    closed = [one for one in found if is_true(source, one.test, command) is (not one.wanted)]
+    unknown = [one for one in found if is_true(source, one.test, command) is None]
+    return next(iter([*closed, *reversed(unknown)]), None)
+
+
+def is_chosen(source: Source, found: Sequence[Gate], command: Sequence[str]) -> bool:
+    """Somebody gave a flag that decides, or it depends on how far the run is."""
+    for gate in found:
+        given = [flag for _, flag in flags_in(source, gate.test) if flag.is_given(command)]
+        if any(not flag.is_fixed for flag in given) or varies(source, gate.test):
+            return True
+    return False
+
+
+def never_run(idle: Idle, one: BesideSeen, steps: Steps, command: Sequence[str]) -> Finding:
+    fixed = fixed_flag(idle)
+    assert idle.gate is not None
+    at = fixed.call if fixed is not None else idle.gate.test
+    return RULE.finding(
+        Place(idle.source.file, at.lineno, at.end_lineno),
+        f"`{idle.name}` was run in none of {counted(steps.steps, 'step')}:"
+        f" {code(idle.term.text)}, its term of the loss, is the 0 of line {idle.term.zero.lineno}.",
+        facts=tuple(facts(idle, one, command)),
+        why=WHY,
+        fixes=(fix(idle, one),),
+    )
+
+
+def facts(idle: Idle, one: BesideSeen, command: Sequence[str]) -> Iterator[Fact]:
+    source = idle.source
+    elsewhere = one.training + one.evaluating
+    run = f"called {counted(elsewhere, 'time')}, elsewhere" if elsewhere else "never called"
+    yield Fact(
+        code(idle.name),
+        f"{one.kind} of {counted(one.parameters, 'weight')}, made at {one.made_at}; {run}",
+    )
+    yield Fact(
+        "it would be run",
+        f"at line {idle.call.lineno}: {code(source.segment(idle.call))}",
+    )
+    yield from why_closed(idle, command)
+
+
+def why_closed(idle: Idle, command: Sequence[str]) -> Iterator[Fact]:
+    source, gate = idle.source, idle.gate
+    if gate is None:
+        return
+    written = code(source.segment(gate.test))
+    is_now = "false" if gate.wanted else "true"
+    yield Fact("what decides", f"{written} at line {gate.test.lineno} is {is_now} at every step")
+    for node, flag in flags_in(source, gate.test):
+        yield Fact(code(source.segment(node)), of_flag(flag, command))
+    if not flags_in(source, gate.test):
+        names = [one for one in ast.walk(gate.test) if isinstance(one, ast.Name)]
+        for name in names:
+            made = origin(source, name)
+            if isinstance(made, ast.Constant):
+                yield Fact(code(name.id), f"{made.value!r}, set at line {made.lineno}")
+
+
+def of_flag(flag: Flag, command: Sequence[str]) -> str:
+    if flag.is_fixed:
+        return (
+            f"`{flag.option}` is `{flag.action}` with the default {flag.value}: it is {flag.value}"
+            " with the flag and without it"
+        )
+    given = "given" if flag.is_given(command) else "not given"
+    return f"`{flag.option}` was {given}; its default, at line {flag.call.lineno}, is {flag.value}"
+
+
+def fixed_flag(idle: Idle) -> Flag | None:
+    found = flags_in(idle.source, idle.gate.test) if idle.gate else []
+    return next((flag for _, flag in found if flag.is_fixed), None)
+
+
+def fix(idle: Idle, one: BesideSeen) -> Fix:
+    must = IsRun(Alike(one.kind, one.parameters))
+    flag = fixed_flag(idle)
+    source = idle.source
+    if flag is not None:
+        text = f"Give `{flag.option}` the default {not flag.value}, so that it is a choice."
+        return Fix(text, argument_added(source, flag.call, "default", str(not flag.value)), must)
+    constant = switched_by(idle)
+    if constant is not None:
+        text = f"Set it to {not constant.value} where it stands, at line {constant.lineno}."
+        return Fix(text, replaced(source, constant, str(not constant.value)), must)
+    flags = flags_in(source, idle.gate.test) if idle.gate else []
+    if flags:
+        options = " and ".join(f"`{flag.option}`" for _, flag in flags)
+        return Fix(
+            f"Give {options} on the command line, or another default.",
+            why_not_tried="which value is meant, only you know",
+        )
+    return Fix(
+        f"Let the training step reach line {idle.call.lineno}, or take `{idle.name}` and its term"
+        " out of the script.",
+        why_not_tried="what the condition is for, only you know",
+    )
+
+
+def switched_by(idle: Idle) -> ast.Constant | None:
+    """The one constant, True or False, that the condition is."""
+    test = idle.gate.test if idle.gate else None
+    while isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        test = test.operand
+    if test is None or truth(idle.source, test) is None:
+        return None
+    made = origin(idle.source, test)
+    return made if isinstance(made, ast.Constant) else None
+
+
+def never_written(
+    source: Source, one: BesideSeen, names: frozenset[str], steps: Steps
+) -> Iterator[Finding]:
+    """No call of it stands anywhere, and a term that is named for it is zero and nothing else."""
+    if any(True for _ in calls_of(source, names)) or not is_a_teacher(names):
+        return
+    stop = runs_a_model(source, trained_names(steps, source) - names)
+    entering = entering_loss(source, loss_at(steps, source), stop)
+    for term in plain_zeros(source, entering):
+        if not any(word in term.text.lower() for word in MEANT_FOR_A_TEACHER):
+            continue
+        name = sorted(names, key=len)[0]
+        yield RULE.finding(
+            Place(source.file, term.zero.lineno, term.zero.end_lineno),
+            f"`{name}` was run in none of {counted(steps.steps, 'step')}: {code(term.text)}, a term"
+            " of the loss, is this 0 and nothing else.",
+            facts=(
+                Fact(code(name), f"{one.kind}, made at {one.made_at}; never called"),
+                Fact("in the source", f"no line calls `{name}`"),
+            ),
+            why=WHY,
+            fixes=(
+                Fix(
+                    f"Run `{name}` on the batch and compute the divergence here.",
+                    why_not_tried="which divergence is meant, only you know",
+                ),
+            ),
+        )
+        return
+
+
+def is_a_teacher(names: frozenset[str]) -> bool:
+    return any("teacher" in name.lower() for name in names)
+
+
+@RULE.on(Script)
+def a_flag_closes_the_branch(script: Script, seen: Recording) -> Iterator[Finding]:
+    source = seen.source(script.file) if was_only_read(seen) else None
+    for call in unrecorded_calls(source) if source else ():
+        assert source is not None
+        idle = closed_by_a_flag(source, call)
+        if idle is None:
+            continue
+        flag = fixed_flag(idle)
+        assert flag is not None
+        yield RULE.finding(
+            Place(source.file, flag.call.lineno, flag.call.end_lineno),
+            f"`{idle.name}` will never be run: {code(idle.term.text)}, its term of the loss, is the"
+            f" 0 of line {idle.term.zero.lineno} at every step.",
+            facts=tuple(why_closed(idle, ())),
+            why=WHY,
+            fixes=(
+                Fix(
+                    f"Give `{flag.option}` the default {not flag.value}, so that it is a choice.",
+                    argument_added(source, flag.call, "default", str(not flag.value)),
+                    why_not_tried=ONLY_READ,
+                ),
+            ),
+            severity=Severity.WARNING,
+        )
+        return
+
+
+def unrecorded_calls(source: Source) -> Iterator[ast.Call]:
+    """Calls of names, not of functions, under `with torch.no_grad():`."""
+    for block in source.every(ast.With):
+        if not any(is_off(source, item.context_expr) for item in block.items):
+            continue
+        for node in ast.walk(block):
+            if isinstance(node, ast.Call) and dotted(node.func) and not source.imported(node.func):
+                yield node
+
+
+def closed_by_a_flag(source: Source, call: ast.Call) -> Idle | None:
+    found = list(gates(source, call))
+    closed = [one for one in found if is_true(source, one.test, ()) is (not one.wanted)]
+    fixed = [one for one in closed if any(flag.is_fixed for _, flag in flags_in(source, one.test))]
+    if not fixed:
+        return None
+
+    def nothing(_call: ast.Call) -> bool:
+        return False
+
+    entering = entering_loss(source, backward_at(source), nothing)
+
+    def feeds(value: ast.expr) -> bool:
+        followed = Entering(source, nothing)
+        followed.follow(value)
+        return call in followed.nodes
+
+    term = next(zero_terms(source, entering, feeds), None) if call in entering else None
+    name = source.segment(call.func)
+    return Idle(source, name, call, term, fixed[0]) if term is not None else None
+
+
+def backward_at(source: Source) -> Place | None:
+    """The line of the one `backward` of the file."""
+    found = [
+        node
+        for node in source.every(ast.Call)
+        if isinstance(node.func, ast.Attribute) and node.func.attr == "backward"
+    ]
+    return Place(source.file, found[0].lineno) if len(found) == 1 else None
