@@ -402,6 +402,12 @@ class LossCall:
     """Calls looked at in which every row of predictions was non-negative and summed to one."""
     each: tuple[LossGiven, ...] = ()
     """In a proof run: what each of the first calls was given."""
+    tail: int = 0
+    """Of a divergence: last columns that are one number in every row, at the last call looked at,
+    and the share of the mass that they hold; the same of its targets."""
+    tail_share: float = 0.0
+    target_tail: int = 0
+    target_tail_share: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from surefit.observe.inside.after_import import after_import
 from surefit.observe.inside.identity import identity
 from surefit.observe.inside.training import divergences, readable
 from surefit.observe.inside.training.budget import Budget
+from surefit.observe.inside.training.constant_tails import Tails
 from surefit.observe.inside.training.letters import noted
 from surefit.observe.inside.training.under_way import now
 from surefit.observe.inside.unseen import around
@@ -69,6 +70,8 @@ class Calls:
     dtype: str = ""
     target_dtype: str = ""
     each: list[LossGiven] = field(default_factory=list)
+    tail: Tails = field(default_factory=Tails)
+    target_tail: Tails = field(default_factory=Tails)
 
 
 _calls: dict[tuple[str, Place | None, bool], Calls] = {}
@@ -158,6 +161,9 @@ def _look(calls: Calls, args: tuple[Any, ...], kwargs: dict[str, Any], ignored: 
     if spool.in_proof() and len(calls.each) < MOST_GIVEN:
         _write_down(calls, target, label)
     _look_for_probabilities(calls, given)
+    if calls.name == "kl_div":
+        calls.tail.look(given)
+        calls.target_tail.look(target)
 
 
 def _write_down(calls: Calls, target: Any, ignored: Any) -> None:
@@ -225,6 +231,10 @@ def seen() -> tuple[LossCall, ...]:
             one.training,
             one.probabilities,
             tuple(one.each),
+            one.tail.columns,
+            one.tail.share,
+            one.target_tail.columns,
+            one.target_tail.share,
         )
         for one in _calls.values()
     )

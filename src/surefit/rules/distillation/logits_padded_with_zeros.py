@@ -1,0 +1,162 @@
+"""Logits are filled up with zeros to a greater width, and mass lands on tokens that are none.
+
+## What happens
+Two models of one family can have tables of different widths, because one is padded to a round
+number. To make the shapes fit, the narrower logits are filled up with zeros before the softmax. A
+logit of zero is no probability of zero: each added column gets `exp(0)`, as much as any token with
+a logit of 0.
+
+## Why it matters
+Nothing is reported. Where logits lie near -60, as those of GPT-2 do, nearly all of the mass lands
+on the added columns: measured with 5,000 tokens and 50 columns more, a divergence of 0.006 becomes
+54. Where they lie near 0, 0.0064 becomes 0.0090, and its gradient pushes the real tokens up.
+
+## What to do
+Cut the wider logits to the tokens that both have, before the softmax:
+`teacher_logits[..., :student_logits.shape[-1]]`. That is right where both use one tokenizer and the
+additional columns are padding.
+
+## How it is recognised
+In a divergence the last columns are one number in every row, as many as the loss is wider than what
+one of the two models gave, and they hold a part of the mass. A fill of minus infinity, or zeros put
+behind a softmax, hold none and are not reported. Nothing can be said of a script that is only read.
+"""
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from surefit.doctor.conditions.padded_logits import LEAST_SHARE, NoMassOnPadding, divergences
+from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
+from surefit.doctor.observations import BesideSeen, CallSite, LossCall, RootSeen, Steps
+from surefit.doctor.recording import Recording
+from surefit.doctor.rule import Rule
+from surefit.doctor.words import code, counted, shape_of
+from surefit.evidence.loss_sources import Entering, call_at, runs_a_model
+from surefit.source.edits import Edit, appended, both, removed, replaced
+from surefit.source.line_edits import shares_lines
+from surefit.source.reading import Source, called, dotted
+
+RULE = Rule("SF959", "logits-padded-with-zeros", Severity.ERROR, __doc__)
+
+PADS = ("pad", "cat", "concat", "concatenate", "hstack", "zeros", "new_zeros", "zeros_like")
+
+
+@dataclass(frozen=True, slots=True)
+class Padded:
+    """One side of a divergence, wider than the model gave it."""
+
+    loss: LossCall
+    narrow: RootSeen
+    wide: RootSeen
+    columns: int
+    share: float
+
+
+@RULE.on(Steps)
+def mass_lands_on_added_columns(steps: Steps, seen: Recording) -> Iterator[Finding]:
+    if steps.process.rank not in (None, 0):
+        return
+    for loss in divergences(steps.loss_calls):
+        padded = padding_of(loss, steps)
+        if padded is not None and loss.place is not None:
+            yield found(padded, steps, seen)
+
+
+def padding_of(loss: LossCall, steps: Steps) -> Padded | None:
+    width = loss.shape[-1] if loss.shape else 0
+    wide = next((one for one in steps.roots if one.width == width), None)
+    sides = (loss.tail, loss.tail_share), (loss.target_tail, loss.target_tail_share)
+    for columns, share in sides:
+        narrow = next((one for one in steps.roots if one.width == width - columns), None)
+        if columns and share >= LEAST_SHARE and narrow is not None and wide is not None:
+            return Padded(loss, narrow, wide, columns, share)
+    return None
+
+
+def found(padded: Padded, steps: Steps, seen: Recording) -> Finding:
+    loss = padded.loss
+    assert loss.place is not None
+    source = seen.source(loss.place)
+    narrow, wide = (run_at(source, one) for one in (padded.narrow, padded.wide))
+    pad = filled_at(source, loss.place, narrow) if source else None
+    place = Place(source.file, pad.lineno, pad.end_lineno) if source and pad else loss.place
+    names = [name_of(call, one) for call, one in ((narrow, padded.narrow), (wide, padded.wide))]
+    width = padded.narrow.width or 0
+    return RULE.finding(
+        place,
+        f"{padded.share:.1%} of the mass that the divergence gives {names[0]} lies on"
+        f" {counted(padded.columns, 'column')} that {names[0]} does not have.",
+        facts=(
+            Fact(names[0], f"gives {counted(width, 'logit')} for each place"),
+            Fact(names[1], f"gives {counted(padded.wide.width or 0, 'logit')}"),
+            Fact(
+                "the divergence",
+                f"{shape_of(loss.shape)} at line {loss.place.line}: in every row looked at the last"
+                f" {padded.columns:,} are one number",
+            ),
+            Fact("calls", f"{loss.calls:,} in {counted(steps.steps, 'step')}"),
+        ),
+        why="A logit of 0 is not a probability of 0: each added column gets exp(0), and the softmax"
+        " takes that from the tokens there are.",
+        fixes=(fix(source, padded, pad, wide),),
+    )
+
+
+def run_at(source: Source | None, root: RootSeen) -> ast.Call | None:
+    """The user's call that runs a model."""
+    sites: tuple[CallSite, ...] = root.sites
+    calls = [call_at(source, site) for site in sites] if source else []
+    return next((call for call in calls if call is not None), None)
+
+
+def name_of(call: ast.Call | None, root: RootSeen | BesideSeen) -> str:
+    return code(dotted(call.func)) if call is not None and dotted(call.func) else f"`{root.kind}`"
+
+
+def filled_at(source: Source, at: Place, narrow: ast.Call | None) -> ast.Call | None:
+    """The one call, on the way from the model to the divergence, that fills up."""
+    compared = [one for one in source.calls_in(at.line or 0) if called(one) == "kl_div"]
+    statement = source.statement_at(at.line or 0)
+    start = compared[0] if compared else statement
+    if start is None:
+        return None
+    names = {dotted(narrow.func)} if narrow is not None else set()
+    entering = Entering(source, runs_a_model(source, names))
+    entering.follow(start)
+    fills = [node for node in entering.nodes if isinstance(node, ast.Call) and called(node) in PADS]
+    return min(fills, key=lambda node: (node.lineno, node.col_offset), default=None)
+
+
+def fix(source: Source | None, padded: Padded, pad: ast.Call | None, wide: ast.Call | None) -> Fix:
+    width = padded.narrow.width or 0
+    text = (
+        f"Cut the wider logits to the {width:,} columns that both have, `[..., :{width}]`, before"
+        " the softmax, and fill nothing up; right where both use one tokenizer."
+    )
+    edit = cut(source, pad, wide, width) if source and pad and wide else None
+    if edit is None:
+        return Fix(text, why_not_tried="which line fills up could not be told for certain")
+    return Fix(text, edit, NoMassOnPadding(width))
+
+
+def cut(source: Source, pad: ast.Call, wide: ast.Call, width: int) -> Edit | None:
+    """`F.pad(given, (0, 4))` becomes `given`; `teacher(text).logits` gets a slice."""
+    if called(pad) != "pad" or not pad.args:
+        return None
+    logits: ast.expr = wide
+    outer = source.parents[logits]
+    while isinstance(outer, ast.Attribute) and outer.attr == "logits":
+        logits, outer = outer, source.parents[outer]
+    shorter = appended(source, logits, f"[..., :{width}]")
+    return both(shorter, without_filling(source, pad))
+
+
+def without_filling(source: Source, pad: ast.Call) -> Edit:
+    """What was filled up stays as it is; `given = F.pad(given, ...)` goes."""
+    statement, given = source.statement_of(pad), source.segment(pad.args[0])
+    if isinstance(statement, ast.Assign) and statement.value is pad:
+        names = [source.segment(one) for one in statement.targets]
+        if names == [given] and not shares_lines(source, statement):
+            return removed(source, statement)
+    return replaced(source, pad, given)
