@@ -478,6 +478,22 @@ class BesideSeen:
 
 
 @dataclass(frozen=True, slots=True)
+class VocabulariesSeen:
+    """Two tokenizers that existed at the first step, in the order they were made."""
+
+    made_at: tuple[Place | None, ...]
+    serials: tuple[int, ...]
+    sizes: tuple[int, ...]
+    """Tokens of each, added ones counted."""
+    shared: int
+    """Ids that both have; `differing` are those under which they have different tokens."""
+    differing: int
+    first: int | None = None
+    """The lowest of these, and the two tokens."""
+    tokens: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class LabelsSeen:
     """Labels that one outermost call of a model was given."""
 
@@ -636,6 +652,7 @@ class Steps:
     divergences: tuple[DivergenceSeen, ...] = ()
     beside: tuple[BesideSeen, ...] = ()
     """Modules that no optimizer holds, as it was at the last look."""
+    vocabularies: tuple[VocabulariesSeen, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,7 @@ GIVES_THE_LOSS = ("compute_loss", "training_step")
 """Methods that a Trainer, of Hugging Face or of Lightning, takes the loss from."""
 OF_A_MODULE = ("forward", "__call__")
 LOSSES = ("Loss", "loss")
+OF_A_TENSOR = ("shape", "dtype", "device", "ndim")
 MOST_NODES = 20_000
 
 Stop = Callable[[ast.Call], bool]
@@ -33,7 +34,11 @@ class Entering:
     source: Source
     stop: Stop
     """Calls whose arguments are not followed: those of models that are trained."""
+    values: bool = False
+    """Only values are followed, not sizes and indices."""
     nodes: set[ast.AST] = field(default_factory=set)
+    after: dict[ast.AST, list[ast.AST]] = field(default_factory=dict)
+    """Node -> those that it was reached from."""
 
     def follow(self, node: ast.AST | None) -> None:
         waiting = [node] if node is not None else []
@@ -41,10 +46,29 @@ class Entering:
             one = waiting.pop()
             if one not in self.nodes:
                 self.nodes.add(one)
-                waiting += self.before(one)
+                earlier = list(self.before(one))
+                waiting += earlier
+                for each in earlier:
+                    self.after.setdefault(each, []).append(one)
+
+    def on_the_way(self, goal: ast.AST) -> set[ast.AST]:
+        """What stands between where it began and a node, that included."""
+        found: set[ast.AST] = set()
+        waiting = [goal] if goal in self.nodes else []
+        while waiting:
+            one = waiting.pop()
+            if one not in found:
+                found.add(one)
+                waiting += self.after.get(one, ())
+        return found
 
     def before(self, node: ast.AST) -> Iterator[ast.AST]:
         """One step back."""
+        if self.values and is_size(node):
+            return
+        if self.values and isinstance(node, ast.Subscript):
+            yield node.value
+            return
         if isinstance(node, ast.Call):
             function = function_called(self.source, node)
             if function is not None:
@@ -81,6 +105,13 @@ class Entering:
                 found = given_in(self.source, function, call, argument)
                 if found is not None:
                     yield found
+
+
+def is_size(node: ast.AST) -> bool:
+    """`x.shape`, `x.size(-1)`, `len(x)`: what a tensor is like, and not what is in it."""
+    if isinstance(node, ast.Attribute):
+        return node.attr in OF_A_TENSOR
+    return isinstance(node, ast.Call) and called(node) in ("size", "dim", "len", "numel")
 
 
 def is_read(node: ast.AST) -> bool:

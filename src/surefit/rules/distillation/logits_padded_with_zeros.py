@@ -99,7 +99,7 @@ def found(padded: Padded, steps: Steps, seen: Recording) -> Finding:
         ),
         why="A logit of 0 is not a probability of 0: each added column gets exp(0), and the softmax"
         " takes that from the tokens there are.",
-        fixes=(fix(source, padded, pad, wide),),
+        fixes=(fix(source, padded, pad, wide, steps),),
     )
 
 
@@ -128,12 +128,22 @@ def filled_at(source: Source, at: Place, narrow: ast.Call | None) -> ast.Call | 
     return min(fills, key=lambda node: (node.lineno, node.col_offset), default=None)
 
 
-def fix(source: Source | None, padded: Padded, pad: ast.Call | None, wide: ast.Call | None) -> Fix:
+def fix(
+    source: Source | None,
+    padded: Padded,
+    pad: ast.Call | None,
+    wide: ast.Call | None,
+    steps: Steps,
+) -> Fix:
     width = padded.narrow.width or 0
     text = (
         f"Cut the wider logits to the {width:,} columns that both have, `[..., :{width}]`, before"
         " the softmax, and fill nothing up; right where both use one tokenizer."
     )
+    differing = max((one.differing for one in steps.vocabularies), default=0)
+    if differing:
+        why = f"two tokenizers have different tokens under {counted(differing, 'id')}"
+        return Fix(text, why_not_tried=why)
     edit = cut(source, pad, wide, width) if source and pad and wide else None
     if edit is None:
         return Fix(text, why_not_tried="which line fills up could not be told for certain")

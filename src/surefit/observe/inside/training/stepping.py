@@ -13,7 +13,15 @@ from surefit.observe.inside import compiling, finishing, spool
 from surefit.observe.inside.after_import import after_import
 from surefit.observe.inside.identity import identity
 from surefit.observe.inside.spool import could_not
-from surefit.observe.inside.training import letters, optimizers, periodic, readable, scaler, unheld
+from surefit.observe.inside.training import (
+    letters,
+    optimizers,
+    periodic,
+    readable,
+    scaler,
+    unheld,
+    vocabularies,
+)
 from surefit.observe.inside.training.budget import Budget
 from surefit.observe.inside.training.gradients import Held, Look
 from surefit.observe.inside.training.letters import noted
@@ -145,6 +153,7 @@ def _look_outside(step: int) -> None:
         with values, looking():
             readable.read_waiting()
             unheld.look(step, optimizers.alive())
+            vocabularies.look()
 
 
 def _chosen(known: Optimizer, held: Held, full: bool, closure: bool) -> Look:

@@ -22,6 +22,7 @@ from surefit.observe.inside.training import (  # noqa: F401 - registers its patc
     scaler,
     stepping,
     unheld,
+    vocabularies,
 )
 from surefit.observe.inside.training.letters import noted
 from surefit.observe.inside.training.under_way import now
@@ -97,4 +98,5 @@ def _steps() -> Steps:
         tuple(backward.seen.differences),
         divergences.seen(),
         beside.seen(),
+        vocabularies.seen(),
     )
