@@ -4,7 +4,9 @@ import ast
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from surefit.source.classes import is_self
 from surefit.source.constants import text
+from surefit.source.origins import origin
 from surefit.source.reading import Source, called
 
 ALWAYS = {"store_true": True, "store_false": False}
@@ -43,9 +45,14 @@ class Flag:
 
 
 def flag_of(source: Source, node: ast.expr) -> Flag | None:
-    """The one flag that `args.name` can be."""
+    """The one flag that `args.name` can be, also behind `self.name` or an argument."""
+    if not isinstance(node, ast.Name | ast.Attribute):
+        return None
+    node = origin(source, node)
     if not isinstance(node, ast.Attribute):
         return None
+    if isinstance(node.value, ast.Name) and is_self(source, node.value):
+        return None  # an attribute of that name, which could come from anywhere
     found = [
         one
         for call in source.every(ast.Call)

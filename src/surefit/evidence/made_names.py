@@ -29,7 +29,7 @@ def names_of_made(
     statement = source.statement_at(place.line)
     scope = source.scope_of(statement) if statement else None
     if isinstance(scope, ast.FunctionDef):
-        names = list(assigned_from(source, scope.name))
+        names = list(assigned_from(source, scope))
     else:
         names = [name_at(source, place) or ""]
     if len(names) != len(made) or not all(names):
@@ -37,11 +37,16 @@ def names_of_made(
     return dict(zip(sorted(made), names, strict=True))
 
 
-def assigned_from(source: Source, function: str) -> Iterator[str]:
-    calls = [
-        node for node in source.nodes if isinstance(node, ast.Call) and called(node) == function
-    ]
+def assigned_from(source: Source, function: ast.FunctionDef) -> Iterator[str]:
+    calls = [node for node in source.every(ast.Call) if can_run(source, node, function)]
     for call in sorted(calls, key=lambda node: (node.lineno, node.col_offset)):
         statement = source.statement_of(call)
         place = Place(source.file, statement.lineno)
         yield name_at(source, place) or ""
+
+
+def can_run(source: Source, call: ast.Call, function: ast.FunctionDef) -> bool:
+    """By its name, unless that is another thing where the call stands: an argument, say."""
+    if called(call) != function.name:
+        return False
+    return not isinstance(call.func, ast.Name) or function in source.bound_by(call.func)

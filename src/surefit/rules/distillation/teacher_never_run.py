@@ -21,7 +21,7 @@ enter the loss. In the source the loss has a term that is either computed from t
 zero, and steps were taken: so it was the zero. What decided it is read from the conditions around
 the call, with the constants of the file and the defaults of flags. Silent where the condition was
 chosen on the command line, or counts steps (distillation that begins later), and where without the
-teacher the loss has no such term.
+teacher the loss has no such term. A flag that could have been given and was not makes it a warning.
 
 In a script that is only read: the branch is closed by a flag that has the same value whether it is
 given or not.
@@ -153,7 +153,14 @@ def never_run(idle: Idle, one: BesideSeen, steps: Steps, command: Sequence[str])
         facts=tuple(facts(idle, one, command)),
         why=WHY,
         fixes=(fix(idle, one),),
+        severity=Severity.WARNING if is_a_choice(idle) else Severity.ERROR,
     )
+
+
+def is_a_choice(idle: Idle) -> bool:
+    """A flag that somebody could have given, and did not."""
+    flags = flags_in(idle.source, idle.gate.test) if idle.gate else []
+    return bool(flags) and not any(flag.is_fixed for _, flag in flags)
 
 
 def facts(idle: Idle, one: BesideSeen, command: Sequence[str]) -> Iterator[Fact]:
