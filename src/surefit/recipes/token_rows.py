@@ -19,8 +19,14 @@ from surefit.data.split import Split, split
 from surefit.data.templates import Tokenizer, choose_template, settle_template
 from surefit.data.text_tokens import tokenize_texts
 from surefit.data.tokens import RowTokenizer, TokenSet, tokenize
-from surefit.errors import refuse_if
+from surefit.doctor.findings import COMMAND_LINE, Finding, Fix
+from surefit.doctor.rule import refusal
+from surefit.errors import WrongCall, refuse_if
 from surefit.render.console import progress, say
+
+NOISE_IN_TEXTS = refusal(
+    "SF084", "noise-in-texts", "Noise in a plain text would be learned as text."
+)
 
 CONTENTS = "prepared.json"
 MANY_ROWS = 100_000
@@ -140,6 +146,8 @@ def part_rows(settings: RowSettings, folder: Path | None = None) -> PartedRows:
         )
     with progress("Looking for duplicates", len(read.rows)) as bar:
         parts = split(read.rows, settings.held_out, settings.seed, bar.step)
+    if read.kind == "text" and settings.augmentation_factor > 1:
+        raise WrongCall(_no_noise(settings))
     more = augment(parts.train, settings.augmentation_factor, settings.seed, settings.augment_with)
     return PartedRows(read, parts, more, time.monotonic() - began)
 
@@ -264,3 +272,13 @@ def _why_so_few(settings: RowSettings, rows: int) -> str:
 
 def _skipped(count: int) -> str:
     return f"; {count} bad rows left out" if count else ""
+
+
+def _no_noise(settings: RowSettings) -> Finding:
+    return NOISE_IN_TEXTS.finding(
+        COMMAND_LINE,
+        f"`--augmentation-factor {settings.augmentation_factor}` puts spelling noise into prompts, "
+        f"and `{settings.data}` holds plain texts.",
+        why="Every token of a text is learned, so that the noise would be learned with it.",
+        fixes=[Fix("Leave `--augmentation-factor` out.")],
+    )
