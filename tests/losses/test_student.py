@@ -15,7 +15,7 @@ from surefit.losses.places import Places, supervised_places
 from surefit.losses.student import Batch, StudentLoss
 from surefit.losses.teacher import FromHidden
 from surefit.train.teacher import Teacher
-from tests.tiny_models import VOCABULARY, tiny
+from tiny_models import VOCABULARY, tiny
 
 ALPHA, TEMPERATURE = 0.3, 2.0
 HOW = Divergence("forward-kl", TEMPERATURE)

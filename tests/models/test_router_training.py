@@ -8,6 +8,7 @@ import torch
 from accelerate import Accelerator
 
 from surefit.data.batches import PadRows
+from surefit.data.row import IGNORED
 from surefit.losses.divergence import Divergence
 from surefit.losses.places import find_places, supervised_places
 from surefit.losses.student import StudentLoss
@@ -18,8 +19,14 @@ from surefit.recipes.distill_router import RouterMoved, RouterStep
 from surefit.recipes.distill_teacher import Teaching
 from surefit.train.ranks import Ranks
 from surefit.train.teacher import Teacher
-from tests.losses.test_student import row
-from tests.tiny_models import VOCABULARY, tiny
+from tiny_models import VOCABULARY, tiny
+
+
+def row(length: int, prompt: int, seed: int) -> dict[str, list[int]]:
+    numbers = torch.Generator().manual_seed(seed)
+    ids = torch.randint(2, VOCABULARY, (length,), generator=numbers).tolist()
+    return {"input_ids": ids, "labels": [IGNORED] * prompt + ids[prompt:]}
+
 
 Made = tuple[RouterStep, Teaching, Lesson]
 
@@ -127,6 +134,6 @@ def test_weights_of_half_precision_collect_small_steps() -> None:
         for weight in training.weights:
             weight.grad = torch.ones_like(weight)
         training.step(lambda gradient: gradient)
-    for copy, weight in zip(training.copies, first, strict=True):
+    for copy, start in zip(training.copies, first, strict=True):
         assert copy.dtype == torch.float32
-        torch.testing.assert_close(copy, weight.float() - 3e-6, rtol=0, atol=2e-8)
+        torch.testing.assert_close(copy, start.float() - 3e-6, rtol=0, atol=2e-8)

@@ -256,7 +256,7 @@ def test_a_teacher_on_disk_teaches_the_same_to_the_bit(
 def padded(tmp_path: Path, rows: int) -> Path:
     """The embedded student with rows behind its tokens that stand for nothing."""
     place = tmp_path / "padded"
-    model = AutoModelForCausalLM.from_pretrained(embedded.STUDENT, dtype=torch.float32)
+    model: Any = AutoModelForCausalLM.from_pretrained(embedded.STUDENT, dtype=torch.float32)
     model.resize_token_embeddings(1536 + rows, mean_resizing=False)
     with torch.no_grad():
         # Logits of these rows win where they are not left out.

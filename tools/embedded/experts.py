@@ -2,6 +2,7 @@
 
 import argparse
 from pathlib import Path
+from typing import Any
 
 import torch
 from transformers import AutoTokenizer, Qwen3ForCausalLM, Qwen3MoeConfig, Qwen3MoeForCausalLM
@@ -34,21 +35,27 @@ def with_experts(dense: Qwen3ForCausalLM, seed: int = 0) -> Qwen3MoeForCausalLM:
 
 
 def _config(dense: Qwen3ForCausalLM) -> Qwen3MoeConfig:
-    config = dense.config
+    own = dense.config.to_dict()
+    # Qwen3's layers and these differ in nothing but what stands in place of the MLP.
+    shared: dict[str, Any] = {
+        name: own[name]
+        for name in (
+            "vocab_size",
+            "hidden_size",
+            "intermediate_size",
+            "num_hidden_layers",
+            "num_attention_heads",
+            "num_key_value_heads",
+            "head_dim",
+            "rope_parameters",
+            "max_position_embeddings",
+            "tie_word_embeddings",
+            "pad_token_id",
+            "eos_token_id",
+        )
+    }
     return Qwen3MoeConfig(
-        vocab_size=config.vocab_size,
-        hidden_size=config.hidden_size,
-        intermediate_size=config.intermediate_size,
-        num_hidden_layers=config.num_hidden_layers,
-        num_attention_heads=config.num_attention_heads,
-        num_key_value_heads=config.num_key_value_heads,
-        head_dim=config.head_dim,
-        rope_parameters=config.rope_parameters,
-        max_position_embeddings=config.max_position_embeddings,
-        tie_word_embeddings=True,
-        pad_token_id=config.pad_token_id,
-        eos_token_id=config.eos_token_id,
-        bos_token_id=None,
+        **shared,
         num_experts=EXPERTS,
         num_experts_per_tok=USED,
         moe_intermediate_size=WIDTH,

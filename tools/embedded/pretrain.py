@@ -43,7 +43,7 @@ def pretrain(settings: Pretraining) -> None:
     torch.set_num_threads(settings.threads)
     torch.manual_seed(settings.seed)
     tokenizer = AutoTokenizer.from_pretrained(settings.tokenizer)
-    model = (
+    model: Any = (
         AutoModelForCausalLM.from_pretrained(settings.start, dtype=torch.float32)
         if settings.start
         else copying_start(settings.seed)

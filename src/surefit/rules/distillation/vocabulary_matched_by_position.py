@@ -28,7 +28,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from surefit.doctor.conditions.divergences import divergences
+from surefit.doctor.conditions.padded_logits import divergences
 from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
 from surefit.doctor.observations import LossCall, RootSeen, Steps, VocabulariesSeen
 from surefit.doctor.recording import Recording
