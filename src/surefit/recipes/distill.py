@@ -126,9 +126,11 @@ def _train(
     model.to(accelerator.device)
     count = count_trainable(model)
     choose_threads(settings.threads, count.all)
+    learning_rate = settings.learning_rate or student_source.learning_rate or LEARNING_RATE
+    settings = replace(settings, learning_rate=learning_rate)
     sets = {TRAINING: train_set, HELD_OUT: held_out}
     teaching = teaching_for(settings, tokenizer, model, sets, accelerator, work)
-    settings = _settled(settings, student_source, prepared.template, teaching.routed, ranks)
+    settings = _settled(settings, prepared.template, teaching.routed, ranks)
     divergence = Divergence(
         settings.objective or "forward-kl",
         settings.temperature or 1.0,
@@ -137,7 +139,8 @@ def _train(
     )
     alpha = settings.alpha or 0.0
     student = StudentLoss(model, teaching.voice, divergence, alpha, teaching.tokens)
-    check_tokens((train_set, held_out), tokenizer, model)
+    for one in (model, *teaching.models):
+        check_tokens((train_set, held_out), tokenizer, one)
     say(f"Student: {count.all:,} weights, all of them trained")
     say(f"Loss: {1 - alpha:g} cross entropy + {alpha:g} {divergence}, over supervised tokens")
 
@@ -166,7 +169,6 @@ def _train(
         ranks,
     )
     updates = settings.updates or 1
-    learning_rate = settings.learning_rate or LEARNING_RATE
     optimizer = torch.optim.AdamW(
         model.parameters(), lr=learning_rate, weight_decay=settings.weight_decay
     )
@@ -254,7 +256,7 @@ def _train(
                             divergence=Part(done.divergence, alpha),
                             skipped=done.skipped,
                         )
-                    state = replace(state, step=number + 1)
+                    state = replace(state, step=number + 1, epoch=number // coming.epoch_steps)
                     folder.add_step(
                         state,
                         done.loss,
@@ -328,9 +330,7 @@ def _source(settings: Distillation, name: str) -> ModelSource:
     return find_model(name, trust_remote_code=settings.trust_remote_code)
 
 
-def _settled(
-    settings: Distillation, student: ModelSource, template: str, routed: bool, ranks: Ranks
-) -> Distillation:
+def _settled(settings: Distillation, template: str, routed: bool, ranks: Ranks) -> Distillation:
     """As the run folder keeps them: nothing is left open."""
     settings = with_defaults(settings, routed=routed)
     if settings.resume is not None and settings.rows_per_step is not None:
@@ -342,7 +342,6 @@ def _settled(
     return replace(
         settings,
         template=template,
-        learning_rate=settings.learning_rate or student.learning_rate or LEARNING_RATE,
         accumulate=step_rows.batches,
         rows_per_step=step_rows.rows,
     )

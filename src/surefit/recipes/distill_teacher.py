@@ -71,6 +71,11 @@ class Teaching:
         """Of the teacher that were executed."""
         return 0 if self.teacher is None else self.teacher.forwards
 
+    @property
+    def models(self) -> list[Any]:
+        """Those that read the rows themselves."""
+        return [] if self.teacher is None else [self.teacher.model]
+
     def begin_step(self, seed: int, number: int) -> None:
         """What is drawn in a step follows from its number, however the run came to it."""
         if self.augmented is not None:
