@@ -220,6 +220,25 @@ class TestHeld:
         assert [call["SUREFIT_STOP_AFTER"] for call in scene.calls] == ["50", "50"]
         assert scene.ran == [TEXT, "x = 7\ny = 2\nprint(x, y)\n"]
 
+    def test_a_silent_fault_that_the_first_run_shows(self, scene: Scene) -> None:
+        """Only the patched copy is run, and half of the time is enough."""
+        scene.first[1:3] = [steps(80)]
+        scene.after = [steps(50, ((0, 1.0),))]
+
+        @dataclass(frozen=True)
+        class Shown(Sees):
+            """Looks at what every run writes down."""
+
+            shown_by_the_first_run: bool = True
+
+        said = "tried on a copy: 50 steps; 12 of 12 move; without the fix 0 of 12 move"
+        fix = replace(FIX, must=Shown())
+        assert scene.proof(fix, about="") == ("held", said)
+        assert scene.ran == ["x = 7\ny = 2\nprint(x, y)\n"]
+        status, _ = scene.proof(replace(FIX, must=Shown(text="x = 1")), about="")
+        assert status == "not-tried"
+        assert scene.ran[1:] == [TEXT, TEXT]
+
     def test_a_silent_fault_that_comes_late(self, scene: Scene) -> None:
         """In few steps the condition is met without the fix: another stage of training."""
         scene.first[1:3] = [steps(80)]

@@ -8,7 +8,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from surefit.doctor.conditions.condition import Condition, changes_the_past, needs_no_run
+from surefit.doctor.conditions.condition import (
+    Condition,
+    changes_the_past,
+    needs_no_run,
+    shown_by_the_first_run,
+)
 from surefit.doctor.conditions.condition import watchpoints as watched_by
 from surefit.doctor.findings import Finding, Fix, Proof, Severity
 from surefit.doctor.moved import became
@@ -156,6 +161,10 @@ class Trial:
     def shown_without(self, must: Condition, goal: Goal) -> tuple[Goal, str]:
         """A condition that the run meets without the fix, too, proves nothing about it: the steps
         after which it is not met, and what is said of it then. Some faults come late."""
+        if shown_by_the_first_run(must) and not self.held:
+            judgement = must.judge(self.first, self.first)
+            if judgement.decided and not judgement.held:
+                return replace(goal, seconds=goal.seconds / 2), judgement.said
         whole = whole_run(self.first)
         for one in (goal, whole) if whole.steps > goal.steps else (goal,):
             watched = self.run(self.patched(), one, must)

@@ -69,6 +69,15 @@ class NeedsNoRun(Protocol):
     def needs_no_run(self) -> bool: ...
 
 
+@runtime_checkable
+class ShownByTheFirstRun(Protocol):
+    """A condition of a silent fault that looks only at what every run writes down, so that the
+    first run shows it not to be met, and none is needed for that."""
+
+    @property
+    def shown_by_the_first_run(self) -> bool: ...
+
+
 @dataclass(frozen=True, slots=True)
 class All:
     """Every one of several conditions."""
@@ -106,6 +115,13 @@ def needs_no_run(condition: Condition) -> bool:
     """Whether the answers of the first run decide it alone."""
     every = parts(condition)
     return bool(every) and all(isinstance(one, NeedsNoRun) and one.needs_no_run for one in every)
+
+
+def shown_by_the_first_run(condition: Condition) -> bool:
+    """Whether the first run can show that it is not met without the fix."""
+    every = parts(condition)
+    shown = [isinstance(one, ShownByTheFirstRun) and one.shown_by_the_first_run for one in every]
+    return bool(shown) and all(shown)
 
 
 def watchpoints(condition: Condition) -> tuple[Watchpoint, ...]:

@@ -24,6 +24,7 @@ class SidesFit:
     place: Place
     step: int
     changes_the_past: bool = True
+    shown_by_the_first_run: bool = True
 
     def wants(self, before: Recording) -> int | None:  # noqa: ARG002
         return self.step + STEPS
@@ -57,6 +58,7 @@ class DivergenceWeighs:
     step: int
     weight: float
     changes_the_past: bool = True
+    shown_by_the_first_run: bool = True
 
     def wants(self, before: Recording) -> int | None:  # noqa: ARG002
         return self.step + STEPS
@@ -79,6 +81,7 @@ class TermWeighs:
     step: int
     weight: float
     changes_the_past: bool = True
+    shown_by_the_first_run: bool = True
 
     def wants(self, before: Recording) -> int | None:  # noqa: ARG002
         return self.step + STEPS
@@ -106,6 +109,7 @@ class PaddingLeftOut:
     step: int
     real: int
     changes_the_past: bool = True
+    shown_by_the_first_run: bool = True
 
     def wants(self, before: Recording) -> int | None:  # noqa: ARG002
         return self.step + STEPS
