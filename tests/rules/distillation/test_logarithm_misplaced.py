@@ -37,6 +37,7 @@ def sides(
         (LOGARITHMS, replace(PROBABILITIES, grad=True), False),  # reverse, on purpose
         (LOGITS, LOGITS, False),  # no distribution on either side: something else is meant
         (replace(LOGITS, greatest=0.0), PROBABILITIES, False),  # a part of a distribution
+        (replace(LOGITS, least=0.0), PROBABILITIES, False),  # neither logits nor probabilities
         (NOTHING, PROBABILITIES, False),
     ],
 )

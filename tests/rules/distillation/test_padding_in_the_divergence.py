@@ -1,6 +1,7 @@
 """Padded places in the mean of a divergence; masks that leave them out."""
 
 from dataclasses import replace
+from textwrap import dedent
 from typing import Any
 
 import pytest
@@ -9,7 +10,10 @@ from recorded_divergences import FILE, beside, divergence, found, mended, record
 from surefit.doctor.conditions.divergences import PaddingLeftOut
 from surefit.doctor.findings import Finding, Place
 from surefit.doctor.observations import DivergenceSeen, PaddingSeen
+from surefit.rules.distillation import divergence_divided_by_the_classes as divided
 from surefit.rules.distillation.padding_in_the_divergence import RULE
+from surefit.source.edits import both, patched
+from surefit.source.reading import Source
 
 PADDED = PaddingSeen(padded=28, counted=28, spared=0, share=0.25, known_by="mask")
 HARD = beside(labels=88, ignored=28)
@@ -96,6 +100,20 @@ def test_reduced_by_the_call() -> None:
     assert mended(finding, text) == [
         f'kl = F.kl_div(given{factor}, wanted{factor}, reduction="batchmean")'
     ]
+
+
+def test_together_with_another_fix() -> None:
+    text = script("kl = F.kl_div(given, 2 * wanted)")
+    (first,) = found(divided.RULE, padded(reduction="mean", weight=0.5), text=text)
+    (second,) = only(padded(reduction="mean", weight=0.5), text).fixes
+    (other,) = first.fixes
+    assert second.edit is not None
+    assert other.edit is not None
+    source = Source(FILE, dedent(text).lstrip("\n"))
+    after = patched(both(other.edit, second.edit), source.text)
+    index = "[mask != 0]"
+    call = f'F.kl_div(given{index}, (2 * wanted){index}, reduction="none").sum(-1).mean()'
+    assert f"kl = {call}\n" in after
 
 
 def test_a_mask_that_only_the_caller_has() -> None:

@@ -87,7 +87,7 @@ def sides_in_the_source_are_not_as_taken(script: Script, seen: Recording) -> Ite
 def fault_seen(call: DivergenceSeen) -> str:
     given, target = call.given, call.target
     wanted = "logarithms" if call.log_target else "probabilities"
-    if not given.kind and given.greatest > ABOVE and target.kind == wanted:
+    if not given.kind and given.least < 0 < ABOVE < given.greatest and target.kind == wanted:
         return RAW
     return fault_of(given.kind, target.kind, call.log_target)
 

@@ -35,7 +35,7 @@ from surefit.doctor.rule import Rule
 from surefit.doctor.words import code, counted
 from surefit.evidence.divergences import Divergence, divergences_seen
 from surefit.source.definitions import definition
-from surefit.source.edits import Edit, appended, both
+from surefit.source.edits import Edit, appended, binds_tightly, both, replaced
 from surefit.source.reading import Source, called
 
 RULE = Rule("SF958", "padding-in-the-divergence", Severity.ERROR, __doc__)
@@ -122,7 +122,14 @@ def mended(
     if call.reduction == "batchmean" and not flat:
         # An index would make rows of places, by whose number the sum is then divided.
         index = f" * ({real}).unsqueeze(-1)"
-    return both(appended(source, given, index), appended(source, target, index))
+    return both(written_anew(source, given, index), written_anew(source, target, index))
+
+
+def written_anew(source: Source, node: ast.expr, index: str) -> Edit:
+    """The whole argument, so that another fix can put one more behind it."""
+    text = source.segment(node)
+    whole = text if binds_tightly(source, node) else f"({text})"
+    return replaced(source, node, f"{whole}{index}")
 
 
 def reduced_by(one: Divergence) -> ast.Call | None:
