@@ -123,6 +123,44 @@ def test_a_mask_that_only_the_caller_has() -> None:
     assert finding.fixes[0].why_not_tried == '`batch["attention_mask"]` is not known there'
 
 
+CALLER = """
+    import torch.nn.functional as F
+    def soft(student, teacher, T):
+        wanted = F.softmax(teacher.view(-1, 50) / T, -1)
+        given = (student.reshape(-1, 50) / T).log_softmax(-1)
+        return F.kl_div(given, wanted, reduction="batchmean")
+    for batch in loader:
+        mask = batch["mask"]
+        loss = soft(model(batch), teacher(batch), T=2.0)
+    """
+
+
+def test_logits_that_the_caller_can_pick() -> None:
+    beyond = replace(PADDED, known_by="", beyond="mask")
+    seen = padded(padding=beyond, shape=(96, 50), reduction="batchmean", weight=0.5)
+    finding = only(seen, CALLER)
+    index = "[mask != 0]"
+    said = f"loss = soft(model(batch){index}, teacher(batch){index}, T=2.0)"
+    assert mended(finding, CALLER) == [said]
+    assert finding.fixes[0].must == PaddingLeftOut(Place(FILE, 5), 3, 68)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("student.reshape(-1, 50)", "student[:, :-1]"),  # an index of its own
+        ("student.reshape(-1, 50)", "normed(student)"),
+        ("mask = batch", "other = batch"),  # not known there either
+        ("for batch in loader:", "again = soft(a, b, 1)\n    for batch in loader:"),
+    ],
+)
+def test_logits_that_it_cannot(before: str, after: str) -> None:
+    beyond = replace(PADDED, known_by="", beyond="mask")
+    seen = padded(padding=beyond, shape=(96, 50), reduction="batchmean", weight=0.5)
+    finding = only(seen, CALLER.replace(before, after))
+    assert finding.fixes[0].why_not_tried == "`mask` is not known there"
+
+
 def test_a_mean_that_is_not_found() -> None:
     for line in ("kl.mean(0).mean()", "kl.mean() + kl.sum()", "weighed(kl)"):
         text = NONE.replace("kl.mean()", line)

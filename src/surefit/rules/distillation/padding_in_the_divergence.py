@@ -33,6 +33,7 @@ from surefit.doctor.observations import DivergenceSeen, PaddingSeen, Steps
 from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.words import code, counted
+from surefit.evidence.divergence_callers import is_known_beside, logits_given
 from surefit.evidence.divergences import Divergence, divergences_seen
 from surefit.source.definitions import definition
 from surefit.source.edits import Edit, appended, binds_tightly, both, replaced
@@ -93,19 +94,35 @@ def facts(call: DivergenceSeen, padding: PaddingSeen) -> Iterator[Fact]:
 def fix(
     one: Divergence, call: DivergenceSeen, padding: PaddingSeen, reducing: ast.Call | None
 ) -> Fix:
-    if not padding.known_by:
-        known = code(padding.beyond)
-        return Fix(
-            f"Give {known} to where the divergence is computed, and leave these places out.",
-            why_not_tried=f"{known} is not known there",
-        )
-    real = f"{padding.known_by}{'[:, 1:]' if padding.shifted else ''} != {padding.padding_is}"
+    held = padding.known_by or padding.beyond
+    real = f"{held}{'[:, 1:]' if padding.shifted else ''} != {padding.padding_is}"
     text = f"Leave padded places out: only where `{real}`."
-    edit = mended(one, call, real, reducing)
-    if edit is None:
-        return Fix(text, why_not_tried="where its mean is taken was not found for certain")
     place = Place(one.source.file, one.call.lineno)
-    return Fix(text, edit, PaddingLeftOut(place, call.step, real_places(call)))
+    must = PaddingLeftOut(place, call.step, real_places(call))
+    if padding.known_by:
+        edit = mended(one, call, real, reducing)
+        if edit is None:
+            return Fix(text, why_not_tried="where its mean is taken was not found for certain")
+        return Fix(text, edit, must)
+    edit = mended_by_the_caller(one, call, real)
+    if edit is None:
+        return Fix(
+            f"Give {code(held)} to where the divergence is computed, and leave these places out.",
+            why_not_tried=f"{code(held)} is not known there",
+        )
+    return Fix(text, edit, must)
+
+
+def mended_by_the_caller(one: Divergence, call: DivergenceSeen, real: str) -> Edit | None:
+    """The logits of real places alone, where the function asks for no more than the classes."""
+    given = logits_given(one)
+    whole = call.reduction == "batchmean" and len(call.shape) > 2
+    if given is None or whole or call.padding is None or call.padding.shifted:
+        return None
+    if not all(is_known_beside(one.source, call.padding.beyond, node) for node in given):
+        return None
+    first, second = (written_anew(one.source, node, f"[{real}]") for node in given)
+    return both(first, second)
 
 
 def mended(

@@ -43,7 +43,7 @@ def padded_places(shape: tuple[int, ...], frame: FrameType | None) -> Padded | N
     zeros in every row tells it, any other only where ids repeat one token in the same places."""
     if not 1 < prod(shape) <= MOST_PLACES:
         return None
-    held = list(held_by(frame))
+    held = sorted(held_by(frame), key=lambda one: (not one.here, "[" in one.text))
     found = [one for one in held if fits(tuple(one.tensor.shape), shape) is not None]
     if len(shape) == 1 and any(shape[0] in real_places(one) for one in held):
         return None  # these can be the places that a mask has picked
