@@ -289,6 +289,26 @@ def test_a_teacher_that_another_module_calls_is_not_idle(observed: Ran) -> None:
     assert root(seen, "Sequential").held == 0
 
 
+def test_what_no_optimizer_holds_is_told_with_the_calls_that_ran_it(observed: Ran) -> None:
+    (teacher,) = observed.steps("teacher_with_old_gradients").beside
+    assert (teacher.kind, teacher.learned, teacher.moved, teacher.frozen) == (
+        "Sequential",
+        True,
+        False,
+        False,
+    )
+    assert (teacher.training, teacher.evaluating, teacher.idle) == (9, 0, 6)
+    (site,) = teacher.sites
+    line = (HERE / "trainings.py").read_text().splitlines()[(site.place.line or 0) - 1]
+    assert line[site.column : site.end_column] == "teacher(x)"
+    assert teacher.width == 3
+
+
+def test_what_is_held_is_not_beside(observed: Ran) -> None:
+    assert observed.steps("adversaries").beside == ()
+    assert [one.kind for one in observed.steps("plain_loop").beside] == ["Linear"]
+
+
 def test_losses_have_labels_and_a_place(observed: Ran) -> None:
     trained, evaluated = observed.steps("plain_loop").loss_calls
     assert (trained.name, trained.calls, trained.looked) == ("cross_entropy", 12, 12)

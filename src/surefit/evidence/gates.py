@@ -10,7 +10,7 @@ from surefit.source.callers import calls_that_run
 from surefit.source.classes import Method
 from surefit.source.constants import number, truth
 from surefit.source.line_edits import block_of, leaves
-from surefit.source.reading import Source
+from surefit.source.reading import Source, dotted
 
 DEEPEST = 6
 """Functions, from the one that an expression is in outwards."""
@@ -105,8 +105,18 @@ def flags_in(source: Source, test: ast.expr) -> list[tuple[ast.expr, Flag]]:
 def varies(source: Source, test: ast.expr) -> bool:
     """It counts something: a loop's own name, or what a loop adds to."""
     names = [node for node in ast.walk(test) if isinstance(node, ast.Name)]
+    read = {dotted(node) for node in ast.walk(test) if isinstance(node, ast.Attribute)}
+    if any(dotted(one.target) in read for one in source.every(ast.AugAssign)):
+        return True
+    if any(is_of_a_trainer(name) for name in read):
+        return True
     return any(
         isinstance(binder, ast.For | ast.AsyncFor | ast.comprehension | ast.AugAssign)
         for name in names
         for binder in source.bound_by(name)
     )
+
+
+def is_of_a_trainer(name: str) -> bool:
+    """`self.state.global_step`, `trainer.current_epoch`: a library counts there."""
+    return name.rpartition(".")[2] in ("global_step", "current_epoch", "epoch", "step")

@@ -138,7 +138,31 @@ if loss.item() < 0:
     print(judge(x))
 """
 
+IN_A_FORWARD = """
+class Student(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.net = net(8)
+
+    def forward(self, rows, teacher=None):
+        given = self.net(rows)
+        kd = torch.zeros(())
+        if teacher is not None:
+            kd = divergence(given, teacher(rows).detach())
+        return F.cross_entropy(given, y) + kd
+
+teacher = net(32).eval()
+student = Student()
+optimizer = torch.optim.Adam(student.parameters(), lr=1e-2)
+for _ in range(4):
+    loss = student(x, teacher)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
+
 GOOD = {
+    "run in the forward of another": (IN_A_FORWARD, ()),
     "run": (loop("USE_TEACHER = True", asked_if("USE_TEACHER")), ()),
     "chosen on the command line": (
         loop(flag("'--alpha'", "type=float", "default=0.1"), asked_if("args.alpha > 0")),
@@ -148,6 +172,10 @@ GOOD = {
     "a moving average": (AVERAGE, ()),
     "no term without it": (WITHOUT_A_TERM, ()),
     "a judge for later": (FOR_LATER, ()),
+    "run by its forward": (
+        loop("ready = [True]", asked_if("ready[0]").replace("teacher(x)", "teacher.forward(x)")),
+        (),
+    ),
     "run at some steps": (loop("", asked_if("step % 2")), ()),
 }
 

@@ -49,11 +49,13 @@ from surefit.evidence.zero_terms import ZeroTerm, plain_zeros, zero_terms
 from surefit.source.constants import truth
 from surefit.source.edits import argument_added, replaced
 from surefit.source.origins import origin
-from surefit.source.reading import Source, dotted
+from surefit.source.reading import Source, called, dotted
 
 RULE = Rule("SF953", "teacher-never-run", Severity.ERROR, __doc__)
 
 FEWEST_STEPS = 2
+MOST_SITES = 8
+"""Calls of one model that an observation keeps."""
 MEANT_FOR_A_TEACHER = ("kd", "distil", "soft", "kl", "teach", "diverg")
 ONLY_READ = "the script was read, not run"
 WHY = (
@@ -82,7 +84,8 @@ def the_divergence_is_a_plain_zero(steps: Steps, seen: Recording) -> Iterator[Fi
     for one in steps.beside:
         source = seen.source(one.made_at)
         names = named(one, steps, source) if source and not one.moved else frozenset()
-        if source is None or not names or one.learned:
+        inside = any(root.nested for root in steps.roots if root.serial == one.serial)
+        if source is None or not names or one.learned or inside:
             continue
         idle = idle_in(source, one, names, steps, command)
         if idle is not None:
@@ -109,7 +112,7 @@ def idle_in(
     entering = entering_loss(source, loss_at(steps, source), stop)
     calls = [call for call in calls_of(source, names) if call in entering]
     made = [call_at(source, site) for site in one.sites]
-    if any(call is None or call in calls for call in made):
+    if any(call is None or call in calls for call in made) or can_be_unseen(source, one, calls):
         return None  # run, or run at a place that is not known
     for call in calls:
 
@@ -124,6 +127,16 @@ def idle_in(
         if term is not None and gate is not None and not is_chosen(source, found, command):
             return Idle(source, sorted(names, key=len)[0], call, term, gate)
     return None
+
+
+def can_be_unseen(source: Source, one: BesideSeen, calls: Sequence[ast.Call]) -> bool:
+    """There are more lines than were kept, or calls of which nothing is seen: in a compiled graph,
+    or by `forward` itself, where only its layers are."""
+    compiled = any(called(call) == "compile" for call in source.every(ast.Call))
+    past_the_call = (one.training or one.evaluating) and any(
+        called(call) == "forward" for call in calls
+    )
+    return compiled or len(one.sites) >= MOST_SITES or bool(past_the_call)
 
 
 def decider(source: Source, found: Sequence[Gate], command: Sequence[str]) -> Gate | None:
