@@ -95,6 +95,7 @@ def named(tmp_path_factory: pytest.TempPathFactory) -> Named:
 def test_a_mask_behind_it(named: Named) -> None:
     seen = named("one_by_one")
     assert (seen.reduction, seen.shape, seen.joined) == ("none", (4, 6, 20), False)
+    assert seen.looked == seen.places == 24
     assert (seen.given.kind, seen.target.kind) == ("logarithms", "probabilities")
     assert (seen.given.grad, seen.target.grad) == (True, False)
     assert seen.temperature == pytest.approx(4)

@@ -602,6 +602,8 @@ class DivergenceSeen:
     """It is one of several terms of a sum."""
     beside: tuple[TermSeen, ...] = ()
     padding: PaddingSeen | None = None
+    looked: int = 0
+    """Places that sums and shares are taken over."""
 
     @property
     def places(self) -> int:

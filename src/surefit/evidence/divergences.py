@@ -150,3 +150,10 @@ def of_loss(call: DivergenceSeen, part: float) -> float:
 def term_in_words(term: TermSeen) -> str:
     value = f"{term.value:.3g}" if term.value is not None else "a term"
     return f"`{term.name}` {value}, {term.weight:.3g} times"
+
+
+def over_looked(call: DivergenceSeen) -> str:
+    """What a figure is taken over, where that is not every place."""
+    if not call.looked or call.looked == call.places:
+        return ""
+    return f", over {call.looked:,} of {call.places:,} places looked at"

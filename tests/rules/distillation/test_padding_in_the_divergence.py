@@ -62,6 +62,11 @@ def test_a_mean_over_all_places() -> None:
     assert facts["beside, `cross_entropy`"] == "leaves out 28 of 88"
 
 
+def test_a_share_of_what_was_looked_at() -> None:
+    finding = only(padded(looked=40), NONE)
+    assert finding.headline.endswith("25% of its term, over 40 of 96 places looked at.")
+
+
 @pytest.mark.parametrize(
     ("before", "after"),
     [
@@ -198,6 +203,8 @@ def test_the_patched_divergence_is_about_real_places() -> None:
     another = padded(padding=replace(PADDED, padded=40, counted=40))  # of the same step
     assert must.judge(before, recording(another, padded(padding=spared), text=NONE)).held
     assert not must.judge(before, recording(another, padded(), text=NONE)).held
+    unseen = recording(padded(padding=replace(PADDED, counted=0)), text=NONE)
+    assert not must.judge(before, unseen).decided
     nothing = recording(padded(place_weight=0.0, padding=spared), text=NONE)
     assert not must.judge(before, nothing).held
     unknown = recording(padded(shape=(50, 50), padding=None), text=NONE)

@@ -125,8 +125,11 @@ class PaddingLeftOut:
             return Judgement(False, "no place of the divergence has any weight in the loss")
         if first.places == self.real or first.padding is None:
             return Judgement(True, f"the divergence is over the {self.real:,} real places alone")
-        padded, counts = first.padding.padded, first.padding.counted
-        said = f"{counts:,} of {counted(padded, 'padded place')} count in the loss"
+        counts, looked = first.padding.counted, first.padding.counted + first.padding.spared
+        if not looked:
+            return Judgement(False, "no padded place was looked at", False)
+        sample = " looked at" if looked < first.padding.padded else ""
+        said = f"{counts:,} of {counted(looked, 'padded place')}{sample} count in the loss"
         return Judgement(counts == 0, said)
 
     def is_it(self, one: DivergenceSeen) -> bool:

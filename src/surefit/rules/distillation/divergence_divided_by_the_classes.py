@@ -81,7 +81,8 @@ def finding(one: Divergence, call: DivergenceSeen) -> Finding:
 
 
 def facts(call: DivergenceSeen) -> Iterator[Fact]:
-    value, meant = call.value or 0.0, call.per_place or 0.0
+    value = call.value or 0.0
+    meant = value * call.shape[-1]
     size = f"{shape_of(call.shape)}, {times(call.shape)} elements"
     yield Fact("what it compares", size)
     yield Fact("the term", f"{value:.3g}; the divergence of a place is {meant:.3g}")

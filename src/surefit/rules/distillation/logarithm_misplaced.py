@@ -40,6 +40,7 @@ from surefit.evidence.divergences import (
     divergences_in,
     divergences_seen,
     kind_of_side,
+    over_looked,
     softmax_behind,
 )
 from surefit.source.constants import truth
@@ -161,7 +162,7 @@ def facts(one: Divergence, call: DivergenceSeen) -> Iterator[Fact]:
     yield Fact(f"second, {target}", in_words(call.target))
     if call.per_place is not None:
         less = "; a divergence is never below 0" if call.per_place < 0 else ""
-        yield Fact("what comes of it", f"{call.per_place:.3g} a place{less}")
+        yield Fact("what comes of it", f"{call.per_place:.3g} a place{over_looked(call)}{less}")
 
 
 def in_words(side: DistributionSeen) -> str:

@@ -34,7 +34,7 @@ from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.words import code, counted
 from surefit.evidence.divergence_callers import is_known_beside, logits_given
-from surefit.evidence.divergences import Divergence, divergences_seen
+from surefit.evidence.divergences import Divergence, divergences_seen, over_looked
 from surefit.source.definitions import definition
 from surefit.source.edits import Edit, appended, binds_tightly, both, replaced
 from surefit.source.reading import Source, called
@@ -70,7 +70,7 @@ def finding(one: Divergence, call: DivergenceSeen) -> Finding:
     assert call.padding is not None
     reducing = reduced_by(one) if call.reduction == "none" else None
     share = call.padding.share
-    made = f": they make {share:.0%} of its term" if share else ""
+    made = f": they make {share:.0%} of its term{over_looked(call)}" if share else ""
     return RULE.finding(
         one.place if reducing is None else one.place_of(reducing),
         f"{one.name} counts {call.padding.padded:,} of {counted(call.places, 'place')} that are"

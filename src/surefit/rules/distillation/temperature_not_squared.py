@@ -38,6 +38,7 @@ from surefit.evidence.divergences import (
     divergences_seen,
     is_share,
     of_labels,
+    over_looked,
     softmax_behind,
     term_in_words,
 )
@@ -142,7 +143,7 @@ def facts(call: DivergenceSeen, share: float, temperature: float) -> Iterator[Fa
     if call.per_place is not None:
         squared = call.per_place * temperature**2
         said = f"{call.per_place:.3g} a place, {share:.3g} times; times {temperature**2:g} it"
-        yield Fact("the divergence", f"{said} would be {squared:.3g}")
+        yield Fact("the divergence", f"{said} would be {squared:.3g}{over_looked(call)}")
     yield Fact("beside", spoken(term_in_words(term) for term in of_labels(call)))
     weights = [share, *(term.weight for term in of_labels(call))]
     sums = " + ".join(f"{weight:.3g}" for weight in weights)

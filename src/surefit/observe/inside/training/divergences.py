@@ -59,7 +59,8 @@ class Noted:
     blank: Any
     """Which of these are rows of nothing but zeros."""
     padded: Padded | None
-    per_place: float | None = None
+    per_place: float
+    looked: int
     weight: float | None = None
     place_weight: float | None = None
     padding: PaddingSeen | None = None
@@ -231,6 +232,7 @@ def _looked_at(
         (rows[0] == 0).all(-1) & (rows[1] == 0).all(-1),
         padded_places(shape[:-1], frame),
         float(contributions.mean()),
+        int(contributions.numel()),
     )
 
 
@@ -403,6 +405,7 @@ def _told() -> Iterator[DivergenceSeen]:
             whole is not None,
             tuple(beside) if one.number else (),
             one.padding,
+            one.looked,
         )
 
 
