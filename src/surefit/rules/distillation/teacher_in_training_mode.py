@@ -195,12 +195,14 @@ def assigned(source: Source, node: ast.expr) -> Iterator[ast.Assign | ast.AnnAss
 
 
 def is_itself(teacher: Teacher, statement: ast.Assign | ast.AnnAssign) -> bool:
-    """`teacher = teacher.to(device)`."""
+    """`teacher = teacher.to(device)`, or `accelerator.prepare(teacher, student)`."""
     value = statement.value
     func = value.func if isinstance(value, ast.Call) else None
-    if not isinstance(func, ast.Attribute) or func.attr not in RETURNS_ITSELF:
+    if not isinstance(value, ast.Call) or not isinstance(func, ast.Attribute):
         return False
-    return dotted(func.value) in teacher.names
+    if func.attr == "prepare":
+        return any(dotted(one) in teacher.names for one in value.args)
+    return func.attr in RETURNS_ITSELF and dotted(func.value) in teacher.names
 
 
 def name_made(teacher: Teacher, made: ast.stmt) -> str:

@@ -153,7 +153,7 @@ def _look_outside(step: int) -> None:
         with values, looking():
             readable.read_waiting()
             unheld.look(step, optimizers.alive())
-            vocabularies.look()
+        vocabularies.look()
 
 
 def _chosen(known: Optimizer, held: Held, full: bool, closure: bool) -> Look:
