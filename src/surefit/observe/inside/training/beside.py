@@ -114,7 +114,8 @@ def gave(known: Calls, result: Any) -> None:
         result = inside.get("logits")
     if values.is_tensor(result):
         with readable.looking():
-            known.width = int(result.shape[-1]) if result.dim() > 1 else 0
+            plain = readable.plain(result)
+            known.width = int(plain.shape[-1]) if plain is not None and plain.dim() > 1 else 0
 
 
 def parts(module: Any) -> Iterator[Any]:
