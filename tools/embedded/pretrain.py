@@ -32,7 +32,7 @@ class Pretraining:
     other_rate: float = 0.004
     warm_up: int = 60
     flat: float = 0.5
-    """Share of the run after which the learning rate falls to zero."""
+    """Share of the run after which the learning rate falls to zero; 1: never."""
     seed: int = 1
     threads: int = 2
     compiled: bool = False
@@ -131,7 +131,8 @@ def _optimizers(model: Any, settings: Pretraining) -> list[torch.optim.Optimizer
 def _set_rates(
     optimizers: list[torch.optim.Optimizer], step: int, done: float, settings: Pretraining
 ) -> None:
-    share = min(1.0, (step + 1) / settings.warm_up, (1 - done) / (1 - settings.flat))
+    falling = (1 - done) / (1 - settings.flat) if settings.flat < 1 else 1.0
+    share = min(1.0, (step + 1) / settings.warm_up, falling)
     rates = (settings.matrix_rate, settings.other_rate)
     for optimizer, rate in zip(optimizers, rates, strict=True):
         optimizer.param_groups[0]["lr"] = rate * share
@@ -158,6 +159,7 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=15.0)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--flat", type=float, default=0.5)
     pretrain(Pretraining(**vars(parser.parse_args())))
 
 
