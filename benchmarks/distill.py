@@ -1,14 +1,15 @@
-"""What a distillation loss costs in CPU time and memory, against its peers and the limit.
+"""What a distillation loss, and a whole step, cost in CPU time and memory, against their peers.
 
     python -m benchmarks.distill --set-up           Liger's environment, once
     python -m benchmarks.distill [--rounds 3] [--only NAME ...] [--results FILE]
     python -m benchmarks.distill --results FILE --print
 
-Every measurement is a process of its own with one thread: hidden states of both models are there,
-the loss goes forward and back to the student's hidden states and the weight of its head. They take
-turns in an order that is shuffled in every round; the tables have medians over the rounds. Memory
-is the kernel's peak of the resident size above its value before. What is kept in a file of results
-is not measured again.
+Every measurement is a process of its own with one thread. Of a loss: hidden states of both models
+are there, the loss goes forward and back to the student's hidden states and the weight of its head.
+Of a step: both models are there, the teacher goes forward, the student forward and back, and the
+optimizer moves its weights. They take turns in an order that is shuffled in every round; the tables
+have medians over the rounds. Memory is the kernel's peak of the resident size above its value
+before. What is kept in a file of results is not measured again.
 """
 
 import argparse
@@ -21,12 +22,14 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from benchmarks.distilling import step_workload as steps
 from benchmarks.distilling.contenders import CONTENDERS, LIGER
+from benchmarks.distilling.steps import STEPS
 from benchmarks.distilling.workload import (
     ALPHA,
     BATCH,
@@ -42,6 +45,9 @@ ROOT = Path(__file__).parents[1]
 SHARES = {1.0: "All places supervised", 0.5: "Half of the places supervised"}
 HEAD = """\
 | loss | contains | CPU-s | of naive | of the limit | peak MB | of naive | mean loss |
+| --- | --- | --- | --- | --- | --- | --- | --- |"""
+STEP_HEAD = """\
+| step | loss | CPU-s a step | tokens / CPU-s | of TRL | peak MB | of TRL | KL, first batch |
 | --- | --- | --- | --- | --- | --- | --- | --- |"""
 
 
@@ -108,7 +114,7 @@ class Results:
 def planned(rounds: int, only: Sequence[str]) -> Iterator[Measurement]:
     """Round by round, shuffled anew in each."""
     chance = random.Random(0)
-    every = [(name, share) for name in CONTENDERS for share in SHARES]
+    every = [(name, share) for name in (*CONTENDERS, *STEPS) for share in SHARES]
     for number in range(1, rounds + 1):
         for name, share in chance.sample(every, len(every)):
             if (not only or name in only) and (name, share) != ("gathered", 1.0):
@@ -117,14 +123,15 @@ def planned(rounds: int, only: Sequence[str]) -> Iterator[Measurement]:
 
 def measure(one: Measurement) -> Any:
     """What the process answered; None if it failed, after saying so."""
-    environment = CONTENDERS[one.name].environment
+    environment = None if one.name in STEPS else CONTENDERS[one.name].environment
     python = environment.python if environment else Path(sys.executable)
     if not python.exists():
         print(f"{one.key}: run `python -m benchmarks.distill --set-up` first", file=sys.stderr)
         return None
     with tempfile.TemporaryDirectory(prefix="surefit-") as folder:
         answer = Path(folder) / "answer.json"
-        call = [str(python), "-m", "benchmarks.distilling.measure", one.name, str(one.share)]
+        module = f"benchmarks.distilling.{'measure_steps' if one.name in STEPS else 'measure'}"
+        call = [str(python), "-m", module, one.name, str(one.share)]
         ended = subprocess.run(
             [*call, str(answer)],
             cwd=folder,
@@ -173,6 +180,11 @@ def print_losses(results: Results) -> None:
         if found is not None:
             reached = "yes" if found <= aim.most else "no"
             print(f"| {aim.title} | {found:.2f} | ≤ {aim.most} | {reached} |")
+    print(
+        f"\n{BATCH} × {TOKENS} places, vocabulary {VOCABULARY:,}, hidden {WIDTH} (student) and "
+        f"{TEACHER_WIDTH} (teacher), fp32, temperature {TEMPERATURE:g}, alpha {ALPHA:g}, one "
+        f"thread; {conditions(results, CONTENDERS)}."
+    )
 
 
 def line(results: Results, name: str, share: float) -> str:
@@ -202,18 +214,48 @@ def told(number: float | None) -> str:
     return "" if number is None else f"{number:.2f}"
 
 
-def print_conditions(results: Results) -> None:
-    answers = list(results.answers.values())
+def print_steps(results: Results) -> None:
+    for share, title in SHARES.items():
+        print(f"\n{title}:\n\n{STEP_HEAD}")
+        for name in STEPS:
+            if results.of(name, share):
+                print(step_line(results, name, share))
+    print(
+        f"\nGPT-2 of {steps.TEACHER_LAYERS} layers (teacher) and {steps.STUDENT_LAYERS} (student), "
+        f"hidden {steps.WIDTH}, vocabulary {steps.VOCABULARY:,}, random weights, {steps.ROWS} × "
+        f"{steps.TOKENS} tokens, fp32, temperature {steps.TEMPERATURE:g}, alpha {steps.ALPHA:g}, "
+        f"AdamW, one thread; {steps.COUNTED} steps after {steps.NOT_COUNTED} that is not counted; "
+        f"{conditions(results, STEPS)}."
+    )
+
+
+def step_line(results: Results, name: str, share: float) -> str:
+    seconds, memory = (results.median(name, share, what) for what in ("cpu", "memory"))
+    assert seconds is not None
+    slower = ratio(results, name, share, "cpu", "step-trl-gkd")
+    cells = [
+        STEPS[name].title,
+        STEPS[name].contains,
+        f"{seconds / steps.COUNTED:.1f}",
+        f"{steps.COUNTED * steps.ROWS * steps.TOKENS / seconds:.0f}",
+        told(None if slower is None else 1 / slower),
+        f"{memory:,.0f}",
+        told(ratio(results, name, share, "memory", "step-trl-gkd")),
+        f"{results.of(name, share)[-1]['divergences'][0]:.5f}",
+    ]
+    return f"| {' | '.join(cells)} |"
+
+
+def conditions(results: Results, names: Iterable[str]) -> str:
+    """Under which these were measured."""
+    found = [answers for name in names for share in SHARES if (answers := results.of(name, share))]
+    answers = [one for rounds in found for one in rounds]
     loads = [one["load"] for one in answers]
     versions = {name: number for one in answers for name, number in one["versions"].items()}
-    rounds = max(len(results.of(name, share)) for name in CONTENDERS for share in SHARES)
-    print(
-        f"\n{BATCH} × {TOKENS} places, vocabulary {VOCABULARY:,}, hidden {WIDTH} (student) and "
-        f"{TEACHER_WIDTH} (teacher), fp32, temperature {TEMPERATURE:g}, alpha {ALPHA:g}, one "
-        f"thread; up to {rounds} rounds; {os.cpu_count()} cores, loads of {min(loads):.1f} to "
-        f"{max(loads):.1f}, Python {platform.python_version()}, "
+    return (
+        f"up to {max(map(len, found))} rounds; {os.cpu_count()} cores, loads of "
+        f"{min(loads):.1f} to {max(loads):.1f}, Python {platform.python_version()}, "
         + ", ".join(f"{name} {number}" for name, number in versions.items())
-        + "."
     )
 
 
@@ -221,7 +263,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--set-up", action="store_true", help="make the peer's environment")
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--only", nargs="*", default=[], choices=list(CONTENDERS))
+    parser.add_argument("--only", nargs="*", default=[], choices=[*CONTENDERS, *STEPS])
     parser.add_argument("--results", type=Path, help="a file to keep, and go on from")
     parser.add_argument("--print", action="store_true", help="the tables of a file, nothing else")
     asked = parser.parse_args()
@@ -231,9 +273,9 @@ def main() -> None:
     results = Results(asked.results)
     if not asked.print:
         run(list(planned(asked.rounds, asked.only)), results)
-    if results.answers:
-        print_losses(results)
-        print_conditions(results)
+    for names, print_table in ((CONTENDERS, print_losses), (STEPS, print_steps)):
+        if any(results.of(name, share) for name in names for share in SHARES):
+            print_table(results)
 
 
 if __name__ == "__main__":
