@@ -36,7 +36,7 @@ bench-loader: $(VENV)/dev ## loading feature arrays against its peers and the li
 	$(BIN)/python -m benchmarks.loader --set-up
 	$(BIN)/python -m benchmarks.loader --results runs/benchmark-loader/results.jsonl
 
-bench-distill: $(VENV)/dev ## distillation losses against their peers and the limit; goes on where it was stopped
+bench-distill: $(VENV)/dev ## losses and whole steps of distillation against their peers and the limit; goes on where it was stopped
 	$(BIN)/python -m benchmarks.distill --set-up
 	$(BIN)/python -m benchmarks.distill --results runs/benchmark-distill/results.jsonl
 
