@@ -95,4 +95,4 @@ def test_a_small_divergence_is_not_written_as_zero() -> None:
         evaluated=1,
         batches=2,
     )
-    assert "(ce 2.0000, kd 0.0012), ppl 7.69, evaluated 1/2 batches" in line
+    assert "(ce 2.0400, kd 0.00123), ppl 7.69, evaluated 1/2 batches" in line

@@ -125,11 +125,11 @@ def test_the_sources_command_runs(
     words = (
         "--teacher_model embedded-teacher --student_model embedded-student --model_dtype float16"
     )
-    more = f"--train_steps 10 --student_lr 5e-6 --data {texts} --out {out} --evaluate-every 10"
-    assert main(["distill", *words.split(), *more.split(), "--max-tokens=48"]) == 0
+    more = f"--train_steps 5 --student_lr 5e-6 --data {texts} --out {out} --evaluate-every 5"
+    assert main(["distill", *words.split(), *more.split(), "--max-tokens=32"]) == 0
     said = capsys.readouterr().out
     (line,) = LINE.finditer(said)
-    assert line.group(1) == "10"
+    assert line.group(1) == "5"
     assert line.group(2) == line.group(3)
     assert "(fp16)" in said
     assert "KL(teacher ‖ student) at temperature 2, times 4" in said
