@@ -235,12 +235,15 @@ places = Places(torch.arange(8), torch.arange(8))
 batch = {"input_ids": torch.arange(32)[None]}
 
 def measure(offload, source):
-    before = status("VmRSS")
+    before, anonymous = status("VmRSS"), status("RssAnon")
     to = folder / "offloaded"
     teacher = load_teacher(find_model(str(source)), torch.float32, torch.device("cpu"), offload, to)
+    own = [status("RssAnon")]
+    for layer in teacher.model.model.layers:
+        layer.register_forward_hook(lambda *_: own.append(status("RssAnon")))
     made = [teacher.hidden(batch, places).double().sum().item() for _ in range(3)]
     grown = status("VmHWM") - before
-    return {"grown": grown, "forwards": teacher.forwards, "made": made}
+    return {"grown": grown, "own": max(own) - anonymous, "forwards": teacher.forwards, "made": made}
 
 measure("disk", folder / "small")  # what the libraries import on the way
 for offload in ("none", "disk"):
@@ -273,5 +276,8 @@ def test_from_disk_it_holds_less_than_its_weights(tmp_path: Path) -> None:
     assert none["forwards"] == disk["forwards"] == 3
     assert none["made"] == disk["made"]
     assert none["grown"] > weights
-    assert disk["grown"] < weights / 2
+    # Pages of the mapped file count as the process's for as long as nobody else needs the room, so
+    # that the peak differs from run to run; what only this process holds does not.
+    assert disk["grown"] < none["grown"]
+    assert disk["own"] < weights / 2
     print(f"weights {weights / 1e6:.0f} MB: {none['grown']} bytes without, {disk['grown']} with")
