@@ -15,7 +15,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from surefit import embedded
 from surefit.cli import main
-from surefit.recipes import distill, distill_teacher
+from surefit.recipes import distill, distill_judge, distill_teacher
 from surefit.recipes.distill_report import DistillReport
 from surefit.train.record import RunFolder
 
@@ -282,23 +282,20 @@ def test_rows_that_fill_up_a_head_are_left_out(
 def test_one_failing_batch_of_an_evaluation_ends_the_run(
     texts: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from surefit.losses.student import StudentLoss
+    real, calls = distill_judge.compared, []
 
-    states, seen = StudentLoss.states, []
+    def fails(*given: Any) -> Any:
+        calls.append(given)
+        if len(calls) == 5:  # the second of three batches of the evaluation after step 3
+            raise RuntimeError("view size is not compatible")
+        return real(*given)
 
-    def fails(student: StudentLoss, batch: Any, places: Any) -> torch.Tensor:
-        seen.append(batch)
-        if not student.model.training and torch.is_inference_mode_enabled() is False:
-            raised = "rows" in batch and len(seen) > 14
-            if raised:
-                raise RuntimeError("view size is not compatible")
-        return states(student, batch, places)
-
-    monkeypatch.setattr(StudentLoss, "states", fails)
+    monkeypatch.setattr(distill_judge, "compared", fails)
     out = tmp_path / "run"
     words = [f"--{name}={value}" for name, value in few_steps(texts, out).items()]
     assert main(["distill", *words]) == 1
     said = capsys.readouterr()
-    assert "could not be evaluated" in said.err + said.out
+    assert "Batch 2 of 3 of the held-out rows could not be evaluated" in " ".join(said.err.split())
+    assert [record["step"] for record in records(out, "perplexity")] == [0]
     assert "view size is not compatible" in said.err + said.out
     assert not (out / "report.json").exists()

@@ -37,7 +37,7 @@ class Kept:
         )
 
     def share(self) -> float:
-        """Of the probability that the kept tokens have, a mean over the first held-out places."""
+        """How much of the probability the kept tokens have: a mean over one held-out row."""
         said = self.cache.of(HELD_OUT, [0])
         tempered = said.log_probabilities.float() / self.temperature
         of_places = (tempered - said.log_normaliser[:, None]).exp().sum(1)

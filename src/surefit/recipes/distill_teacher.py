@@ -184,7 +184,7 @@ def _from_cache(folder: Path, identity: CacheIdentity) -> Teaching:
     kept = Kept(cache, identity.tokens, identity.temperature)
     say(
         f"At a temperature of {identity.temperature:g} these tokens have "
-        f"{kept.share():.1%} of the probability, a mean over the first rows"
+        f"{kept.share():.1%} of the probability, a mean over the places of one held-out row"
     )
     return Teaching(identity.tokens, fingerprint(asdict(identity)), None, kept)
 
