@@ -15,6 +15,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from surefit import embedded
 from surefit.cli import main
+from surefit.losses.comparison import compared
 from surefit.recipes import distill, distill_judge, distill_teacher
 from surefit.recipes.distill_report import DistillReport
 from surefit.train.record import RunFolder
@@ -282,13 +283,13 @@ def test_rows_that_fill_up_a_head_are_left_out(
 def test_one_failing_batch_of_an_evaluation_ends_the_run(
     texts: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    real, calls = distill_judge.compared, []
+    calls: list[object] = []
 
     def fails(*given: Any) -> Any:
         calls.append(given)
         if len(calls) == 5:  # the second of three batches of the evaluation after step 3
             raise RuntimeError("view size is not compatible")
-        return real(*given)
+        return compared(*given)
 
     monkeypatch.setattr(distill_judge, "compared", fails)
     out = tmp_path / "run"
