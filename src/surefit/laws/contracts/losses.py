@@ -99,6 +99,15 @@ class TargetRange(LossArguments):
 class TargetShape(LossArguments):
     """Targets and predictions are tensors, and their shapes do not go together."""
 
+    @property
+    def labels_are_classes(self) -> bool:
+        return self.labels is not None and self.labels.are_classes(self.classes)
+
+    def holds(self, target_shape: tuple[int, ...], shape: tuple[int, ...] | None = None) -> LossGets:
+        """Both sides in these shapes, with every label as it was."""
+        dtypes = INDICES if self.loss in OF_CLASSES else ()
+        return self.gets(dtypes, target_shape=target_shape, shape=shape)
+
 
 class NotATensor(LossArguments):
     """One of the two sides is no tensor."""
