@@ -1,7 +1,7 @@
 """A violation with all that a rule needs to explain it: frames, source, answers and lineage."""
 
 import ast
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Protocol, TypeVar
@@ -12,13 +12,13 @@ from surefit.doctor.causes import caught_by
 from surefit.doctor.conditions.condition import Condition
 from surefit.doctor.conditions.evaluation import EvaluationRuns
 from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
-from surefit.doctor.observations import Crash, Frame, Json, Question, Value
+from surefit.doctor.observations import Crash, Frame, Json, Layer, Question, Value
 from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule, Unanswered
 from surefit.doctor.violations import Expression, Operand
 from surefit.lineage.lineage import NO_LINEAGE, Lineage, lineage_of, question_about
 from surefit.source.patches import Edit
-from surefit.source.reading import Source
+from surefit.source.reading import Source, called
 from surefit.source.spans import Span
 
 ONLY_READ = "the script was read, not run"
@@ -105,6 +105,45 @@ class Case:
     def value(self, frame: int, text: str) -> Value | None:
         values = self.crash.frames[frame].values if self.crash is not None else ()
         return next((value for value in values if value.text == text), None)
+
+    def values(self) -> Iterator[Value]:
+        """All values of all frames, innermost frame first, with what mappings and short lists
+        hold."""
+        for frame in reversed(self.crash.frames if self.crash is not None else ()):
+            for value in frame.values:
+                yield value
+                yield from value.members.values()
+
+    def constructor_of_callee(self, call: Written) -> Expression | None:
+        """Where the object that a line calls was created: `nn.CrossEntropyLoss()` for
+        `criterion(...)`."""
+        node, source = self.node(call), self.source(call.place)
+        if self.own is None or source is None or not isinstance(node, ast.Call):
+            return None
+        if isinstance(node.func, ast.Call):
+            return self.expression(source, node.func)
+        text = ast.unparse(node.func)
+        layers = [value.layer for value in self.own.values if value.text == text and value.layer]
+        return self.constructor(layers[0]) if layers else None
+
+    def constructor(self, layer: Layer) -> Expression | None:
+        """The user's call that created a module, where its line has just one such call."""
+        place = layer.made_at
+        source = self.source(place)
+        if source is None or place is None or place.line is None:
+            return None
+        calls = list(source.calls_in(place.line, place.end_line))
+        named = [call for call in calls if called(call) == layer.kind]
+        outermost = [call for call in calls if source.parents.get(call) not in calls]
+        chosen = named if len(named) == 1 else outermost
+        return self.expression(source, chosen[0]) if len(chosen) == 1 else None
+
+    def model_constructor(self) -> Expression | None:
+        """Of the outermost model of a library that the crash went through."""
+        frames = self.crash.frames if self.crash is not None else ()
+        roots = [frame.layer for frame in frames if not frame.own and frame.layer is not None]
+        models = [layer for layer in roots if layer.path == ""]
+        return self.constructor(models[0]) if models else None
 
     def ask(self, answer: type[Answered], **about: Json) -> Answered | None:
         """What a probe of the crashed process, or of a second run, says; None where it could not

@@ -21,6 +21,8 @@ IGNORED = -100
 INDICES = ("int64", "uint8")
 """Dtypes that cross entropy takes class indices in."""
 FLOATS = ("float32", "float64")
+VOID = 255
+"""From here on a lone value is a marker, not a class."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,6 +78,21 @@ class LossArguments(Violation):
         )
 
 
+    def converted(
+        self, target_shape: tuple[int, ...], labels: int, total: float, *, loss: str = ""
+    ) -> LossGets:
+        """Each label has become a class index, and these add up to `total`."""
+        return LossGets(
+            loss or self.loss,
+            self.place,
+            target_shape,
+            INDICES,
+            labels,
+            total,
+            converted=True,
+        )
+
+
 class TargetDtype(LossArguments):
     """The shape is right, and the dtype is none that the loss takes."""
 
@@ -95,6 +112,41 @@ class TargetRange(LossArguments):
         """Values that are no class, each with how many labels have it."""
         return self.labels.outside(self.classes) if self.labels else []
 
+    @property
+    def least(self) -> int:
+        return int(self.labels.values[0]) if self.labels else 0
+
+    @property
+    def greatest(self) -> int:
+        return int(self.labels.values[-1]) if self.labels else 0
+
+    @property
+    def begins_late(self) -> bool:
+        """As many consecutive integers as there are classes, from 1 on; from a later one on, each
+        of them must have come."""
+        consecutive = self.greatest - self.least + 1 == self.classes and self.classes > 1
+        every = self.least == 1 or (self.labels is not None and self.labels.different == self.classes)
+        return self.least > 0 and consecutive and every
+
+    @property
+    def marker(self) -> int | None:
+        """A single value apart from the classes."""
+        if len(self.outside) != 1 or self.classes < 2 or self.labels is None:
+            return None
+        value = int(self.outside[0][0])
+        apart = value == -1 or (value >= VOID and value > self.classes)
+        return value if apart and self.labels.different > 2 else None
+
+    @property
+    def signs(self) -> bool:
+        return self.labels is not None and self.labels.values == (-1.0, 1.0) and self.classes == 2
+
+    @property
+    def too_many(self) -> bool:
+        different = self.labels.different if self.labels else 0
+        near = self.greatest < 2 * self.classes + 2 or 2 * different > self.greatest
+        return self.least >= 0 and near and self.classes > 1
+
 
 class TargetShape(LossArguments):
     """Targets and predictions are tensors, and their shapes do not go together."""
@@ -107,6 +159,17 @@ class TargetShape(LossArguments):
         """Both sides in these shapes, with every label as it was."""
         dtypes = INDICES if self.loss in OF_CLASSES else ()
         return self.gets(dtypes, target_shape=target_shape, shape=shape)
+
+    def before_flattening(self, case: Case, last: int) -> tuple[int, ...] | None:
+        """The shape that flat labels had, with so many entries in its last axis: of a value that a
+        frame still has, or of the tensor that they are a view of."""
+        frames = case.crash.frames[: self.target.frame] if case.crash is not None else ()
+        values = (value for frame in reversed(frames) for value in frame.values)
+        shapes = [value.shape for value in values if value.shape and value.dtype == self.target.dtype]
+        for shape in (*shapes, self.target.value.base_shape or ()):
+            if len(shape) > 1 and shape[-1] == last and prod(shape) == prod(self.target.shape):
+                return shape
+        return None
 
 
 class NotATensor(LossArguments):
