@@ -76,10 +76,6 @@ def appended_to_target(source: Source, one: KnownLoss, text: str) -> Fix:
     return behind(source, one.loss.target, one.target_name, text)
 
 
-def appended_to_predictions(source: Source, one: KnownLoss, text: str) -> Fix:
-    return behind(source, one.loss.given, one.given_name, text)
-
-
 def behind(source: Source, node: ast.expr, name: str, text: str) -> Fix:
     edit: Edit = appended(source, node, text)
     return Fix(f"{code(text)} behind {name}.", edit, why_not_tried=ONLY_READ)

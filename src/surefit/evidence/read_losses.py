@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from surefit.source.operations import operation
-from surefit.source.outcomes import maker
 from surefit.source.reading import Source
 from surefit.source.remembered import remembered
 
@@ -68,11 +67,3 @@ def every_loss(source: Source) -> Iterator[LossCall]:
         target = source.argument(call, "target", 1)
         if last in known and given is not None and target is not None:
             yield LossCall(call, known[last], last, given, target)
-
-
-def option(source: Source, loss: LossCall, name: str) -> ast.expr | None:
-    """What the loss was made with: `ignore_index`, `reduction`."""
-    if loss.shown in FUNCTIONS:
-        return source.argument(loss.call, name)
-    made = maker(source, loss.call.func)
-    return source.argument(made, name) if made else None

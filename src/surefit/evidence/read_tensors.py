@@ -36,7 +36,6 @@ from surefit.source.reading import Source, called
 from surefit.source.returns import gives_one_by_one, own_returns
 
 DEEPEST = 40
-MOST_CALLS = 6
 Given = Mapping[ast.arg, Value]
 NOTHING: Given = {}
 ONE_MORE = ("CausalLM", "MaskedLM", "TokenClassification", "Seq2SeqLM", "ConditionalGeneration")

@@ -16,26 +16,22 @@ single number. Around an evaluation, `torch.no_grad()` records no graph in the f
 ## How it is recognised
 `Tensor.numpy` or `Tensor.__array__` failed, and the tensor requires gradients, is bfloat16 or lies
 on another device than the CPU.
-
-In a script that is only read: `.numpy()` is called on what a model gave, without `.detach()`, and
-on every way there that the file shows gradients are recorded.
 """
 
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from surefit.doctor.causes import is_cause, was_only_read
+from surefit.doctor.causes import is_cause
 from surefit.doctor.conditions.condition import Condition
 from surefit.doctor.conditions.re_executed import ReExecuted
 from surefit.doctor.conditions.values import ValuesAt, Wanted
 from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
-from surefit.doctor.observations import Crash, Frame, Question, Script, Value
+from surefit.doctor.observations import Crash, Frame, Question, Value
 from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import code, counted, spoken
-from surefit.evidence.read_gradients import records
 from surefit.evidence.read_models import is_model, layer_of, own_module
 from surefit.evidence.read_tuples import of_own_model
 from surefit.evidence.value_words import in_words
@@ -61,7 +57,6 @@ RULE = Rule(
 
 NAMELESS = ("bfloat16", "float8_e4m3fn", "float8_e5m2")
 """Types of numbers that NumPy does not have."""
-ONLY_READ = "the script was read, not run"
 KEEPS = ("cpu", "squeeze", "unsqueeze", "flatten", "reshape", "view", "contiguous", "clone")
 """Methods that neither leave the graph nor the dtype."""
 
@@ -342,35 +337,6 @@ WITHOUT_PARAMETERS = (
     *("ZeroPad2d", "ReflectionPad2d", "PairwiseDistance", "Unfold", "Dropout2d"),
 )
 """Layers that only pass on the graph of their input."""
-
-
-@RULE.on(Script)
-def a_tensor_cannot_become_an_array(script: Script, seen: Recording) -> Iterator[Finding]:
-    source = seen.source(script.file) if was_only_read(seen) else None
-    for call in source.every(ast.Call) if source else ():
-        assert source is not None
-        if called(call) != "numpy" or call.args or not isinstance(call.func, ast.Attribute):
-            continue
-        tensor = call.func.value
-        run = model_run(source, tensor)
-        if run is None or not records(source, run) or not records(source, call):
-            continue
-        text = " ".join(source.segment(tensor).split())
-        yield RULE.finding(
-            Place(source.file, call.lineno),
-            f"`{text}` cannot become an array: gradients are recorded for it.",
-            facts=(Fact("made by", f"{source.file}:{run.lineno}  {source.segment(run)}"),),
-            why="The model is called while gradients are recorded; around an evaluation,"
-            " `torch.no_grad()` records none.",
-            fixes=(
-                Fix(
-                    f"`{text}.detach().numpy()`: the same numbers.",
-                    appended(source, tensor, ".detach()"),
-                    why_not_tried=ONLY_READ,
-                ),
-            ),
-            severity=Severity.WARNING,
-        )
 
 
 def model_run(source: Source, node: ast.expr, deep: int = 0) -> ast.Call | None:

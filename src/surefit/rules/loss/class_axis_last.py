@@ -15,18 +15,14 @@ Where T and C happen to be equal nothing is raised, and the model is trained on 
 The loss that failed is a cross entropy; its targets have the shape of the predictions without their
 last axis (or with the batch in the second place); and every label is below the size of the last
 axis.
-
-In a script that is only read: sizes are followed through the file, from the lines that make tensors
-through layers and `forward`s. The predictions are the output of a layer and have three axes, the
-targets two.
 """
 
 from collections.abc import Iterator
 
-from surefit.doctor.causes import is_cause, was_only_read
+from surefit.doctor.causes import is_cause
 from surefit.doctor.conditions.loss_inputs import LossGets
 from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
-from surefit.doctor.observations import Crash, Script
+from surefit.doctor.observations import Crash
 from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
@@ -40,7 +36,6 @@ from surefit.evidence.failed_losses import (
     loss_name,
     target_name,
 )
-from surefit.evidence.known_losses import KnownLoss, appended_to_predictions, known_losses
 from surefit.evidence.label_fixes import at_every_call, must
 from surefit.evidence.label_values import LabelValues, label_values
 
@@ -129,28 +124,3 @@ def fix(
     if edit is None:
         return Fix(said, why_not_tried="the call of the loss was not found in your source")
     return Fix(said, edit, must(crash, seen, gets))
-
-
-@RULE.on(Script)
-def classes_would_be_in_the_last_axis(script: Script, seen: Recording) -> Iterator[Finding]:
-    source = seen.source(script.file) if was_only_read(seen) else None
-    for one in known_losses(source) if source else ():
-        if source is None or not has_classes_last(one):
-            continue
-        yield RULE.finding(
-            Place(source.file, one.line),
-            f"{one.given_name} has its classes in the last of three axes, and {one.name} looks for"
-            " them in the second.",
-            facts=one.facts(),
-            why="Cross entropy takes the second axis for the classes, whatever comes behind it.",
-            fixes=(appended_to_predictions(source, one, ".transpose(1, 2)"),),
-            severity=Severity.WARNING,
-        )
-
-
-def has_classes_last(one: KnownLoss) -> bool:
-    sizes, targets = one.given.sizes, one.target
-    if not one.of_classes or sizes is None or len(sizes) != 3 or targets.axes != 2:
-        return False
-    square = sizes[1] is not None and sizes[1] == sizes[2]
-    return one.given.classes_last and targets.kind == "long" and not square

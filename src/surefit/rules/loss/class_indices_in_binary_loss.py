@@ -17,18 +17,15 @@ row: rows of zeros and ones. Two classes in one output: a last layer of width 1.
 ## How it is recognised
 The loss that failed is a binary cross entropy over several outputs; its targets have one entry per
 row, and every one of them is a whole number below the number of outputs.
-
-In a script that is only read: sizes are followed through the file, from the lines that make tensors
-through layers and `forward`s. The predictions have several outputs per row, the targets one entry.
 """
 
 import ast
 from collections.abc import Iterator
 
-from surefit.doctor.causes import is_cause, was_only_read
+from surefit.doctor.causes import is_cause
 from surefit.doctor.conditions.loss_inputs import LossGets
 from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
-from surefit.doctor.observations import Crash, Script
+from surefit.doctor.observations import Crash
 from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
@@ -42,7 +39,6 @@ from surefit.evidence.failed_losses import (
     loss_name,
     target_name,
 )
-from surefit.evidence.known_losses import KnownLoss, known_losses
 from surefit.evidence.label_fixes import must
 from surefit.evidence.label_sources import Step, is_tensor, made_in
 from surefit.evidence.label_values import LabelValues, label_values, values_in_words
@@ -225,33 +221,3 @@ def problem_type(crash: Crash, loss: FailedLoss, seen: Recording) -> tuple[str, 
         if any(getattr(target, "attr", "") == PROBLEM for target in one.targets)
     ]
     return (source.file, found[0]) if len(found) == 1 else None
-
-
-@RULE.on(Script)
-def targets_would_be_indices(script: Script, seen: Recording) -> Iterator[Finding]:
-    source = seen.source(script.file) if was_only_read(seen) else None
-    for one in known_losses(source) if source else ():
-        if source is None or not has_indices(one):
-            continue
-        yield RULE.finding(
-            Place(source.file, one.line),
-            f"{one.target_name} holds one number per row, and {one.name} wants a 0 or 1 for each of"
-            f" {(one.given.sizes or (0,))[-1]} outputs.",
-            facts=one.facts(),
-            why="Binary cross entropy compares the two sides entry by entry.",
-            fixes=(
-                Fix(
-                    "Use `CrossEntropyLoss`, if each row is of one class; one-hot floats as"
-                    " targets, if it can be of several.",
-                    why_not_tried="which of the two is meant only you know",
-                ),
-            ),
-            severity=Severity.WARNING,
-        )
-
-
-def has_indices(one: KnownLoss) -> bool:
-    sizes = one.given.sizes
-    if not one.of_yes_or_no or sizes is None or len(sizes) != 2 or one.target.axes != 1:
-        return False
-    return sizes[1] is not None and sizes[1] > 1

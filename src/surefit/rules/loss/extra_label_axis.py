@@ -19,19 +19,16 @@ channel. Never `.squeeze()` alone: it also takes the batch axis of a last batch 
 The loss that failed is a cross entropy; its targets have exactly the shape that it wants, but for
 one axis of size 1; and every label is a class that the predictions have. Where the labels are made
 is followed back through the source, or told by a second run.
-
-In a script that is only read: sizes are followed through the file, from the lines that make tensors
-to the loss. The targets have a second axis of size 1.
 """
 
 import ast
 from collections.abc import Iterator
 from math import prod
 
-from surefit.doctor.causes import is_cause, was_only_read
+from surefit.doctor.causes import is_cause
 from surefit.doctor.conditions.loss_inputs import LossGets
 from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
-from surefit.doctor.observations import Crash, Script
+from surefit.doctor.observations import Crash
 from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
@@ -44,12 +41,6 @@ from surefit.evidence.failed_losses import (
     given_name,
     loss_name,
     target_name,
-)
-from surefit.evidence.known_losses import (
-    KnownLoss,
-    appended_to_target,
-    known_losses,
-    sizes_in_words,
 )
 from surefit.evidence.label_fixes import at_every_call, must
 from surefit.evidence.label_sources import Step, is_tensor, label_steps, made_in
@@ -231,27 +222,3 @@ def without_list(source: Source, node: ast.expr) -> tuple[Edit, str] | None:
             whole, old, new = map(source.segment, (node, given, inner))
             return replaced(source, given, new), whole.replace(old, new, 1)
     return None
-
-
-@RULE.on(Script)
-def labels_would_have_an_axis_more(script: Script, seen: Recording) -> Iterator[Finding]:
-    source = seen.source(script.file) if was_only_read(seen) else None
-    for one in known_losses(source) if source else ():
-        if source is None or not has_one_column(one):
-            continue
-        yield RULE.finding(
-            Place(source.file, one.line),
-            f"{one.target_name} is {sizes_in_words(one.target.sizes)}, with an extra axis of size"
-            f" 1: {one.name} wants one class index per prediction.",
-            facts=one.facts(),
-            why="Cross entropy takes targets with as many axes as predictions for probabilities.",
-            fixes=(appended_to_target(source, one, ".squeeze(-1)"),),
-            severity=Severity.WARNING,
-        )
-
-
-def has_one_column(one: KnownLoss) -> bool:
-    given, target = one.given.sizes, one.target.sizes
-    if not one.of_classes or given is None or target is None or one.target.kind != "long":
-        return False
-    return len(given) == len(target) == 2 and target[1] == 1 and given[1] not in (1, None)

@@ -14,10 +14,6 @@ Flatten both, or none: `logits.flatten(0, 1)` with `labels.flatten()`.
 ## How it is recognised
 The loss that failed is a cross entropy; one side has the axes that the other side's first axis is
 the product of; and every label is a class that the predictions have.
-
-In a script that is only read: sizes are followed through the file, from the lines that make tensors
-through layers and `forward`s. Of the two sides one was flattened, and the other has an axis more
-than goes with it.
 """
 
 import ast
@@ -25,10 +21,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from math import prod
 
-from surefit.doctor.causes import is_cause, was_only_read
+from surefit.doctor.causes import is_cause
 from surefit.doctor.conditions.loss_inputs import LossGets
 from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
-from surefit.doctor.observations import Crash, Script
+from surefit.doctor.observations import Crash
 from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
@@ -42,15 +38,8 @@ from surefit.evidence.failed_losses import (
     loss_name,
     target_name,
 )
-from surefit.evidence.known_losses import (
-    KnownLoss,
-    appended_to_predictions,
-    appended_to_target,
-    known_losses,
-)
 from surefit.evidence.label_fixes import at_every_call, must
 from surefit.evidence.label_values import LabelValues, label_values
-from surefit.source.reading import Source
 
 DECIDES = "whether one side has as many positions in several axes as the other has in one"
 RULE = Rule(
@@ -148,45 +137,3 @@ def fix(
     if edit is None:
         return Fix(said, why_not_tried="the call of the loss was not found in your source")
     return Fix(said, edit, must(crash, seen, gets))
-
-
-@RULE.on(Script)
-def one_side_would_be_flattened(script: Script, seen: Recording) -> Iterator[Finding]:
-    source = seen.source(script.file) if was_only_read(seen) else None
-    for one in known_losses(source) if source else ():
-        if source is None or not is_flattened_on_one_side(one):
-            continue
-        yield RULE.finding(
-            Place(source.file, one.line),
-            told(one),
-            facts=one.facts(),
-            why="Cross entropy wants one row of scores for each target.",
-            fixes=(flatten_the_other(source, one),),
-            severity=Severity.WARNING,
-        )
-
-
-def is_flattened_on_one_side(one: KnownLoss) -> bool:
-    given, target = one.given.axes, one.target.axes
-    if not one.of_classes or given is None or target is None or one.target.kind != "long":
-        return False
-    if one.target.was_flattened:
-        return given == 3 and target == 1 and one.given.classes_last
-    return one.given.was_flattened and given == 2 and target == 2 and not has_one_column(one)
-
-
-def has_one_column(one: KnownLoss) -> bool:
-    """Another fault: an axis of size 1, or a column for each class."""
-    return one.target.is_one_hot or (one.target.sizes or (1,))[-1] == 1
-
-
-def told(one: KnownLoss) -> str:
-    names = one.target_name, one.given_name
-    flat, other = names if one.target.was_flattened else names[::-1]
-    return f"{flat} is flattened and {other} is not: {one.name} wants both alike."
-
-
-def flatten_the_other(source: Source, one: KnownLoss) -> Fix:
-    if one.target.was_flattened:
-        return appended_to_predictions(source, one, ".flatten(0, 1)")
-    return appended_to_target(source, one, ".flatten()")

@@ -16,20 +16,16 @@ Make a tensor where a row is made: `torch.tensor(labels)`. The loader then stack
 ## How it is recognised
 The loss that failed was given a tensor of predictions and, for its targets, an array, a list of
 numbers with one for each row, or a list of tensors with one for each output.
-
-In a script that is only read: the targets are a list, written out or made by a comprehension,
-what `tolist` or `numpy` gives, or an array that NumPy makes, up to the loss.
 """
 
-import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 from math import prod
 
-from surefit.doctor.causes import is_cause, was_only_read
+from surefit.doctor.causes import is_cause
 from surefit.doctor.conditions.loss_inputs import LossGets
 from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
-from surefit.doctor.observations import Crash, Script, Value
+from surefit.doctor.observations import Crash, Value
 from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
@@ -43,13 +39,9 @@ from surefit.evidence.failed_losses import (
     loss_name,
     target_name,
 )
-from surefit.evidence.known_tensors import Array
 from surefit.evidence.label_fixes import in_every_call, must
 from surefit.evidence.label_sources import made_in
-from surefit.evidence.read_losses import losses
-from surefit.evidence.read_tensors import known
 from surefit.source.edits import Edit, wrapped
-from surefit.source.origins import origin
 from surefit.source.reading import Source
 
 DECIDES = "what the targets are in place of a tensor, and what is in them"
@@ -177,44 +169,3 @@ def change(
 def imported(edit: Edit, source: Source) -> Edit | None:
     """Only where the file already knows torch by its name."""
     return edit if "torch" in source.bindings[source.tree] else None
-
-
-ONLY_READ = "the script was read, not run"
-NO_TENSORS = {"tolist": "a list", "numpy": "an array"}
-
-
-@RULE.on(Script)
-def labels_would_be_no_tensor(script: Script, seen: Recording) -> Iterator[Finding]:
-    source = seen.source(script.file) if was_only_read(seen) else None
-    for loss in losses(source) if source else ():
-        assert source is not None
-        kind = what_else(source, loss.target)
-        if not kind:
-            continue
-        name = code(source.segment(loss.target))
-        edit = wrapped(source, loss.target, "torch.as_tensor(", ")")
-        yield RULE.finding(
-            Place(source.file, loss.call.lineno),
-            f"{name} is {kind}, not a tensor: `{loss.shown}` wants one.",
-            why="A loss of torch computes with tensors on both sides.",
-            fixes=(
-                Fix(
-                    f"Make a tensor of it: `torch.as_tensor({source.segment(loss.target)})`.",
-                    imported(edit, source),
-                    why_not_tried=ONLY_READ,
-                ),
-            ),
-            severity=Severity.WARNING,
-        )
-
-
-def what_else(source: Source, node: ast.expr) -> str:
-    """A list or an array, in words; empty for what can be a tensor."""
-    if isinstance(known(source, node), Array):
-        return "an array"
-    value = origin(source, node)
-    if isinstance(value, ast.List | ast.ListComp):
-        return "a list"
-    method = value.func if isinstance(value, ast.Call) else None
-    plain = isinstance(method, ast.Attribute) and not source.imported(method)
-    return NO_TENSORS.get(method.attr, "") if plain and isinstance(method, ast.Attribute) else ""

@@ -15,19 +15,15 @@ Give the loss the member that it wants: `model(...).logits`.
 ## How it is recognised
 The loss that failed was given no tensor for its predictions, and what it was given has exactly one
 member that is one of floats with as many rows as the targets.
-
-In a script that is only read: the predictions are the whole output of a model of transformers, or
-of a class in the file whose `forward` gives a tuple or a dictionary at every `return`.
 """
 
-import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from surefit.doctor.causes import is_cause, was_only_read
+from surefit.doctor.causes import is_cause
 from surefit.doctor.conditions.loss_inputs import LossGets
 from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
-from surefit.doctor.observations import Crash, Script, Value
+from surefit.doctor.observations import Crash, Value
 from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
@@ -40,12 +36,6 @@ from surefit.evidence.failed_losses import (
     loss_name,
 )
 from surefit.evidence.label_fixes import at_every_call, must
-from surefit.evidence.read_losses import losses
-from surefit.evidence.read_models import loaded_model
-from surefit.evidence.read_tuples import of_own_model
-from surefit.source.definitions import definition
-from surefit.source.edits import appended
-from surefit.source.reading import Source
 
 DECIDES = "what the loss was given for its predictions, and which member is the tensor it wants"
 RULE = Rule(
@@ -61,7 +51,6 @@ RULE = Rule(
 )
 
 LOGITS = "logits"
-ONLY_READ = "the script was read, not run"
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,56 +144,3 @@ def fix(crash: Crash, loss: FailedLoss, meant: Meant | None, seen: Recording) ->
         shape=meant.value.shape,
     )
     return Fix(said, edit, must(crash, seen, gets))
-
-
-@RULE.on(Script)
-def a_loss_is_given_no_tensor(script: Script, seen: Recording) -> Iterator[Finding]:
-    source = seen.source(script.file) if was_only_read(seen) else None
-    for loss in losses(source) if source else ():
-        assert source is not None
-        output = whole_output(source, loss.given)
-        if output is None:
-            continue
-        kind, member = output
-        name = code(source.segment(loss.given))
-        edit = appended(source, loss.given, member) if member else None
-        yield RULE.finding(
-            Place(source.file, loss.call.lineno),
-            f"{name} is {kind}, not a tensor, and `{loss.shown}` wants one of its members.",
-            why=f"`{loss.shown}` computes with one tensor of predictions and takes no object with"
-            " several.",
-            fixes=(
-                Fix(
-                    f"Give the loss {name[:-1]}{member}`."
-                    if member
-                    else "Give the loss the member that it wants.",
-                    edit,
-                    why_not_tried=ONLY_READ,
-                ),
-            ),
-            severity=Severity.WARNING,
-        )
-
-
-def whole_output(source: Source, node: ast.expr) -> tuple[str, str] | None:
-    """What a model gave back, in words, and the member that is meant, where that has a name."""
-    call = definition(source, node) if isinstance(node, ast.Name) else node
-    if not isinstance(call, ast.Call):
-        return None
-    kind = loaded_model(source, call.func)
-    plain = source.argument(call, "return_dict")
-    if kind and plain is None and "For" in kind:
-        return f"the whole output of `{kind}`", ".logits"
-    found = of_own_model(source, call)
-    if found and all(isinstance(one, ast.Tuple) for one in found):
-        counts = {len(one.elts) for one in found if isinstance(one, ast.Tuple)}
-        return f"a tuple of {counts.pop()} outputs" if len(counts) == 1 else "a tuple", ""
-    if found and all(isinstance(one, ast.Dict) for one in found):
-        keys = [one.keys for one in found if isinstance(one, ast.Dict)]
-        named = all(any(is_logits(key) for key in some) for some in keys)
-        return "a dictionary of outputs", '["logits"]' if named else ""
-    return None
-
-
-def is_logits(key: ast.expr | None) -> bool:
-    return isinstance(key, ast.Constant) and key.value == LOGITS

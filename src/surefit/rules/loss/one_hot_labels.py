@@ -20,9 +20,6 @@ of transformers uses with `problem_type="multi_label_classification"`.
 The loss that failed is a cross entropy; its targets have as many entries per prediction as there
 are classes, and all of them are zeros and ones. How many ones a row has was counted: `argmax` is
 proposed only where it is one in every row.
-
-In a script that is only read: the targets come from `F.one_hot` and are still whole numbers where
-they reach the loss.
 """
 
 import ast
@@ -30,10 +27,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from math import prod
 
-from surefit.doctor.causes import is_cause, was_only_read
+from surefit.doctor.causes import is_cause
 from surefit.doctor.conditions.loss_inputs import LossGets
 from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
-from surefit.doctor.observations import Crash, Script
+from surefit.doctor.observations import Crash
 from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
@@ -49,7 +46,6 @@ from surefit.evidence.failed_losses import (
     own_name,
     target_name,
 )
-from surefit.evidence.known_losses import KnownLoss, appended_to_target, known_losses
 from surefit.evidence.label_fixes import at_every_call, must
 from surefit.evidence.label_sources import Step, label_steps, made_in
 from surefit.evidence.label_values import LabelValues, label_values
@@ -270,24 +266,3 @@ def change(
         return at_every_call(loss, node, text), text
     batch = [one for one in label_steps(crash, loss, seen) if one.of == "batch"]
     return (appended(batch[0].source, batch[0].node, text), text) if batch else (None, text)
-
-
-@RULE.on(Script)
-def labels_would_be_one_hot(script: Script, seen: Recording) -> Iterator[Finding]:
-    source = seen.source(script.file) if was_only_read(seen) else None
-    for one in known_losses(source) if source else ():
-        if source is None or not is_one_hot(one):
-            continue
-        yield RULE.finding(
-            Place(source.file, one.line),
-            f"{one.target_name} is one-hot: {one.name} wants one class index per prediction.",
-            facts=one.facts(),
-            why="Whole numbers in the shape of the predictions are neither indices nor chances.",
-            fixes=(appended_to_target(source, one, ".argmax(-1)"),),
-            severity=Severity.WARNING,
-        )
-
-
-def is_one_hot(one: KnownLoss) -> bool:
-    same = one.given.axes is None or one.target.axes in (None, one.given.axes)
-    return one.of_classes and one.target.is_one_hot and one.target.kind == "long" and same

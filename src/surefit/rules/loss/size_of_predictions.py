@@ -17,19 +17,16 @@ targets.
 ## How it is recognised
 By the shapes that the loss was given: equal but for one axis of size 1, at the call that failed, or
 at the last one that was looked at.
-
-In a script that is only read: sizes are followed through the file, from the lines that make tensors
-through layers and `forward`s. One side has an axis more than the other, its last, of size 1.
 """
 
 import ast
 from collections.abc import Iterator
 from math import prod
 
-from surefit.doctor.causes import is_cause, was_only_read
+from surefit.doctor.causes import is_cause
 from surefit.doctor.conditions.loss_inputs import LossGets
 from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
-from surefit.doctor.observations import Crash, LossCall, Script, Steps
+from surefit.doctor.observations import Crash, LossCall, Steps
 from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
@@ -43,13 +40,6 @@ from surefit.evidence.failed_losses import (
     given_name,
     loss_name,
     target_name,
-)
-from surefit.evidence.known_losses import (
-    KnownLoss,
-    appended_to_predictions,
-    appended_to_target,
-    known_losses,
-    sizes_in_words,
 )
 from surefit.evidence.label_fixes import at_every_call, must
 from surefit.evidence.label_values import LabelValues, label_values
@@ -226,36 +216,3 @@ def made_a_loss(source: Source, node: ast.expr, kind: str) -> bool:
         and any(name in (getattr(t, "attr", ""), getattr(t, "id", "")) for t in one.targets)
         for one in source.every(ast.Assign)
     )
-
-
-@RULE.on(Script)
-def one_side_would_have_an_axis_more(script: Script, seen: Recording) -> Iterator[Finding]:
-    source = seen.source(script.file) if was_only_read(seen) else None
-    for one in known_losses(source) if source else ():
-        if source is None or not differ_by_one(one):
-            continue
-        yield RULE.finding(
-            Place(source.file, one.line),
-            f"{one.given_name} is {sizes_in_words(one.given.sizes)} and {one.target_name} is"
-            f" {sizes_in_words(one.target.sizes)}: {one.name} wants both of one shape, without the"
-            " axis of size 1.",
-            facts=one.facts(),
-            why="Two shapes that differ so are stretched to a square: each prediction is compared"
-            " with every target, or the loss refuses them.",
-            fixes=(squeezed(source, one),),
-            severity=Severity.WARNING,
-        )
-
-
-def differ_by_one(one: KnownLoss) -> bool:
-    given, target = one.given.sizes, one.target.sizes
-    if one.of_classes or not given or not target or abs(len(given) - len(target)) != 1:
-        return False
-    longer, shorter = sorted((given, target), key=len, reverse=True)
-    return longer[-1] == 1 and len(shorter) == 1 and shorter[0] != 1
-
-
-def squeezed(source: Source, one: KnownLoss) -> Fix:
-    longer = len(one.given.sizes or ()) > len(one.target.sizes or ())
-    put = appended_to_predictions if longer else appended_to_target
-    return put(source, one, ".squeeze(-1)")

@@ -19,15 +19,14 @@ The failing expression is a call of `.view`, and by sizes and strides of the ten
 called on no view of the wanted shape exists. What made the tensor so is read from the source where
 that is certain, and otherwise from a second run that records every operation.
 
-In a script that is only read: columns are cut off by `[:, 1:]` or `[:, :-1]`, and `.view(-1)`
-follows on the same value in the same function; or the steps of a tensor in memory are followed
-through slices and transpositions, in whichever function, to a `.view` that does not exist.
+In a script that is only read: the steps of a tensor in memory are followed through slices and
+transpositions, in whichever function, to a `.view` that does not exist.
 """
 
 import ast
 from collections.abc import Iterator
 
-from surefit.doctor.causes import caught_by, is_cause, was_only_read
+from surefit.doctor.causes import caught_by, is_cause
 from surefit.doctor.conditions.condition import Condition
 from surefit.doctor.conditions.evaluation import EvaluationRuns
 from surefit.doctor.conditions.re_executed import ReExecuted
@@ -208,30 +207,6 @@ def gaps_in_the_source_are_viewed(script: Script, seen: Recording) -> Iterator[F
                 Fix(
                     "Use `.reshape`, which copies where it must.",
                     reshaped(source, one.node),
-                    why_not_tried=ONLY_READ,
-                ),
-            ),
-            severity=Severity.WARNING,
-        )
-
-
-@RULE.on(Script)
-def columns_are_cut_and_viewed(script: Script, seen: Recording) -> Iterator[Finding]:
-    source = seen.source(script.file) if was_only_read(seen) else None
-    for call, cut in joined_rows(source) if source else ():
-        if source is None:
-            return
-        text = code(source.segment(cut))
-        yield RULE.finding(
-            Place(script.file, call.lineno, call.end_lineno),
-            f"{code(source.segment(call))} fails as soon as a batch has two rows: {text} leaves"
-            " gaps between them.",
-            facts=(Fact("cut at", f"{script.file}:{cut.lineno}  {source.segment(cut)}"),),
-            why=NO_COPY,
-            fixes=(
-                Fix(
-                    "Use `.reshape`, which copies where it must.",
-                    reshaped(source, call),
                     why_not_tried=ONLY_READ,
                 ),
             ),
