@@ -19,14 +19,16 @@ The failing expression is a call of `.view`, and by sizes and strides of the ten
 called on no view of the wanted shape exists. What made the tensor so is read from the source where
 that is certain, and otherwise from a second run that records every operation.
 
-In a script that is only read: the steps of a tensor in memory are followed through slices and
-transpositions, in whichever function, to a `.view` that does not exist.
+In a script that is only read: columns are cut off by `[:, 1:]` or `[:, :-1]`, and `.view(-1)`
+follows on the same value in the same function; or the steps of a tensor in memory are followed
+through slices and transpositions, in whichever function, to a `.view` that does not exist.
 """
 
 import ast
+import re
 from collections.abc import Iterator
 
-from surefit.doctor.causes import caught_by, is_cause
+from surefit.doctor.causes import caught_by, is_cause, was_only_read
 from surefit.doctor.conditions.condition import Condition
 from surefit.doctor.conditions.evaluation import EvaluationRuns
 from surefit.doctor.conditions.re_executed import ReExecuted
@@ -36,11 +38,11 @@ from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import code, shape_of
-from surefit.evidence.cut_columns import joined_rows
 from surefit.evidence.frame_names import name_in
 from surefit.evidence.imagined import mishaps, told
 from surefit.evidence.strides import can_view, inferred
 from surefit.evidence.views import Cause, Viewed, cause_of, viewed_in
+from surefit.source.definitions import definition
 from surefit.source.edits import appended
 from surefit.source.patches import Edit, Replace
 from surefit.source.reading import Source
@@ -212,3 +214,45 @@ def gaps_in_the_source_are_viewed(script: Script, seen: Recording) -> Iterator[F
             ),
             severity=Severity.WARNING,
         )
+
+
+@RULE.on(Script)
+def columns_are_cut_and_viewed(script: Script, seen: Recording) -> Iterator[Finding]:
+    source = seen.source(script.file) if was_only_read(seen) else None
+    for call, cut in joined_rows(source) if source else ():
+        if source is None:
+            return
+        text = code(source.segment(cut))
+        yield RULE.finding(
+            Place(script.file, call.lineno, call.end_lineno),
+            f"{code(source.segment(call))} fails as soon as a batch has two rows: {text} leaves"
+            " gaps between them.",
+            facts=(Fact("cut at", f"{script.file}:{cut.lineno}  {source.segment(cut)}"),),
+            why=NO_COPY,
+            fixes=(
+                Fix(
+                    "Use `.reshape`, which copies where it must.",
+                    reshaped(source, call),
+                    why_not_tried=ONLY_READ,
+                ),
+            ),
+            severity=Severity.WARNING,
+        )
+
+
+CUT = re.compile(r"\(?:, (0*[1-9]\d*:(-\d+)?|:-\d+)(, :)*\)?")
+"""`[:, 1:]`, `[:, :-1]`, `[:, 1:, :]`: all rows, and surely not all columns."""
+
+
+def joined_rows(source: Source) -> Iterator[tuple[ast.Call, ast.Subscript]]:
+    """`labels[:, 1:].view(-1)`, the slice as it is or under a name, where the new shape has fewer
+    axes than the slice is known to have."""
+    for call in source.every(ast.Call):
+        match call:
+            case ast.Call(func=ast.Attribute(value=cut, attr="view"), args=[first, *more]):
+                cut = definition(source, cut) or cut if isinstance(cut, ast.Name) else cut
+                if not isinstance(cut, ast.Subscript) or ast.unparse(first) != "-1":
+                    continue
+                text = ast.unparse(cut.slice)
+                if CUT.fullmatch(text) and len(more) < text.count(","):
+                    yield call, cut
