@@ -58,8 +58,6 @@ RULE = Rule(
 )
 
 LABELS = "labels"
-ALSO_LABELS = ("label", "label_ids")
-"""What a Trainer's own collators turn into `labels`."""
 NUMBERS_OF_ROWS = re.compile(r"(^|_)(id|ids|idx|index|uid|guid|row|length|len|fold|split)(_|\d|$)")
 """Columns that count, find or divide rows: never what a classifier is to learn."""
 READ_TOO = "your code reads the column by this name elsewhere, too"

@@ -50,7 +50,6 @@ RULE = Rule(
     ),
 )
 
-ONLY_READ = "the script was read, not run"
 ONLY_YOU = "several members fit, and only you know which is meant"
 
 

@@ -60,8 +60,6 @@ RULE = Rule(
     ),
 )
 
-MAKES_AN_AXIS = ("unsqueeze", "view", "reshape")
-
 
 @RULE.on(Crash)
 def labels_have_an_axis_too_many(crash: Crash, seen: Recording) -> Iterator[Finding]:
