@@ -1,0 +1,189 @@
+"""A violation with all that a rule needs to explain it: frames, source, answers and lineage."""
+
+import ast
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Protocol, TypeVar
+
+import msgspec
+
+from surefit.doctor.causes import caught_by
+from surefit.doctor.conditions.condition import Condition
+from surefit.doctor.conditions.evaluation import EvaluationRuns
+from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
+from surefit.doctor.observations import Crash, Frame, Json, Question, Value
+from surefit.doctor.recording import Recording
+from surefit.doctor.rule import Rule, Unanswered
+from surefit.doctor.violations import Expression, Operand
+from surefit.lineage.lineage import NO_LINEAGE, Lineage, lineage_of, question_about
+from surefit.source.patches import Edit
+from surefit.source.reading import Source
+from surefit.source.spans import Span
+
+ONLY_READ = "the script was read, not run"
+NOT_FOUND = "the expression to change was not found in your source"
+
+
+class Written(Protocol):
+    """Something that stands in the user's source: an expression, a producer of a lineage."""
+
+    @property
+    def place(self) -> Place: ...
+    @property
+    def span(self) -> Span | None: ...
+    @property
+    def text(self) -> str: ...
+
+
+class Asked(Protocol):
+    """The answer to a question, as a dataclass; `probe` names who answers it."""
+
+    probe: str
+
+
+Answered = TypeVar("Answered")
+
+
+class Remedy(Protocol):
+    """An edit operator applied at a place. See `surefit.remedies`."""
+
+    @property
+    def words(self) -> str:
+        """What to do, as a sentence."""
+
+    @property
+    def choice(self) -> bool:
+        """Several ways are legitimate, or sizes, rows or targets change with it."""
+
+    @property
+    def must(self) -> Condition | None:
+        """What must hold afterwards, in numbers."""
+
+    def edit(self, case: "Case") -> Edit | None:
+        """None where the source does not have what it changes."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """What one rule sees of one violation, or of one crash."""
+
+    recording: Recording
+    crash: Crash | None = None
+    rule: Rule | None = None
+    read: str = ""
+    """The file, where its source was only read and nothing was run."""
+
+    def source(self, place: Place | str | None) -> Source | None:
+        return self.recording.source(place)
+
+    def node(self, written: Written | None) -> ast.expr | None:
+        """The expression in its source, parsed."""
+        source = self.source(written.place) if written is not None else None
+        if written is None or source is None or written.span is None:
+            return None
+        return source.expression_at(written.span)
+
+    def expression(self, source: Source, node: ast.expr) -> Expression:
+        """A node of the user's source as plain data."""
+        text = " ".join(source.segment(node).split())
+        return Expression(Place(source.file, node.lineno, node.end_lineno), source.span(node), text)
+
+    def argument(self, call: Written, name: str, position: int | None) -> Expression | None:
+        """What a call of the user's gives for one argument."""
+        node, source = self.node(call), self.source(call.place)
+        if source is None or not isinstance(node, ast.Call):
+            return None
+        value = source.argument(node, name, position)
+        return self.expression(source, value) if value is not None else None
+
+    @cached_property
+    def own(self) -> Frame | None:
+        """The user's innermost frame."""
+        return self.crash.own_frame if self.crash is not None else None
+
+    def value(self, frame: int, text: str) -> Value | None:
+        values = self.crash.frames[frame].values if self.crash is not None else ()
+        return next((value for value in values if value.text == text), None)
+
+    def ask(self, answer: type[Answered], **about: Json) -> Answered | None:
+        """What a probe of the crashed process, or of a second run, says; None where it could not
+        say it."""
+        kind: str = answer.probe  # type: ignore[attr-defined]
+        question = Question(kind, self.crash.id if self.crash is not None else "", about)
+        known = self.recording.answer(question)
+        if known is None:
+            if not self.read:
+                self.recording.ask(question)
+                raise Unanswered(kind)
+            return None
+        return msgspec.convert(known.said, answer, strict=False) if known.said is not None else None
+
+    def lineage(self, operand: Operand) -> Lineage:
+        """Where a value came from; empty where that is not known."""
+        if self.crash is None or operand.frame is None:
+            return NO_LINEAGE
+        question = question_about(self.crash)
+        if self.recording.answer(question) is None:
+            self.recording.ask(question)
+            raise Unanswered(question.kind)
+        found = lineage_of(self.recording, self.crash, (operand.frame, operand.value.text))
+        return found or NO_LINEAGE
+
+    def finding(
+        self,
+        place: Place,
+        headline: str,
+        *,
+        facts: Iterable[Fact] = (),
+        ruled_out: Iterable[Fact] = (),
+        why: str = "",
+        remedies: Iterable[Remedy | Fix | None] = (),
+    ) -> Finding:
+        """A finding of the rule that this case was shown to. What Python said, which fault it is
+        and, for source that was only read, its severity are filled in here."""
+        assert self.rule is not None
+        return self.rule.finding(
+            place,
+            headline,
+            facts=tuple(facts),
+            ruled_out=tuple(ruled_out),
+            why=why,
+            fixes=self.fixes([remedy for remedy in remedies if remedy is not None]),
+            python_said=self.crash.said if self.crash is not None else "",
+            about=self.crash.id if self.crash is not None else "",
+            severity=Severity.WARNING if self.read else None,
+        )
+
+    def fixes(self, remedies: Sequence[Remedy | Fix]) -> tuple[Fix, ...]:
+        """Each edit once. Where none of the remedies finds its place, the first says so."""
+        fixes = [remedy if isinstance(remedy, Fix) else self.fix(remedy) for remedy in remedies]
+        kept: list[Fix] = []
+        for fix in fixes:
+            if not any(fix.edit == other.edit and fix.edit is not None for other in kept):
+                kept.append(fix)
+        placed = [fix for fix in kept if fix.edit is not None or fix.why_not_tried != NOT_FOUND]
+        return tuple(placed or kept[:1])
+
+    def fix(self, remedy: Remedy) -> Fix:
+        edit = remedy.edit(self)
+        if edit is None:
+            return Fix(remedy.words, why_not_tried=NOT_FOUND, choice=remedy.choice)
+        if self.read:
+            return Fix(remedy.words, edit, why_not_tried=ONLY_READ, choice=remedy.choice)
+        must = self.holds(remedy.must) if remedy.must is not None else None
+        return Fix(remedy.words, edit, must, choice=remedy.choice)
+
+    def holds(self, condition: Condition) -> Condition:
+        """The condition; where the exception was caught, that its `try` is passed through."""
+        crash = self.crash
+        caught = caught_by(crash, self.recording) if crash and crash.swallowed else None
+        return EvaluationRuns(caught.handler, caught.entries) if caught else condition
+
+    def shown_to(self, rule: Rule) -> "Case":
+        return replace(self, rule=rule)
+
+
+def use_of(frame: Frame) -> Expression:
+    """The expression of a frame that failed."""
+    return Expression(frame.place, frame.span, " ".join((frame.expression or frame.line).split()))
