@@ -21,7 +21,7 @@ PACKAGE = Path(surefit.__file__).parent
 FILES = sorted(file for file in (PACKAGE / "rules").rglob("*.py") if not file.name.startswith("__"))
 CASES = Path(__file__).parent / "cases"
 SECTIONS = ["What happens", "Why it matters", "What to do", "How it is recognised"]
-ONLY_READ = "script that is only read: "
+ONLY_READ = "script that is only read"
 """What is looked for there; a page without it speaks of runs alone."""
 
 by_name = pytest.mark.parametrize("rule", rules(), ids=lambda rule: rule.name)

@@ -18,8 +18,7 @@ Labels that begin at 1: subtract 1. One class more: `num_labels`, or the last la
 The loss that failed is a cross entropy with targets of the right shape and kind, and some of them
 are below 0 or not below the number of classes. Which way is right is told by all values of the
 batch: that they run from exactly 1 to C, that they are C numbers in a row from a later one on, that
-there is a single marker. Where they do not tell, each way is named and none is tried. Nothing can
-be said of a script that is only read.
+there is a single marker. Where they do not tell, each way is named and none is tried.
 """
 
 import ast
