@@ -10,8 +10,6 @@ from surefit.doctor.recording import Recording
 from surefit.doctor.words import counted
 
 LOOKUP = Watchpoint(Place("torch.nn.functional.embedding"), ("input", "weight"))
-WHOLE_RUN = 1_000_000
-"""More steps than are taken: a patched copy runs to its end."""
 
 
 @dataclass(frozen=True, slots=True)

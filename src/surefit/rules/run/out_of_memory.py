@@ -19,7 +19,6 @@ alive is counted once, under the first that holds it: parameters, gradients, the
 names in your code, lists in your code. Where a library was reading a file, its size is told, and
 for a `.npy` reading in place is tried. A list whose tensors keep their graphs is named, and taking
 the graphs off is tried; how many rows fit is a choice, and never called proved.
-Nothing can be said of a script that is only read.
 """
 
 import ast

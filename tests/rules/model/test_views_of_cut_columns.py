@@ -4,7 +4,7 @@ import ast
 
 import pytest
 
-from surefit.evidence.cut_columns import joined_rows
+from surefit.rules.model.view_of_a_slice import joined_rows
 from surefit.source.reading import Source
 
 
