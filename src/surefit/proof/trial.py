@@ -25,10 +25,10 @@ from surefit.observe.script import Launch, Watched
 from surefit.observe.script import watch as observed
 from surefit.proof.apply import apply as apply
 from surefit.proof.goal import Goal, goal_of, refuse_too_long, whole_run
-from surefit.proof.judged import Try, judged
 from surefit.proof.own_file import OwnFile, Patched, read_by_python
 from surefit.proof.own_notebook import OwnNotebook, read_own
 from surefit.proof.sandbox import CannotTry, Snapshot, Watch, attempt, refuse_outside
+from surefit.proof.verdict import Try, judged
 from surefit.source.patches import Edit, both
 from surefit.source.reading import Source
 

@@ -28,7 +28,7 @@ from surefit.doctor.observations import (
 from surefit.doctor.recording import Recording
 from surefit.observe.script import Launch, Watched
 from surefit.proof.sandbox import Snapshot, snapshot
-from surefit.proof.verify import prove
+from surefit.proof.trial import prove
 from surefit.source.patches import Edit, Replace
 from surefit.source.spans import Span
 
@@ -453,7 +453,7 @@ class TestNotTried:
         def broken(*_: object, **__: object) -> None:
             raise KeyError("boom")
 
-        monkeypatch.setattr("surefit.proof.verify.goal_of", broken)
+        monkeypatch.setattr("surefit.proof.trial.goal_of", broken)
         reason = self.said(scene)
         assert reason.startswith("surefit failed: KeyError: 'boom' (test_verify.py:")
 
@@ -554,7 +554,7 @@ class TestSeveral:
 
     def test_all_share_the_time(self, scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
         now = [1000.0]
-        monkeypatch.setattr("surefit.proof.verify.time.monotonic", lambda: now[0])
+        monkeypatch.setattr("surefit.proof.trial.time.monotonic", lambda: now[0])
 
         def takes_a_while() -> None:
             now[0] += 55.0
