@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from surefit.doctor.conditions.condition import Condition, Judgement, steps_wanted
+from surefit.doctor.conditions.condition import Condition, Judgement, Needs
 from surefit.doctor.conditions.labels import LabelsReachModel
 from surefit.doctor.conditions.re_executed import ReExecuted
 from surefit.doctor.findings import Finding, Fix, Place, Proof, Severity
@@ -50,8 +50,8 @@ class Holds:
     changes_the_past: bool = False
     steps: int | None = None
 
-    def wants(self, before: Recording) -> int | None:  # noqa: ARG002
-        return self.steps
+    def needs(self, before: Recording) -> Needs:  # noqa: ARG002
+        return Needs(steps=self.steps, changes_the_past=self.changes_the_past)
 
     def judge(self, before: Recording, after: Recording) -> Judgement:  # noqa: ARG002
         return Judgement(self.held, self.said, self.decided)
@@ -229,7 +229,8 @@ class TestHeld:
         class Shown(Sees):
             """Looks at what every run writes down."""
 
-            shown_by_the_first_run: bool = True
+            def needs(self, before: Recording) -> Needs:
+                return replace(Sees.needs(self, before), first_run_shows=True)
 
         said = "tried on a copy: 50 steps; 12 of 12 move; without the fix 0 of 12 move"
         fix = replace(FIX, must=Shown())
@@ -455,7 +456,7 @@ class TestNotTried:
 
         monkeypatch.setattr("surefit.proof.trial.goal_of", broken)
         reason = self.said(scene)
-        assert reason.startswith("surefit failed: KeyError: 'boom' (test_verify.py:")
+        assert reason.startswith("surefit failed: KeyError: 'boom' (test_trial.py:")
 
     def test_a_condition_that_fails(self, scene: Scene) -> None:
         class Broken(Holds):
@@ -575,4 +576,4 @@ class TestSeveral:
 
 def test_the_conditions_here_are_conditions() -> None:
     told: Condition = Holds()
-    assert steps_wanted(told, Recording([])) is None
+    assert told.needs(Recording([])).steps is None

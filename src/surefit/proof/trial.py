@@ -8,13 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from surefit.doctor.conditions.condition import (
-    Condition,
-    changes_the_past,
-    needs_no_run,
-    shown_by_the_first_run,
-)
-from surefit.doctor.conditions.condition import watchpoints as watched_by
+from surefit.doctor.conditions.condition import Condition
 from surefit.doctor.findings import Finding, Fix, Proof, Severity
 from surefit.doctor.moved import became
 from surefit.doctor.observations import Ended, Process
@@ -118,7 +112,10 @@ class Trial:
             self.first,
             self.run(patched, goal, fix.must),
             fix.must,
-            any(map(changes_the_past, (fix.must, *self.held_conditions()))),
+            any(
+                one.needs(self.first).changes_the_past
+                for one in (fix.must, *self.held_conditions())
+            ),
             {name: file.text for name, file in patched.items()},
             finding.about,
             self.seconds,
@@ -147,21 +144,21 @@ class Trial:
 
     def watched(self, patched: Mapping[str, Patched], must: Condition) -> str:
         """The lines at which the condition must see values, where the patch has moved them to."""
-        found = []
-        for one in watched_by(must):
-            source = self.first.source(one.place)
-            lines = range(one.place.line or 0, (one.place.line or 0) + 1)
-            if source is not None and one.place.file in patched:
-                new = Source(one.place.file, patched[one.place.file].text)
+        points = []
+        for point in must.needs(self.first).watchpoints:
+            source = self.first.source(point.place)
+            lines = range(point.place.line or 0, (point.place.line or 0) + 1)
+            if source is not None and point.place.file in patched:
+                new = Source(point.place.file, patched[point.place.file].text)
                 lines = became(lines.start, source.lines, new.lines)
             if lines:
-                found.append(watchpoints.as_environment(one, lines))
-        return json.dumps(found)
+                points.append(watchpoints.as_environment(point, lines))
+        return json.dumps(points)
 
     def shown_without(self, must: Condition, goal: Goal) -> tuple[Goal, str]:
         """A condition that the run meets without the fix, too, proves nothing about it: the steps
         after which it is not met, and what is said of it then. Some faults come late."""
-        if shown_by_the_first_run(must) and not self.held:
+        if must.needs(self.first).first_run_shows and not self.held:
             judgement = must.judge(self.first, self.first)
             if judgement.decided and not judgement.held:
                 return replace(goal, seconds=goal.seconds / 2), judgement.said
@@ -208,7 +205,7 @@ class Trial:
 
     def re_executed(self, fix: Fix, why: CannotTry) -> Proof | None:
         """Where a run cannot decide, the answers of the first one do, if they can."""
-        if not may_be_tried(fix) or fix.must is None or not needs_no_run(fix.must):
+        if not may_be_tried(fix) or fix.must is None or not fix.must.needs(self.first).no_run:
             return None
         judgement = fix.must.judge(self.first, self.first)
         if not judgement.held:
