@@ -55,13 +55,18 @@ def look(seen: Recording) -> Diagnosis:
     broken = list(catalogue.broken())
     for rule, find in looks:
         try:
-            found += [(rule, with_handler(one, seen)) for one in find() if not allowed(one, seen)]
+            meant = [with_choices(one) for one in find() if not allowed(one, seen)]
+            found += [(rule, with_handler(one, seen)) for one in meant]
         except Exception as error:  # noqa: BLE001 - one rule that fails must not silence the others
             last = traceback.extract_tb(error.__traceback__)[-1]
             broken.append(
                 f"the rule {rule.name} failed: {type(error).__name__}: {error} (line {last.lineno})"
             )
     return Diagnosis(tuple(by_rank(in_order(one_each(found), seen), seen)), tuple(broken))
+
+
+def with_choices(finding: Finding) -> Finding:
+    return replace(finding, fixes=tuple(fix.as_choice for fix in finding.fixes))
 
 
 def with_handler(finding: Finding, seen: Recording) -> Finding:
