@@ -21,7 +21,7 @@ from .run import refuse_missing, surroundings
 from .self_test import self_test
 
 if TYPE_CHECKING:
-    from surefit.proof.preflight import Preflight
+    from surefit.preflight import Preflight
 
 NOT_CHECKED = refusal(
     "SF023", "not-checked", "A script could not be run to its first optimizer step in a copy."
@@ -142,7 +142,7 @@ def run_to_the_first_step(
     command: Sequence[str], script: str | None, cells: Cells | None, settings: Check
 ) -> "Preflight":
     from surefit.observe.script import Launch, python_command
-    from surefit.proof.preflight import Terms, preflight
+    from surefit.preflight import Terms, preflight
 
     return preflight(
         Launch(python_command(command), Path.cwd(), script, surroundings(cells)),

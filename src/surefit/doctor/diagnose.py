@@ -56,7 +56,8 @@ def look(seen: Recording) -> Diagnosis:
     ]
     for rule, find in looks:
         try:
-            found += [(rule, with_handler(one, seen)) for one in find() if not allowed(one, seen)]
+            meant = [with_choices(one) for one in find() if not allowed(one, seen)]
+            found += [(rule, with_handler(one, seen)) for one in meant]
         except Exception as error:  # noqa: BLE001 - one rule that fails must not silence the others
             broken.append(failed(f"the rule {rule.name}", error))
     return Diagnosis(tuple(by_rank(in_order(one_each(found), seen), seen)), tuple(broken))
@@ -69,6 +70,10 @@ def violations_in(seen: Recording, broken: list[str]) -> list[tuple[Violation, S
     for violations in sources_of_violations(kinds):
         found += violations(seen, broken)
     return found
+
+
+def with_choices(finding: Finding) -> Finding:
+    return replace(finding, fixes=tuple(fix.as_choice for fix in finding.fixes))
 
 
 def with_handler(finding: Finding, seen: Recording) -> Finding:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from surefit.doctor.conditions.condition import Judgement
+from surefit.doctor.conditions.condition import Judgement, Needs
 from surefit.doctor.findings import Place
 from surefit.doctor.moved import moved_to
 from surefit.doctor.observations import LossGiven
@@ -40,9 +40,12 @@ class LossGets:
     any_size: bool = False
     """Only how many axes there are counts, and that both sides agree."""
 
-    def wants(self, before: Recording) -> int | None:
+    def steps_needed(self, before: Recording) -> int | None:
         crash = first_crash(before)
         return self.steps or (steps_before(crash, before) if crash else 0) + STEPS
+
+    def needs(self, before: Recording) -> Needs:
+        return Needs(steps=self.steps_needed(before), changes_the_past=self.changes_the_past)
 
     def judge(self, before: Recording, after: Recording) -> Judgement:
         at = steps_before_the_fault(before)

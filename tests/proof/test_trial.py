@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from surefit.doctor.conditions.condition import Condition, Judgement, steps_wanted
+from surefit.doctor.conditions.condition import Condition, Judgement, Needs
 from surefit.doctor.conditions.labels import LabelsReachModel
 from surefit.doctor.conditions.re_executed import ReExecuted
 from surefit.doctor.findings import Finding, Fix, Place, Proof, Severity
@@ -28,7 +28,7 @@ from surefit.doctor.observations import (
 from surefit.doctor.recording import Recording
 from surefit.observe.script import Launch, Watched
 from surefit.proof.sandbox import Snapshot, snapshot
-from surefit.proof.verify import prove
+from surefit.proof.trial import prove
 from surefit.source.patches import Edit, Replace
 from surefit.source.spans import Span
 
@@ -50,8 +50,8 @@ class Holds:
     changes_the_past: bool = False
     steps: int | None = None
 
-    def wants(self, before: Recording) -> int | None:  # noqa: ARG002
-        return self.steps
+    def needs(self, before: Recording) -> Needs:  # noqa: ARG002
+        return Needs(steps=self.steps, changes_the_past=self.changes_the_past)
 
     def judge(self, before: Recording, after: Recording) -> Judgement:  # noqa: ARG002
         return Judgement(self.held, self.said, self.decided)
@@ -229,7 +229,8 @@ class TestHeld:
         class Shown(Sees):
             """Looks at what every run writes down."""
 
-            shown_by_the_first_run: bool = True
+            def needs(self, before: Recording) -> Needs:
+                return replace(Sees.needs(self, before), first_run_shows=True)
 
         said = "tried on a copy: 50 steps; 12 of 12 move; without the fix 0 of 12 move"
         fix = replace(FIX, must=Shown())
@@ -453,9 +454,9 @@ class TestNotTried:
         def broken(*_: object, **__: object) -> None:
             raise KeyError("boom")
 
-        monkeypatch.setattr("surefit.proof.verify.goal_of", broken)
+        monkeypatch.setattr("surefit.proof.trial.goal_of", broken)
         reason = self.said(scene)
-        assert reason.startswith("surefit failed: KeyError: 'boom' (test_verify.py:")
+        assert reason.startswith("surefit failed: KeyError: 'boom' (test_trial.py:")
 
     def test_a_condition_that_fails(self, scene: Scene) -> None:
         class Broken(Holds):
@@ -510,17 +511,48 @@ class TestReExecuted:
 class TestSeveral:
     """Fixes of one finding, and findings of one run."""
 
-    def test_after_one_that_held_the_others_are_not_tried(self, scene: Scene) -> None:
-        chosen = Fix("Choose.", why_not_tried="only you know")
-        (found,) = scene.prove(finding(chosen, FIX, replace(FIX, edit=edit(1, "8"))))
-        assert [fix.proof.status for fix in found.fixes if fix.proof] == [
-            "not-tried",
-            "held",
-            "not-tried",
-        ]
-        assert found.fixes[2].proof == Proof("not-tried", "not tried: the fix above held")
-        assert found.fixes[2].patch is not None
+    def test_all_of_them_are_tried_in_their_order(self, scene: Scene) -> None:
+        words = Fix("Choose.", why_not_tried="only you know")
+        (found,) = scene.prove(finding(words, FIX, replace(FIX, edit=edit(1, "8"))))
+        statuses = [fix.proof.status for fix in found.fixes if fix.proof]
+        assert statuses == ["not-tried", "held", "held"]
+        assert [text.splitlines()[0] for text in scene.ran] == ["x = 7", "x = 8"]
+
+    def test_one_that_is_not_reached_says_so(
+        self, scene: Scene, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        now = [1000.0]
+        monkeypatch.setattr("surefit.proof.trial.time.monotonic", lambda: now[0])
+
+        def takes_a_while() -> None:
+            now[0] += 55.0
+
+        scene.then = takes_a_while
+        (found,) = scene.prove(finding(FIX, replace(FIX, edit=edit(1, "8"))))
         assert len(scene.ran) == 1
+        assert found.fixes[1].proof == Proof(
+            "not-tried",
+            "not tried: the fault came after 5 s, and 3 s are left of the 60 s for proofs; "
+            "`--proof-seconds 70` would do",
+        )
+
+    def test_a_choice_is_tried_and_comes_last_for_the_next_finding(self, scene: Scene) -> None:
+        choice, plain = replace(FIX, choice=True), replace(FIX, edit=edit(1, "8"))
+        second = finding(replace(FIX, edit=edit(2, "9")), rule="other-rule")
+        one, _ = scene.prove(finding(choice, plain), second)
+        assert [fix.proof.status for fix in one.fixes if fix.proof] == ["held", "held"]
+        assert one.held == one.fixes[1]
+        assert scene.ran[-1] == "x = 8\ny = 9\nprint(x, y)\n"
+        scene.prove(finding(choice), second)
+        assert scene.ran[-1] == "x = 7\ny = 9\nprint(x, y)\n"
+
+    def test_fixes_of_a_silent_fault_share_the_run_without_them(self, scene: Scene) -> None:
+        scene.first[1:3] = [steps(80)]
+        scene.after = [steps(50, ((0, 1.0),))]
+        other = replace(SILENT, edit=edit(1, "8"), must=Sees(text="x = 8"))
+        (found,) = scene.prove(finding(SILENT, other, about=""))
+        assert [fix.proof.status for fix in found.fixes if fix.proof] == ["held", "held"]
+        assert [text.splitlines()[0] for text in scene.ran] == ["x = 1", "x = 7", "x = 8"]
 
     def test_after_one_that_failed_the_next_is_tried(self, scene: Scene) -> None:
         bad = replace(FIX, must=Holds(False, "3 of 12"))
@@ -554,7 +586,7 @@ class TestSeveral:
 
     def test_all_share_the_time(self, scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
         now = [1000.0]
-        monkeypatch.setattr("surefit.proof.verify.time.monotonic", lambda: now[0])
+        monkeypatch.setattr("surefit.proof.trial.time.monotonic", lambda: now[0])
 
         def takes_a_while() -> None:
             now[0] += 55.0
@@ -575,4 +607,4 @@ class TestSeveral:
 
 def test_the_conditions_here_are_conditions() -> None:
     told: Condition = Holds()
-    assert steps_wanted(told, Recording([])) is None
+    assert told.needs(Recording([])).steps is None

@@ -7,16 +7,16 @@ from typing import Any
 
 import pytest
 
+from surefit import preflight
 from surefit.cli import few_rows
 from surefit.doctor.findings import Finding, Place, Severity
 from surefit.doctor.observations import Chance, Crash, Frame, Observation, Process, Shrunk, Steps
 from surefit.doctor.recording import Recording
+from surefit.examination import Examination
 from surefit.observe.inside.chance import AGAIN
 from surefit.observe.inside.small_batches import ROWS
 from surefit.observe.script import Launch, Watched
-from surefit.proof import preflight
-from surefit.proof.examination import Examination
-from surefit.proof.preflight import Preflight, Terms
+from surefit.preflight import Preflight, Terms
 
 PROCESS = Process(7)
 CUT = Shrunk(PROCESS, Place("train.py", 8), 32, 4)

@@ -8,13 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from surefit.doctor.conditions.condition import (
-    Condition,
-    changes_the_past,
-    needs_no_run,
-    shown_by_the_first_run,
-)
-from surefit.doctor.conditions.condition import watchpoints as watched_by
+from surefit.doctor.conditions.condition import Condition
 from surefit.doctor.findings import Finding, Fix, Proof, Severity
 from surefit.doctor.moved import became
 from surefit.doctor.observations import Ended, Process
@@ -25,10 +19,10 @@ from surefit.observe.script import Launch, Watched
 from surefit.observe.script import watch as observed
 from surefit.proof.apply import apply as apply
 from surefit.proof.goal import Goal, goal_of, refuse_too_long, whole_run
-from surefit.proof.judged import Try, judged
 from surefit.proof.own_file import OwnFile, Patched, read_by_python
 from surefit.proof.own_notebook import OwnNotebook, read_own
 from surefit.proof.sandbox import CannotTry, Snapshot, Watch, attempt, refuse_outside
+from surefit.proof.verdict import Try, judged
 from surefit.source.patches import Edit, both
 from surefit.source.reading import Source
 
@@ -51,11 +45,11 @@ def prove(
     All tries share `seconds`. What held for one finding is applied when the next is tried, so that
     the run gets past it.
     """
-    trial = Trial(first, launch, before, seconds, watch)
+    trial = Trial(first=first, launch=launch, before=before, seconds=seconds, watch=watch)
     return tuple(trial.proved(finding) for finding in findings)
 
 
-@dataclass
+@dataclass(kw_only=True)
 class Trial:
     """Tries, one after the other, on one run."""
 
@@ -66,23 +60,19 @@ class Trial:
     watch: Watch
     began: float = field(default_factory=lambda: time.monotonic())
     held: list[tuple[Finding, Fix]] = field(default_factory=list)
+    """Applied in every later try: of each finding the fix that held, a choice only where no other
+    did."""
+    unpatched: dict[tuple[object, ...], Watched] = field(default_factory=dict)
+    """Runs without a fix: several fixes of one finding are held against the same."""
 
     def proved(self, finding: Finding) -> Finding:
-        """The fixes in their order; after one that held, the others are not tried."""
-        fixes: list[Fix] = []
-        held = False
-        for fix in finding.fixes:
-            patched = self.with_patch(fix)
-            if held and may_be_tried(patched):
-                said = "not tried: the fix above held"
-                patched = replace(patched, proof=Proof("not-tried", said))
-            else:
-                patched = replace(patched, proof=self.proof(finding, patched))
-            fixes.append(patched)
-            if patched.proof and patched.proof.status == "held":
-                held = True
-                self.held.append((finding, patched))
-        return replace(finding, fixes=tuple(fixes))
+        """Every fix in its order, as long as there is time."""
+        patched = [self.with_patch(fix) for fix in finding.fixes]
+        fixes = [replace(fix, proof=self.proof(finding, fix)) for fix in patched]
+        tried = replace(finding, fixes=tuple(fixes))
+        if tried.held is not None:
+            self.held.append((tried, tried.held))
+        return tried
 
     def with_patch(self, fix: Fix) -> Fix:
         if fix.edit is None:
@@ -113,15 +103,16 @@ class Trial:
         patched = self.patched(fix.edit)
         goal = goal_of(finding, fix.must, self.first, self.left())
         goal, without = self.shown_without(fix.must, goal) if goal.silent else (goal, "")
+        conditions = (fix.must, *self.held_conditions())
         made = Try(
-            goal,
-            self.first,
-            self.run(patched, goal, fix.must),
-            fix.must,
-            any(map(changes_the_past, (fix.must, *self.held_conditions()))),
-            {name: file.text for name, file in patched.items()},
-            finding.about,
-            self.seconds,
+            goal=goal,
+            first=self.first,
+            watched=self.run(patched, goal, fix.must),
+            must=fix.must,
+            changes_the_past=any(one.needs(self.first).changes_the_past for one in conditions),
+            texts={name: file.text for name, file in patched.items()},
+            about=finding.about,
+            given=self.seconds,
         )
         with_others = "".join(f", with the fix of {found.rule}" for found, _ in self.held)
         return judged(made, f"tried on a copy{with_others}", without)
@@ -147,33 +138,41 @@ class Trial:
 
     def watched(self, patched: Mapping[str, Patched], must: Condition) -> str:
         """The lines at which the condition must see values, where the patch has moved them to."""
-        found = []
-        for one in watched_by(must):
-            source = self.first.source(one.place)
-            lines = range(one.place.line or 0, (one.place.line or 0) + 1)
-            if source is not None and one.place.file in patched:
-                new = Source(one.place.file, patched[one.place.file].text)
+        points = []
+        for point in must.needs(self.first).watchpoints:
+            source = self.first.source(point.place)
+            lines = range(point.place.line or 0, (point.place.line or 0) + 1)
+            if source is not None and point.place.file in patched:
+                new = Source(point.place.file, patched[point.place.file].text)
                 lines = became(lines.start, source.lines, new.lines)
             if lines:
-                found.append(watchpoints.as_environment(one, lines))
-        return json.dumps(found)
+                points.append(watchpoints.as_environment(point, lines))
+        return json.dumps(points)
 
     def shown_without(self, must: Condition, goal: Goal) -> tuple[Goal, str]:
         """A condition that the run meets without the fix, too, proves nothing about it: the steps
         after which it is not met, and what is said of it then. Some faults come late."""
-        if shown_by_the_first_run(must) and not self.held:
+        if must.needs(self.first).first_run_shows and not self.held:
             judgement = must.judge(self.first, self.first)
             if judgement.decided and not judgement.held:
                 return replace(goal, seconds=goal.seconds / 2), judgement.said
         whole = whole_run(self.first)
         for one in (goal, whole) if whole.steps > goal.steps else (goal,):
-            watched = self.run(self.patched(), one, must)
+            watched = self.run_unpatched(one, must)
             refuse_unfinished(watched)
             judgement = must.judge(self.first, watched.recording)
             if not judgement.held:
                 return replace(one, seconds=one.seconds / 2), judgement.said
         steps = counted(one.steps, "step")
         raise CannotTry(f"in {steps} it is so without the fix, too: {judgement.said}", was_run=True)
+
+    def run_unpatched(self, goal: Goal, must: Condition) -> Watched:
+        patched = self.patched()
+        contents = tuple((name, file.content) for name, file in patched.items())
+        key = contents, goal.steps, self.watched(patched, must)
+        if key not in self.unpatched:
+            self.unpatched[key] = self.run(patched, goal, must)
+        return self.unpatched[key]
 
     def held_conditions(self) -> list[Condition]:
         return [fix.must for _, fix in self.held if fix.must]
@@ -208,7 +207,7 @@ class Trial:
 
     def re_executed(self, fix: Fix, why: CannotTry) -> Proof | None:
         """Where a run cannot decide, the answers of the first one do, if they can."""
-        if not may_be_tried(fix) or fix.must is None or not needs_no_run(fix.must):
+        if not may_be_tried(fix) or fix.must is None or not fix.must.needs(self.first).no_run:
             return None
         judgement = fix.must.judge(self.first, self.first)
         if not judgement.held:

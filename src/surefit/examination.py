@@ -16,7 +16,7 @@ from surefit.observe.script import Ask, Launch, Watched, watch
 from surefit.proof.chance import again, that_can_be_repeated
 from surefit.proof.sandbox import Snapshot, snapshot
 from surefit.proof.second_run import answer_by_second_run
-from surefit.proof.verify import prove
+from surefit.proof.trial import prove
 
 Result = TypeVar("Result")
 Progress = Callable[[str], AbstractContextManager[object]]

@@ -30,7 +30,7 @@ LACKING = frozenset(
 LONGEST = 300
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Try:
     """A patched run, and what it is held against."""
 

@@ -17,10 +17,10 @@ from surefit.doctor.findings import Finding
 from surefit.doctor.observations import Chance, Crash, Process, Shrunk, Steps
 from surefit.doctor.progress import first_crash, steps_taken
 from surefit.doctor.recording import Recording
+from surefit.examination import Examination, Progress, concluded, guarded
 from surefit.observe.inside import small_batches, spool
 from surefit.observe.script import Ask, Launch, Watched, watch
 from surefit.proof.chance import again, that_can_be_repeated
-from surefit.proof.examination import Examination, Progress, concluded, guarded
 from surefit.proof.sandbox import Snapshot, attempt, snapshot
 
 TO_THE_FIRST_STEP = {spool.STOP_AFTER: "1"}
