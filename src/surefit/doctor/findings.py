@@ -75,9 +75,6 @@ class Fix:
     """Where there is no edit, or nothing that must hold after it."""
     patch: str | None = None
     proof: Proof | None = None
-    choice: bool = False
-    """Several fixes are legitimate, or this one changes sizes, rows or targets: it is tried all the
-    same, and the decision is the user's."""
     shown: str | None = None
     """Of a notebook: the diff of its cells, for people; `patch` is one of the file."""
     choice: bool = False

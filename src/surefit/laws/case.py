@@ -11,6 +11,7 @@ import msgspec
 from surefit.doctor.causes import caught_by
 from surefit.doctor.conditions.condition import Condition
 from surefit.doctor.conditions.evaluation import EvaluationRuns
+from surefit.doctor.conditions.training import TrainingGoesOn
 from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
 from surefit.doctor.observations import Crash, Frame, Json, Layer, Question, Value
 from surefit.doctor.recording import Recording
@@ -58,7 +59,8 @@ class Remedy(Protocol):
 
     @property
     def must(self) -> Condition | None:
-        """What must hold afterwards, in numbers."""
+        """What must hold afterwards, in numbers; without it, that training goes on past the fault,
+        with the rows that it had."""
 
     def edit(self, case: "Case") -> Edit | None:
         """None where the source does not have what it changes."""
@@ -210,8 +212,8 @@ class Case:
             return Fix(remedy.words, why_not_tried=NOT_FOUND, choice=remedy.choice)
         if self.read:
             return Fix(remedy.words, edit, why_not_tried=ONLY_READ, choice=remedy.choice)
-        must = self.holds(remedy.must) if remedy.must is not None else None
-        return Fix(remedy.words, edit, must, choice=remedy.choice)
+        must = remedy.must or TrainingGoesOn(changes_the_past=remedy.choice)
+        return Fix(remedy.words, edit, self.holds(must), choice=remedy.choice)
 
     def holds(self, condition: Condition) -> Condition:
         """The condition; where the exception was caught, that its `try` is passed through."""

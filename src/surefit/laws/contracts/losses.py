@@ -77,7 +77,6 @@ class LossArguments(Violation):
             shape,
         )
 
-
     def converted(
         self, target_shape: tuple[int, ...], labels: int, total: float, *, loss: str = ""
     ) -> LossGets:
@@ -125,7 +124,9 @@ class TargetRange(LossArguments):
         """As many consecutive integers as there are classes, from 1 on; from a later one on, each
         of them must have come."""
         consecutive = self.greatest - self.least + 1 == self.classes and self.classes > 1
-        every = self.least == 1 or (self.labels is not None and self.labels.different == self.classes)
+        every = self.least == 1 or (
+            self.labels is not None and self.labels.different == self.classes
+        )
         return self.least > 0 and consecutive and every
 
     @property
@@ -155,7 +156,9 @@ class TargetShape(LossArguments):
     def labels_are_classes(self) -> bool:
         return self.labels is not None and self.labels.are_classes(self.classes)
 
-    def holds(self, target_shape: tuple[int, ...], shape: tuple[int, ...] | None = None) -> LossGets:
+    def holds(
+        self, target_shape: tuple[int, ...], shape: tuple[int, ...] | None = None
+    ) -> LossGets:
         """Both sides in these shapes, with every label as it was."""
         dtypes = INDICES if self.loss in OF_CLASSES else ()
         return self.gets(dtypes, target_shape=target_shape, shape=shape)
@@ -165,7 +168,9 @@ class TargetShape(LossArguments):
         frame still has, or of the tensor that they are a view of."""
         frames = case.crash.frames[: self.target.frame] if case.crash is not None else ()
         values = (value for frame in reversed(frames) for value in frame.values)
-        shapes = [value.shape for value in values if value.shape and value.dtype == self.target.dtype]
+        shapes = [
+            value.shape for value in values if value.shape and value.dtype == self.target.dtype
+        ]
         for shape in (*shapes, self.target.value.base_shape or ()):
             if len(shape) > 1 and shape[-1] == last and prod(shape) == prod(self.target.shape):
                 return shape

@@ -80,7 +80,9 @@ def binary_loss_was_given_class_indices(broken: TargetShape, case: Case) -> Find
         else "A binary loss asks of every output whether it is on; a class index says which one.",
         remedies=(
             *remedies(broken, case, setting, floats, loss),
-            Fix("If a row has several classes, give rows of zeros and ones as floats.", choice=True),
+            Fix(
+                "If a row has several classes, give rows of zeros and ones as floats.", choice=True
+            ),
         ),
     )
 

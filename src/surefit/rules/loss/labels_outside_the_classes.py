@@ -102,7 +102,11 @@ def headline(broken: TargetRange) -> str:
 
 
 def remedies(
-    broken: TargetRange, case: Case, label: Producer | None, count: Producer | None, lineage: Lineage
+    broken: TargetRange,
+    case: Case,
+    label: Producer | None,
+    count: Producer | None,
+    lineage: Lineage,
 ) -> Iterator[Remedy | Fix | None]:
     if broken.begins_late or broken.signs:
         yield from shifts(broken, label, lineage)
@@ -115,7 +119,9 @@ def remedies(
     if broken.greatest >= broken.classes and broken.least >= 0:
         yield wider(broken, count, case)
     if broken.least < 0 and broken.marker is None and not broken.signs:
-        text = f"If negative labels mean none, drop these rows or set `ignore_index={broken.least}`."
+        text = (
+            f"If negative labels mean none, drop these rows or set `ignore_index={broken.least}`."
+        )
         yield Fix(text, choice=True)
 
 

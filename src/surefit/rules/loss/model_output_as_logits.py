@@ -49,7 +49,9 @@ def loss_was_given_a_whole_output(broken: NotATensor, case: Case) -> Finding | N
     kind = output.value.kind
     article = "an" if kind[:1] in "AEIOU" else "a"
     needs = f"takes its `{member[0]}`, {sizes(member[1])}" if member else "takes one of its members"
-    tensors = [f"{name} {sizes(value)}" for name, value in output.value.members.items() if value.shape]
+    tensors = [
+        f"{name} {sizes(value)}" for name, value in output.value.members.items() if value.shape
+    ]
     return case.finding(
         broken.use.place,
         f"{output.name} is {article} {kind}, not a tensor; {broken.called} {needs}.",
