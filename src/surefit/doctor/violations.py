@@ -1,6 +1,7 @@
 """A law that does not hold, with the values on both sides of it: what rules work on."""
 
 from dataclasses import dataclass
+from typing import Protocol
 
 from surefit.doctor.findings import Fact, Place
 from surefit.doctor.observations import Value
@@ -16,14 +17,25 @@ class Expression:
     span: Span | None = None
     text: str = ""
 
-    def fact(self, name: str) -> Fact:
-        return fact_of(name, self.place, self.text)
+
+class Written(Protocol):
+    """Something that stands in the user's source: an expression, a producer of a lineage."""
+
+    @property
+    def place(self) -> Place: ...
+    @property
+    def span(self) -> Span | None: ...
+    @property
+    def text(self) -> str: ...
 
 
-def fact_of(name: str, place: Place, text: str) -> Fact:
-    """`created at   train.py:12  labels = torch.tensor(rows)`."""
-    shown = " ".join(text.split())
-    return Fact(name, f"{Place(place.file, place.line)}  {shown}".rstrip())
+def fact_at(name: str, written: Written | None) -> tuple[Fact, ...]:
+    """`created at   train.py:12  torch.tensor(rows)`; nothing where there is no place."""
+    if written is None:
+        return ()
+    shown = " ".join(written.text.split())
+    place = Place(written.place.file, written.place.line)
+    return (Fact(name, f"{place}  {shown}".rstrip()),)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,10 +79,6 @@ class Violation:
 
     use: Expression
     """The user's expression in which it shows. Where the wrong value was born, lineage tells."""
-
-
-def expression(place: Place, span: Span | None, text: str) -> Expression:
-    return Expression(place, span, " ".join(text.split()))
 
 
 def in_code(text: str, otherwise: str, longest: int = 60) -> str:

@@ -16,31 +16,16 @@ from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
 from surefit.doctor.observations import Crash, Frame, Json, Layer, Question, Value
 from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule, Unanswered
-from surefit.doctor.violations import Expression, Operand
-from surefit.lineage.lineage import NO_LINEAGE, Lineage, lineage_of, question_about
+from surefit.doctor.violations import Expression, Operand, Written
+from surefit.lineage.asking import lineage_of
+from surefit.lineage.lineage import Lineage
+from surefit.lineage.producers import LINEAGE
 from surefit.source.patches import Edit
 from surefit.source.reading import Source, called
-from surefit.source.spans import Span
 
+NO_LINEAGE = Lineage({}, ())
 ONLY_READ = "the script was read, not run"
 NOT_FOUND = "the expression to change was not found in your source"
-
-
-class Written(Protocol):
-    """Something that stands in the user's source: an expression, a producer of a lineage."""
-
-    @property
-    def place(self) -> Place: ...
-    @property
-    def span(self) -> Span | None: ...
-    @property
-    def text(self) -> str: ...
-
-
-class Asked(Protocol):
-    """The answer to a question, as a dataclass; `probe` names who answers it."""
-
-    probe: str
 
 
 Answered = TypeVar("Answered")
@@ -164,7 +149,7 @@ class Case:
         """Where a value came from; empty where that is not known."""
         if self.crash is None or operand.frame is None:
             return NO_LINEAGE
-        question = question_about(self.crash)
+        question = Question(LINEAGE, self.crash.id, {})
         if self.recording.answer(question) is None:
             self.recording.ask(question)
             raise Unanswered(question.kind)

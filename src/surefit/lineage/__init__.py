@@ -1,1 +1,1 @@
-"""Where values came from: queries on what the second run recorded."""
+"""Where values came from: queries on what a second run recorded."""

@@ -4,7 +4,8 @@ import ast
 from dataclasses import dataclass
 
 from surefit.doctor.conditions.condition import Condition
-from surefit.laws.case import Case, Written
+from surefit.doctor.violations import Written
+from surefit.laws.case import Case
 from surefit.source.edits import argument_added, argument_removed
 from surefit.source.patches import Edit, Replace
 from surefit.source.reading import Source

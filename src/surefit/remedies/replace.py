@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from surefit.doctor.conditions.condition import Condition
-from surefit.laws.case import Case, Written
+from surefit.doctor.violations import Written
+from surefit.laws.case import Case
 from surefit.remedies.arguments import call_at
 from surefit.source.edits import call_becomes, replaced, with_import
 from surefit.source.patches import Edit

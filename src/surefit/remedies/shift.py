@@ -5,8 +5,9 @@ from dataclasses import dataclass
 
 from surefit.doctor.conditions.condition import Condition
 from surefit.doctor.observations import Value
+from surefit.doctor.violations import Written
 from surefit.doctor.words import code
-from surefit.laws.case import Case, Written
+from surefit.laws.case import Case
 from surefit.remedies.alike import in_every_call
 from surefit.source.edits import wrapped
 from surefit.source.patches import Edit

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from surefit.doctor.conditions.condition import Condition
-from surefit.laws.case import Case, Written
+from surefit.doctor.violations import Written
+from surefit.laws.case import Case
 from surefit.source.edits import inserted_after, inserted_before, moved_after, removed
 from surefit.source.line_edits import shares_lines
 from surefit.source.patches import Edit

@@ -4,7 +4,8 @@ import ast
 from dataclasses import dataclass
 
 from surefit.doctor.conditions.condition import Condition
-from surefit.laws.case import Case, Written
+from surefit.doctor.violations import Written
+from surefit.laws.case import Case
 from surefit.remedies.alike import in_every_call
 from surefit.source.edits import with_import, wrapped
 from surefit.source.patches import Edit

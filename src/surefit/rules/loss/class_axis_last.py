@@ -58,7 +58,7 @@ def classes_are_in_the_last_axis(broken: TargetShape, case: Case) -> Finding | N
             Append(
                 at=predictions.use,
                 suffix=method,
-                words=f"Put the classes in the second axis: {code(predictions.name[1:-1] + method)}.",
+                words=f"Put the classes second: {code(predictions.name[1:-1] + method)}.",
                 must=broken.holds(target.shape, shape),
             ),
         ),

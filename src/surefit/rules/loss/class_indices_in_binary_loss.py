@@ -26,9 +26,9 @@ from surefit.doctor.conditions.loss_inputs import LossGets
 from surefit.doctor.findings import Finding, Fix, Severity
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
-from surefit.doctor.violations import Expression
+from surefit.doctor.violations import Expression, Written, fact_at
 from surefit.doctor.words import counted
-from surefit.laws.case import Case, Remedy, Written
+from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.losses import INDICES, TargetShape
 from surefit.lineage.properties import floating
 from surefit.remedies.cast import Cast
@@ -72,7 +72,7 @@ def binary_loss_was_given_class_indices(broken: TargetShape, case: Case) -> Find
         facts=(
             broken.target.fact(broken.labels.words),
             broken.predictions.fact(counted(outputs, "output")),
-            *((floats.fact("floats from"),) if floats else ()),
+            *fact_at("floats from", floats),
         ),
         why="A classifier of transformers without a `problem_type` takes float labels for"
         " multi-label ones."

@@ -22,6 +22,7 @@ from math import prod
 from surefit.doctor.findings import Fact, Finding, Severity
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
+from surefit.doctor.violations import Written, fact_at
 from surefit.doctor.words import code, counted, shape_of
 from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.losses import INDICES, OF_CLASSES, TargetShape
@@ -59,7 +60,8 @@ def labels_have_an_axis_too_many(broken: TargetShape, case: Case) -> Finding | N
         facts=(
             broken.predictions.fact(counted(broken.classes, "class")),
             target.fact(broken.labels.words),
-            *((birth.fact("created at"), broken.use.fact("used at")) if birth else ()),
+            *fact_at("created at", birth),
+            *fact_at("used at", broken.use if birth else None),
         ),
         ruled_out=(
             Fact("several targets", f"{counted(broken.labels.elements, 'label')} for {places}"),
@@ -92,7 +94,7 @@ def cast(broken: TargetShape) -> str:
     return "" if broken.target.dtype in INDICES else ".long()"
 
 
-def squeeze(at: Producer | None, axis: int, broken: TargetShape) -> Remedy:
+def squeeze(at: Written | None, axis: int, broken: TargetShape) -> Remedy:
     suffix = f".squeeze({axis}){cast(broken)}"
     return Append(
         at=at,

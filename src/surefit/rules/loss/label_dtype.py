@@ -23,6 +23,7 @@ nothing to convert, and that is said.
 from surefit.doctor.findings import Fact, Finding, Fix, Severity
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
+from surefit.doctor.violations import fact_at
 from surefit.doctor.words import counted
 from surefit.laws.case import Case
 from surefit.laws.contracts.losses import TargetDtype
@@ -63,7 +64,8 @@ def targets_have_a_dtype_the_loss_does_not_take(broken: TargetDtype, case: Case)
         facts=(
             target.fact(labels.words),
             broken.predictions.fact(),
-            *((birth.fact("created at"), broken.use.fact("used at")) if birth else ()),
+            *fact_at("created at", birth),
+            *fact_at("used at", broken.use if birth else None),
         ),
         ruled_out=(
             Fact(

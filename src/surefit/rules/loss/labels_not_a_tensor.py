@@ -27,6 +27,7 @@ from surefit.doctor.findings import Finding, Severity
 from surefit.doctor.observations import Value
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
+from surefit.doctor.violations import fact_at
 from surefit.doctor.words import code, counted, shape_of
 from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.losses import INDICES, OF_CLASSES, NotATensor
@@ -68,7 +69,7 @@ def targets_are_no_tensor(broken: NotATensor, case: Case) -> Finding | None:
         (row or broken.use).place,
         f"{broken.target.name} is {targets.what}, not a tensor; {broken.called} takes one of"
         f" {shape_of(targets.shape)}.",
-        facts=(broken.predictions.fact(), *((row.fact("rows from"),) if row else ())),
+        facts=(broken.predictions.fact(), *fact_at("rows from", row)),
         why="A loader stacks Python lists index by index, not row by row."
         if targets.stacked
         else "A loss computes with tensors and converts nothing.",

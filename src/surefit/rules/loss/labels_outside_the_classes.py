@@ -27,10 +27,12 @@ from dataclasses import replace
 from surefit.doctor.findings import Fact, Finding, Fix, Severity
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
+from surefit.doctor.violations import Written, fact_at
 from surefit.doctor.words import code, counted
-from surefit.laws.case import Case, Remedy, Written
+from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.losses import INDICES, TargetRange
 from surefit.laws.label_values import with_counts
+from surefit.laws.written_numbers import CLASSES, written_in_model
 from surefit.lineage.lineage import Lineage
 from surefit.lineage.producers import Producer
 from surefit.lineage.properties import holds_at_least, holds_below
@@ -59,8 +61,8 @@ def labels_are_no_classes(broken: TargetRange, case: Case) -> Finding:
     lineage = case.lineage(broken.target)
     born = lineage.birth(of=holds_at_least(broken.classes)) or lineage.birth(of=holds_below(0))
     label = lineage.role() or born
-    count = case.lineage(broken.predictions).written_as(broken.classes)
-    chosen = label if broken.begins_late or broken.signs else None
+    count = written_in_model(case, broken.classes, CLASSES)
+    chosen: Written | None = label if broken.begins_late or broken.signs else None
     if broken.marker is not None:
         chosen = loss_constructor(broken, case)
     elif broken.too_many and not broken.begins_late:
@@ -72,8 +74,8 @@ def labels_are_no_classes(broken: TargetRange, case: Case) -> Finding:
             broken.target.fact(f"{broken.least} to {broken.greatest}"),
             Fact("outside", with_counts(broken.outside)),
             broken.predictions.fact(),
-            *((count.fact(counted(broken.classes, "class")),) if count else ()),
-            *((label.fact("labels from"),) if label else ()),
+            *fact_at(counted(broken.classes, "class"), count),
+            *fact_at("labels from", label),
         ),
         why="A label is an index into the predictions; only the value to ignore is none."
         if broken.marker is not None
@@ -189,9 +191,8 @@ def wider(broken: TargetRange, count: Producer | None, case: Case) -> Remedy | F
             must=must,
             choice=True,
         )
-    model = case.lineage(broken.predictions).constructor_of_model()
     return SetArgument(
-        at=model,
+        at=case.model_constructor(),
         name="num_labels",
         value=str(expected),
         words=f"{words}: {code(f'num_labels={expected}')}.",

@@ -24,14 +24,14 @@ in every row.
 
 import ast
 from dataclasses import dataclass
-from math import prod
 
 from surefit.doctor.findings import Fact, Finding, Fix, Severity
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
+from surefit.doctor.violations import Written, fact_at
 from surefit.doctor.words import code, counted, shape_of
-from surefit.laws.case import Case, Remedy, Written
-from surefit.laws.contracts.losses import INDICES, OF_CLASSES, TargetShape
+from surefit.laws.case import Case, Remedy
+from surefit.laws.contracts.losses import OF_CLASSES, TargetShape
 from surefit.laws.label_values import LabelValues
 from surefit.lineage.properties import size
 from surefit.remedies.append import Append
@@ -79,7 +79,7 @@ def labels_have_a_column_per_class(broken: TargetShape, case: Case) -> Finding |
             Fact(target.name, f"{target.dtype} {shape_of(columns.shape)}, zeros and ones"),
             Fact("rows with a single one", f"{labels.single:,} of {labels.rows:,}"),
             *stored(labels),
-            *((birth.fact("created at"),) if birth else ()),
+            *fact_at("created at", birth),
         ),
         ruled_out=(Fact("batch size", f"{rows} rows of labels, {predictions} of predictions"),),
         why=why(broken, labels),

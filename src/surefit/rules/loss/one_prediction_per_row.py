@@ -1,9 +1,9 @@
 """The labels have one entry for every position, and the model gives one prediction for each row.
 
 ## What happens
-A tagger needs a prediction for every token. A model for whole texts (`...ForSequenceClassification`,
-the last state of an LSTM, a mean over positions) gives one for each row, and cross entropy sees N
-predictions for N × T labels: `Expected input batch_size (16) to match target batch_size (480)`.
+A tagger needs a prediction for every token. A model for whole texts (in transformers
+`...ForSequenceClassification`; the last state of an LSTM, a mean over positions) gives one for each
+row, and cross entropy sees N predictions for N × T labels: `Expected input batch_size (16) to match target batch_size (480)`.
 
 ## Why it matters
 The message speaks of batch sizes, and none is wrong. Labels cut to one per row would train on the
@@ -25,8 +25,9 @@ from math import prod
 from surefit.doctor.findings import Fact, Finding, Fix, Severity
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
+from surefit.doctor.violations import Written, fact_at
 from surefit.doctor.words import code, counted, shape_of, times
-from surefit.laws.case import Case, Remedy, Written
+from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.losses import INDICES, OF_CLASSES, TargetShape
 from surefit.remedies.replace import ReplaceWith
 from surefit.source.reading import called
@@ -62,7 +63,7 @@ def rows_are_predicted_and_positions_labelled(broken: TargetShape, case: Case) -
         facts=(
             broken.predictions.fact(counted(broken.classes, "class")),
             broken.target.fact(f"{times(positions)} labels"),
-            *((model.fact("model"),) if model else ()),
+            *fact_at("model", model),
         ),
         ruled_out=(Fact("batch size", f"both are of the same {rows} rows"),),
         why="A model for whole texts reduces the positions of a row to one prediction.",
