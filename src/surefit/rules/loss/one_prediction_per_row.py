@@ -3,7 +3,8 @@
 ## What happens
 A tagger needs a prediction for every token. A model for whole texts (in transformers
 `...ForSequenceClassification`; the last state of an LSTM, a mean over positions) gives one for each
-row, and cross entropy sees N predictions for N × T labels: `Expected input batch_size (16) to match target batch_size (480)`.
+row, and cross entropy sees N predictions for N × T labels: `Expected input batch_size (16) to match
+target batch_size (480)`.
 
 ## Why it matters
 The message speaks of batch sizes, and none is wrong. Labels cut to one per row would train on the
