@@ -69,7 +69,7 @@ class Trial:
         """Every fix in its order, as long as there is time."""
         patched = [self.with_patch(fix) for fix in finding.fixes]
         fixes = [replace(fix, proof=self.proof(finding, fix)) for fix in patched]
-        tried = replace(finding, fixes=tuple(fixes))
+        tried = at_what_held(replace(finding, fixes=tuple(fixes)))
         if tried.held is not None:
             self.held.append((tried, tried.held))
         return tried
@@ -215,6 +215,20 @@ class Trial:
         run = "a run on a copy proved nothing" if why.was_run else "the script was not run again"
         said = f"re-executed on the captured input: {judgement.said}; {run}: {why.reason}"
         return Proof("held", said)
+
+
+def at_what_held(finding: Finding) -> Finding:
+    """What held comes first. Where the fix at the finding's own place was tried and failed, the
+    fault is where another held: an experiment outweighs what was concluded."""
+    order = sorted(finding.fixes, key=lambda fix: (not fix.has_held, fix.choice))
+    first, best = finding.fixes[:1], order[:1]
+    ordered = replace(finding, fixes=tuple(order))
+    if not first or not best[0].has_held or best[0].choice or best[0].place is None:
+        return ordered
+    failed = first[0].proof is not None and first[0].proof.status == "failed"
+    if failed and first[0].place == finding.place:
+        return replace(ordered, place=best[0].place)
+    return ordered
 
 
 def may_be_tried(fix: Fix) -> bool:

@@ -25,6 +25,7 @@ from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.violations import fact_at
 from surefit.doctor.words import counted
+from surefit.laws.along import along
 from surefit.laws.case import Case
 from surefit.laws.contracts.losses import TargetDtype
 from surefit.lineage.properties import dtype
@@ -55,8 +56,8 @@ def targets_have_a_dtype_the_loss_does_not_take(broken: TargetDtype, case: Case)
             return measurements(broken, case)
         if labels.outside(broken.classes):
             return None
-    lineage = case.lineage(target)
-    birth = lineage.birth(of=dtype(target.dtype))
+    places = along(case.lineage(target), of=dtype(target.dtype))
+    birth = places[0] if places else None
     return case.finding(
         (birth or broken.use).place,
         f"{target.name} is {target.dtype}; {broken.called} takes {broken.takes}"
@@ -75,9 +76,7 @@ def targets_have_a_dtype_the_loss_does_not_take(broken: TargetDtype, case: Case)
         ),
         why=why(broken),
         remedies=(
-            Cast(at=birth, to=broken.takes, value=birth.value, must=broken.holds())
-            if birth
-            else None,
+            *(Cast(at=at, to=broken.takes, value=at.value, must=broken.holds()) for at in places),
             Cast(at=target.use, to=broken.takes, must=broken.holds()),
         ),
     )
