@@ -53,7 +53,7 @@ def labels_have_an_axis_too_many(broken: TargetShape, case: Case) -> Finding | N
     target = broken.target
     places = along(case.lineage(target), of=axes(len(target.shape)))
     birth = places[0] if places else None
-    places = counted(prod(broken.expected), "prediction")
+    predictions = counted(prod(broken.expected), "prediction")
     return case.finding(
         (birth or broken.use).place,
         f"{target.name} is {target.shape_words}, with an extra axis of size 1; {broken.called}"
@@ -61,11 +61,12 @@ def labels_have_an_axis_too_many(broken: TargetShape, case: Case) -> Finding | N
         facts=(
             broken.predictions.fact(counted(broken.classes, "class")),
             target.fact(broken.labels.words),
-            *fact_at("created at", birth),
             *fact_at("used at", broken.use if birth else None),
         ),
         ruled_out=(
-            Fact("several targets", f"{counted(broken.labels.elements, 'label')} for {places}"),
+            Fact(
+                "several targets", f"{counted(broken.labels.elements, 'label')} for {predictions}"
+            ),
         ),
         why="There is one target for each prediction, and cross entropy takes a second axis for a"
         " second target.",

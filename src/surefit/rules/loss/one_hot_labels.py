@@ -29,7 +29,7 @@ from dataclasses import dataclass
 from surefit.doctor.findings import Fact, Finding, Fix, Severity
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
-from surefit.doctor.violations import Written, fact_at
+from surefit.doctor.violations import Written
 from surefit.doctor.words import code, counted, shape_of
 from surefit.laws.along import along
 from surefit.laws.case import Case, Remedy
@@ -84,7 +84,6 @@ def labels_have_a_column_per_class(broken: TargetShape, case: Case) -> Finding |
             Fact(target.name, f"{target.dtype} {shape_of(columns.shape)}, zeros and ones"),
             Fact("rows with a single one", f"{labels.single:,} of {labels.rows:,}"),
             *stored(labels),
-            *fact_at("created at", birth),
         ),
         ruled_out=(Fact("batch size", f"{rows} rows of labels, {predictions} of predictions"),),
         why=why(broken, labels),
@@ -149,12 +148,14 @@ def remedies(
     last = columns.axis == len(columns.shape) - 1
     suffix = f".argmax({-1 if last else columns.axis})"
     found: list[Remedy | Fix] = []
-    for at in places:
+    candidates: list[Written | None] = list(places)
+    for at in candidates:
         indices = indices_of(at, case)
         if indices:
             words = f"Give the class indices as they are, {code(indices)}, without `one_hot`."
             found.append(ReplaceWith(at=at, text=indices, words=words, must=must))
-    for at in (*places, before_flattening(broken, case) if columns.flat else broken.target.use):
+    candidates.append(before_flattening(broken, case) if columns.flat else broken.target.use)
+    for at in candidates:
         words = f"Give class indices: {code((at.text if at else '') + suffix)}."
         found.append(Append(at=at, suffix=suffix, words=words, must=must))
     return found
