@@ -5,7 +5,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from surefit.evidence.strides import (
+from surefit.interpreter.strides import (
     can_view,
     contiguous_strides,
     inferred,

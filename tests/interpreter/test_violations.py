@@ -1283,7 +1283,8 @@ def found(text: str) -> list[tuple[str, int]]:
     source = Source("train.py", IMPORTS + text)
     before = IMPORTS.count("\n")
     return [
-        (type(one).__name__, getattr(one.node, "lineno", 0) - before) for one in violations_of(source)
+        (type(one).__name__, getattr(one.node, "lineno", 0) - before)
+        for one in violations_of(source)
     ]
 
 

@@ -7,8 +7,8 @@ it is taken for more than one.
 import ast
 from math import prod
 
-from surefit.interpreter.strides import can_view, contiguous_strides, inferred
 from surefit.interpreter.shapes import Shape, Size, SymbolicSize
+from surefit.interpreter.strides import can_view, contiguous_strides, inferred
 from surefit.interpreter.value_queries import integer_of, is_none, items_of
 from surefit.interpreter.values import AbstractValue, SliceValue, TensorValue
 
