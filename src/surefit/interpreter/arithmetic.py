@@ -21,6 +21,7 @@ from surefit.interpreter.values import (
     Constant,
     EachParameter,
     Integer,
+    Real,
     SequenceValue,
     TensorValue,
 )
@@ -126,7 +127,7 @@ def tensor_arithmetic(
         return combine(run, (left, right), nodes, node, dtype, keeps)
     tensor, other = (left, right) if isinstance(left, TensorValue) else (right, left)
     assert isinstance(tensor, TensorValue)
-    if isinstance(op, ast.MatMult) or not isinstance(other, Constant | Integer):
+    if isinstance(op, ast.MatMult) or not isinstance(other, Constant | Integer | Real):
         return operation_result(run, node, ANY, [tensor, TensorValue()], None)
     keeps = isinstance(op, ast.Pow | ast.Div) and tensor is right
     dtype = dtype_with_number(tensor.dtype, op, other)
@@ -175,7 +176,8 @@ def promote_dtypes(left: str | None, right: str | None) -> str | None:
 def dtype_with_number(dtype: str | None, op: ast.operator, other: AbstractValue) -> str | None:
     if dtype in FLOATS:
         return dtype
-    is_float = isinstance(other, Constant) and isinstance(other.value, float)
+    constant = isinstance(other, Constant) and isinstance(other.value, float)
+    is_float = constant or isinstance(other, Real)
     if dtype in INTEGRAL and (isinstance(op, ast.Div) or is_float):
         return "float32"
     return dtype if dtype == "int64" and isinstance(other, Constant | Integer) else None

@@ -82,6 +82,9 @@ def instance_attribute(
 ) -> AbstractValue:
     if name in instance.attributes:
         return UNKNOWN if instance.escaped else instance.attributes[name]
+    if name == "training" and is_module(instance):
+        known = instance.training is not None and not instance.escaped
+        return Constant(instance.training) if known else UNKNOWN
     result = find_in_class(instance.of, name)
     if isinstance(result, FunctionValue):
         if is_decorated(result.node, "property"):

@@ -24,6 +24,7 @@ from surefit.interpreter.values import (
     Integer,
     LibraryObject,
     LoaderValue,
+    Real,
     SequenceValue,
     TensorValue,
 )
@@ -76,7 +77,7 @@ def collate(row: AbstractValue, rows: Size) -> AbstractValue:
             return UNKNOWN
         case Constant(value=int()) | Integer():
             return column_of_numbers(rows, "int64", origin_of(row))
-        case Constant(value=float()):
+        case Constant(value=float()) | Real():
             return column_of_numbers(rows, "float64", origin_of(row))
         case SequenceValue(items=tuple(items)):
             return sequence("list", [collate(item, rows) for item in items])

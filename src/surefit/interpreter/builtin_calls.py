@@ -26,6 +26,7 @@ from surefit.interpreter.values import (
     LibraryObject,
     LoaderValue,
     ParameterSet,
+    Real,
     SequenceValue,
     TensorValue,
 )
@@ -119,7 +120,11 @@ def builtin_number(kind: Callable[[Any], object]) -> BuiltinCall:
                 return Constant(kind(value.value), node)
             except (TypeError, ValueError):
                 return UNKNOWN
-        return value if kind is int and isinstance(value, Integer) else UNKNOWN
+        if kind is int and isinstance(value, Integer):
+            return value
+        if isinstance(value, TensorValue) or kind not in (int, float):
+            return UNKNOWN
+        return Integer() if kind is int else Real(node)
 
     return convert
 

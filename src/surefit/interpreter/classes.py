@@ -75,7 +75,9 @@ def truth_of(value: AbstractValue) -> bool | None:
             return bool(inner)
         case SequenceValue() | DictValue():
             return None if value.items is None else bool(value.items)
-        case FunctionValue() | ClassValue() | BoundMethod() | LibraryObject():
+        case FunctionValue() | ClassValue() | LibraryObject():
+            return True
+        case BoundMethod(function=FunctionValue()):
             return True
         case InstanceValue(of=class_):
             special = [find_in_class(class_, name) for name in ("__bool__", "__len__")]

@@ -107,6 +107,7 @@ class Evaluator:
                 continue
             instance = self.alone(partial(self.instantiate, class_, arguments, class_.node))
             if isinstance(instance, InstanceValue) and node not in self.evaluated:
+                instance.training = None
                 method = FunctionValue(node, class_.scope, class_)
                 self.alone(
                     partial(self.call_function, method, Arguments(open=True), node, instance)

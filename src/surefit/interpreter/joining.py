@@ -123,6 +123,8 @@ def matrix_product(
 ) -> TensorValue:
     left, right = (tensor.shape for tensor in tensors)
     dtype = tensors[0].dtype
+    if right.rank == 1 and left.has(-1):
+        return operation_result(run, node, Shape(left.sizes[:-1], left.more), tensors, dtype)
     vectors = any(shape.rank is not None and shape.rank < 2 for shape in (left, right))
     if vectors or not left.has(-1) or not right.has(-2):
         return operation_result(run, node, ANY, tensors, dtype)

@@ -5,20 +5,20 @@ from typing import TYPE_CHECKING
 
 from surefit.interpreter.arguments import Arguments
 from surefit.interpreter.graphs import operation_result
+from surefit.interpreter.loss_checks import BINARY_LOSSES, CLASS_LOSSES, IGNORED, check_loss
 from surefit.interpreter.shapes import ANY, SCALAR, broadcast
-from surefit.interpreter.values import UNKNOWN, AbstractValue, Constant, LayerValue, TensorValue
-from surefit.interpreter.violations import LossInputs, LossShapeMismatch
+from surefit.interpreter.value_queries import is_array
+from surefit.interpreter.values import UNKNOWN, Constant, LayerValue, TensorValue
+from surefit.interpreter.violations import LossInputs
 
 if TYPE_CHECKING:
     from surefit.interpreter.evaluator import Evaluator
 
 
-BINARY_LOSSES = {"binary_cross_entropy", "binary_cross_entropy_with_logits"}
 ELEMENTWISE_LOSSES = {
     *("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "kl_div", "poisson_nll_loss"),
     *BINARY_LOSSES,
 }
-CLASS_LOSSES = {"cross_entropy", "nll_loss"}
 LOSS_FUNCTIONS = {*ELEMENTWISE_LOSSES, *CLASS_LOSSES}
 
 
@@ -30,10 +30,10 @@ def compute_loss(
         value if isinstance(value, TensorValue) else TensorValue(ANY) for value in values
     )
     nodes = arguments.node("input", 0, node), arguments.node("target", 1, node)
-    inputs = LossInputs(name, predictions, nodes[0], target, nodes[1])
+    inputs = LossInputs(name, predictions, nodes[0], target, nodes[1], layer)
     shape = broadcast(predictions.shape, target.shape)
-    if name in ELEMENTWISE_LOSSES and shape is None:
-        run.report(LossShapeMismatch(node, inputs))
+    if not any(is_array(value) for value in values):
+        check_loss(run, inputs, arguments.number("ignore_index", None, IGNORED), node)
     reduction = arguments.get("reduction", None, Constant("mean"))
     legacy = any(key in arguments.named for key in ("size_average", "reduce"))
     if legacy or arguments.open or not isinstance(reduction, Constant):
@@ -50,10 +50,9 @@ def compute_loss(
 
 def loss_arguments(layer: LayerValue, arguments: Arguments) -> Arguments:
     """The arguments of a loss's function, from the layer and the call."""
-    named: dict[str, AbstractValue] = {
-        key: layer.arguments[key] for key in ("reduction", "weight") if key in layer.arguments
-    }
-    if any(key in layer.arguments for key in ("size_average", "reduce")):
+    settings = layer.arguments
+    named = {key: value for key, value in settings.items() if key in ("reduction", "ignore_index")}
+    if any(key in settings for key in ("size_average", "reduce")):
         named["reduction"] = UNKNOWN
     nodes, is_open = arguments.nodes, arguments.open
     return Arguments(arguments.positional, {**named, **arguments.named}, nodes, is_open)

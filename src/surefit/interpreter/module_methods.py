@@ -12,6 +12,7 @@ from surefit.interpreter.dtypes import CASTS
 from surefit.interpreter.modules import (
     all_layers,
     is_fully_known,
+    modules_in,
     move_tensors,
     named_tensors,
     parts_of,
@@ -59,6 +60,11 @@ def module_method(
     if name in RETURNS_MODULE:
         if name in MOVES_MODULE or name in CASTS:
             move_module(run, model, name, arguments, node)
+        elif name in ("train", "eval"):
+            mode = False if name == "eval" else arguments.flag("mode", 0, True)
+            for module in modules_in(model):
+                if isinstance(module, InstanceValue):
+                    run.set(module, "training", mode)
         return model
     if name == "requires_grad_":
         flag = arguments.flag("requires_grad", 0, True)

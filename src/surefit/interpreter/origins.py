@@ -13,13 +13,23 @@ from surefit.interpreter.values import (
     LoaderValue,
     OptimizerStateValue,
     OptimizerValue,
+    Real,
     SequenceValue,
     StateDictValue,
     TensorValue,
 )
 
 WITH_NODE = (
-    *(Constant, SequenceValue, TensorValue, LayerValue, InstanceValue, LibraryObject, LoaderValue),
+    *(
+        Constant,
+        Real,
+        SequenceValue,
+        TensorValue,
+        LayerValue,
+        InstanceValue,
+        LibraryObject,
+        LoaderValue,
+    ),
     *(OptimizerValue, OptimizerStateValue, StateDictValue, DictValue),
 )
 

@@ -410,6 +410,12 @@ class LossInputs:
     predictions_node: ast.AST
     target: TensorValue
     target_node: ast.AST
+    layer: LayerValue | None = None
+
+    @property
+    def name(self) -> str:
+        """As the script has it: `CrossEntropyLoss`, `cross_entropy`."""
+        return self.layer.kind if self.layer else self.function
 
     @property
     def tensors(self) -> TensorPair:
