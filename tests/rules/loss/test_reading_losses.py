@@ -71,7 +71,7 @@ def tagger(loss: str, forward: str = "return self.head(self.embed(words))") -> s
         ("F.cross_entropy(logits, tags.view(-1))", ["flattened-on-one-side"]),
         ("F.cross_entropy(logits.view(-1, CLASSES), tags)", ["flattened-on-one-side"]),
         ("F.cross_entropy(logits[:, 0], tags[:, 0])", []),
-        ("F.cross_entropy(logits[:, 0], tags[:, :1])", []),
+        ("F.cross_entropy(logits[:, 0], tags[:, :1])", ["extra-label-axis"]),
         ("F.cross_entropy(logits[:, 0], tags[:, 0].float())", ["label-dtype"]),
         ("F.cross_entropy(logits[:, 0], tags[:, 0].int())", ["label-dtype"]),
         ("F.cross_entropy(logits[:, 0], tags[:, 0].to(torch.float32))", ["label-dtype"]),
@@ -86,7 +86,7 @@ def tagger(loss: str, forward: str = "return self.head(self.embed(words))") -> s
         ),
         ("F.binary_cross_entropy_with_logits(logits[:, 0, 0], tags[:, 0])", ["label-dtype"]),
         ("F.binary_cross_entropy_with_logits(logits[:, 0, 0], tags[:, 0].float())", []),
-        ("F.mse_loss(logits[:, 0, :1], tags[:, 0].float())", []),
+        ("F.mse_loss(logits[:, 0, :1], tags[:, 0].float())", ["size-of-predictions"]),
         ("F.mse_loss(nn.Linear(5, 1)(logits[:, 0]), tags[:, 0].float())", ["size-of-predictions"]),
         ("F.mse_loss(nn.Linear(5, 1)(logits[:, 0]).squeeze(-1), tags[:, 0].float())", []),
         ("F.mse_loss(logits, unknown)", []),
@@ -109,7 +109,8 @@ def test_sizes_and_kinds(loss: str, rules: list[str]) -> None:
         ("return {'logits': self.head(self.embed(words))}", ["model-output-as-logits"]),
         ("return F.relu(self.head(self.embed(words)))", ["class-axis-last"]),
         ("x = self.embed(words)\n        x = self.head(x)\n        return x", ["class-axis-last"]),
-        ("return self.head(self.embed(words)) if self.training else words", []),
+        ("return self.head(self.embed(words)) if self.training else words", ["class-axis-last"]),
+        ("return self.head(self.embed(words)) if words.sum() else words", []),
     ],
 )
 def test_what_a_forward_makes(forward: str, rules: list[str]) -> None:

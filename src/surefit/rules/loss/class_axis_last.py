@@ -23,7 +23,7 @@ targets two.
 
 from collections.abc import Iterator
 
-from surefit.doctor.causes import is_cause, was_only_read
+from surefit.doctor.causes import is_cause
 from surefit.doctor.conditions.loss_inputs import LossGets
 from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
 from surefit.doctor.observations import Crash, Script
@@ -40,9 +40,9 @@ from surefit.evidence.failed_losses import (
     loss_name,
     target_name,
 )
-from surefit.evidence.known_losses import KnownLoss, appended_to_predictions, known_losses
 from surefit.evidence.label_fixes import at_every_call, must
 from surefit.evidence.label_values import LabelValues, label_values
+from surefit.interpreter import violations, wording
 
 RULE = Rule(
     "SF406",
@@ -133,24 +133,17 @@ def fix(
 
 @RULE.on(Script)
 def classes_would_be_in_the_last_axis(script: Script, seen: Recording) -> Iterator[Finding]:
-    source = seen.source(script.file) if was_only_read(seen) else None
-    for one in known_losses(source) if source else ():
-        if source is None or not has_classes_last(one):
+    for source, broken in wording.violations_in(script, seen, violations.TargetAxesMismatch):
+        if broken.how != "classes last":
             continue
+        inputs = broken.inputs
+        predictions = wording.text_of(source, inputs.predictions_node)
         yield RULE.finding(
-            Place(source.file, one.line),
-            f"{one.given_name} has its classes in the last of three axes, and {one.name} looks for"
-            " them in the second.",
-            facts=one.facts(),
+            wording.place_of(source, broken.node),
+            f"{predictions} has its classes in the last of three axes, and `{inputs.name}` looks"
+            " for them in the second.",
+            facts=wording.loss_facts(source, inputs),
             why="Cross entropy takes the second axis for the classes, whatever comes behind it.",
-            fixes=(appended_to_predictions(source, one, ".transpose(1, 2)"),),
+            fixes=(wording.appended_fix(source, inputs.predictions_node, ".transpose(1, 2)"),),
             severity=Severity.WARNING,
         )
-
-
-def has_classes_last(one: KnownLoss) -> bool:
-    sizes, targets = one.given.sizes, one.target
-    if not one.of_classes or sizes is None or len(sizes) != 3 or targets.axes != 2:
-        return False
-    square = sizes[1] is not None and sizes[1] == sizes[2]
-    return one.given.classes_last and targets.kind == "long" and not square

@@ -25,7 +25,7 @@ through layers and `forward`s. The predictions have several outputs per row, the
 import ast
 from collections.abc import Iterator
 
-from surefit.doctor.causes import is_cause, was_only_read
+from surefit.doctor.causes import is_cause
 from surefit.doctor.conditions.loss_inputs import LossGets
 from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
 from surefit.doctor.observations import Crash, Script
@@ -42,10 +42,10 @@ from surefit.evidence.failed_losses import (
     loss_name,
     target_name,
 )
-from surefit.evidence.known_losses import KnownLoss, known_losses
 from surefit.evidence.label_fixes import must
 from surefit.evidence.label_sources import Step, is_tensor, made_in
 from surefit.evidence.label_values import LabelValues, label_values, values_in_words
+from surefit.interpreter import violations, wording
 from surefit.source.edits import Edit, appended, call_becomes, replaced, wrapped
 from surefit.source.patches import both
 from surefit.source.reading import called
@@ -229,29 +229,23 @@ def problem_type(crash: Crash, loss: FailedLoss, seen: Recording) -> tuple[str, 
 
 @RULE.on(Script)
 def targets_would_be_indices(script: Script, seen: Recording) -> Iterator[Finding]:
-    source = seen.source(script.file) if was_only_read(seen) else None
-    for one in known_losses(source) if source else ():
-        if source is None or not has_indices(one):
+    for source, broken in wording.violations_in(script, seen, violations.TargetAxesMismatch):
+        if broken.how != "indices":
             continue
+        inputs = broken.inputs
+        target = wording.text_of(source, inputs.target_node)
         yield RULE.finding(
-            Place(source.file, one.line),
-            f"{one.target_name} holds one number per row, and {one.name} wants a 0 or 1 for each of"
-            f" {(one.given.sizes or (0,))[-1]} outputs.",
-            facts=one.facts(),
+            wording.place_of(source, broken.node),
+            f"{target} holds one number per row, and `{inputs.name}` takes a 0 or 1 for each of"
+            f" {inputs.predictions.shape.size(-1)} outputs.",
+            facts=wording.loss_facts(source, inputs),
             why="Binary cross entropy compares the two sides entry by entry.",
             fixes=(
                 Fix(
                     "Use `CrossEntropyLoss`, if each row is of one class; one-hot floats as"
                     " targets, if it can be of several.",
-                    why_not_tried="which of the two is meant only you know",
+                    why_not_tried="which of the two is meant is your choice",
                 ),
             ),
             severity=Severity.WARNING,
         )
-
-
-def has_indices(one: KnownLoss) -> bool:
-    sizes = one.given.sizes
-    if not one.of_yes_or_no or sizes is None or len(sizes) != 2 or one.target.axes != 1:
-        return False
-    return sizes[1] is not None and sizes[1] > 1

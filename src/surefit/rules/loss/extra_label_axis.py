@@ -28,7 +28,7 @@ import ast
 from collections.abc import Iterator
 from math import prod
 
-from surefit.doctor.causes import is_cause, was_only_read
+from surefit.doctor.causes import is_cause
 from surefit.doctor.conditions.loss_inputs import LossGets
 from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
 from surefit.doctor.observations import Crash, Script
@@ -45,15 +45,10 @@ from surefit.evidence.failed_losses import (
     loss_name,
     target_name,
 )
-from surefit.evidence.known_losses import (
-    KnownLoss,
-    appended_to_target,
-    known_losses,
-    sizes_in_words,
-)
 from surefit.evidence.label_fixes import at_every_call, must
 from surefit.evidence.label_sources import Step, is_tensor, label_steps, made_in
 from surefit.evidence.label_values import LabelValues, label_values, values_in_words
+from surefit.interpreter import violations, wording
 from surefit.source.edits import Edit, appended, replaced
 from surefit.source.reading import Source, called
 
@@ -235,23 +230,17 @@ def without_list(source: Source, node: ast.expr) -> tuple[Edit, str] | None:
 
 @RULE.on(Script)
 def labels_would_have_an_axis_more(script: Script, seen: Recording) -> Iterator[Finding]:
-    source = seen.source(script.file) if was_only_read(seen) else None
-    for one in known_losses(source) if source else ():
-        if source is None or not has_one_column(one):
+    for source, broken in wording.violations_in(script, seen, violations.TargetAxesMismatch):
+        if broken.how != "column":
             continue
+        inputs = broken.inputs
+        target = wording.text_of(source, inputs.target_node)
         yield RULE.finding(
-            Place(source.file, one.line),
-            f"{one.target_name} is {sizes_in_words(one.target.sizes)}, with an extra axis of size"
-            f" 1: {one.name} wants one class index per prediction.",
-            facts=one.facts(),
+            wording.place_of(source, broken.node),
+            f"{target} is {inputs.target.shape}, with an extra axis of size 1: `{inputs.name}`"
+            " takes one class index per prediction.",
+            facts=wording.loss_facts(source, inputs),
             why="Cross entropy takes targets with as many axes as predictions for probabilities.",
-            fixes=(appended_to_target(source, one, ".squeeze(-1)"),),
+            fixes=(wording.appended_fix(source, inputs.target_node, ".squeeze(-1)"),),
             severity=Severity.WARNING,
         )
-
-
-def has_one_column(one: KnownLoss) -> bool:
-    given, target = one.given.sizes, one.target.sizes
-    if not one.of_classes or given is None or target is None or one.target.kind != "long":
-        return False
-    return len(given) == len(target) == 2 and target[1] == 1 and given[1] not in (1, None)

@@ -25,7 +25,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from math import prod
 
-from surefit.doctor.causes import is_cause, was_only_read
+from surefit.doctor.causes import is_cause
 from surefit.doctor.conditions.loss_inputs import LossGets
 from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
 from surefit.doctor.observations import Crash, Script
@@ -42,15 +42,9 @@ from surefit.evidence.failed_losses import (
     loss_name,
     target_name,
 )
-from surefit.evidence.known_losses import (
-    KnownLoss,
-    appended_to_predictions,
-    appended_to_target,
-    known_losses,
-)
 from surefit.evidence.label_fixes import at_every_call, must
 from surefit.evidence.label_values import LabelValues, label_values
-from surefit.source.reading import Source
+from surefit.interpreter import violations, wording
 
 DECIDES = "whether one side has as many positions in several axes as the other has in one"
 RULE = Rule(
@@ -152,41 +146,22 @@ def fix(
 
 @RULE.on(Script)
 def one_side_would_be_flattened(script: Script, seen: Recording) -> Iterator[Finding]:
-    source = seen.source(script.file) if was_only_read(seen) else None
-    for one in known_losses(source) if source else ():
-        if source is None or not is_flattened_on_one_side(one):
+    for source, broken in wording.violations_in(script, seen, violations.TargetAxesMismatch):
+        if broken.how != "flattened":
             continue
+        inputs = broken.inputs
+        predictions, target = (wording.text_of(source, node) for node in inputs.nodes)
         yield RULE.finding(
-            Place(source.file, one.line),
-            told(one),
-            facts=one.facts(),
-            why="Cross entropy wants one row of scores for each target.",
-            fixes=(flatten_the_other(source, one),),
+            wording.place_of(source, broken.node),
+            f"{target if inputs.target.flattened else predictions} is flattened and"
+            f" {predictions if inputs.target.flattened else target} is not: `{inputs.name}` takes"
+            " both alike.",
+            facts=wording.loss_facts(source, inputs),
+            why="Cross entropy takes one row of scores for each target.",
+            fixes=(
+                wording.appended_fix(source, inputs.predictions_node, ".flatten(0, 1)")
+                if inputs.target.flattened
+                else wording.appended_fix(source, inputs.target_node, ".flatten()"),
+            ),
             severity=Severity.WARNING,
         )
-
-
-def is_flattened_on_one_side(one: KnownLoss) -> bool:
-    given, target = one.given.axes, one.target.axes
-    if not one.of_classes or given is None or target is None or one.target.kind != "long":
-        return False
-    if one.target.was_flattened:
-        return given == 3 and target == 1 and one.given.classes_last
-    return one.given.was_flattened and given == 2 and target == 2 and not has_one_column(one)
-
-
-def has_one_column(one: KnownLoss) -> bool:
-    """Another fault: an axis of size 1, or a column for each class."""
-    return one.target.is_one_hot or (one.target.sizes or (1,))[-1] == 1
-
-
-def told(one: KnownLoss) -> str:
-    names = one.target_name, one.given_name
-    flat, other = names if one.target.was_flattened else names[::-1]
-    return f"{flat} is flattened and {other} is not: {one.name} wants both alike."
-
-
-def flatten_the_other(source: Source, one: KnownLoss) -> Fix:
-    if one.target.was_flattened:
-        return appended_to_predictions(source, one, ".flatten(0, 1)")
-    return appended_to_target(source, one, ".flatten()")

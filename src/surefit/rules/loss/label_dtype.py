@@ -29,7 +29,7 @@ says that they are no probabilities.
 import ast
 from collections.abc import Iterator
 
-from surefit.doctor.causes import is_cause, was_only_read
+from surefit.doctor.causes import is_cause
 from surefit.doctor.conditions.loss_inputs import LossGets
 from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
 from surefit.doctor.observations import Crash, Script
@@ -49,11 +49,11 @@ from surefit.evidence.failed_losses import (
     loss_name,
     target_name,
 )
-from surefit.evidence.known_losses import KnownLoss, appended_to_target, known_losses
 from surefit.evidence.label_fixes import at_every_call, in_every_call, must
 from surefit.evidence.label_sources import Step, built_in, is_tensor, label_steps, made_in
 from surefit.evidence.label_values import LabelValues, label_values, values_in_words
 from surefit.evidence.value_stories import story_of_value
+from surefit.interpreter import violations, wording
 from surefit.source.edits import Edit, appended, argument_added, replaced
 from surefit.source.reading import Source, called
 
@@ -330,29 +330,20 @@ def change(loss: FailedLoss, made: Step | None, wanted: str) -> tuple[Edit | Non
 
 @RULE.on(Script)
 def labels_would_be_of_another_kind(script: Script, seen: Recording) -> Iterator[Finding]:
-    source = seen.source(script.file) if was_only_read(seen) else None
-    for one in known_losses(source) if source else ():
-        if source is None or not cast_needed(one):
-            continue
+    for source, broken in wording.violations_in(script, seen, violations.TargetDtypeMismatch):
+        inputs = broken.inputs
+        target = wording.text_of(source, inputs.target_node)
+        indices = broken.takes == "int64"
         yield RULE.finding(
-            Place(source.file, one.line),
-            f"{one.target_name} is {one.target.kind}: {one.name} wants {wanted_by(one)}.",
-            facts=one.facts(),
+            wording.place_of(source, broken.node),
+            f"{target} is {inputs.target.dtype}: `{inputs.name}` takes"
+            f" {'class indices, int64' if indices else 'floats, as its predictions are'}.",
+            facts=wording.loss_facts(source, inputs),
             why="A loss does not convert its targets.",
-            fixes=(appended_to_target(source, one, cast_needed(one)),),
+            fixes=(
+                wording.appended_fix(
+                    source, inputs.target_node, ".long()" if indices else ".float()"
+                ),
+            ),
             severity=Severity.WARNING,
         )
-
-
-def wanted_by(one: KnownLoss) -> str:
-    return "class indices, long" if one.of_classes else "floats, as its predictions are"
-
-
-def cast_needed(one: KnownLoss) -> str:
-    """`.long()` or `.float()`; empty where the kind is right, or is not known."""
-    given, target = one.given.axes, one.target.axes
-    if one.of_yes_or_no and one.target.kind in ("long", "int", "bool"):
-        return "" if given is None or given != target else ".float()"
-    if not one.of_classes or given is None or target is None or target != given - 1:
-        return ""
-    return ".long()" if one.target.kind in ("float", "double", "half", "int", "bool") else ""

@@ -30,7 +30,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from math import prod
 
-from surefit.doctor.causes import is_cause, was_only_read
+from surefit.doctor.causes import is_cause
 from surefit.doctor.conditions.loss_inputs import LossGets
 from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
 from surefit.doctor.observations import Crash, Script
@@ -49,10 +49,10 @@ from surefit.evidence.failed_losses import (
     own_name,
     target_name,
 )
-from surefit.evidence.known_losses import KnownLoss, appended_to_target, known_losses
 from surefit.evidence.label_fixes import at_every_call, must
 from surefit.evidence.label_sources import Step, label_steps, made_in
 from surefit.evidence.label_values import LabelValues, label_values
+from surefit.interpreter import violations, wording
 from surefit.source.edits import Edit, appended, replaced
 from surefit.source.reading import called
 
@@ -274,20 +274,16 @@ def change(
 
 @RULE.on(Script)
 def labels_would_be_one_hot(script: Script, seen: Recording) -> Iterator[Finding]:
-    source = seen.source(script.file) if was_only_read(seen) else None
-    for one in known_losses(source) if source else ():
-        if source is None or not is_one_hot(one):
+    for source, broken in wording.violations_in(script, seen, violations.TargetAxesMismatch):
+        if broken.how != "one hot":
             continue
+        inputs = broken.inputs
+        target = wording.text_of(source, inputs.target_node)
         yield RULE.finding(
-            Place(source.file, one.line),
-            f"{one.target_name} is one-hot: {one.name} wants one class index per prediction.",
-            facts=one.facts(),
-            why="Whole numbers in the shape of the predictions are neither indices nor chances.",
-            fixes=(appended_to_target(source, one, ".argmax(-1)"),),
+            wording.place_of(source, broken.node),
+            f"{target} is one-hot: `{inputs.name}` takes one class index per prediction.",
+            facts=wording.loss_facts(source, inputs),
+            why="Integers in the shape of the predictions are neither indices nor probabilities.",
+            fixes=(wording.appended_fix(source, inputs.target_node, ".argmax(-1)"),),
             severity=Severity.WARNING,
         )
-
-
-def is_one_hot(one: KnownLoss) -> bool:
-    same = one.given.axes is None or one.target.axes in (None, one.given.axes)
-    return one.of_classes and one.target.is_one_hot and one.target.kind == "long" and same

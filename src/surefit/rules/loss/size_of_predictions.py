@@ -26,7 +26,7 @@ import ast
 from collections.abc import Iterator
 from math import prod
 
-from surefit.doctor.causes import is_cause, was_only_read
+from surefit.doctor.causes import is_cause
 from surefit.doctor.conditions.loss_inputs import LossGets
 from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
 from surefit.doctor.observations import Crash, LossCall, Script, Steps
@@ -44,15 +44,9 @@ from surefit.evidence.failed_losses import (
     loss_name,
     target_name,
 )
-from surefit.evidence.known_losses import (
-    KnownLoss,
-    appended_to_predictions,
-    appended_to_target,
-    known_losses,
-    sizes_in_words,
-)
 from surefit.evidence.label_fixes import at_every_call, must
 from surefit.evidence.label_values import LabelValues, label_values
+from surefit.interpreter import violations, wording
 from surefit.source.edits import appended
 from surefit.source.reading import Source, called
 
@@ -230,32 +224,24 @@ def made_a_loss(source: Source, node: ast.expr, kind: str) -> bool:
 
 @RULE.on(Script)
 def one_side_would_have_an_axis_more(script: Script, seen: Recording) -> Iterator[Finding]:
-    source = seen.source(script.file) if was_only_read(seen) else None
-    for one in known_losses(source) if source else ():
-        if source is None or not differ_by_one(one):
+    for source, broken in wording.violations_in(script, seen, violations.TargetAxesMismatch):
+        if broken.how != "square":
             continue
+        inputs = broken.inputs
+        predictions, target = (wording.text_of(source, node) for node in inputs.nodes)
         yield RULE.finding(
-            Place(source.file, one.line),
-            f"{one.given_name} is {sizes_in_words(one.given.sizes)} and {one.target_name} is"
-            f" {sizes_in_words(one.target.sizes)}: {one.name} wants both of one shape, without the"
-            " axis of size 1.",
-            facts=one.facts(),
+            wording.place_of(source, broken.node),
+            f"{predictions} is {inputs.predictions.shape} and {target} is {inputs.target.shape}:"
+            f" `{inputs.name}` takes both of one shape, without the axis of size 1.",
+            facts=wording.loss_facts(source, inputs),
             why="Two shapes that differ so are stretched to a square: each prediction is compared"
             " with every target, or the loss refuses them.",
-            fixes=(squeezed(source, one),),
+            fixes=(wording.appended_fix(source, longer_side(inputs), ".squeeze(-1)"),),
             severity=Severity.WARNING,
         )
 
 
-def differ_by_one(one: KnownLoss) -> bool:
-    given, target = one.given.sizes, one.target.sizes
-    if one.of_classes or not given or not target or abs(len(given) - len(target)) != 1:
-        return False
-    longer, shorter = sorted((given, target), key=len, reverse=True)
-    return longer[-1] == 1 and len(shorter) == 1 and shorter[0] != 1
-
-
-def squeezed(source: Source, one: KnownLoss) -> Fix:
-    longer = len(one.given.sizes or ()) > len(one.target.sizes or ())
-    put = appended_to_predictions if longer else appended_to_target
-    return put(source, one, ".squeeze(-1)")
+def longer_side(inputs: violations.LossInputs) -> ast.AST:
+    left, right = inputs.tensors
+    longer = len(left.shape.sizes) > len(right.shape.sizes)
+    return inputs.predictions_node if longer else inputs.target_node
