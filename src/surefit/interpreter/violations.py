@@ -9,8 +9,8 @@ import ast
 from dataclasses import dataclass
 from typing import Literal
 
-from surefit.interpreter.origins import origin_of, origin_of_dtype, origin_of_width
 from surefit.interpreter.shapes import Shape, Size
+from surefit.interpreter.value_queries import origin_of, origin_of_dtype, origin_of_width
 from surefit.interpreter.values import (
     Constant,
     DictValue,
