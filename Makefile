@@ -18,12 +18,13 @@ test-oldest: $(OLDEST)/ready ## the doctor on the oldest transformers, peft and 
 fast: $(VENV)/dev ## the tests that take seconds
 	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow"
 
-check: $(VENV)/dev ## format, lint, types, import contracts, rule pages
+check: $(VENV)/dev ## format, lint, types, import contracts, rule pages, words
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/lint-imports
 	$(BIN)/mypy
 	$(BIN)/python -m tools.rule_pages --check
+	$(BIN)/python -m tools.word_ratchet
 
 controls: $(VENV)/train ## the score of the same training on weights that were not pretrained
 	$(BIN)/python -m tools.controls

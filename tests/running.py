@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -16,6 +17,8 @@ import forked
 from surefit.doctor.observations import Crash, NotObserved, Swallowed
 from surefit.doctor.recording import Recording, read
 from surefit.observe.script import observed_environment
+
+CHECKOUT = Path(__file__).resolve().parents[1]
 
 LONGEST = 300
 """Seconds, on a machine that others use too."""
@@ -56,6 +59,18 @@ def written(folder: Path, **files: str) -> Path:
     for name, text in files.items():
         (folder / f"{name}.py").write_text(dedent(text).lstrip("\n"), encoding="utf-8")
     return folder / f"{next(iter(files))}.py"
+
+
+def lines_about_surefit(text: str, *folders: Path) -> list[str]:
+    """Lines that surefit wrote, and frames of its files.
+
+    This checkout, Python's environment and `folders` may themselves be called surefit. Of a path
+    below one of them only the rest counts, which for a file of the package is `src/surefit/...`.
+    """
+    above = {*map(str, folders), str(CHECKOUT), sys.prefix, sys.base_prefix}
+    longest_first = "|".join(map(re.escape, sorted(above, key=len, reverse=True)))
+    rest = re.sub(rf"(?<![\w./-])(?:{longest_first})/", "", text)
+    return [line for line in rest.splitlines() if "surefit" in line]
 
 
 def plainly(words: Sequence[object], cwd: Path, **more: str) -> Ran:

@@ -129,17 +129,17 @@ BROKEN_PARENT = {
         "the rule unrecognised-crash failed: RuntimeError: broken on purpose",
     ),
     "the diagnosis": (
-        "surefit.proof.examination",
+        "surefit.examination",
         "diagnose = broken",
         "the diagnosis failed: RuntimeError: broken on purpose",
     ),
     "the proof": (
-        "surefit.proof.examination",
+        "surefit.examination",
         "prove = broken",
         "the proof failed: RuntimeError: broken on purpose",
     ),
     "the folder before the run": (
-        "surefit.proof.examination",
+        "surefit.examination",
         "snapshot = broken",
         "the folder before the run failed: RuntimeError: broken on purpose",
     ),

@@ -11,29 +11,9 @@ from surefit.doctor.recording import Recording
 CASES = Path(__file__).parent / "cases"
 READABLE = {
     "argument-not-taken": [6, 13],
-    "batch-norm-of-one-row": [22],
-    "class-axis-last": [36],
-    "class-indices-in-binary-loss": [15],
-    "column-dropped-before-the-loss": [38],
-    "column-is-no-list": [16],
-    "key-not-there": [22],
-    "extra-label-axis": [34],
-    "flattened-on-one-side": [22],
-    "hard-coded-batch-size": [18],
-    "index-has-gaps": [31],
-    "length-beyond-the-data": [14],
-    "model-output-as-logits": [28],
+    "layer-made-to-fit": [18],
+    "logarithm-misplaced": [15],
     "name-not-in-library": [9, 17],
-    "no-labels-for-the-loss": [37],
-    "no-main-guard": [19],
-    "not-picklable": [16],
-    "padding-without-a-pad-token": [13],
-    "sample-is-none": [23],
-    "size-of-predictions": [15],
-    "state-of-another-batch": [25],
-    "swallowed-evaluation": [27],
-    "tensor-not-ready-for-numpy": [13],
-    "tuple-taken-for-a-tensor": [33],
 }
 """The lines of `bad.py` at which its rule speaks."""
 

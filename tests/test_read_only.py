@@ -37,7 +37,6 @@ NAMED = (
     "optimizer-of-other-parameters",
     "optimizer-state-misplaced",
     "padding-outside-the-table",
-    "parameters-outside-the-optimizer",
     "pictures-in-another-layout",
     "positions-beyond-the-table",
     "product-does-not-fit",

@@ -10,9 +10,8 @@ import pytest
 import forked
 from notebook_files import notebook
 from running import written
-from surefit import cli
+from surefit import cli, preflight
 from surefit.cli.check import script_in
-from surefit.proof import preflight
 
 TRAINS = """
     import sys

@@ -245,7 +245,7 @@ def test_json_is_written_whatever_happened(tmp_path: Path) -> None:
     assert cli.main(["sft", "--json", str(file)]) == 0
     assert json.loads(file.read_bytes()) == {
         "surefit": "0.1.0",
-        "schema": 1,
+        "schema": 2,
         "command": "sft",
         "script": None,
         "ended": {"code": 0, "exception": None},

@@ -6,14 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from surefit.doctor.conditions.condition import (
-    All,
-    Condition,
-    changes_the_past,
-    needs_no_run,
-    steps_wanted,
-    watchpoints,
-)
+from surefit.doctor.conditions.condition import All, Condition, Needs
 from surefit.doctor.conditions.evaluation import EvaluationRuns
 from surefit.doctor.conditions.labels import LabelsReachModel
 from surefit.doctor.conditions.left_out import RowsLeftOut
@@ -214,14 +207,14 @@ class TestMoves:
         pretraining, late = optimizer(5, 96), optimizer(9, 104)
         outside = parameter(held_by=None, serial=12)
         before = replace(steps(200), optimizers=(pretraining, late), outside=(outside,))
-        assert Moves(("head.weight",), steps=3).wants(recording(before)) == 99
-        assert Moves(("head.weight",)).wants(recording(before)) == 106
+        assert Moves(("head.weight",), steps=3).needs(recording(before)).steps == 99
+        assert Moves(("head.weight",)).needs(recording(before)).steps == 106
         between = replace(before, outside=(replace(outside, serial=7),))
-        assert Moves(("head.weight",), steps=3).wants(recording(between)) == 99
+        assert Moves(("head.weight",), steps=3).needs(recording(between)).steps == 99
         alone = replace(before, optimizers=(late,))
-        assert Moves(("head.weight",), steps=3).wants(recording(alone)) == 3
-        assert Moves(("head.weight",)).wants(recording(alone)) is None
-        assert Moves(("body",), steps=3).wants(recording(before)) == 3
+        assert Moves(("head.weight",), steps=3).needs(recording(alone)).steps == 3
+        assert Moves(("head.weight",)).needs(recording(alone)).steps is None
+        assert Moves(("body",), steps=3).needs(recording(before)).steps == 3
 
     def test_many_names_are_counted(self) -> None:
         names = tuple(f"layer.{n}" for n in range(7))
@@ -445,29 +438,30 @@ class TestAll:
 
     def test_the_past_and_the_steps(self) -> None:
         plain: Condition = All((Moves(("a",), steps=7), NoUpdatesLost(0.1, steps=30)))
-        assert (changes_the_past(plain), steps_wanted(plain, recording())) == (False, 30)
+        assert plain.needs(recording()) == Needs(steps=30)
         changing: Condition = All((plain, RowsArrive(1, None, changes_the_past=True)))
-        assert changes_the_past(changing)
-        assert steps_wanted(All((ReExecuted(QUESTION, WHAT),)), recording()) is None
+        assert changing.needs(recording()).changes_the_past
+        assert All((ReExecuted(QUESTION, WHAT),)).needs(recording()).steps is None
 
     def test_what_is_watched_at_one_line_at_several_and_in_parts(self) -> None:
         here, there = Place("train.py", 3), Place("train.py", 9)
         arrives = RowsArrive(4, here, ("batch",))
         left_out = RowsLeftOut("frame", ("text",), here, there, 2)
-        lines = [one.place.line for one in watchpoints(All((arrives, All((left_out,)))))]
+        both = All((arrives, All((left_out,))))
+        lines = [one.place.line for one in both.needs(recording()).watchpoints]
         assert lines == [3, 3, 9]
-        assert watchpoints(RowsArrive(4, None)) == ()
-        assert watchpoints(Moves(("a",))) == ()
+        assert RowsArrive(4, None).needs(recording()).watchpoints == ()
+        assert Moves(("a",)).needs(recording()).watchpoints == ()
 
     def test_evaluation_wants_to_get_past_the_first_time(self) -> None:
         caught = replace(swallowed(4), crash="7")
         before = recording(caught, replace(crash(40, "7"), swallowed=True))
-        assert EvaluationRuns(HANDLER, 12).wants(before) == 42
-        assert EvaluationRuns(HANDLER, 12).wants(recording(swallowed(4))) is None
+        assert EvaluationRuns(HANDLER, 12).needs(before).steps == 42
+        assert EvaluationRuns(HANDLER, 12).needs(recording(swallowed(4))).steps is None
 
     def test_answers_alone_decide_only_what_was_re_executed(self) -> None:
         again = ReExecuted(QUESTION, WHAT)
-        assert needs_no_run(again)
-        assert needs_no_run(All((again, again)))
-        assert not needs_no_run(All((again, Moves(("a",)))))
-        assert not needs_no_run(All(()))
+        assert again.needs(recording()).no_run
+        assert All((again, again)).needs(recording()).no_run
+        assert not All((again, Moves(("a",)))).needs(recording()).no_run
+        assert not All(()).needs(recording()).no_run

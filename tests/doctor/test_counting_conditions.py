@@ -5,7 +5,6 @@ from dataclasses import replace
 import pytest
 
 from surefit.doctor.conditions.batches import WholeBatches
-from surefit.doctor.conditions.condition import steps_wanted
 from surefit.doctor.conditions.grown import RowsAdded
 from surefit.doctor.conditions.names import NamesExist
 from surefit.doctor.conditions.optimizers import OptimizerSteps
@@ -77,8 +76,8 @@ def test_an_epoch_is_gone_through_only_if_that_is_cheap(
     steps: int, batches: int, seconds: float, wanted: int | None
 ) -> None:
     arrive = RowsArrive(6, LINE, ("x",), epoch=(40, batches))
-    assert steps_wanted(arrive, crashed(steps, seconds)) == wanted
-    assert steps_wanted(replace(arrive, epoch=None), crashed(steps)) is None
+    assert arrive.needs(crashed(steps, seconds)).steps == wanted
+    assert replace(arrive, epoch=None).needs(crashed(steps)).steps is None
 
 
 def test_batches_of_an_evaluation_are_told_from_those_of_training() -> None:

@@ -5,11 +5,13 @@ from collections.abc import Callable, Iterator, Sequence
 import pytest
 
 from surefit.doctor import diagnose as module
+from surefit.doctor.conditions.parameters import Moves
 from surefit.doctor.diagnose import diagnose
-from surefit.doctor.findings import Finding, Place, Severity
+from surefit.doctor.findings import Finding, Fix, Place, Severity
 from surefit.doctor.observations import Answer, Crash, Process, Question
 from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
+from surefit.source.patches import Edit
 
 HERE = Place("a.py", 1)
 
@@ -123,3 +125,24 @@ def test_severities_in_order(use: Use) -> None:
 
     use(rule("SF201", "noted", severity=Severity.NOTE), other)
     assert [one.rule for one in diagnose(quiet).findings] == ["error", "noted"]
+
+
+def test_a_fix_that_could_be_tried_and_should_not_be_is_a_choice(use: Use) -> None:
+    width = Rule("SF301", "width", Severity.ERROR, "")
+    edit, must = Edit("a.py", ()), Moves(("a",))
+    reason = "how wide it is only you can choose"
+
+    @width.on(Crash)
+    def every_crash(seen: Crash, _recording: Recording) -> Iterator[Finding]:
+        fixes = (
+            Fix("Declare 4.", edit, must, reason),
+            Fix("Read others.", edit, why_not_tried=reason),
+            Fix("Declare 5.", edit, must),
+        )
+        yield width.finding(HERE, seen.said, about=seen.id, fixes=fixes)
+
+    use(width)
+    (finding,) = diagnose(Recording([crash("a")])).findings
+    assert [fix.choice for fix in finding.fixes] == [True, False, False]
+    assert [fix.why_not_tried for fix in finding.fixes] == ["", reason, ""]
+    assert finding.fixes[0].text == "Declare 4. How wide it is only you can choose."

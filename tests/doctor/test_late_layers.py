@@ -1,9 +1,7 @@
-"""Two lines are followed out to statements of one block, and certain cases are found by reading."""
-
-import pytest
+"""Two lines are followed out to statements of one block."""
 
 from surefit.doctor.findings import Place
-from surefit.evidence.late_layers import both_in_one_block, late_layers
+from surefit.evidence.late_layers import both_in_one_block
 from surefit.source.reading import Source
 
 TEXT = """\
@@ -54,20 +52,3 @@ def test_several_pairs_are_none() -> None:
 def test_the_order_must_be_that_of_the_run() -> None:
     once = TEXT[: TEXT.index("def twice")]
     assert lines(once, 9, 13) is None
-
-
-@pytest.mark.parametrize(
-    ("layers", "expected"),
-    [
-        ("model.a = nn.Linear(2, 2)", [1]),
-        ("model.a = nn.Linear(2, 2)\nmodel.b = nn.Linear(2, 2)", [2]),
-        ("model.a = 3", []),
-        ("model.a = other", []),
-        ("if deep:\n    model.a = nn.Linear(2, 2)", []),
-    ],
-    ids=["one", "two", "a-number", "unknown", "in-a-branch"],
-)
-def test_layers_that_are_certainly_late(layers: str, expected: list[int]) -> None:
-    head = "import torch\nfrom torch import nn\noptimizer = torch.optim.SGD(model.parameters())\n"
-    source = Source("train.py", f"{head}{layers}\nfit(model, optimizer)\n")
-    assert [late.layer.lineno - 3 for late in late_layers(source)] == expected

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from running import Ran, forked_observed, observed, plainly, written
+from running import Ran, forked_observed, lines_about_surefit, observed, plainly, written
 from surefit.doctor.observations import Crash, Frame, Value
 
 
@@ -13,7 +13,7 @@ def looked(tmp_path: Path, text: str, *, really: bool = False) -> Ran:
     way = forked_observed if "torch" in text and not really else observed
     ran = way([written(tmp_path, script=text)], tmp_path)
     assert ran.code == 1, ran.err
-    assert "surefit" not in ran.err
+    assert lines_about_surefit(ran.err, tmp_path) == []
     assert ran.faults == []
     return ran
 

@@ -4,14 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from running import Ran, observed, plainly, written
+from running import Ran, lines_about_surefit, observed, plainly, written
 from surefit.doctor.observations import Crash, Script
 
 
 def looked(tmp_path: Path, text: str, *words: str) -> Ran:
     ran = observed([written(tmp_path, script=text), *words], tmp_path)
     assert ran.code == 1, ran.err
-    assert "surefit" not in ran.err
+    assert lines_about_surefit(ran.err, tmp_path) == []
     assert ran.faults == []
     return ran
 
@@ -227,7 +227,7 @@ def test_cause_in_a_process_that_torch_has_spawned(tmp_path: Path) -> None:
         tmp_path,
     )
     assert ran.code == 1
-    assert "surefit" not in ran.err
+    assert lines_about_surefit(ran.err, tmp_path) == []
     crashes = sorted(ran.seen.all(Crash), key=lambda crash: crash.at)
     first, last = crashes[0], crashes[-1]
     assert first.kind == "RuntimeError"

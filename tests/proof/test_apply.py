@@ -45,6 +45,17 @@ def test_two_findings_in_one_file(folder: Path) -> None:
     assert (folder / "train.py").read_text() == "x = 7\ny = 8\n"
 
 
+def test_of_several_that_held_the_first_is_written_and_a_choice_never(folder: Path) -> None:
+    choice = replace(fix(folder, 1, "6"), choice=True)
+    several = finding(choice, fix(folder, 1, "7"), fix(folder, 1, "8"))
+    assert apply([several], folder) == ["train.py is patched: some-rule"]
+    assert (folder / "train.py").read_text() == "x = 7\ny = 2\n"
+    (folder / "train.py").write_text(TEXT)
+    said = "train.py is left as it is: the fix of some-rule is your choice"
+    assert apply([finding(choice)], folder) == [said]
+    assert (folder / "train.py").read_text() == TEXT
+
+
 def test_nothing_held(folder: Path) -> None:
     assert apply([finding(fix(folder, 1, "7", "not-tried"))], folder) == []
     assert (folder / "train.py").read_text() == TEXT

@@ -16,7 +16,7 @@ from surefit.doctor.findings import Finding, Fix, Place, Proof, Severity
 from surefit.doctor.progress import first_crash
 from surefit.observe.script import Launch, watch
 from surefit.proof.sandbox import snapshot
-from surefit.proof.verify import prove
+from surefit.proof.trial import prove
 from surefit.source.patches import Edit, Replace
 from surefit.source.spans import Span
 

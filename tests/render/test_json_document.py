@@ -19,7 +19,7 @@ FOUND = Finding(
     why="Nobody pads them.",
     fixes=(
         Fix("Pad them.", patch="--- a\n+++ b\n", proof=Proof("held", "tried on a copy")),
-        Fix("Or drop them."),
+        Fix("Or drop them.", choice=True),
     ),
     python_said="ValueError: …",
 )
@@ -29,7 +29,7 @@ def test_the_document_keeps_its_contract() -> None:
     made = document("run", Ended(1, "ValueError: …"), [FOUND], script="train.py")
     assert json.loads(made) == {
         "surefit": "0.1.0",
-        "schema": 1,
+        "schema": 2,
         "command": "run",
         "script": "train.py",
         "ended": {"code": 1, "exception": "ValueError: …"},
@@ -47,9 +47,10 @@ def test_the_document_keeps_its_contract() -> None:
                     {
                         "text": "Pad them.",
                         "patch": "--- a\n+++ b\n",
+                        "choice": False,
                         "proof": {"status": "held", "said": "tried on a copy"},
                     },
-                    {"text": "Or drop them.", "patch": None, "proof": None},
+                    {"text": "Or drop them.", "patch": None, "choice": True, "proof": None},
                 ],
                 "python_said": "ValueError: …",
             }

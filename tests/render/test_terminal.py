@@ -212,6 +212,14 @@ def test_a_patch_that_only_adds_shows_the_line_before() -> None:
     ]
 
 
+def test_a_choice_says_that_it_is_one() -> None:
+    shown = text([finding(fixes=(Fix("Declare 4000.", choice=True), Fix("Read other data.")))])
+    assert [line for line in shown.splitlines() if line.startswith("  fix")] == [
+        "  fix        Your choice: Declare 4000.",
+        "  fix        Read other data.",
+    ]
+
+
 def test_a_proof_that_two_fixes_share_is_told_once_after_both() -> None:
     proof = Proof("not-tried", "neither was tried: only you know which width is meant")
     shown = text([finding(fixes=(Fix("One.", proof=proof), Fix("Other.", proof=proof)))])

@@ -21,7 +21,7 @@ from .run import refuse_missing, surroundings
 from .self_test import self_test
 
 if TYPE_CHECKING:
-    from surefit.proof.preflight import Preflight
+    from surefit.preflight import Preflight
 
 NOT_CHECKED = refusal(
     "SF023", "not-checked", "A script could not be run to its first optimizer step in a copy."
@@ -141,17 +141,16 @@ def read_first(script: str | None) -> list[Finding]:
 def run_to_the_first_step(
     command: Sequence[str], script: str | None, cells: Cells | None, settings: Check
 ) -> "Preflight":
+    from surefit.examination import Proofs
     from surefit.observe.script import Launch, python_command
-    from surefit.proof.preflight import Terms, preflight
+    from surefit.preflight import Terms, preflight
 
     return preflight(
         Launch(python_command(command), Path.cwd(), script, surroundings(cells)),
         Terms(
             settings.rows,
             settings.seconds,
-            settings.proof,
-            settings.proof_seconds,
-            console.working,
+            Proofs(settings.proof, settings.proof_seconds, console.working),
         ),
     )
 

@@ -9,7 +9,7 @@ from surefit.render.json_document import Json, place_as_json
 
 if TYPE_CHECKING:
     from surefit.doctor.observations import Shrunk
-    from surefit.proof.preflight import Preflight
+    from surefit.preflight import Preflight
 
 OF_THE_WHOLE_BATCH = (
     "what needs whole batches ({}): their other rows, the memory that they take, sizes that are"

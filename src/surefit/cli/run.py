@@ -18,7 +18,7 @@ from surefit.render import console, outcome
 from .notebooks import cells_in
 
 if TYPE_CHECKING:
-    from surefit.proof.examination import Examination
+    from surefit.examination import Examination
 
 NO_SCRIPT = refusal("SF014", "no-such-script", "There is no script of that name to run.")
 
@@ -71,8 +71,8 @@ def run(*command: str, settings: Annotated[Run, Parameter(name="*")] = DEFAULTS)
     refuse_missing(command)
     cells = cells_in(command[0])
 
+    from surefit.examination import examine
     from surefit.observe.script import Launch, python_command
-    from surefit.proof.examination import examine
 
     script = command[0] if Path(command[0]).is_file() else None
     outcome.script = script or " ".join(command)
@@ -156,7 +156,7 @@ def keep(examined: "Examination", file: Path) -> None:
 
 def mend(examined: "Examination") -> None:
     """Writes what held; the diffs have been shown with the findings."""
-    from surefit.proof.verify import apply
+    from surefit.proof.trial import apply
 
     for line in apply(examined.findings, Path.cwd()) or ["no fix held, so no file was changed"]:
         console.errors.print(f"surefit: {line}", soft_wrap=True)

@@ -1,15 +1,18 @@
 """Every rule there is, found by looking: a rule is a file under `rules/` with a `RULE` in it."""
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from pathlib import Path
 
-from surefit.doctor.rule import Rule
+from surefit.doctor.recording import Recording
+from surefit.doctor.rule import Cases, Rule
 
 PACKAGE = "surefit.rules"
+VIOLATIONS = {"Crash": "surefit.laws.crashes", "Script": "surefit.interpreter.scripts"}
+"""Kind of observation -> the module that finds the laws that it violates."""
 CODE = re.compile(r'^RULE = Rule\(\s*"(\w+)"', re.MULTILINE)
 CHECK = re.compile(r"^@RULE\.on\((\w+)\)$", re.MULTILINE)
 
@@ -45,6 +48,14 @@ def is_about(file: RuleFile, kinds: Collection[str]) -> bool:
 def rule_in(file: RuleFile) -> Rule:
     rule: Rule = import_module(file.module).RULE
     return rule
+
+
+def sources_of_violations(
+    kinds: Collection[str],
+) -> tuple[Callable[[Recording, list[str]], Cases], ...]:
+    """What finds violations in observations of these kinds; no other is imported."""
+    names = dict.fromkeys(name for kind, name in VIOLATIONS.items() if kind in kinds)
+    return tuple(import_module(name).violations_in for name in names)
 
 
 def broken() -> tuple[str, ...]:

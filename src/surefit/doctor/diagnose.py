@@ -1,21 +1,21 @@
 """Shows a recording to every rule; one fault becomes one finding, the root cause first."""
 
-import traceback
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
 from surefit.doctor import catalogue
 from surefit.doctor.allowed import UNKNOWN_ALLOWANCE, allowed, unknown_allowances
-from surefit.doctor.catalogue import rule_files, rules_on
+from surefit.doctor.catalogue import rule_files, rules_on, sources_of_violations
 from surefit.doctor.causes import caught_by
 from surefit.doctor.findings import Fact, Finding, Severity
 from surefit.doctor.observations import Answer, Crash, Question
 from surefit.doctor.ranks import by_rank, with_ranks
 from surefit.doctor.recording import Recording
-from surefit.doctor.rule import Rule
+from surefit.doctor.rule import Rule, Shown, failed
+from surefit.doctor.violations import Violation
 
-MOST_ROUNDS = 4
+MOST_ROUNDS = 8
 """A question may lead to another; no rule needs more than this."""
 
 AnswerQuestions = Callable[[Sequence[Question]], Iterable[Answer]]
@@ -47,21 +47,33 @@ def look(seen: Recording) -> Diagnosis:
     """Every rule that is about what was seen; what a comment in the user's source allows is left
     out."""
     found: list[tuple[Rule, Finding]] = []
-    kinds = {type(one).__name__ for one in seen.observations}
+    broken = list(catalogue.broken())
+    cases = violations_in(seen, broken)
+    kinds = {type(one).__name__ for one in (*seen.observations, *(case[0] for case in cases))}
     looks: list[tuple[Rule, Callable[[], Iterable[Finding]]]] = [
-        *((rule, partial(rule.look, seen)) for rule in rules_on(kinds)),
+        *((rule, partial(rule.look, seen, cases)) for rule in rules_on(kinds)),
         (UNKNOWN_ALLOWANCE, partial(unknown_allowances, seen, rule_files())),
     ]
-    broken = list(catalogue.broken())
     for rule, find in looks:
         try:
-            found += [(rule, with_handler(one, seen)) for one in find() if not allowed(one, seen)]
+            meant = [with_choices(one) for one in find() if not allowed(one, seen)]
+            found += [(rule, with_handler(one, seen)) for one in meant]
         except Exception as error:  # noqa: BLE001 - one rule that fails must not silence the others
-            last = traceback.extract_tb(error.__traceback__)[-1]
-            broken.append(
-                f"the rule {rule.name} failed: {type(error).__name__}: {error} (line {last.lineno})"
-            )
+            broken.append(failed(f"the rule {rule.name}", error))
     return Diagnosis(tuple(by_rank(in_order(one_each(found), seen), seen)), tuple(broken))
+
+
+def violations_in(seen: Recording, broken: list[str]) -> list[tuple[Violation, Shown]]:
+    """Laws that do not hold in this recording, each with its case."""
+    found: list[tuple[Violation, Shown]] = []
+    kinds = {type(observation).__name__ for observation in seen.observations}
+    for violations in sources_of_violations(kinds):
+        found += violations(seen, broken)
+    return found
+
+
+def with_choices(finding: Finding) -> Finding:
+    return replace(finding, fixes=tuple(fix.as_choice for fix in finding.fixes))
 
 
 def with_handler(finding: Finding, seen: Recording) -> Finding:

@@ -1,7 +1,7 @@
 """What surefit found: one fault at one place, with what was seen, why, and what to do."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Literal
 
@@ -72,11 +72,30 @@ class Fix:
     edit: "Edit | None" = None
     must: "Condition | None" = None
     why_not_tried: str = ""
-    """Where there is no edit, or none that can be called proved: only the user can choose, say."""
+    """Where there is no edit, or nothing that must hold after it."""
     patch: str | None = None
     proof: Proof | None = None
     shown: str | None = None
     """Of a notebook: the diff of its cells, for people; `patch` is one of the file."""
+    place: Place | None = None
+    """Where its edit is made, if not at the place of the finding."""
+    choice: bool = False
+    """Several fixes are legitimate, or this one changes sizes, rows or targets: it is tried all the
+    same, and the decision is the user's."""
+
+    @property
+    def has_held(self) -> bool:
+        return self.proof is not None and self.proof.status == "held"
+
+    @property
+    def as_choice(self) -> "Fix":
+        """The same; a fix that could be tried and has a reason not to be is the user's choice, with
+        that reason in its text."""
+        if self.edit is None or self.must is None or not self.why_not_tried:
+            return self
+        reason = self.why_not_tried[:1].upper() + self.why_not_tried[1:]
+        text = f"{self.text} {reason.rstrip('.')}."
+        return replace(self, text=text, why_not_tried="", choice=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,3 +116,9 @@ class Finding:
     """Which fault of a run this is about: a crash's id, or empty where rule and place say it."""
     ranks: Sequence[int] = ()
     """In a launched run: the ranks that showed it."""
+
+    @property
+    def held(self) -> Fix | None:
+        """The first fix that held; one that is the user's choice only where no other did."""
+        fixes = sorted(self.fixes, key=lambda fix: fix.choice)
+        return next((fix for fix in fixes if fix.has_held), None)

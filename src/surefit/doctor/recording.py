@@ -28,6 +28,7 @@ KINDS: dict[str, Any] = {
         observations.Passed,
         observations.Trace,
         observations.Chance,
+        observations.Imported,
         observations.Shrunk,
         observations.NotObserved,
         observations.Ended,
@@ -54,11 +55,15 @@ class Recording:
         text = next((script.text for script in self.all(Script) if script.file == file), None)
         return parsed(file, text) if file is not None and text is not None else None
 
+    def answer(self, question: Question) -> Answer | None:
+        """None as long as nobody has answered it."""
+        return next((known for known in self.all(Answer) if known.question == question), None)
+
     def ask(self, question: Question) -> dict[str, Json] | None:
         """What is known; if nothing yet, the question is noted and the rule is asked again."""
-        for answer in self.all(Answer):
-            if answer.question == question:
-                return answer.said
+        known = self.answer(question)
+        if known is not None:
+            return known.said
         if question not in self.open_questions:
             self.open_questions.append(question)
         return None

@@ -2,27 +2,13 @@
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from surefit.doctor.findings import Place
-from surefit.evidence.hidden_layers import makes_module
 from surefit.source.line_edits import block_of
-from surefit.source.reading import Source, called, dotted
+from surefit.source.reading import Source, called
 
 MOST_CALLERS = 3
 """How far a line inside functions is followed out to who calls them."""
-
-
-@dataclass(frozen=True, slots=True)
-class Late:
-    """A layer that a statement gives to a model after another made the model's optimizer."""
-
-    optimizer: ast.Assign
-    layer: ast.Assign
-
-    @property
-    def name(self) -> str:
-        return dotted(self.optimizer.targets[0])
 
 
 def both_in_one_block(
@@ -68,76 +54,3 @@ def callers(source: Source, names: set[str]) -> Iterator[ast.stmt]:
     for call in source.every(ast.Call):
         if called(call) in names:
             yield source.statement_of(call)
-
-
-def late_layers(source: Source) -> Iterator[Late]:
-    """As the source alone shows it for certain: the optimizer is first used after the layer."""
-    if "add_param_group" in source.text:
-        return
-    for statement in source.every(ast.Assign):
-        model = model_of(source, statement.value)
-        if not model:
-            continue
-        block = block_of(source, statement)
-        after = block[block.index(statement) + 1 :]
-        layers = [layer for one in after if (layer := layer_of(source, one, model)) is not None]
-        late = Late(statement, layers[-1]) if layers else None
-        if late is not None and is_used_only_after(late, after) and not is_left_alone(source, late):
-            yield late
-
-
-def model_of(source: Source, value: ast.expr) -> str:
-    """`model` in `torch.optim.Adam(model.parameters())`."""
-    if not isinstance(value, ast.Call) or not source.imported(value.func).startswith(
-        "torch.optim."
-    ):
-        return ""
-    given = source.argument(value, "params", 0)
-    if not isinstance(given, ast.Call) or not isinstance(given.func, ast.Attribute):
-        return ""
-    return dotted(given.func.value) if given.func.attr == "parameters" else ""
-
-
-def layer_of(source: Source, statement: ast.stmt, model: str) -> ast.Assign | None:
-    """The statement, if it gives the model a new layer."""
-    match statement:
-        case ast.Assign(targets=[ast.Attribute() as target], value=ast.Call() as call):
-            if dotted(target).startswith(f"{model}.") and makes_module(source, call):
-                return statement
-    return None
-
-
-def is_used_only_after(late: Late, after: list[ast.stmt]) -> bool:
-    """One that steps before the layer is there belongs to an earlier stage."""
-    there = after.index(late.layer)
-    return not uses(after[:there], late.name) and uses(after[there + 1 :], late.name)
-
-
-def uses(statements: list[ast.stmt], name: str) -> bool:
-    return any(
-        isinstance(node, ast.Name | ast.Attribute) and dotted(node) == name
-        for statement in statements
-        for node in ast.walk(statement)
-    )
-
-
-def is_left_alone(source: Source, late: Late) -> bool:
-    """Something is frozen afterwards, another optimizer is made, or the layer's parameters are
-    asked for by themselves."""
-    name = dotted(late.layer.targets[0])
-    for node in ast.walk(source.scope_of(late.optimizer)):
-        if getattr(node, "lineno", 0) <= late.optimizer.lineno:
-            continue
-        if isinstance(node, ast.Call) and is_optimizer(source, node):
-            return True
-        if isinstance(node, ast.Attribute):
-            if node.attr in ("requires_grad", "requires_grad_"):
-                return True
-            if node.attr == "parameters" and dotted(node.value).startswith(name):
-                return True
-    return False
-
-
-def is_optimizer(source: Source, call: ast.Call) -> bool:
-    full = source.imported(call.func)
-    return full.startswith("torch.optim.") and ".lr_scheduler." not in full

@@ -11,7 +11,6 @@ from surefit.source.reading import Function, Source, called
 EVERY = "*"
 """The column of an expression that gives a whole row, or each column in turn."""
 MOST_STEPS = 200
-WHOLE = (ast.Dict, ast.DictComp, ast.Tuple, ast.Call, ast.IfExp)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from surefit.doctor.findings import Place
-from surefit.doctor.observations import BesideSeen, CallSite, Script, Steps
+from surefit.doctor.observations import BesideSeen, CallSite, Steps
 from surefit.doctor.recording import Recording
 from surefit.evidence.loss_sources import (
     Entering,
@@ -110,10 +110,3 @@ def handed_on(source: Source, node: ast.expr) -> ast.expr | None:
         value = values[0] if len(values) == 1 else None
         return value if isinstance(value, ast.Name | ast.Attribute) else None
     return None
-
-
-def own_sources(seen: Recording) -> Iterator[Source]:
-    for script in seen.all(Script):
-        source = seen.source(script.file)
-        if source is not None:
-            yield source

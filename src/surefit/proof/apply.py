@@ -11,13 +11,21 @@ from surefit.writing import put
 
 
 def apply(findings: Sequence[Finding], cwd: Path) -> list[str]:
-    """What was done, a line for each file; one that is no more as it was read is left alone."""
+    """What was done, a line for each file; one that is no more as it was read is left alone. Of
+    each finding the first fix that held; what is the user's choice is left to the user."""
     by_file: dict[str, list[tuple[str, Fix]]] = {}
+    left: list[str] = []
     for finding in findings:
-        for fix in finding.fixes:
-            if fix.edit and fix.proof and fix.proof.status == "held":
-                by_file.setdefault(fix.edit.file, []).append((finding.rule, fix))
-    return [applied(file, fixes, cwd) for file, fixes in by_file.items()]
+        fix = finding.held
+        if fix is None or fix.edit is None:
+            continue
+        if fix.choice:
+            left.append(
+                f"{fix.edit.file} is left as it is: the fix of {finding.rule} is your choice"
+            )
+        else:
+            by_file.setdefault(fix.edit.file, []).append((finding.rule, fix))
+    return [*(applied(file, fixes, cwd) for file, fixes in by_file.items()), *left]
 
 
 def applied(name: str, fixes: Sequence[tuple[str, Fix]], cwd: Path) -> str:

@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass
 
-from surefit.doctor.conditions.condition import Condition, steps_wanted
+from surefit.doctor.conditions.condition import Condition
 from surefit.doctor.findings import Finding
 from surefit.doctor.observations import Ended
 from surefit.doctor.progress import final_steps, steps_before, steps_taken
@@ -34,7 +34,7 @@ class Goal:
 def goal_of(finding: Finding, must: Condition, first: Recording, left: float) -> Goal:
     """`left`: seconds; where the number of steps is free, it is such that they are enough."""
     crash = first.crash(finding.about)
-    wanted = steps_wanted(must, first)
+    wanted = must.needs(first).steps
     if crash is not None:
         fault = steps_before(crash, first)
         steps = max(fault + PAST_THE_FAULT, wanted or 0)

@@ -10,7 +10,7 @@ from surefit import __version__
 from surefit.doctor import findings as found
 from surefit.writing import put
 
-SCHEMA = 1
+SCHEMA = 2
 
 Json = None | bool | int | float | str | Sequence["Json"] | Mapping[str, "Json"]
 
@@ -44,6 +44,7 @@ class Fix(Struct):
 
     text: str
     patch: str | None
+    choice: bool
     proof: Proof | None
 
 
@@ -134,7 +135,7 @@ def place_as_json(place: found.Place) -> Json:
 
 def fix_as_struct(fix: found.Fix) -> Fix:
     proof = Proof(fix.proof.status, fix.proof.said) if fix.proof else None
-    return Fix(fix.text, fix.patch, proof)
+    return Fix(text=fix.text, patch=fix.patch, choice=fix.choice, proof=proof)
 
 
 def encodable(value: Json) -> Json:

@@ -21,6 +21,7 @@ LABEL = 13
 LONGEST_NAME = 28
 MOST_SOURCE_LINES = 4
 MOST_PYTHON_LINES = 4
+YOUR_CHOICE = "Your choice: "
 
 COLOURS = {Severity.ERROR: "bold red", Severity.WARNING: "bold yellow", Severity.NOTE: "bold cyan"}
 CODE = {".py", ".ipynb", ".toml", ".yaml", ".yml", ".ini", ".cfg", ".sh"}
@@ -222,7 +223,7 @@ def labelled(label: str, said: str, width: int) -> Iterator[Line]:
 def fixes(all_fixes: Sequence[Fix], width: int) -> Iterator[Line]:
     """Each with its diff; a proof that several share stands after the last of them."""
     for fix, after in zip_longest(all_fixes, all_fixes[1:]):
-        yield from labelled("fix", fix.text, width)
+        yield from labelled("fix", f"{YOUR_CHOICE}{fix.text}" if fix.choice else fix.text, width)
         if fix.shown or fix.patch:
             yield from diff(fix.shown or fix.patch or "", width)
         if fix.proof and not (after and after.proof == fix.proof):

@@ -33,12 +33,6 @@ def number(source: Source, node: ast.expr | None, deep: int = 0) -> int | float 
     return None
 
 
-def whole(source: Source, node: ast.expr | None) -> int | None:
-    """A whole number that is written out."""
-    found = number(source, node)
-    return found if isinstance(found, int) else None
-
-
 def text(source: Source, node: ast.expr | None) -> str | None:
     found = origin(source, node) if node is not None else None
     value = found.value if isinstance(found, ast.Constant) else None

@@ -7,7 +7,7 @@ from textwrap import dedent
 import pytest
 
 from surefit.doctor.conditions.labels import LabelsArrive, LabelsReachModel
-from surefit.doctor.findings import Finding, Place, Severity
+from surefit.doctor.findings import Finding, Place
 from surefit.doctor.observations import (
     CollatorSeen,
     Crash,
@@ -174,48 +174,6 @@ def test_silence_where_an_own_collator_fails_for_another_reason() -> None:
     )
     failing = replace(crash(own, frame), frames=(frame,))
     assert list(RULE.look(Recording([Script("train.py", TEXT), failing]))) == []
-
-
-READ = dedent(
-    """\
-    from transformers import DataCollatorForLanguageModeling
-
-    def encode(row):
-        tokens = tokenizer(row["text"], truncation=True, max_length=512)
-        tokens["labels"] = tokens["input_ids"].copy()
-        return tokens
-
-    rows = dataset.map(encode)
-    collate = DataCollatorForLanguageModeling(tokenizer, mlm=False)
-    """
-)
-
-
-def read(text: str) -> list[Finding]:
-    return list(RULE.look(Recording([Script("train.py", text)])))
-
-
-def test_a_script_that_is_only_read() -> None:
-    finding = only(read(READ))
-    assert finding.severity is Severity.WARNING
-    assert finding.place == Place("train.py", 9, 9)
-    assert "`encode` makes `labels`" in finding.headline
-
-
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ("truncation=True,", 'truncation=True, padding="max_length",'),
-        ("rows = dataset.map(encode)", "rows = dataset.map(encode).map(group_texts)"),
-        ("mlm=False", "mlm=True"),
-        ("DataCollatorForLanguageModeling", "DataCollatorForSeq2Seq"),
-        ('tokens["labels"]', 'tokens["copy"]'),
-        ("rows = ", "batch_size = f(per_device_train_batch_size=1)\nrows = "),
-        (".map(encode)", '.map(encode).remove_columns(["labels"])'),
-    ],
-)
-def test_silence_on_what_can_work(old: str, new: str) -> None:
-    assert read(READ.replace(old, new)) == []
 
 
 def test_a_collator_without_a_tokenizer_is_given_padded_labels() -> None:

@@ -4,7 +4,7 @@ from dataclasses import replace
 from textwrap import dedent
 
 from surefit.doctor.conditions.rows import RowsArrive
-from surefit.doctor.findings import Finding, Place, Severity
+from surefit.doctor.findings import Finding, Place
 from surefit.doctor.observations import (
     CollatorSeen,
     Crash,
@@ -126,11 +126,3 @@ def test_a_forgotten_return_is_put_in() -> None:
 def test_rows_that_are_all_there_and_exceptions_that_were_caught_are_passed_over() -> None:
     assert found(replace(COLLATOR, nones=0)) == []
     assert found(COLLATOR, swallowed=True) == []
-
-
-def test_a_script_that_is_only_read() -> None:
-    (finding,) = RULE.look(Recording([Script("train.py", TEXT)]))
-    assert finding.severity is Severity.WARNING
-    assert finding.place == Place("train.py", 6)
-    with_own = TEXT.replace("batch_size=8", "batch_size=8, collate_fn=collate")
-    assert list(RULE.look(Recording([Script("train.py", with_own)]))) == []

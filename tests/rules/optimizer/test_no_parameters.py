@@ -1,7 +1,5 @@
 """Optimizers without anything to step, on hand-made recordings."""
 
-import pytest
-
 from failed_operations import crash, span_of
 from surefit.doctor.findings import Finding, Place
 from surefit.doctor.observations import Answer, Frame, Json, Question, Script, Value
@@ -67,22 +65,3 @@ def test_all_of_them_are_frozen() -> None:
 
 def test_another_failure_of_an_optimizer() -> None:
     assert found(CLASS, "model.parameters()", REGISTERED, groups=1) == []
-
-
-@pytest.mark.parametrize(
-    ("use", "count"),
-    [
-        ("print(sum(one.numel() for one in params))", 1),
-        ("for one in params:\n    print(one.shape)", 1),
-        ("every = list(params)", 1),
-        ("for one in params:\n    break", 0),
-        ("print(params)", 0),
-        ("print(len(list(model.parameters())))", 0),
-        ("def count():\n    return list(params)", 0),
-    ],
-)
-def test_a_script_that_is_only_read(use: str, count: int) -> None:
-    text = f"{CLASS}params = model.parameters()\n{use}\noptimizer = torch.optim.SGD(params)\n"
-    assert len(list(RULE.look(Recording([Script("train.py", text)])))) == count
-    listed = text.replace("= model.parameters()", "= list(model.parameters())")
-    assert list(RULE.look(Recording([Script("train.py", listed)]))) == []

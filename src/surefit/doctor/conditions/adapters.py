@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from surefit.doctor.conditions.condition import Judgement
+from surefit.doctor.conditions.condition import Judgement, Needs
 from surefit.doctor.conditions.parameters import parameters
 from surefit.doctor.recording import Recording
 from surefit.doctor.words import counted, some
@@ -16,8 +16,8 @@ class AdaptersMove:
     steps: int | None = 3
     """The first step changes one half of each alone: the other begins at zero."""
 
-    def wants(self, before: Recording) -> int | None:  # noqa: ARG002
-        return self.steps
+    def needs(self, before: Recording) -> Needs:  # noqa: ARG002
+        return Needs(steps=self.steps)
 
     def judge(self, before: Recording, after: Recording) -> Judgement:  # noqa: ARG002
         ours = [one for one in parameters(after) if self.part in one.name]

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from surefit.doctor.conditions.condition import Judgement, passed_at
+from surefit.doctor.conditions.condition import Judgement, Needs, passed_at
 from surefit.doctor.findings import Place
 from surefit.doctor.observations import Answer, Question, Watchpoint
 from surefit.doctor.recording import Recording
@@ -24,6 +24,9 @@ class ArgumentsFit:
     @property
     def watchpoint(self) -> Watchpoint:
         return Watchpoint(Place(self.place.file, self.place.line), (), after=True)
+
+    def needs(self, before: Recording) -> Needs:  # noqa: ARG002
+        return Needs(watchpoints=(self.watchpoint,))
 
     def judge(self, before: Recording, after: Recording) -> Judgement:
         answer = next((one for one in before.all(Answer) if one.question == self.question), None)

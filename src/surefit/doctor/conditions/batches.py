@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from surefit.doctor.conditions.condition import Judgement, passed_at
+from surefit.doctor.conditions.condition import Judgement, Needs, passed_at
 from surefit.doctor.findings import Place
 from surefit.doctor.observations import Passed, Watchpoint
 from surefit.doctor.progress import steps_before_the_fault
@@ -27,6 +27,9 @@ class WholeBatches:
     @property
     def watchpoint(self) -> Watchpoint:
         return Watchpoint(Place(self.place.file, self.place.line), (self.text, self.mode))
+
+    def needs(self, before: Recording) -> Needs:  # noqa: ARG002
+        return Needs(changes_the_past=self.changes_the_past, watchpoints=(self.watchpoint,))
 
     def judge(self, before: Recording, after: Recording) -> Judgement:
         at = steps_before_the_fault(before)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from surefit.doctor.conditions.condition import Judgement
+from surefit.doctor.conditions.condition import Judgement, Needs
 from surefit.doctor.observations import BesideSeen
 from surefit.doctor.progress import final_steps
 from surefit.doctor.recording import Recording
@@ -30,10 +30,12 @@ class RunsInEvaluationMode:
     model: Alike
     late: bool = False
     """It was trained itself before that, so that the whole run must be seen."""
-    changes_the_past: bool = True
 
-    def wants(self, before: Recording) -> int | None:
+    def steps_needed(self, before: Recording) -> int | None:
         return None if not self.late else max((one.steps for one in final_steps(before)), default=0)
+
+    def needs(self, before: Recording) -> Needs:
+        return Needs(steps=self.steps_needed(before), changes_the_past=True)
 
     def judge(self, before: Recording, after: Recording) -> Judgement:  # noqa: ARG002
         found = self.model.among(after)
@@ -56,10 +58,9 @@ class IsRun:
 
     model: Alike
     steps: int = USUAL_STEPS
-    changes_the_past: bool = True
 
-    def wants(self, before: Recording) -> int | None:  # noqa: ARG002
-        return self.steps
+    def needs(self, before: Recording) -> Needs:  # noqa: ARG002
+        return Needs(steps=self.steps, changes_the_past=True)
 
     def judge(self, before: Recording, after: Recording) -> Judgement:
         taken = max((one.steps for one in final_steps(after)), default=0)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from surefit.doctor.conditions.condition import Judgement
+from surefit.doctor.conditions.condition import Judgement, Needs
 from surefit.doctor.findings import Place
 from surefit.doctor.observations import Passed, Watchpoint
 from surefit.doctor.progress import steps_before_the_fault
@@ -24,6 +24,9 @@ class NothingNegativeDecoded:
     @property
     def watchpoint(self) -> Watchpoint:
         return DECODE
+
+    def needs(self, before: Recording) -> Needs:  # noqa: ARG002
+        return Needs(watchpoints=(self.watchpoint,))
 
     def judge(self, before: Recording, after: Recording) -> Judgement:
         at = steps_before_the_fault(before)

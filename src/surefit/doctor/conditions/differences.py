@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from math import prod
 
-from surefit.doctor.conditions.condition import Judgement
+from surefit.doctor.conditions.condition import Judgement, Needs
 from surefit.doctor.progress import final_steps
 from surefit.doctor.recording import Recording
 from surefit.doctor.words import shape_of
@@ -16,10 +16,9 @@ class DifferenceOver:
     shape: tuple[int, ...]
     not_over: tuple[int, ...]
     steps: int
-    changes_the_past: bool = True
 
-    def wants(self, before: Recording) -> int | None:  # noqa: ARG002
-        return self.steps
+    def needs(self, before: Recording) -> Needs:  # noqa: ARG002
+        return Needs(steps=self.steps, changes_the_past=True)
 
     def judge(self, before: Recording, after: Recording) -> Judgement:  # noqa: ARG002
         found = [one.shape for steps in final_steps(after) for one in steps.differences]

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from surefit.doctor.conditions.condition import Judgement
+from surefit.doctor.conditions.condition import Judgement, Needs
 from surefit.doctor.findings import Place
 from surefit.doctor.moved import moved_to
 from surefit.doctor.observations import DivergenceSeen
@@ -23,11 +23,9 @@ class SidesFit:
 
     place: Place
     step: int
-    changes_the_past: bool = True
-    shown_by_the_first_run: bool = True
 
-    def wants(self, before: Recording) -> int | None:  # noqa: ARG002
-        return self.step + STEPS
+    def needs(self, before: Recording) -> Needs:  # noqa: ARG002
+        return Needs(steps=self.step + STEPS, changes_the_past=True, first_run_shows=True)
 
     def judge(self, before: Recording, after: Recording) -> Judgement:
         seen = divergences_at(self.place, before, after)
@@ -57,11 +55,9 @@ class DivergenceWeighs:
     place: Place
     step: int
     weight: float
-    changes_the_past: bool = True
-    shown_by_the_first_run: bool = True
 
-    def wants(self, before: Recording) -> int | None:  # noqa: ARG002
-        return self.step + STEPS
+    def needs(self, before: Recording) -> Needs:  # noqa: ARG002
+        return Needs(steps=self.step + STEPS, changes_the_past=True, first_run_shows=True)
 
     def judge(self, before: Recording, after: Recording) -> Judgement:
         seen = [one for one in divergences_at(self.place, before, after) if one.step == self.step]
@@ -80,11 +76,9 @@ class TermWeighs:
     place: Place
     step: int
     weight: float
-    changes_the_past: bool = True
-    shown_by_the_first_run: bool = True
 
-    def wants(self, before: Recording) -> int | None:  # noqa: ARG002
-        return self.step + STEPS
+    def needs(self, before: Recording) -> Needs:  # noqa: ARG002
+        return Needs(steps=self.step + STEPS, changes_the_past=True, first_run_shows=True)
 
     def judge(self, before: Recording, after: Recording) -> Judgement:
         seen = [one for one in divergences_at(self.place, before, after) if one.step == self.step]
@@ -108,11 +102,9 @@ class PaddingLeftOut:
     place: Place
     step: int
     real: int
-    changes_the_past: bool = True
-    shown_by_the_first_run: bool = True
 
-    def wants(self, before: Recording) -> int | None:  # noqa: ARG002
-        return self.step + STEPS
+    def needs(self, before: Recording) -> Needs:  # noqa: ARG002
+        return Needs(steps=self.step + STEPS, changes_the_past=True, first_run_shows=True)
 
     def judge(self, before: Recording, after: Recording) -> Judgement:
         seen = [one for one in divergences_at(self.place, before, after) if one.step == self.step]

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from surefit.doctor.conditions.condition import Judgement
+from surefit.doctor.conditions.condition import Judgement, Needs
 from surefit.doctor.findings import Place
 from surefit.doctor.moved import moved_to
 from surefit.doctor.observations import Steps, Swallowed
@@ -19,11 +19,14 @@ class EvaluationRuns:
     entries: int
     """How often its `try` was entered in the first run."""
 
-    def wants(self, before: Recording) -> int | None:
+    def steps_needed(self, before: Recording) -> int | None:
         """Past the first time that it caught something."""
         caught = [one for one in before.all(Swallowed) if one.handler == self.handler]
         crashes = [crash for one in caught if (crash := before.crash(one.crash))]
         return min((steps_before(crash, before) + 2 for crash in crashes), default=None)
+
+    def needs(self, before: Recording) -> Needs:
+        return Needs(steps=self.steps_needed(before))
 
     def judge(self, before: Recording, after: Recording) -> Judgement:
         lines = moved_to(self.handler, before, after)

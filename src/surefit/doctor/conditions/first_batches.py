@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from surefit.doctor.conditions.condition import Judgement
+from surefit.doctor.conditions.condition import Judgement, Needs
 from surefit.doctor.conditions.rows import first_size
 from surefit.doctor.findings import Place
 from surefit.doctor.observations import Passed, Watchpoint
@@ -24,12 +24,14 @@ class FirstBatchComes:
     changes_the_past: bool = False
     steps: int | None = None
 
-    def wants(self, before: Recording) -> int | None:  # noqa: ARG002
-        return self.steps
-
     @property
     def watchpoint(self) -> Watchpoint:
         return Watchpoint(Place(self.place.file, self.place.line), self.names)
+
+    def needs(self, before: Recording) -> Needs:  # noqa: ARG002
+        return Needs(
+            steps=self.steps, changes_the_past=self.changes_the_past, watchpoints=(self.watchpoint,)
+        )
 
     def judge(self, before: Recording, after: Recording) -> Judgement:  # noqa: ARG002
         came = [one for one in after.all(Passed) if one.watched == self.watchpoint]

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from math import isclose
 
-from surefit.doctor.conditions.condition import Judgement
+from surefit.doctor.conditions.condition import Judgement, Needs
 from surefit.doctor.conditions.parameters import parameters
 from surefit.doctor.observations import ParameterSeen
 from surefit.doctor.progress import final_steps
@@ -24,6 +24,9 @@ class GradientsStay:
     together: int = 0
     """Where later losses must change: the first one that `backward` is called on is the sum of so
     many of the first run's."""
+
+    def needs(self, before: Recording) -> Needs:  # noqa: ARG002
+        return Needs(changes_the_past=self.changes_the_past)
 
     def judge(self, before: Recording, after: Recording) -> Judgement:
         ours = {key(one): one for one in parameters(after) if one.looked}

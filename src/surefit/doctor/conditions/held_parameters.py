@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from surefit.doctor.conditions.condition import Judgement
+from surefit.doctor.conditions.condition import Judgement, Needs
 from surefit.doctor.progress import final_steps
 from surefit.doctor.recording import Recording
 from surefit.doctor.words import counted
@@ -16,8 +16,8 @@ class ParametersAreHeld:
     changes_the_past: bool = False
     steps: int | None = 2
 
-    def wants(self, before: Recording) -> int | None:  # noqa: ARG002
-        return self.steps
+    def needs(self, before: Recording) -> Needs:  # noqa: ARG002
+        return Needs(steps=self.steps, changes_the_past=self.changes_the_past)
 
     def judge(self, before: Recording, after: Recording) -> Judgement:  # noqa: ARG002
         held = [one for steps in final_steps(after) for one in steps.parameters]

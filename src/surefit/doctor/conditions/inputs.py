@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from math import prod
 
-from surefit.doctor.conditions.condition import Judgement
+from surefit.doctor.conditions.condition import Judgement, Needs
 from surefit.doctor.observations import InputsSeen
 from surefit.doctor.progress import final_steps, first_crash, steps_before_the_fault
 from surefit.doctor.recording import Recording
@@ -23,6 +23,9 @@ class RowsReachModel:
     None: there is none."""
     name: str | None = None
     """The argument it must arrive as; None: any."""
+
+    def needs(self, before: Recording) -> Needs:  # noqa: ARG002
+        return Needs()
 
     def judge(self, before: Recording, after: Recording) -> Judgement:
         crash = first_crash(before)
@@ -88,6 +91,9 @@ class ColumnReachesModel:
     not given before."""
 
     name: str
+
+    def needs(self, before: Recording) -> Needs:  # noqa: ARG002
+        return Needs()
 
     def judge(self, before: Recording, after: Recording) -> Judgement:
         crash = first_crash(before)

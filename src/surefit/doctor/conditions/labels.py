@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from surefit.doctor.conditions.condition import Judgement
+from surefit.doctor.conditions.condition import Judgement, Needs
 from surefit.doctor.conditions.re_executed import ReExecuted
 from surefit.doctor.observations import LabelsSeen
 from surefit.doctor.progress import final_steps, first_crash, steps_before_the_fault
@@ -18,6 +18,9 @@ class LabelsReachModel:
     rows: int
     at: int | None = None
     """Optimizer steps before that batch; None: as many as there were before the crash."""
+
+    def needs(self, before: Recording) -> Needs:  # noqa: ARG002
+        return Needs()
 
     def judge(self, before: Recording, after: Recording) -> Judgement:
         crash = first_crash(before)
@@ -55,7 +58,9 @@ class LabelsArrive:
 
     in_a_run: LabelsReachModel
     of_these_rows: ReExecuted
-    needs_no_run: bool = True
+
+    def needs(self, before: Recording) -> Needs:  # noqa: ARG002
+        return Needs(no_run=True)
 
     def judge(self, before: Recording, after: Recording) -> Judgement:
         if after is not before:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from surefit.doctor.conditions.condition import Judgement
+from surefit.doctor.conditions.condition import Judgement, Needs
 from surefit.doctor.findings import Place
 from surefit.doctor.observations import Passed, Value, Watchpoint
 from surefit.doctor.recording import Recording
@@ -20,11 +20,6 @@ class RowsLeftOut:
     then: Place
     missing: int
     """In the first run, for tables of which that cannot be read."""
-    changes_the_past: bool = True
-
-    @property
-    def watchpoints(self) -> tuple[Watchpoint, ...]:
-        return self.first, self.second
 
     @property
     def first(self) -> Watchpoint:
@@ -33,6 +28,9 @@ class RowsLeftOut:
     @property
     def second(self) -> Watchpoint:
         return Watchpoint(Place(self.then.file, self.then.line), (self.name,))
+
+    def needs(self, before: Recording) -> Needs:  # noqa: ARG002
+        return Needs(changes_the_past=True, watchpoints=(self.first, self.second))
 
     def judge(self, before: Recording, after: Recording) -> Judgement:  # noqa: ARG002
         whole, kept = self.seen(after, self.first), self.seen(after, self.second)

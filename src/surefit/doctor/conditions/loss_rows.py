@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from surefit.doctor.conditions.condition import Judgement
+from surefit.doctor.conditions.condition import Judgement, Needs
 from surefit.doctor.observations import LossCall
 from surefit.doctor.progress import final_steps
 from surefit.doctor.recording import Recording
@@ -14,6 +14,9 @@ class RowsAtTheLoss:
     """Where gradients are recorded, both sides of a loss have as many rows as a batch."""
 
     rows: int
+
+    def needs(self, before: Recording) -> Needs:  # noqa: ARG002
+        return Needs()
 
     def judge(self, before: Recording, after: Recording) -> Judgement:  # noqa: ARG002
         calls = [call for steps in final_steps(after) for call in steps.loss_calls]

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from surefit.doctor.conditions.condition import Judgement, passed_at
+from surefit.doctor.conditions.condition import Judgement, Needs, passed_at
 from surefit.doctor.findings import Place
 from surefit.doctor.observations import Watchpoint
 from surefit.doctor.recording import Recording
@@ -20,6 +20,9 @@ class Numbered:
     @property
     def watchpoint(self) -> Watchpoint:
         return Watchpoint(Place(self.place.file, self.place.line), (self.text,))
+
+    def needs(self, before: Recording) -> Needs:  # noqa: ARG002
+        return Needs(watchpoints=(self.watchpoint,))
 
     def judge(self, before: Recording, after: Recording) -> Judgement:  # noqa: ARG002
         came = passed_at(self.watchpoint, after)

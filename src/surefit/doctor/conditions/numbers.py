@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from surefit.doctor.conditions.condition import Judgement
+from surefit.doctor.conditions.condition import Judgement, Needs
 from surefit.doctor.findings import Place
 from surefit.doctor.observations import Passed, Value, Watchpoint
 from surefit.doctor.recording import Recording
@@ -20,12 +20,14 @@ class NumberAt:
     changes_the_past: bool = False
     steps: int | None = None
 
-    def wants(self, before: Recording) -> int | None:  # noqa: ARG002
-        return self.steps
-
     @property
     def watchpoint(self) -> Watchpoint:
         return Watchpoint(Place(self.place.file, self.place.line), (self.name,), after=True)
+
+    def needs(self, before: Recording) -> Needs:  # noqa: ARG002
+        return Needs(
+            steps=self.steps, changes_the_past=self.changes_the_past, watchpoints=(self.watchpoint,)
+        )
 
     def judge(self, before: Recording, after: Recording) -> Judgement:  # noqa: ARG002
         came = [one for one in after.all(Passed) if one.watched == self.watchpoint]

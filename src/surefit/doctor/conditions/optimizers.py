@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from surefit.doctor.conditions.condition import Judgement
+from surefit.doctor.conditions.condition import Judgement, Needs
 from surefit.doctor.progress import final_steps
 from surefit.doctor.recording import Recording
 from surefit.doctor.words import counted
@@ -13,6 +13,9 @@ class OptimizerSteps:
     """An optimizer of this class takes steps, and its parameters have gradients at them."""
 
     kind: str
+
+    def needs(self, before: Recording) -> Needs:  # noqa: ARG002
+        return Needs()
 
     def judge(self, before: Recording, after: Recording) -> Judgement:  # noqa: ARG002
         every = final_steps(after)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from surefit.doctor.conditions.condition import Judgement
+from surefit.doctor.conditions.condition import Judgement, Needs
 from surefit.doctor.observations import LossCall
 from surefit.doctor.progress import final_steps
 from surefit.doctor.recording import Recording
@@ -15,11 +15,10 @@ class NoMassOnPadding:
     """No part of a distribution lies on columns that no model gave, and the others are there."""
 
     width: int
-    changes_the_past: bool = True
     steps: int = 2
 
-    def wants(self, before: Recording) -> int | None:  # noqa: ARG002
-        return self.steps
+    def needs(self, before: Recording) -> Needs:  # noqa: ARG002
+        return Needs(steps=self.steps, changes_the_past=True)
 
     def judge(self, before: Recording, after: Recording) -> Judgement:  # noqa: ARG002
         found = [one for steps in final_steps(after) for one in divergences(steps.loss_calls)]

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from surefit.doctor.conditions.condition import Judgement
+from surefit.doctor.conditions.condition import Judgement, Needs
 from surefit.doctor.observations import ParameterSeen, Steps
 from surefit.doctor.progress import final_steps
 from surefit.doctor.recording import Recording
@@ -22,10 +22,13 @@ class Moves:
     changes_the_past: bool = False
     steps: int | None = None
 
-    def wants(self, before: Recording) -> int | None:
+    def steps_needed(self, before: Recording) -> int | None:
         """Beyond the steps of optimizers that had done their work before these were made."""
         earlier = max((steps_of_earlier(self.names, one) for one in final_steps(before)), default=0)
         return (self.steps or USUAL_STEPS) + earlier if earlier else self.steps
+
+    def needs(self, before: Recording) -> Needs:
+        return Needs(steps=self.steps_needed(before), changes_the_past=self.changes_the_past)
 
     def judge(self, before: Recording, after: Recording) -> Judgement:  # noqa: ARG002
         held = [one for one in parameters(after) if one.held_by is not None]
@@ -55,8 +58,8 @@ class GradientsFlow:
     changes_the_past: bool = False
     steps: int | None = None
 
-    def wants(self, before: Recording) -> int | None:  # noqa: ARG002
-        return self.steps
+    def needs(self, before: Recording) -> Needs:  # noqa: ARG002
+        return Needs(steps=self.steps, changes_the_past=self.changes_the_past)
 
     def judge(self, before: Recording, after: Recording) -> Judgement:
         alive = [one.name for one in self.ours(before) if one.absent + one.zero < one.looked]
@@ -89,8 +92,8 @@ class NoUpdatesLost:
     changes_the_past: bool = False
     steps: int | None = None
 
-    def wants(self, before: Recording) -> int | None:  # noqa: ARG002
-        return self.steps
+    def needs(self, before: Recording) -> Needs:  # noqa: ARG002
+        return Needs(steps=self.steps, changes_the_past=self.changes_the_past)
 
     def judge(self, before: Recording, after: Recording) -> Judgement:  # noqa: ARG002
         sampled, moved = sum_of(parameters(after))

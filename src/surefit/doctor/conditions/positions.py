@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from surefit.doctor.conditions.condition import Judgement
+from surefit.doctor.conditions.condition import Judgement, Needs
 from surefit.doctor.findings import Place
 from surefit.doctor.observations import Passed, Watchpoint
 from surefit.doctor.recording import Recording
@@ -19,11 +19,13 @@ class PositionsInside:
     added: int
     rows: int
     """Of the holder, in the first run; none may be lost."""
-    changes_the_past: bool = True
 
     @property
     def watchpoint(self) -> Watchpoint:
         return Watchpoint(Place(self.place.file, self.place.line), (self.holder, self.position))
+
+    def needs(self, before: Recording) -> Needs:  # noqa: ARG002
+        return Needs(changes_the_past=True, watchpoints=(self.watchpoint,))
 
     def judge(self, before: Recording, after: Recording) -> Judgement:  # noqa: ARG002
         greatest, times = -1, 0

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from surefit.doctor.conditions.condition import Judgement
+from surefit.doctor.conditions.condition import Judgement, Needs
 from surefit.doctor.observations import Answer, Question
 from surefit.doctor.recording import Recording
 from surefit.doctor.words import counted
@@ -15,7 +15,9 @@ class ReExecuted:
     question: Question
     what: str
     """What was compared: "`labels.reshape(-1)` and `labels.contiguous().view(-1)`"."""
-    needs_no_run: bool = True
+
+    def needs(self, before: Recording) -> Needs:  # noqa: ARG002
+        return Needs(no_run=True)
 
     def judge(self, before: Recording, after: Recording) -> Judgement:  # noqa: ARG002
         answer = next((a for a in before.all(Answer) if a.question == self.question), None)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from surefit.doctor.conditions.condition import Judgement
+from surefit.doctor.conditions.condition import Judgement, Needs
 from surefit.doctor.findings import Place
 from surefit.doctor.observations import Crash, Passed, Watchpoint
 from surefit.doctor.recording import Recording
@@ -20,15 +20,12 @@ class ReadInPlace:
     dtype: str
     changes_the_past: bool = False
 
-    def wants(self, before: Recording) -> int | None:  # noqa: ARG002
-        return None
-
-    def watches(self, before: Recording) -> tuple[Watchpoint, ...]:  # noqa: ARG002
-        return (self.watchpoint,)
-
     @property
     def watchpoint(self) -> Watchpoint:
         return Watchpoint(Place(self.place.file, self.place.line), (self.name,), after=True)
+
+    def needs(self, before: Recording) -> Needs:  # noqa: ARG002
+        return Needs(changes_the_past=self.changes_the_past, watchpoints=(self.watchpoint,))
 
     def judge(self, before: Recording, after: Recording) -> Judgement:  # noqa: ARG002
         if any(crash.memory is not None for crash in after.all(Crash)):

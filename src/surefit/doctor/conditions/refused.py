@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from surefit.doctor.causes import is_refused
-from surefit.doctor.conditions.condition import Judgement
+from surefit.doctor.conditions.condition import Judgement, Needs
 from surefit.doctor.observations import Crash
 from surefit.doctor.recording import Recording
 from surefit.doctor.words import counted
@@ -16,8 +16,8 @@ class NoProcessRefused:
     changes_the_past: bool = False
     steps: int | None = None
 
-    def wants(self, before: Recording) -> int | None:  # noqa: ARG002
-        return self.steps
+    def needs(self, before: Recording) -> Needs:  # noqa: ARG002
+        return Needs(steps=self.steps, changes_the_past=self.changes_the_past)
 
     def judge(self, before: Recording, after: Recording) -> Judgement:
         were, are = times_refused(before), times_refused(after)

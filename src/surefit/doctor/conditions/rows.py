@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from surefit.doctor.conditions.condition import Judgement
+from surefit.doctor.conditions.condition import Judgement, Needs
 from surefit.doctor.findings import Place
 from surefit.doctor.observations import Ended, Passed, Value, Watchpoint
 from surefit.doctor.progress import final_steps, steps_before_the_fault
@@ -27,7 +27,7 @@ class RowsArrive:
     epoch: tuple[int, int] | None = None
     """Rows of the dataset, and batches that an epoch has, where these can be counted cheaply."""
 
-    def wants(self, before: Recording) -> int | None:
+    def steps_needed(self, before: Recording) -> int | None:
         """An epoch, if it costs little."""
         if self.epoch is None:
             return None
@@ -44,6 +44,13 @@ class RowsArrive:
         if self.place is None:
             return None
         return Watchpoint(Place(self.place.file, self.place.line), self.names, self.after)
+
+    def needs(self, before: Recording) -> Needs:
+        return Needs(
+            steps=self.steps_needed(before),
+            changes_the_past=self.changes_the_past,
+            watchpoints=(self.watchpoint,) if self.watchpoint else (),
+        )
 
     def judge(self, before: Recording, after: Recording) -> Judgement:
         at = steps_before_the_fault(before) if self.at is None else self.at

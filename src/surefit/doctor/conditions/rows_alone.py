@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from surefit.doctor.conditions.condition import Judgement
+from surefit.doctor.conditions.condition import Judgement, Needs
 from surefit.doctor.observations import Answer, Question
 from surefit.doctor.recording import Recording
 from surefit.doctor.words import counted
@@ -18,8 +18,8 @@ class RowsAsAlone:
     changes_the_past: bool = False
     steps: int | None = None
 
-    def wants(self, before: Recording) -> int | None:  # noqa: ARG002
-        return self.steps
+    def needs(self, before: Recording) -> Needs:  # noqa: ARG002
+        return Needs(steps=self.steps, changes_the_past=self.changes_the_past)
 
     def judge(self, before: Recording, after: Recording) -> Judgement:  # noqa: ARG002
         answers = [one.said for one in before.all(Answer) if one.question == self.question]

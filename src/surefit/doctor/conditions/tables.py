@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from surefit.doctor.conditions.condition import Judgement
+from surefit.doctor.conditions.condition import Judgement, Needs
 from surefit.doctor.findings import Place
 from surefit.doctor.observations import Passed, Watchpoint
 from surefit.doctor.progress import steps_before_the_fault
@@ -10,8 +10,6 @@ from surefit.doctor.recording import Recording
 from surefit.doctor.words import counted
 
 LOOKUP = Watchpoint(Place("torch.nn.functional.embedding"), ("input", "weight"))
-WHOLE_RUN = 1_000_000
-"""More steps than are taken: a patched copy runs to its end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +34,9 @@ class IdsFit:
     @property
     def watchpoint(self) -> Watchpoint:
         return LOOKUP
+
+    def needs(self, before: Recording) -> Needs:  # noqa: ARG002
+        return Needs(changes_the_past=self.changes_the_past, watchpoints=(self.watchpoint,))
 
     def judge(self, before: Recording, after: Recording) -> Judgement:
         at = steps_before_the_fault(before) if self.at is None else self.at

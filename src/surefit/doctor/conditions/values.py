@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from surefit.doctor.conditions.condition import Judgement, passed_at
+from surefit.doctor.conditions.condition import Judgement, Needs, passed_at
 from surefit.doctor.findings import Place
 from surefit.doctor.observations import Passed, Value, Watchpoint
 from surefit.doctor.progress import steps_before_the_fault
@@ -83,6 +83,9 @@ class ValuesAt:
     def watchpoint(self) -> Watchpoint:
         plain = Place(self.place.file, self.place.line)
         return Watchpoint(plain, tuple(one.text for one in self.wanted), self.after)
+
+    def needs(self, before: Recording) -> Needs:  # noqa: ARG002
+        return Needs(watchpoints=(self.watchpoint,))
 
     def judge(self, before: Recording, after: Recording) -> Judgement:
         at = steps_before_the_fault(before) if self.at is None else self.at

@@ -15,8 +15,7 @@ batch, and every row sees the others.
 ## How it is recognised
 A state, a mask or the labels have as many rows as the batch, by the loop over batches, and the
 layer counted as many rows as there are steps. Where the predictions are too many or too few, a
-second run tells that they come from the last state of such a layer. Nothing can be said of a
-script that is only read.
+second run tells that they come from the last state of such a layer.
 """
 
 import ast

@@ -20,20 +20,15 @@ The innermost module that was being run is a batch norm in training mode, its in
 channels as it was made for, and rows times positions are one. The loader whose epoch was under way
 says how many batches of how many rows came before; a loop over `range` or `split` is read from its
 source and its numbers.
-
-In a script that is only read: the number of rows and the batch size are known from the source and
-leave a last batch of one row, `drop_last` is not given, and a loop with `backward` calls a model
-that has a `BatchNorm1d` and no convolution.
 """
 
-import ast
 from collections.abc import Iterator
 from math import prod
 
-from surefit.doctor.causes import is_cause, was_only_read
+from surefit.doctor.causes import is_cause
 from surefit.doctor.conditions.batches import WholeBatches
 from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
-from surefit.doctor.observations import Crash, Layer, Script, Value
+from surefit.doctor.observations import Crash, Layer, Value
 from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
@@ -49,11 +44,6 @@ from surefit.evidence.loaders import (
     short_batch,
 )
 from surefit.evidence.misfits import first_tensor
-from surefit.evidence.read_models import layer_of, own_module
-from surefit.evidence.read_row_counts import short_batches, training_loops
-from surefit.source.edits import argument_added
-from surefit.source.outcomes import maker
-from surefit.source.reading import Source
 
 RULE = Rule(
     "SF231",
@@ -232,49 +222,3 @@ def one_row_by_itself(crash: Crash, seen: Recording, layer: Layer, given: Value)
         python_said=crash.said,
         about=crash.id,
     )
-
-
-ONLY_READ = "the script was read, not run"
-
-
-@RULE.on(Script)
-def the_last_batch_would_have_one_row(script: Script, seen: Recording) -> Iterator[Finding]:
-    source = seen.source(script.file) if was_only_read(seen) else None
-    for short in short_batches(source) if source else ():
-        assert source is not None
-        if short.left != 1 or not any(
-            norms_rows(source, call.func)
-            for loop in training_loops(source, short.loader)
-            for call in ast.walk(loop)
-            if isinstance(call, ast.Call)
-        ):
-            continue
-        yield RULE.finding(
-            Place(source.file, short.loader.lineno),
-            f"The last batch of an epoch has one row ({short.sum}), and a `BatchNorm1d` in training"
-            " mode cannot normalise over one row.",
-            facts=(Fact("rows", short.sum),),
-            why=NOTHING_TO_COMPARE,
-            fixes=(
-                Fix(
-                    "`drop_last=True`: each epoch leaves out 1 row, another one each time if rows"
-                    " are shuffled.",
-                    argument_added(source, short.loader, "drop_last", "True"),
-                    why_not_tried=ONLY_READ,
-                ),
-            ),
-            severity=Severity.WARNING,
-        )
-
-
-def norms_rows(source: Source, node: ast.expr) -> bool:
-    """A model that normalises rows without a further axis."""
-    owner = own_module(source, node)
-    made = maker(source, node) if owner is None and layer_of(source, node) else None
-    whole = owner if owner is not None else made
-    kinds = {
-        source.imported(one.func).rpartition(".")[2]
-        for one in (ast.walk(whole) if whole is not None else ())
-        if isinstance(one, ast.Call)
-    }
-    return "BatchNorm1d" in kinds and not any("Conv" in one or "LSTM" in one for one in kinds)

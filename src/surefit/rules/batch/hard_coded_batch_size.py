@@ -17,10 +17,6 @@ Ask the batch: `x.size(0)`, `len(labels)`. A reshape that leaves the batch axis 
 The loader that was at work, or the loop that cuts the rows, says how many rows this batch has. A
 failing reshape fits if one number of it is replaced by these rows; a failing loop counts past
 them; of two tensors that do not fit, a second run tells which was made with a number of its own.
-
-In a script that is only read: the number of rows and the batch size are known from the source and
-leave a last batch that is not whole, `drop_last` is not given, and the `forward` of a class gives a
-recurrent layer a state of as many rows as the batch size, by the same name.
 """
 
 import ast
@@ -29,11 +25,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from math import prod
 
-from surefit.doctor.causes import is_cause, was_only_read
+from surefit.doctor.causes import is_cause
 from surefit.doctor.conditions.condition import Condition
 from surefit.doctor.conditions.values import ValuesAt, Wanted
 from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
-from surefit.doctor.observations import Crash, Frame, Script, Value
+from surefit.doctor.observations import Crash, Frame, Value
 from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
@@ -60,12 +56,8 @@ from surefit.evidence.made_for_rows import (
     made_in_line,
 )
 from surefit.evidence.misfits import misfit_of
-from surefit.evidence.read_loaders import loader_argument
-from surefit.evidence.read_models import layer_of
-from surefit.evidence.read_row_counts import short_batches, training_loops
 from surefit.evidence.value_stories import story_of_value, taken
 from surefit.source.edits import appended, replaced
-from surefit.source.origins import origin
 from surefit.source.patches import Edit
 from surefit.source.reading import Source
 
@@ -392,55 +384,3 @@ def finding(
         python_said=crash.said,
         about=crash.id,
     )
-
-
-ONLY_READ = "the script was read, not run"
-
-
-@RULE.on(Script)
-def the_last_batch_would_be_shorter(script: Script, seen: Recording) -> Iterator[Finding]:
-    source = seen.source(script.file) if was_only_read(seen) else None
-    for short in short_batches(source) if source else ():
-        assert source is not None
-        size = loader_argument(source, short.loader, "batch_size")
-        if not isinstance(size, ast.Name) or not any(
-            True for _ in training_loops(source, short.loader)
-        ):
-            continue
-        for call, made in states_made(source, size):
-            yield RULE.finding(
-                Place(source.file, made.lineno),
-                f"{code(source.segment(made))} is written for batches of {short.size} rows, and the"
-                f" last batch has {short.left}.",
-                facts=(
-                    Fact("rows", short.sum),
-                    Fact("given to a layer at", f"{source.file}:{call.lineno}"),
-                ),
-                why="The number is written down and not asked of the batch.",
-                fixes=(
-                    Fix(
-                        f"Ask the batch for its rows, `x.size(0)`, in place of `{size.id}`.",
-                        why_not_tried=ONLY_READ,
-                    ),
-                ),
-                severity=Severity.WARNING,
-            )
-            break
-
-
-def states_made(source: Source, size: ast.Name) -> Iterator[tuple[ast.Call, ast.Call]]:
-    """States that a `forward` makes with a fixed number of rows for a recurrent layer."""
-    bound = source.bound_by(size)
-    for call in source.every(ast.Call):
-        if len(call.args) != 2 or layer_of(source, call.func) not in ("LSTM", "GRU", "RNN"):
-            continue
-        given = call.args[1]
-        parts = given.elts if isinstance(given, ast.Tuple) else [given]
-        for made in (origin(source, one) for one in parts):
-            if not isinstance(made, ast.Call) or len(made.args) != 3:
-                continue
-            rows = made.args[1]
-            if source.imported(made.func) not in ("torch.zeros", "torch.randn", "torch.ones"):
-                continue
-            if isinstance(rows, ast.Name) and source.bound_by(rows) == bound:
-                yield call, made

@@ -17,7 +17,6 @@ the right shape, and every row hides the places of another one without a word.
 Two tensors of the failing expression have as many axes, fit together on all but the first, and
 have a multiple of rows there. A second run records every operation: the one with more rows was
 stacked from parts that have the rows of the other, and in which order is read from the operation.
-Nothing can be said of a script that is only read.
 """
 
 import ast

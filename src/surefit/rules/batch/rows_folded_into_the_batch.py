@@ -17,7 +17,7 @@ where it arises.
 ## How it is recognised
 What the failing call compares has rows on both sides, of one a multiple of those of the other. A
 second run records every operation; back from the side with more rows there is a reshape that was
-given as many rows as the other side has. Nothing can be said of a script that is only read.
+given as many rows as the other side has.
 """
 
 import ast

@@ -17,7 +17,7 @@ the end of a row are zeros, as they were before; the loss ignores them by their 
 ## How it is recognised
 Two tensors that fail together have different numbers of steps. A second run records every
 operation: one of the two came out of an unpacking with as many steps as its longest row, and the
-other has as many steps as went into the packing. Nothing can be said of a script that is only read.
+other has as many steps as went into the packing.
 """
 
 from collections.abc import Iterator

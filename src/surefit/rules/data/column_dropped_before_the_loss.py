@@ -16,32 +16,23 @@ model nor your loss wants: `dataset.remove_columns([...])`.
 ## How it is recognised
 A line of yours below the Trainer asks its batch for a key that is not there; the rows have a column
 of this name, and the Trainer drops it because `forward` has no such argument.
-
-In a script that is only read: the `compute_loss` of a Trainer in the file asks its batch for a key
-that the `forward` of the model, a class of the file, does not take; the settings stand in the file
-and keep only columns that it takes; and no collator of the user's own adds any.
 """
 
 import ast
 from collections.abc import Iterator
 
-from surefit.doctor.causes import is_cause, was_only_read
+from surefit.doctor.causes import is_cause
 from surefit.doctor.conditions.condition import Condition
 from surefit.doctor.conditions.values import ValuesAt, Wanted
 from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
-from surefit.doctor.observations import Crash, Frame, Json, Script, Value
+from surefit.doctor.observations import Crash, Frame, Json, Value
 from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
-from surefit.evidence.read_datasets import collator_of, trainers
-from surefit.evidence.read_models import own_module
 from surefit.evidence.trainers import dropped_columns, trainer_of
-from surefit.source.callers import is_open
-from surefit.source.classes import Method, method, named_class
 from surefit.source.edits import appended, argument_added
-from surefit.source.outcomes import maker
 from surefit.source.patches import Edit, both
-from surefit.source.reading import Source, called, dotted
+from surefit.source.reading import Source, called
 
 RULE = Rule(
     "SF207",
@@ -162,85 +153,3 @@ def condition(batch: Value, key: str, frame: Frame) -> Condition:
     rows = next((one.shape[0] for one in batch.members.values() if one.shape), None)
     wanted = Wanted(f"{batch.text}['{key}']", rows=rows)
     return ValuesAt(Place(frame.place.file, frame.place.line), (wanted,))
-
-
-ONLY_READ = "the script was read, not run"
-
-
-KEPT_ANYWAY = ("label", "label_ids", "labels")
-
-
-@RULE.on(Script)
-def a_dropped_column_would_be_asked_for(script: Script, seen: Recording) -> Iterator[Finding]:
-    source = seen.source(script.file) if was_only_read(seen) else None
-    for call in trainers(source) if source else ():
-        assert source is not None
-        owner = named_class(source, call.func)
-        loss = method(source, owner, "compute_loss") if owner else None
-        settings = drops(source, call)
-        forward = forward_of(source, call)
-        if owner is None or loss is None or settings is None or forward is None:
-            continue
-        taken = {one.arg for one in (*forward.args.args, *forward.args.kwonlyargs)}
-        for key, node in keys_asked(loss):
-            if key in taken or key in KEPT_ANYWAY or forward.args.kwarg:
-                continue
-            yield RULE.finding(
-                Place(source.file, settings.lineno),
-                f"`{key}` is no argument of `{forward_name(source, forward)}`, so the Trainer drops"
-                f" the column, and `{owner.name}.compute_loss` asks for it.",
-                facts=(Fact("asked for at", f"{source.file}:{node.lineno}"),),
-                why="A Trainer passes on the columns that `forward` takes, by their names.",
-                fixes=(
-                    Fix(
-                        "`remove_unused_columns=False` keeps all columns.",
-                        argument_added(source, settings, "remove_unused_columns", "False"),
-                        why_not_tried=ONLY_READ,
-                    ),
-                ),
-                severity=Severity.WARNING,
-            )
-            break
-
-
-def drops(source: Source, call: ast.Call) -> ast.Call | None:
-    """The settings of a Trainer that drops columns, where nothing of the user's puts them back."""
-    given = source.argument(call, "args", 1)
-    made = maker(source, given) if given is not None else None
-    if made is None or is_open(made) or is_open(call):
-        return None
-    collator = collator_of(source, call, "data_collator")
-    if not source.imported(made.func).startswith("transformers."):
-        return None
-    names = ("remove_unused_columns", "label_names")
-    chosen = any(source.argument(made, one) is not None for one in names)
-    return None if chosen or (collator and not collator.startswith("transformers.")) else made
-
-
-def forward_of(source: Source, call: ast.Call) -> Method | None:
-    given = source.argument(call, "model", 0)
-    owner = own_module(source, given) if given is not None else None
-    return method(source, owner, "forward") if owner else None
-
-
-def forward_name(source: Source, forward: Method) -> str:
-    owner = source.parents[forward]
-    return f"{owner.name}.forward" if isinstance(owner, ast.ClassDef) else "forward"
-
-
-def keys_asked(loss: Method) -> Iterator[tuple[str, ast.expr]]:
-    """`inputs["weight"]` and `inputs.pop("weight")`, without a value in its place."""
-    if len(loss.args.args) < 3:
-        return
-    batch = loss.args.args[2].arg
-    for node in ast.walk(loss):
-        key = asked_key(node, batch)
-        if isinstance(key, ast.Constant) and isinstance(key.value, str):
-            yield key.value, key
-
-
-def asked_key(node: ast.AST, batch: str) -> ast.expr | None:
-    if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load):
-        return node.slice if dotted(node.value) == batch else None
-    pops = isinstance(node, ast.Call) and dotted(node.func) == f"{batch}.pop"
-    return node.args[0] if pops and isinstance(node, ast.Call) and len(node.args) == 1 else None

@@ -15,9 +15,6 @@ Make a list of it: `list(dataset["text"])`, `frame["text"].tolist()`.
 ## How it is recognised
 The failing expression gives a tokenizer a `Column`, a `Series` or an array in place of texts, or
 asks a `Column` for something that only a list has. The text of the exception is not looked at.
-
-In a script that is only read: datasets 4 or newer is installed, and a column of a dataset that the
-file loads or makes, `rows["text"]`, is given to a tokenizer of transformers or added to another.
 """
 
 import ast
@@ -25,20 +22,17 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from surefit.doctor.causes import is_cause, was_only_read
+from surefit.doctor.causes import is_cause
 from surefit.doctor.conditions.rows import RowsArrive
 from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
-from surefit.doctor.observations import Crash, Frame, Script, Value
+from surefit.doctor.observations import Crash, Frame, Value
 from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import code, spoken
-from surefit.evidence.read_columns import is_read_column
-from surefit.evidence.read_tokenizers import tokenizer_made
 from surefit.evidence.value_words import in_words
 from surefit.source.definitions import definition
 from surefit.source.edits import appended, both, inserted_before, wrapped
-from surefit.source.installed import version
 from surefit.source.patches import Edit
 from surefit.source.reading import Source, dotted
 
@@ -212,48 +206,3 @@ def must(
         every = [value_of(frame, one) for one in (node.left, node.right)]
         rows = sum(value.length or 0 for value in every if value)
     return RowsArrive(rows, line, (names[0],), after=True, at=0)
-
-
-ONLY_READ = "the script was read, not run"
-
-
-NO_LISTS_SINCE = 4
-
-
-@RULE.on(Script)
-def a_column_is_used_as_a_list(script: Script, seen: Recording) -> Iterator[Finding]:
-    source = seen.source(script.file) if was_only_read(seen) else None
-    for column, user in columns_used(source) if source else ():
-        assert source is not None
-        if int(version("datasets").partition(".")[0] or 0) < NO_LISTS_SINCE:
-            return
-        name = code(source.segment(column))
-        yield RULE.finding(
-            Place(source.file, column.lineno),
-            f"{name} is a `Column`, and {code(source.segment(user))} needs a list.",
-            why="A column hands out rows when they are asked for; it has the values of a list, and"
-            " is none.",
-            fixes=(
-                Fix(
-                    "Make a list of it with `list(...)`.",
-                    wrapped(source, column, "list(", ")"),
-                    why_not_tried=ONLY_READ,
-                ),
-            ),
-            severity=Severity.WARNING,
-        )
-
-
-def columns_used(source: Source) -> Iterator[tuple[ast.Subscript, ast.expr]]:
-    """Columns that a tokenizer is given, or that are added to something; and by what."""
-    for call in source.every(ast.Call):
-        first = call.args[0] if call.args else None
-        given = isinstance(first, ast.Subscript) and is_read_column(source, first)
-        if given and isinstance(first, ast.Subscript) and tokenizer_made(source, call.func):
-            yield first, call.func
-    for whole in source.every(ast.BinOp):
-        left = whole.left
-        if not isinstance(whole.op, ast.Add) or not isinstance(left, ast.Subscript):
-            continue
-        if is_read_column(source, left):
-            yield left, whole

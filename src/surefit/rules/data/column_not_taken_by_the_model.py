@@ -19,40 +19,25 @@ argument with a similar meaning was not given; and what failed is the missing of
 argument that is None, an output without a loss, a call that cannot be made. The only column of
 numbers that a Trainer drops before a classifier without labels is taken for its labels, whatever
 its name, and so is the last column that is left for the last argument that must be given.
-
-In a script that is only read: a Trainer of transformers that drops columns gets a model of
-transformers and rows whose columns are all known from the source; none of them is `labels`, and one
-is called in another way that labels are called.
 """
 
-import ast
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from surefit.doctor.causes import is_cause, was_only_read
+from surefit.doctor.causes import is_cause
 from surefit.doctor.conditions.condition import All
 from surefit.doctor.conditions.inputs import ColumnReachesModel, inputs_of
 from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
-from surefit.doctor.observations import Crash, Frame, Json, Question, Script
+from surefit.doctor.observations import Crash, Frame, Json, Question
 from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import some
 from surefit.evidence.argument_names import meant_for
 from surefit.evidence.column_names import handed_over, naming_of
-from surefit.evidence.read_datasets import (
-    NOTHING_KNOWN,
-    collator_of,
-    columns_in,
-    is_trainer_call,
-    keeps_all,
-)
-from surefit.evidence.read_models import loaded_model
 from surefit.evidence.trainers import dropped_columns, is_text, is_trainer, trainer_of
-from surefit.source.edits import replaced
 from surefit.source.patches import both
-from surefit.source.reading import Source
 
 RULE = Rule(
     "SF204",
@@ -73,8 +58,6 @@ RULE = Rule(
 )
 
 LABELS = "labels"
-ALSO_LABELS = ("label", "label_ids")
-"""What a Trainer's own collators turn into `labels`."""
 NUMBERS_OF_ROWS = re.compile(r"(^|_)(id|ids|idx|index|uid|guid|row|length|len|fold|split)(_|\d|$)")
 """Columns that count, find or divide rows: never what a classifier is to learn."""
 READ_TOO = "your code reads the column by this name elsewhere, too"
@@ -298,51 +281,3 @@ def fix_of(seen: Recording, strays: list[Stray], trainer: dict[str, Json] | None
     if over is not None and trainer is not None and trainer["columns"]:
         return Fix(over.text, over.edit, must)
     return Fix(text, why_not_tried=READ_TOO if any(made) else ONLY_YOU)
-
-
-ONLY_READ = "the script was read, not run"
-
-
-TAKES_LABELS = ("ForConditionalGeneration", "ForSeq2SeqLM", "Classification", "ForCausalLM")
-
-
-@RULE.on(Script)
-def a_column_would_be_dropped(script: Script, seen: Recording) -> Iterator[Finding]:
-    source = seen.source(script.file) if was_only_read(seen) else None
-    for call in source.every(ast.Call) if source else ():
-        assert source is not None
-        if not is_trainer_call(source, call) or keeps_all(source, call):
-            continue
-        model = source.argument(call, "model", 0)
-        rows = source.argument(call, "train_dataset", 3)
-        kind = loaded_model(source, model) if model is not None else ""
-        columns = columns_in(source, rows) if rows is not None else NOTHING_KNOWN
-        if not kind.endswith(TAKES_LABELS) or not columns.complete:
-            continue
-        if columns.names & {"labels", "label", "label_ids"} or makes_labels(source, call):
-            continue
-        meant = [one for one in sorted(columns.names) if meant_for(one, ["labels"])]
-        if len(meant) == 1 and meant[0] not in columns.texts:
-            yield read_finding(source, call, kind, meant[0])
-
-
-def makes_labels(source: Source, call: ast.Call) -> bool:
-    """The collator does, or is the user's own."""
-    collator = collator_of(source, call, "data_collator")
-    known = ("", "transformers.DataCollatorWithPadding", "transformers.DataCollatorForSeq2Seq")
-    return collator not in known
-
-
-def read_finding(source: Source, call: ast.Call, kind: str, column: str) -> Finding:
-    written = [one for one in source.every(ast.Constant) if one.value == column]
-    line = written[0].lineno if written else call.lineno
-    edit = replaced(source, written[0], '"labels"') if len(written) == 1 else None
-    return RULE.finding(
-        Place(source.file, line),
-        f"The column `{column}` is no argument of `{kind}`, so that the Trainer drops it and the"
-        " model gets no `labels`.",
-        facts=(Fact("the Trainer", f"{source.file}:{call.lineno}"),),
-        why="A Trainer passes on the columns that `forward` takes, by their names.",
-        fixes=(Fix("Name the column `labels` where it is made.", edit, why_not_tried=ONLY_READ),),
-        severity=Severity.WARNING,
-    )

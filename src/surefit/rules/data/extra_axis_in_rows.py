@@ -19,17 +19,13 @@ the function that makes the rows (`__getitem__`, or one given to `map` row by ro
 for this column: by `return_tensors`, by `unsqueeze(0)`, or by a list of one, written as such or
 filled by one `append`. A picture's channel axis of size 1 and one that the model was never called
 with are passed over.
-
-In a script that is only read: `__getitem__` calls a tokenizer of transformers on one row with
-`return_tensors`, and takes no row of the result; the loader or the Trainer has no collator of its
-own; the model is one of transformers; and nothing in the file changes a shape.
 """
 
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from surefit.doctor.causes import is_cause, was_only_read
+from surefit.doctor.causes import is_cause
 from surefit.doctor.conditions.condition import All
 from surefit.doctor.conditions.inputs import RowsReachModel, inputs_of
 from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
@@ -40,15 +36,9 @@ from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import shape_of
 from surefit.evidence.padding_edits import loader_call, padding_given, trainer_call
 from surefit.evidence.ragged_columns import ragged_columns
-from surefit.evidence.read_batches import plain_loaders
-from surefit.evidence.read_loaders import loaders
-from surefit.evidence.read_models import loaded_model
-from surefit.evidence.read_tokenizers import tokenizer_made
 from surefit.evidence.row_makers import EVERY, RowMaker, columns_of, reached_from, row_makers
-from surefit.source.classes import Method, method
 from surefit.source.definitions import definition
 from surefit.source.edits import appended, argument_removed, inserted_after, replaced, wrapped
-from surefit.source.outcomes import own_class_of
 from surefit.source.patches import Edit, both
 from surefit.source.reading import Source, called
 
@@ -403,73 +393,3 @@ def all_of(edits: list[Edit]) -> Edit:
     for one in edits[1:]:
         whole = both(whole, one)
     return whole
-
-
-SHAPES = ("squeeze", "flatten", "view", "reshape", "squeeze_", "cat", "select")
-
-
-@RULE.on(Script)
-def rows_would_have_an_axis_more(script: Script, seen: Recording) -> Iterator[Finding]:
-    source = seen.source(script.file) if was_only_read(seen) else None
-    if source is None or any(one.attr in SHAPES for one in source.every(ast.Attribute)):
-        return
-    told: set[ast.AST] = set()
-    for user, gives in users_of_rows(source):
-        made = batch_of_one(source, gives)
-        if made is None or made in told or not feeds_a_model(source):
-            continue
-        told.add(made)
-        yield RULE.finding(
-            Place(source.file, made.lineno),
-            "A row is (1, length): with `return_tensors` the tokenizer makes a batch of one row,"
-            " and rows of it are put into another.",
-            facts=(Fact("collated for", f"{source.file}:{user.lineno}"),),
-            why="With `return_tensors` a tokenizer gives back a batch, of a single text, too.",
-            fixes=(
-                Fix(
-                    "Take the axis away where the row is made: `.squeeze(0)` behind each"
-                    " column; or leave out `return_tensors` and let a collator pad.",
-                    why_not_tried="whether rows are padded to one length only you know",
-                ),
-            ),
-            severity=Severity.WARNING,
-        )
-
-
-def users_of_rows(source: Source) -> Iterator[tuple[ast.Call, Method]]:
-    """Loaders and Trainers with the default collator, and the `__getitem__` of their rows."""
-    yield from plain_loaders(source, loaders(source))
-    for call in source.calls_of("transformers.Trainer"):
-        rows = source.argument(call, "train_dataset", 3)
-        collates = any(
-            source.argument(call, one) for one in ("data_collator", "processing_class", "tokenizer")
-        )
-        owner = own_class_of(source, rows) if rows is not None and not collates else None
-        gives = method(source, owner, "__getitem__") if owner else None
-        if gives is not None and not call.args:
-            yield call, gives
-
-
-def batch_of_one(source: Source, gives: Method) -> ast.Call | None:
-    """A tokenizer's call with `return_tensors`, of whose result no row is taken."""
-    nodes = list(ast.walk(gives))
-    if any(isinstance(one, ast.Subscript) and is_first(one.slice) for one in nodes):
-        return None
-    for call in nodes:
-        if not isinstance(call, ast.Call) or tokenizer_made(source, call.func) is None:
-            continue
-        tensors = source.argument(call, "return_tensors")
-        if isinstance(tensors, ast.Constant) and tensors.value is not None:
-            return call
-    return None
-
-
-def is_first(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and node.value == 0
-
-
-def feeds_a_model(source: Source) -> bool:
-    """A model of transformers is called, or trained."""
-    trained = [source.argument(one, "model", 0) for one in source.calls_of("transformers.Trainer")]
-    called_ones = [call.func for call in source.every(ast.Call)]
-    return any(loaded_model(source, one) for one in (*trained, *called_ones) if one is not None)

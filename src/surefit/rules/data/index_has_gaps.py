@@ -19,26 +19,21 @@ A subscript failed with a `KeyError` inside pandas; its key is a whole number be
 rows, and the index of the table or column is not 0, 1, 2... What left the gaps is followed in the
 source through names, arguments and attributes of `self`. The text of the exception is not looked
 at.
-
-In a script that is only read: a table of pandas loses rows (by a mask, `dropna`, a split) and is
-not numbered anew, a dataset of the file keeps it as it is, and its `__getitem__` asks it, or a
-column of it, with `[index]` or `.loc[index]`.
 """
 
 import ast
 from collections.abc import Iterator
 
-from surefit.doctor.causes import is_cause, was_only_read
+from surefit.doctor.causes import is_cause
 from surefit.doctor.conditions.numbered import Numbered
 from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
-from surefit.doctor.observations import Crash, Script
+from surefit.doctor.observations import Crash
 from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import code, counted
 from surefit.evidence.failed_keys import Asked, subscript_in
 from surefit.evidence.gaps import gaps_behind
-from surefit.evidence.read_gaps import gaps_asked
 from surefit.source.edits import appended, both, inserted_after
 from surefit.source.line_edits import block_of, bound_by
 from surefit.source.patches import Edit
@@ -180,29 +175,3 @@ def split_into(statement: ast.stmt, value: ast.expr) -> list[str]:
         return []
     target = statement.targets[0]
     return [dotted(one) for one in target.elts] if isinstance(target, ast.Tuple) else []
-
-
-ONLY_READ = "the script was read, not run"
-
-
-@RULE.on(Script)
-def positions_are_asked_as_numbers(script: Script, seen: Recording) -> Iterator[Finding]:
-    source = seen.source(script.file) if was_only_read(seen) else None
-    for gap in gaps_asked(source) if source else ():
-        assert source is not None
-        asked = code(source.segment(gap.asked))
-        yield RULE.finding(
-            Place(source.file, gap.made.lineno),
-            f"{code(source.segment(gap.made)[:LONGEST])} keeps the numbers that its rows had, and"
-            f" {asked} asks for 0, 1, 2...",
-            facts=(Fact("asked at", f"{source.file}:{gap.asked.lineno}"),),
-            why="Of pandas `[number]` looks a row up by its number in the index, not by its place.",
-            fixes=(
-                Fix(
-                    f"Number the rows anew where the dataset keeps them: `{ANEW[1:]}`.",
-                    appended(source, gap.held, ANEW),
-                    why_not_tried=ONLY_READ,
-                ),
-            ),
-            severity=Severity.WARNING,
-        )

@@ -18,9 +18,6 @@ A subscript with a written key failed with a `KeyError`, and its holder has a ke
 spelling, or another usual name for labels or a mask; or a dataset that is alive has the column, and
 the source or the Trainer takes it away on the way; or a function of the script makes rows of just
 the keys that there are. The text of the exception is not looked at.
-
-In a script that is only read: the rows of a loader with the default collator are dictionaries whose
-keys are all known from the source, and its loop asks for another one.
 """
 
 import ast
@@ -28,7 +25,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from difflib import get_close_matches
 
-from surefit.doctor.causes import is_cause, was_only_read
+from surefit.doctor.causes import is_cause
 from surefit.doctor.conditions.keys import KeyIsThere
 from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
 from surefit.doctor.observations import Crash, Question, Script, Value
@@ -38,7 +35,6 @@ from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import code, spoken
 from surefit.evidence.argument_names import mean_the_same
 from surefit.evidence.failed_keys import Asked, parts_of, subscript_in
-from surefit.evidence.read_keys import missing_keys
 from surefit.evidence.row_makers import columns_of, row_makers
 from surefit.source.edits import argument_added, both, replaced
 from surefit.source.patches import Edit
@@ -253,31 +249,3 @@ def text_of(asked: Asked, key: str) -> str:
             if ast.unparse(one.target) == base and isinstance(one.iter, ast.Name):
                 base = f"{one.iter.id}[0]"
     return f"{base}[{key!r}]"
-
-
-ONLY_READ = "the script was read, not run"
-
-
-@RULE.on(Script)
-def a_key_would_not_be_there(script: Script, seen: Recording) -> Iterator[Finding]:
-    source = seen.source(script.file) if was_only_read(seen) else None
-    for missing in missing_keys(source) if source else ():
-        assert source is not None
-        near = get_close_matches(missing.key, sorted(missing.keys), 1, ALIKE)
-        asked = code(source.segment(missing.asked))
-        meant = f" Its nearest key is `{near[0]}`." if near else ""
-        yield RULE.finding(
-            Place(source.file, missing.asked.lineno),
-            f"{asked} is asked for, and the batches have {spoken(map(code, sorted(missing.keys)))}"
-            " only.",
-            facts=(Fact("the loader", f"{source.file}:{missing.loader.lineno}"),),
-            why="The default collator keeps the keys of the rows, and adds none.",
-            fixes=(
-                Fix(
-                    f"Ask for a key that is there, or give `{missing.key}` in the rows.{meant}",
-                    replaced(source, missing.asked.slice, f'"{near[0]}"') if near else None,
-                    why_not_tried=ONLY_READ,
-                ),
-            ),
-            severity=Severity.WARNING,
-        )

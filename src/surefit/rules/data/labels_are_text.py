@@ -15,8 +15,7 @@ a `Dataset`, or a dictionary made once of the sorted names.
 
 ## How it is recognised
 The rows that the failing collator was given have text as labels; it is a collator of a library
-that makes a tensor of every column, or a line of yours that makes one of this column. Nothing can
-be said of a script that is only read.
+that makes a tensor of every column, or a line of yours that makes one of this column.
 """
 
 import ast

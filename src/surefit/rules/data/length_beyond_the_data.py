@@ -18,26 +18,21 @@ that and something more (`at + self.width + self.ahead - 1`), and lies behind th
 asked, while `__len__` of the class counts the whole of it, takes too few from that, or counts
 something else. The text of the exception is not looked
 at.
-
-In a script that is only read: `__len__` gives `len(self.rows)`, and `__getitem__` asks the same
-`self.rows` at the number of the row and something more that is known to be above 0; nothing in it
-makes the number smaller or catches a failure.
 """
 
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from surefit.doctor.causes import is_cause, was_only_read
+from surefit.doctor.causes import is_cause
 from surefit.doctor.conditions.positions import PositionsInside
 from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
-from surefit.doctor.observations import Crash, Frame, Script, Value
+from surefit.doctor.observations import Crash, Frame, Value
 from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import code, counted
 from surefit.evidence.failed_keys import Asked, subscript_in
-from surefit.evidence.read_rows import promises
 from surefit.source.classes import method
 from surefit.source.edits import replaced
 from surefit.source.reading import called
@@ -204,29 +199,3 @@ def takes_from(counts: ast.expr, holder: str) -> bool:
     """`len(self.series) - self.width`: the whole of it, but for a few."""
     wholes = [sign for sign, one in terms_of(counts) if ast.unparse(one) == f"len({holder})"]
     return wholes == [1]
-
-
-ONLY_READ = "the script was read, not run"
-
-
-@RULE.on(Script)
-def the_last_rows_are_behind_the_end(script: Script, seen: Recording) -> Iterator[Finding]:
-    source = seen.source(script.file) if was_only_read(seen) else None
-    for one in promises(source) if source else ():
-        assert source is not None
-        counted_text, more = source.segment(one.counted), source.segment(one.beyond)
-        yield RULE.finding(
-            Place(source.file, one.counted.lineno),
-            f"`__len__` of `{one.owner.name}` counts `{counted_text}`, and the last rows need"
-            f" {code(source.segment(one.asked))}, behind the end.",
-            facts=(Fact("asked at", f"{source.file}:{one.asked.lineno}"),),
-            why="A loader asks for every number below `len(dataset)`, the last ones too.",
-            fixes=(
-                Fix(
-                    f"Let `__len__` give `{counted_text} - {more}`.",
-                    replaced(source, one.counted, f"{counted_text} - {more}"),
-                    why_not_tried=ONLY_READ,
-                ),
-            ),
-            severity=Severity.WARNING,
-        )

@@ -17,7 +17,6 @@ there, if an empty one means something (`fillna("")`).
 Among the texts that the failing call was given are some that are None or nan, or the value whose
 text was asked for is one of these. Tables and lists of rows that are alive in the process tell in
 which column values are missing, and in how many rows. The text of the exception is not looked at.
-Nothing can be said of a script that is only read.
 """
 
 import ast

@@ -18,31 +18,20 @@ the padding. If only part of each row shall be learned, make `labels` with -100 
 The Trainer's own loss found an output without one; the model is a causal language model whose
 `forward` takes `labels` and was not given any; and no column of the rows, dropped ones included,
 could be meant.
-
-In a script that is only read: a Trainer of transformers gets a causal language model and rows whose
-columns are all known from the source, none of them labels; and its collator makes none.
 """
 
 import ast
 from collections.abc import Iterator
 
-from surefit.doctor.causes import is_cause, was_only_read
+from surefit.doctor.causes import is_cause
 from surefit.doctor.conditions.inputs import ColumnReachesModel, inputs_of
 from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
 from surefit.doctor.observations import Crash, Script
 from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
-from surefit.doctor.words import some
 from surefit.evidence.argument_names import meant_for
 from surefit.evidence.padding_edits import tokenizer_at
-from surefit.evidence.read_datasets import (
-    NOTHING_KNOWN,
-    collator_of,
-    columns_in,
-    is_trainer_call,
-)
-from surefit.evidence.read_models import loaded_model
 from surefit.evidence.trainers import dropped_columns, is_text, is_trainer, trainer_of
 from surefit.source.edits import argument_added, with_import
 from surefit.source.patches import Edit
@@ -127,56 +116,3 @@ def labels_made(source: Source, call: ast.Call) -> Edit | None:
     made = f"{MAKES_LABELS}({tokenizer}, mlm=False)"
     edit = argument_added(source, call, "data_collator", made)
     return with_import(edit, source, "transformers", MAKES_LABELS)
-
-
-ONLY_READ = "the script was read, not run"
-
-
-MAKE_NO_LABELS = (
-    "",
-    "transformers.DataCollatorWithPadding",
-    "transformers.default_data_collator",
-    "transformers.DefaultDataCollator",
-)
-LANGUAGE_MODELS = ("ForCausalLM", "LMHeadModel")
-NAMES_OF_LABELS = {"labels", "label", "label_ids"}
-
-
-@RULE.on(Script)
-def nothing_would_make_labels(script: Script, seen: Recording) -> Iterator[Finding]:
-    source = seen.source(script.file) if was_only_read(seen) else None
-    for call in source.every(ast.Call) if source else ():
-        assert source is not None
-        if not is_trainer_call(source, call) or source.argument(call, "compute_loss_func"):
-            continue
-        model = source.argument(call, "model", 0)
-        rows = source.argument(call, "train_dataset", 3)
-        kind = loaded_model(source, model) if model is not None else ""
-        collator = collator_of(source, call, "data_collator")
-        columns = columns_in(source, rows) if rows is not None else NOTHING_KNOWN
-        if (
-            not kind.endswith(LANGUAGE_MODELS)
-            or collator not in MAKE_NO_LABELS
-            or not columns.complete
-        ):
-            continue
-        if columns.names & NAMES_OF_LABELS or any(
-            meant_for(one, ["labels"]) for one in columns.names
-        ):
-            continue
-        given = source.argument(call, "data_collator")
-        adds = f"`{collator.rpartition('.')[2]}` adds none" if collator else "no collator adds them"
-        yield RULE.finding(
-            Place(source.file, given.lineno if given is not None else call.lineno),
-            f"Nothing makes `labels`: the rows have {some(sorted(columns.names))}, and {adds}, so"
-            f" that `{kind}` computes no loss.",
-            why="A causal language model computes a loss only if it is given `labels`.",
-            fixes=(
-                Fix(
-                    "Let `DataCollatorForLanguageModeling(tokenizer, mlm=False)` make them of"
-                    " `input_ids`, without the padding.",
-                    why_not_tried=ONLY_READ,
-                ),
-            ),
-            severity=Severity.WARNING,
-        )

@@ -16,8 +16,7 @@ suffix of files. Print how many rows are left behind it.
 ## How it is recognised
 The sampler of the loader was made for zero rows, or a division by the length of a loader failed and
 that length is zero. What kept no row is followed in the source through names, arguments and
-attributes of `self`. The text of the exception is not looked at. Nothing can be said of a script
-that is only read.
+attributes of `self`. The text of the exception is not looked at.
 """
 
 import ast

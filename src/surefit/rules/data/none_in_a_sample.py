@@ -16,15 +16,12 @@ give them a value that the loss ignores (-100 for labels of cross entropy) in a 
 ## How it is recognised
 The rows that the default collator was given are samples, and a value of theirs is None in some or
 all of them. The text of the exception is not looked at.
-
-In a script that is only read: `__getitem__` of a dataset gives a tuple or a dictionary in which a
-value is written as None, and its loader has no `collate_fn`.
 """
 
 import ast
 from collections.abc import Iterator
 
-from surefit.doctor.causes import is_cause, was_only_read
+from surefit.doctor.causes import is_cause
 from surefit.doctor.conditions.rows import RowsArrive
 from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
 from surefit.doctor.observations import CollatorSeen, Crash, Script
@@ -34,9 +31,6 @@ from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import counted, spoken
 from surefit.evidence.arrivals import arrival
 from surefit.evidence.dropping import dropping_collator
-from surefit.evidence.none_returns import is_none
-from surefit.evidence.read_batches import plain_loaders
-from surefit.evidence.read_loaders import loaders
 from surefit.source.classes import method
 from surefit.source.reading import Source
 from surefit.source.returns import own_returns
@@ -162,41 +156,3 @@ def fixes(
         "Or give these rows a value that the loss ignores, such as -100 for a label.",
         why_not_tried="only you know what stands for a missing value",
     )
-
-
-@RULE.on(Script)
-def a_value_would_be_none(script: Script, seen: Recording) -> Iterator[Finding]:
-    source = seen.source(script.file) if was_only_read(seen) else None
-    told: set[ast.AST] = set()
-    for loader, gives in plain_loaders(source, loaders(source)) if source else ():
-        assert source is not None
-        returns = list(own_returns(gives))
-        for one in returns if len(returns) == 1 else ():
-            for name, value in parts_given(one.value):
-                if value in told or not is_none(value):
-                    continue
-                told.add(value)
-                yield RULE.finding(
-                    Place(source.file, value.lineno),
-                    f"{name} of a sample is None here, and the loader at line {loader.lineno} has"
-                    " no `collate_fn` that knows what to do with it.",
-                    why="The default collator makes tensors of numbers, arrays and tensors; None"
-                    " is none of these.",
-                    fixes=(
-                        Fix(
-                            "Leave it out of the sample, or give a value that stands for nothing.",
-                            why_not_tried="what stands for nothing only you know",
-                        ),
-                    ),
-                    severity=Severity.WARNING,
-                )
-
-
-def parts_given(value: ast.expr | None) -> Iterator[tuple[str, ast.expr]]:
-    """What a sample is made of, each with its name or number."""
-    if isinstance(value, ast.Tuple):
-        yield from ((f"Part {at}", one) for at, one in enumerate(value.elts))
-    elif isinstance(value, ast.Dict):
-        for key, one in zip(value.keys, value.values, strict=True):
-            if isinstance(key, ast.Constant) and isinstance(key.value, str):
-                yield f"`{key.value}`", one

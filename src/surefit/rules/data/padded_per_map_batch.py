@@ -15,8 +15,7 @@ every row to the same length: `padding="max_length"` with a `max_length`.
 
 ## How it is recognised
 The rows that a collator without padding was given have several lengths, and the function that made
-their columns was given to `map` with `batched=True` and pads to the longest of its call. Nothing
-can be said of a script that is only read.
+their columns was given to `map` with `batched=True` and pads to the longest of its call.
 """
 
 import ast

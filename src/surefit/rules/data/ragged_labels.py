@@ -17,16 +17,12 @@ changes nothing, in whatever way they are copied: a copy is as long as the list.
 ## How it is recognised
 The rows that the failing collator was given have `labels` of several lengths, and `labels` is not
 among the columns that this collator pads. The text of the exception is not looked at.
-
-In a script that is only read: a function given to `map` tokenizes without padding and copies
-`input_ids` to `labels`, or puts `labels` together from ids of several texts; and the script's one
-collator is among those that do not pad `labels`.
 """
 
 import ast
 from collections.abc import Iterator
 
-from surefit.doctor.causes import is_cause, was_only_read
+from surefit.doctor.causes import is_cause
 from surefit.doctor.conditions.condition import Condition
 from surefit.doctor.conditions.labels import LabelsArrive, LabelsReachModel
 from surefit.doctor.conditions.re_executed import ReExecuted
@@ -37,7 +33,6 @@ from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import counted, listed, spoken
 from surefit.evidence.handed_collators import Handed, handed
-from surefit.evidence.mapped_labels import label_makers, nothing_else_pads
 from surefit.evidence.padding_edits import fillings, is_at, padded_instead, stacks
 from surefit.evidence.ragged_columns import ragged_columns
 from surefit.source.edits import argument_added, call_becomes, with_import
@@ -68,7 +63,6 @@ TAKE_A_TOKENIZER = (LANGUAGE_MODELING, "DataCollatorWithPadding")
 KEEP = ("tokenizer", "padding", "max_length", "pad_to_multiple_of", "return_tensors")
 ALSO_PADDED = ("attention_mask", "token_type_ids", "special_tokens_mask")
 """Columns that `tokenizer.pad` knows, whether or not the model wants them."""
-ONLY_READ = "the script was read, not run"
 PADDED = """\
     longest = max(len(row["labels"]) for row in rows)
     gaps = [[-100] * (longest - len(row["labels"])) for row in rows]
@@ -331,36 +325,3 @@ def change(source: Source, call: ast.Call, collator: CollatorSeen, better: str) 
         return None
     edit = argument_added(source, call, "data_collator", f"{better}({source.segment(tokenizer)})")
     return with_import(edit, source, "transformers", better)
-
-
-@RULE.on(Script)
-def labels_will_not_be_padded(script: Script, seen: Recording) -> Iterator[Finding]:
-    source = seen.source(script.file) if was_only_read(seen) else None
-    makers = list(label_makers(source)) if source else []
-    collators = list(collators_in(source)) if source else []
-    if source is None or len(collators) != 1 or len(makers) != 1 or not nothing_else_pads(source):
-        return
-    call, name = collators[0], makers[0]
-    kind = source.imported(call.func).rpartition(".")[2]
-    yield RULE.finding(
-        Place(script.file, call.lineno, call.end_lineno),
-        f"`{kind}` does not pad `labels`, and `{name}` makes `labels` as long as each text.",
-        facts=(Fact("`labels`", f"made of ids, without padding, in `{name}`"),),
-        why="The tokenizer pads only what it made itself; rows of two lengths make no tensor.",
-        fixes=(
-            Fix(
-                f"Use `{PADS_LABELS}`, which pads `labels` too, with -100.",
-                call_becomes(source, call, PADS_LABELS, "transformers", keep=KEEP),
-                why_not_tried=ONLY_READ,
-            ),
-        ),
-        severity=Severity.WARNING,
-    )
-
-
-def collators_in(source: Source) -> Iterator[ast.Call]:
-    for call in source.calls_of(*(f"transformers.{name}" for name in TAKE_A_TOKENIZER)):
-        masks = source.argument(call, "mlm", 1)
-        plain = source.imported(call.func) != f"transformers.{LANGUAGE_MODELING}"
-        if plain or (isinstance(masks, ast.Constant) and masks.value is False):
-            yield call

@@ -18,22 +18,18 @@ different sizes are brought to one size before they become a batch.
 The rows that the failing collator was given have a column of several shapes which this collator
 does not pad; a collator of your own must have failed on that column. Where labels alone differ,
 see ragged-labels.
-
-In a script that is only read: rows are tokenized one by one without padding, in a function given to
-`map` or in `__getitem__`, and go in batches of several to a loader or a Trainer that has no
-collator.
 """
 
 import ast
 from collections.abc import Iterator
 from dataclasses import replace
 
-from surefit.doctor.causes import is_cause, was_only_read
+from surefit.doctor.causes import is_cause
 from surefit.doctor.conditions.condition import Condition
 from surefit.doctor.conditions.inputs import RowsReachModel
 from surefit.doctor.conditions.values import ValuesAt, Wanted
 from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
-from surefit.doctor.observations import CollatorSeen, Crash, Frame, Script, Value
+from surefit.doctor.observations import CollatorSeen, Crash, Frame, Value
 from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
@@ -49,14 +45,7 @@ from surefit.evidence.padding_edits import (
     trainer_call,
 )
 from surefit.evidence.ragged_columns import Ragged, ragged_columns
-from surefit.evidence.read_datasets import columns_in, function_given
-from surefit.evidence.read_loaders import loader_argument, loaders
-from surefit.evidence.read_tokenizers import tokenizer_made
 from surefit.evidence.row_makers import columns_of, row_makers
-from surefit.source.callers import is_open
-from surefit.source.classes import method
-from surefit.source.constants import whole
-from surefit.source.outcomes import own_class_of
 from surefit.source.patches import Edit, both
 from surefit.source.reading import Source, called
 
@@ -298,85 +287,3 @@ def list_fix(source: Source, call: ast.Call, ragged: Ragged) -> Fix:
             wanted = Wanted(name, shape=ragged.padded)
             return Fix(text, edit, ValuesAt(place, (wanted,), after=True))
     return Fix(text, edit, why_not_tried="what is made of the tensor has no name to look at")
-
-
-ONLY_READ = "the script was read, not run"
-
-
-@RULE.on(Script)
-def rows_would_differ_in_length(script: Script, seen: Recording) -> Iterator[Finding]:
-    source = seen.source(script.file) if was_only_read(seen) else None
-    for user, made in tokenized_for(source) if source else ():
-        assert source is not None
-        yield RULE.finding(
-            Place(source.file, user.lineno, user.end_lineno),
-            f"`{called(user)}` has no collator that pads, and the tokenizer at line {made.lineno}"
-            " leaves each row as long as its text.",
-            facts=(Fact("tokenized at", f"{source.file}:{made.lineno}"),),
-            why=WHY,
-            fixes=(
-                Fix(
-                    "Give it `DataCollatorWithPadding(tokenizer)`, which pads each batch to its"
-                    " longest row.",
-                    why_not_tried=ONLY_READ,
-                ),
-            ),
-            severity=Severity.WARNING,
-        )
-
-
-def tokenized_for(source: Source) -> Iterator[tuple[ast.Call, ast.Call]]:
-    """Loaders and Trainers without a collator, and the call that tokenizes their rows."""
-    for call in loaders(source):
-        rows = loader_argument(source, call, "dataset")
-        size = whole(source, loader_argument(source, call, "batch_size"))
-        chosen = ("collate_fn", "sampler", "batch_sampler")
-        plain = not is_open(call) and not any(loader_argument(source, call, one) for one in chosen)
-        made = unpadded(source, rows) if rows is not None and plain and (size or 1) > 1 else None
-        if made is not None:
-            yield call, made
-    for call in source.calls_of("transformers.Trainer", "transformers.Seq2SeqTrainer"):
-        pads = ("data_collator", "processing_class", "tokenizer")
-        rows = source.argument(call, "train_dataset", 3)
-        if rows is None or is_open(call) or any(source.argument(call, one) for one in pads):
-            continue
-        made = unpadded(source, rows)
-        if made is not None and len(call.args) < 3:
-            yield call, made
-
-
-def unpadded(source: Source, rows: ast.expr) -> ast.Call | None:
-    """The call of a tokenizer that makes the rows, if it fills and cuts nothing to one length."""
-    owner = own_class_of(source, rows)
-    gives = method(source, owner, "__getitem__") if owner else None
-    known = columns_in(source, rows) if gives is None else None
-    if known is not None and "input_ids" not in known.names:
-        return None
-    within: ast.AST | None = gives if gives is not None else mapping(source)
-    calls = [one for one in ast.walk(within) if isinstance(one, ast.Call)] if within else []
-    made = [one for one in calls if tokenizer_made(source, one.func) is not None]
-    if within is None or len(made) != 1 or fills(calls) or is_open(made[0]) or cuts(within):
-        return None
-    return made[0]
-
-
-def mapping(source: Source) -> ast.AST | None:
-    """The only function that the file maps over rows."""
-    maps = [one for one in source.every(ast.Call) if called(one) == "map"]
-    return function_given(source, maps[0]) if len(maps) == 1 else None
-
-
-def cuts(within: ast.AST) -> bool:
-    """Something makes lists longer or shorter: `ids[:64]`, `ids + [0] * (64 - len(ids))`."""
-    return any(
-        isinstance(one, ast.Slice | ast.While)
-        or (isinstance(one, ast.BinOp) and isinstance(one.op, ast.Sub | ast.Mult))
-        for one in ast.walk(within)
-    )
-
-
-def fills(calls: list[ast.Call]) -> bool:
-    """Something fills rows up, or makes them one number each."""
-    named = {one.arg for call in calls for one in call.keywords}
-    other = {called(call) for call in calls} & {"pad", "pad_sequence", "squeeze", "mean", "sum"}
-    return bool(other) or bool(named & {"padding", "return_tensors", "pad_to_multiple_of"})

@@ -19,15 +19,12 @@ that costs too much, in a `collate_fn` that drops samples which are None.
 Among the rows that the failing collator was given are some that are None themselves, and the line
 that failed was at work on them. The `return` is read from the source of the dataset's
 `__getitem__`. The text of the exception is not looked at.
-
-In a script that is only read: the `__getitem__` of a class has a `return None`, and a `DataLoader`
-over an instance of it has no `collate_fn`; no other method of the class compares with None.
 """
 
 import ast
 from collections.abc import Iterator
 
-from surefit.doctor.causes import is_cause, was_only_read
+from surefit.doctor.causes import is_cause
 from surefit.doctor.conditions.rows import RowsArrive
 from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
 from surefit.doctor.observations import CollatorSeen, Crash, Frame, Script
@@ -37,9 +34,9 @@ from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import code, counted, listed
 from surefit.evidence.arrivals import arrival, loader_call
 from surefit.evidence.dropping import dropping_collator, with_function
-from surefit.evidence.none_returns import is_none, ways_to_none
+from surefit.evidence.none_returns import ways_to_none
 from surefit.evidence.origins import names_in
-from surefit.source.classes import Method, class_of, function_called, method
+from surefit.source.classes import Method, function_called, method
 from surefit.source.edits import (
     both,
     inserted_after,
@@ -49,7 +46,6 @@ from surefit.source.edits import (
 )
 from surefit.source.patches import Edit
 from surefit.source.reading import Source
-from surefit.source.returns import own_returns
 
 RULE = Rule(
     "SF213",
@@ -66,7 +62,6 @@ RULE = Rule(
 )
 
 PICKS = "rows_that_exist"
-ONLY_READ = "the script was read, not run"
 FEW = 4
 """Rows of a batch of which all can be None at once, if some are."""
 
@@ -335,45 +330,4 @@ def picked(crash: Crash, collator: CollatorSeen, seen: Recording) -> Fix | None:
         f" this batch that is {collator.rows - collator.nones:,} of {collator.rows:,}.",
         with_import(edit, source, "torch.utils.data", "Subset"),
         expectation(crash, seen, collator.rows, past=True),
-    )
-
-
-@RULE.on(Script)
-def a_row_can_be_none(script: Script, seen: Recording) -> Iterator[Finding]:
-    source = seen.source(script.file) if was_only_read(seen) else None
-    loaders = list(source.calls_of("torch.utils.data.DataLoader")) if source else []
-    for call in loaders:
-        given = source.argument(call, "dataset", 0) if source else None
-        if source is None or given is None or source.argument(call, "collate_fn", 6) is not None:
-            continue
-        owner = class_of(source, given)
-        gives = method(source, owner, "__getitem__") if owner else None
-        nones = [one for one in own_returns(gives) if is_none(one.value)] if gives else []
-        if owner is None or gives is None or not nones or asks_for_none(owner, gives):
-            continue
-        yield RULE.finding(
-            Place(script.file, nones[0].lineno),
-            f"`__getitem__` of `{owner.name}` returns None for some rows, and the loader at line"
-            f" {call.lineno} has no `collate_fn` that leaves them out.",
-            why="The default collator needs samples: None has no length, no keys and no shape.",
-            fixes=(
-                Fix(
-                    "Leave such rows out in the `__init__` of the dataset, or drop samples that"
-                    " are None in a `collate_fn`.",
-                    why_not_tried=ONLY_READ,
-                ),
-            ),
-            severity=Severity.WARNING,
-        )
-        return
-
-
-def asks_for_none(owner: ast.ClassDef, gives: Method) -> bool:
-    """Another method of the class looks which rows are None: it leaves them out, as likely as
-    not."""
-    return any(
-        isinstance(node, ast.Compare) and any(is_none(one) for one in node.comparators)
-        for one in owner.body
-        if one is not gives
-        for node in ast.walk(one)
     )

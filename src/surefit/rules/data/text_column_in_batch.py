@@ -18,18 +18,13 @@ own do not give it back; if you want to look at it later, keep it outside of the
 The rows that the failing collator was given have a column of strings, of lists of strings or of
 dictionaries; or a loop moves a batch to a device and one of its columns is a list of strings. The
 labels themselves are another matter.
-
-In a script that is only read: the `__getitem__` of a dataset gives a dictionary with a text in it
-(one that is written out, or that a tokenizer is given, too), its loader has no `collate_fn`, and
-everything in the batch is moved to a device. Or a column that a function given to `map` tokenizes
-is kept, and the rows go to a collator of transformers that makes a tensor of every column.
 """
 
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from surefit.doctor.causes import is_cause, was_only_read
+from surefit.doctor.causes import is_cause
 from surefit.doctor.conditions.condition import All, Condition
 from surefit.doctor.conditions.inputs import RowsReachModel
 from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
@@ -39,16 +34,6 @@ from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import some, spoken
 from surefit.evidence.frame_names import named
-from surefit.evidence.read_batches import columns_given, moved_whole, plain_loaders
-from surefit.evidence.read_datasets import (
-    collator_of,
-    columns_in,
-    keeps_all,
-    map_that_reads,
-    trainers,
-)
-from surefit.evidence.read_loaders import loader_argument, loaders
-from surefit.evidence.read_text import is_text
 from surefit.evidence.row_makers import columns_of, given_function, maps, row_makers
 from surefit.source.dictionary_edits import entries_removed
 from surefit.source.edits import appended, argument_added, removed
@@ -348,91 +333,3 @@ def without(source: Source, columns: dict[str, ast.expr], texts: list[str]) -> E
 
 def adds_a_column(statement: ast.Assign) -> bool:
     return isinstance(statement.targets[0], ast.Subscript)
-
-
-@RULE.on(Script)
-def a_text_would_be_moved(script: Script, seen: Recording) -> Iterator[Finding]:
-    source = seen.source(script.file) if was_only_read(seen) else None
-    for loader, gives in plain_loaders(source, loaders(source)) if source else ():
-        assert source is not None
-        moved = moved_whole(source, loader)
-        columns = columns_given(source, gives) if moved is not None else {}
-        texts = {key: one for key, one in columns.items() if is_text(source, one)}
-        for key, one in texts.items():
-            assert moved is not None
-            yield RULE.finding(
-                Place(source.file, one.lineno),
-                f"`{key}` is text: in a batch it is a list of strings, and a list has no `.to`.",
-                facts=(Fact("moved at", f"{source.file}:{moved.lineno}"),),
-                why="The default collator makes tensors of numbers, and a list of everything else.",
-                fixes=(
-                    Fix(
-                        f"Leave `{key}` out of what `__getitem__` gives, or move only tensors.",
-                        why_not_tried="whether the text is needed later only you know",
-                    ),
-                ),
-                severity=Severity.WARNING,
-            )
-
-
-TENSORS_OF_ALL = (
-    "transformers.DataCollatorWithPadding",
-    "transformers.DataCollatorForLanguageModeling",
-    "transformers.DataCollatorForSeq2Seq",
-    "transformers.DataCollatorForTokenClassification",
-)
-
-
-@RULE.on(Script)
-def a_text_would_be_collated(script: Script, seen: Recording) -> Iterator[Finding]:
-    source = seen.source(script.file) if was_only_read(seen) else None
-    for call, rows, collator in collated_rows(source) if source else ():
-        assert source is not None
-        texts = sorted(columns_in(source, rows).texts)
-        if not texts or formats(source):
-            continue
-        mapping = map_that_reads(source, rows, texts[0])
-        yield RULE.finding(
-            Place(source.file, mapping.lineno if mapping is not None else call.lineno),
-            f"The rows still have {some(texts)}, text, and `{collator.rpartition('.')[2]}` makes a"
-            " tensor of every column.",
-            facts=(Fact("collated for", f"{source.file}:{call.lineno}"),),
-            why="`map` adds columns; what was there stays until it is removed.",
-            fixes=(
-                Fix(
-                    f"Remove it where the rows are mapped: `remove_columns={texts}`.",
-                    removing(source, mapping, texts),
-                    why_not_tried=ONLY_READ,
-                ),
-            ),
-            severity=Severity.WARNING,
-        )
-
-
-def removing(source: Source, mapping: ast.Call | None, texts: list[str]) -> Edit | None:
-    if mapping is None or source.argument(mapping, "remove_columns") is not None:
-        return None
-    listed = ", ".join(f'"{one}"' for one in texts)
-    return argument_added(source, mapping, "remove_columns", f"[{listed}]")
-
-
-def collated_rows(source: Source) -> Iterator[tuple[ast.Call, ast.expr, str]]:
-    """Rows that reach such a collator with all of their columns."""
-    for call in loaders(source):
-        collator = collator_of(source, call, "collate_fn")
-        rows = loader_argument(source, call, "dataset")
-        if collator in TENSORS_OF_ALL and rows is not None:
-            yield call, rows, collator
-    for call in trainers(source):
-        collator = collator_of(source, call, "data_collator")
-        trained = source.argument(call, "train_dataset", 3)
-        if collator in TENSORS_OF_ALL and trained is not None and keeps_all(source, call):
-            yield call, trained, collator
-
-
-def formats(source: Source) -> bool:
-    """Something chooses columns by a format."""
-    return any(one.attr in ("set_format", "with_format") for one in source.every(ast.Attribute))
-
-
-ONLY_READ = "the script was read, not run"

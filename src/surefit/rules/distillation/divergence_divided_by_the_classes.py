@@ -20,7 +20,6 @@ gradients that arrive at both in a backward pass are their weights as the script
 that of the divergence is at most one, or such a weight times the square of the temperature, nothing
 makes up for the division. A factor that could, the number of classes or a large weight, is left
 alone, and so is a divergence that is the whole loss.
-Nothing can be said of a script that is only read.
 """
 
 from collections.abc import Iterator

@@ -19,7 +19,7 @@ additional columns are padding.
 ## How it is recognised
 In a divergence the last columns are one number in every row, as many as the loss is wider than what
 one of the two models gave, and they hold a part of the mass. A fill of minus infinity, or zeros put
-behind a softmax, hold none and are not reported. Nothing can be said of a script that is only read.
+behind a softmax, hold none and are not reported.
 """
 
 import ast

@@ -20,8 +20,6 @@ zeros; or another mask, or labels of -100, where the ids of the batch repeat one
 backward pass gives these places a gradient as it does others, they are counted. A mask that is
 multiplied in, an index, `where`, or a fill leaves nothing there, and a cross entropy that counts
 them, too, shows that they are meant: of these nothing is said.
-
-Nothing can be said of a script that is only read.
 """
 
 import ast

@@ -22,8 +22,7 @@ its parameters frozen, or with no gradient ever reaching it; in these calls drop
 0, or batch norms, are in training mode; and what it gives back enters the loss without going
 through a model that is trained. Silent where its weights change in the meantime (a moving average
 of the student has dropout on purpose), where the source calls `.train()` on it, where its input
-comes from the trained model (a judge), and where it is the body under a trained head. Nothing can
-be said of a script that is only read.
+comes from the trained model (a judge), and where it is the body under a trained head.
 """
 
 import ast

@@ -22,19 +22,15 @@ zero, and steps were taken: so it was the zero. What decided it is read from the
 the call, with the constants of the file and the defaults of flags. Silent where the condition was
 chosen on the command line, or counts steps (distillation that begins later), and where without the
 teacher the loss has no such term. A flag that could have been given and was not makes it a warning.
-
-In a script that is only read: the branch is closed by a flag that has the same value whether it is
-given or not.
 """
 
 import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from surefit.doctor.causes import was_only_read
 from surefit.doctor.conditions.beside import Alike, IsRun
 from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
-from surefit.doctor.observations import BesideSeen, Ended, Script, Steps
+from surefit.doctor.observations import BesideSeen, Ended, Steps
 from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.words import code, counted
@@ -42,14 +38,13 @@ from surefit.evidence.flags import Flag
 from surefit.evidence.gates import Gate, flags_in, gates, is_true, varies
 from surefit.evidence.loss_sources import Entering, call_at, entering_loss, runs_a_model
 from surefit.evidence.made_names import names_of_made
-from surefit.evidence.switched_off import is_off
 from surefit.evidence.teacher_names import calls_of, names_held
 from surefit.evidence.teachers import loss_at, trained_names
 from surefit.evidence.zero_terms import ZeroTerm, plain_zeros, zero_terms
 from surefit.source.constants import truth
 from surefit.source.edits import argument_added, replaced
 from surefit.source.origins import origin
-from surefit.source.reading import Source, called, dotted
+from surefit.source.reading import Source, called
 
 RULE = Rule("SF953", "teacher-never-run", Severity.ERROR, __doc__)
 
@@ -57,7 +52,6 @@ FEWEST_STEPS = 2
 MOST_SITES = 8
 """Calls of one model that an observation keeps."""
 MEANT_FOR_A_TEACHER = ("kd", "distil", "soft", "kl", "teach", "diverg")
-ONLY_READ = "the script was read, not run"
 WHY = (
     "A term that stays at the zero it began with adds nothing to the loss and nothing to any"
     " gradient: the student is trained as if there were no teacher."
@@ -292,73 +286,3 @@ def never_written(
 
 def is_a_teacher(names: frozenset[str]) -> bool:
     return any("teacher" in name.lower() for name in names)
-
-
-@RULE.on(Script)
-def a_flag_closes_the_branch(script: Script, seen: Recording) -> Iterator[Finding]:
-    source = seen.source(script.file) if was_only_read(seen) else None
-    for call in unrecorded_calls(source) if source else ():
-        assert source is not None
-        idle = closed_by_a_flag(source, call)
-        if idle is None:
-            continue
-        flag = fixed_flag(idle)
-        assert flag is not None
-        yield RULE.finding(
-            Place(source.file, flag.call.lineno, flag.call.end_lineno),
-            f"`{idle.name}` will never be run: {code(idle.term.text)}, its term of the loss, is the"
-            f" 0 of line {idle.term.zero.lineno} at every step.",
-            facts=tuple(why_closed(idle, ())),
-            why=WHY,
-            fixes=(
-                Fix(
-                    f"Give `{flag.option}` the default {not flag.value}, so that it is a choice.",
-                    argument_added(source, flag.call, "default", str(not flag.value)),
-                    why_not_tried=ONLY_READ,
-                ),
-            ),
-            severity=Severity.WARNING,
-        )
-        return
-
-
-def unrecorded_calls(source: Source) -> Iterator[ast.Call]:
-    """Calls of names, not of functions, under `with torch.no_grad():`."""
-    for block in source.every(ast.With):
-        if not any(is_off(source, item.context_expr) for item in block.items):
-            continue
-        for node in ast.walk(block):
-            if isinstance(node, ast.Call) and dotted(node.func) and not source.imported(node.func):
-                yield node
-
-
-def closed_by_a_flag(source: Source, call: ast.Call) -> Idle | None:
-    found = list(gates(source, call))
-    closed = [one for one in found if is_true(source, one.test, ()) is (not one.wanted)]
-    fixed = [one for one in closed if any(flag.is_fixed for _, flag in flags_in(source, one.test))]
-    if not fixed:
-        return None
-
-    def nothing(_call: ast.Call) -> bool:
-        return False
-
-    entering = entering_loss(source, backward_at(source), nothing)
-
-    def feeds(value: ast.expr) -> bool:
-        followed = Entering(source, nothing)
-        followed.follow(value)
-        return call in followed.nodes
-
-    term = next(zero_terms(source, entering, feeds), None) if call in entering else None
-    name = source.segment(call.func)
-    return Idle(source, name, call, term, fixed[0]) if term is not None else None
-
-
-def backward_at(source: Source) -> Place | None:
-    """The line of the one `backward` of the file."""
-    found = [
-        node
-        for node in source.every(ast.Call)
-        if isinstance(node.func, ast.Attribute) and node.func.attr == "backward"
-    ]
-    return Place(source.file, found[0].lineno) if len(found) == 1 else None

@@ -20,8 +20,6 @@ the first argument holds its number, other than one. The gradients that arrive a
 at the loss of the labels are their weights: where these make one together, or each is one, T² is in
 none of them, wherever it could have been multiplied. Any other weight can have it in it and is left
 alone, and so is a divergence that is the whole loss.
-
-Nothing can be said of a script that is only read.
 """
 
 import ast

@@ -21,7 +21,6 @@ have. One belongs to each of two models: by its name, by what both are loaded fr
 large as that model's output is wide. A divergence is computed from the logits of both, and between
 the models and it stands nothing that could reorder columns (an index of ids, `gather`, `sort`,
 `topk`, a product of matrices). Tokenizers that only have more tokens at the end are not reported.
-Nothing can be said of a script that is only read.
 """
 
 import ast

@@ -15,7 +15,7 @@ Pad each to the greatest width first, with -100 for ids and labels, as the Train
 
 ## How it is recognised
 A call that joins a list of tensors or arrays failed, and their shapes differ on one axis that is
-not the one they are joined along. Nothing can be said of a script that is only read.
+not the one they are joined along.
 """
 
 import ast

@@ -16,7 +16,7 @@ With another model the same script runs; a misspelled argument of `generate` loo
 ## How it is recognised
 In the frame of the library that looks through the arguments, or by the signature of the model's own
 `forward`: keys that the call gives and the model does not take. The text of the exception is not
-looked at. Nothing can be said of a script that is only read.
+looked at.
 """
 
 import ast

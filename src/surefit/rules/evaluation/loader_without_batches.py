@@ -17,7 +17,7 @@ bound: `max(1, int(0.01 * len(data)))`.
 ## How it is recognised
 The loader that was asked last came to its end without a batch, and the failing line reads a name
 that only the loop over it fills, or divides by its length. The text of the exception is not looked
-at. Nothing can be said of a script that is only read.
+at.
 """
 
 import ast

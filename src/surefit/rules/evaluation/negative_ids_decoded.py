@@ -16,9 +16,6 @@ for labels and for predictions, and decode with `skip_special_tokens=True`.
 ## How it is recognised
 A tokenizer's `decode`, `batch_decode` or `convert_ids_to_tokens` failed, and there are numbers
 below zero among the ids that it was given.
-
-In a script that is only read: the labels that a Trainer hands to `compute_metrics` are decoded as
-they came, and the file has a collator or a line that puts -100 into labels.
 """
 
 import ast
@@ -27,19 +24,18 @@ from dataclasses import dataclass
 
 import msgspec
 
-from surefit.doctor.causes import is_cause, was_only_read
+from surefit.doctor.causes import is_cause
 from surefit.doctor.conditions.decoded import NothingNegativeDecoded
-from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
-from surefit.doctor.observations import Crash, Question, Script
+from surefit.doctor.findings import Fact, Finding, Fix, Severity
+from surefit.doctor.observations import Crash, Question
 from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import code, counted, listed, spoken
 from surefit.evidence.decoded_ids import Decoding, decoding_of, other_decodings
-from surefit.source.definitions import last_binding
 from surefit.source.edits import replaced, with_import
 from surefit.source.patches import Edit, both
-from surefit.source.reading import Source, called, dotted
+from surefit.source.reading import Source
 
 RULE = Rule(
     "SF502",
@@ -214,98 +210,3 @@ def with_numpy(edit: Edit, source: Source) -> Edit:
         one.name == "numpy" for statement in source.every(ast.Import) for one in statement.names
     )
     return edit if imported else with_import(edit, source, "numpy as np", None)
-
-
-ONLY_READ = "the script was read, not run"
-
-
-PUTS_MINUS_100 = (
-    "transformers.DataCollatorForSeq2Seq",
-    "transformers.DataCollatorForLanguageModeling",
-)
-
-
-@RULE.on(Script)
-def labels_are_decoded_as_they_came(script: Script, seen: Recording) -> Iterator[Finding]:
-    source = seen.source(script.file) if was_only_read(seen) else None
-    if source is None or not puts_marks(source):
-        return
-    for function in metrics_of(source):
-        for call in ast.walk(function):
-            if not isinstance(call, ast.Call) or called(call) not in ("decode", "batch_decode"):
-                continue
-            ids = call.args[0] if call.args else None
-            if ids is None or not isinstance(call.func, ast.Attribute):
-                continue
-            if not are_labels(source, ids, function):
-                continue
-            text, tokenizer = source.segment(ids), source.segment(call.func.value)
-            numpy = numpy_in(source)
-            new = f"{numpy}.where({text} != {IGNORED}, {text}, {tokenizer}.pad_token_id)"
-            yield RULE.finding(
-                Place(source.file, call.lineno),
-                f"`{text}` still contains -100, the mark of places that the loss ignores, and the"
-                " tokenizer cannot decode a negative id.",
-                why="Labels are padded with -100 so that the loss passes over those places; a"
-                " Trainer hands them to `compute_metrics` as they are.",
-                fixes=(
-                    Fix(
-                        f"Put `{tokenizer}.pad_token_id` in the place of -100 before decoding"
-                        f" `{text}`.",
-                        with_numpy(replaced(source, ids, new), source),
-                        why_not_tried=ONLY_READ,
-                    ),
-                ),
-                severity=Severity.WARNING,
-            )
-
-
-def puts_marks(source: Source) -> bool:
-    """Something in the file makes labels -100."""
-    written = any(
-        isinstance(one.operand, ast.Constant) and one.operand.value == -IGNORED
-        for one in source.every(ast.UnaryOp)
-        if isinstance(one.op, ast.USub)
-    )
-    return written or any(True for _ in source.calls_of(*PUTS_MINUS_100))
-
-
-def metrics_of(source: Source) -> Iterator[ast.FunctionDef]:
-    """Functions that a Trainer is given for its metrics."""
-    told: set[ast.AST] = set()
-    for one in source.every(ast.keyword):
-        if one.arg != "compute_metrics" or not isinstance(one.value, ast.Name):
-            continue
-        for function in source.bound_by(one.value):
-            if isinstance(function, ast.FunctionDef) and function not in told:
-                told.add(function)
-                yield function
-
-
-def are_labels(source: Source, node: ast.expr, function: ast.FunctionDef) -> bool:
-    """The second of what the function is given, unchanged."""
-    if not function.args.args:
-        return False
-    given = function.args.args[0].arg
-    if isinstance(node, ast.Attribute):
-        return node.attr == "label_ids" and dotted(node.value) == given
-    if not isinstance(node, ast.Name) or is_filled(function, node.id):
-        return False
-    bound = source.bound_by(node)
-    last = last_binding(source, bound, source.statement_of(node))
-    if not isinstance(last, ast.Assign) or len(last.targets) != 1:
-        return False
-    target = last.targets[0]
-    if isinstance(target, ast.Tuple) and dotted(last.value) == given:
-        return len(target.elts) == 2 and dotted(target.elts[1]) == node.id
-    return are_labels(source, last.value, function) if isinstance(target, ast.Name) else False
-
-
-def is_filled(function: ast.FunctionDef, name: str) -> bool:
-    """`labels[labels == -100] = pad`."""
-    return any(
-        isinstance(one, ast.Subscript)
-        and not isinstance(one.ctx, ast.Load)
-        and dotted(one.value) == name
-        for one in ast.walk(function)
-    )

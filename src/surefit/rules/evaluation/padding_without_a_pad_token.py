@@ -15,10 +15,6 @@ and not by the id, or the model never learns to end. A token of its own (`add_sp
 
 ## How it is recognised
 A tokenizer failed while it was asked to pad, and its `pad_token_id` is None.
-
-In a script that is only read: the tokenizer is loaded by the name of a model that is known to come
-without a pad token, or made by `PreTrainedTokenizerFast` without one; nothing in the file sets it;
-and a call or a collator pads.
 """
 
 import ast
@@ -27,7 +23,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from surefit.doctor.causes import is_cause, was_only_read
+from surefit.doctor.causes import is_cause
 from surefit.doctor.conditions.condition import Condition
 from surefit.doctor.conditions.tables import IdsFit
 from surefit.doctor.conditions.values import ValuesAt, Wanted
@@ -38,10 +34,9 @@ from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.evidence.grown_vocabularies import binds, is_dotted
 from surefit.evidence.made_names import name_at
-from surefit.evidence.read_tokenizers import lacks_padding, paddings, tokenizer_made
 from surefit.source.edits import inserted_after
 from surefit.source.line_edits import shares_lines
-from surefit.source.reading import Source, dotted
+from surefit.source.reading import Source
 
 RULE = Rule(
     "SF507",
@@ -165,44 +160,3 @@ def condition(frame: Frame, source: Source) -> Condition:
         wanted = Wanted(f'{batch}["input_ids"]', shape=(texts[0], None), least=0)
         return ValuesAt(frame.place, (wanted,), after=True)
     return IdsFit(0, 0)
-
-
-ONLY_READ = "the script was read, not run"
-
-
-@RULE.on(Script)
-def nothing_will_be_there_to_pad_with(script: Script, seen: Recording) -> Iterator[Finding]:
-    source = seen.source(script.file) if was_only_read(seen) else None
-    told: set[ast.Call] = set()
-    for call, tokenizer in paddings(source) if source else ():
-        assert source is not None
-        made = tokenizer_made(source, tokenizer)
-        if made is None or made in told or not lacks_padding(source, made):
-            continue
-        told.add(made)
-        statement = source.statement_of(made)
-        name = bound_name(statement)
-        called_so = name or dotted(tokenizer)
-        yield RULE.finding(
-            Place(source.file, made.lineno),
-            f"`{called_so or 'the tokenizer'}` is asked to pad, and has no pad token.",
-            facts=(Fact("asked to pad at", f"{source.file}:{call.lineno}"),),
-            why="Rows of different lengths are filled up with the pad token's id.",
-            fixes=(
-                Fix(
-                    f"`{called_so}.pad_token = {called_so}.eos_token`; the"
-                    " attention mask says which places are padding.",
-                    inserted_after(source, statement, f"{name}.pad_token = {name}.eos_token")
-                    if name and not shares_lines(source, statement)
-                    else None,
-                    why_not_tried=ONLY_READ,
-                ),
-            ),
-            severity=Severity.WARNING,
-        )
-
-
-def bound_name(statement: ast.stmt) -> str:
-    """What the statement calls the tokenizer, if it gives it a name."""
-    target = statement.targets[0] if isinstance(statement, ast.Assign) else None
-    return dotted(target) if target is not None else ""

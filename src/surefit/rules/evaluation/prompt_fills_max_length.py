@@ -13,7 +13,7 @@ only what it generates; there the two are alike.
 
 ## How it is recognised
 `generate` of a library's model failed where it compares lengths, and the prompt has as many tokens
-as `max_length` or more. Nothing can be said of a script that is only read.
+as `max_length` or more.
 """
 
 import ast

@@ -14,8 +14,7 @@ there. Or gather results in a list and join them with `np.concatenate` or `torch
 
 ## How it is recognised
 The failing line writes into a part of an array or a tensor, what it writes has fewer rows than that
-part, or more, and the loader that was at work gave a last batch of just so many rows. Nothing can
-be said of a script that is only read.
+part, or more, and the loader that was at work gave a last batch of just so many rows.
 """
 
 import ast

@@ -21,9 +21,7 @@ the process, or get the result in another way; loops that try again until it wor
 failure, unless a number stands for it, or everything is caught and no step is taken afterwards.
 
 In a script that is only read: in a loop, a `try` that calls a model which the same function puts
-into evaluation mode, with a handler for every exception that at most logs; or a `try` that runs a
-model without gradients, with a handler for every exception that puts a number in place of the
-result.
+into evaluation mode, with a handler for every exception that at most logs.
 """
 
 import ast
@@ -49,10 +47,8 @@ from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.words import code
 from surefit.evidence.layer_names import described, name
-from surefit.evidence.read_models import is_model
 from surefit.evidence.stand_ins import StandIn, carried_on, number_of
 from surefit.evidence.value_words import in_words
-from surefit.source.outcomes import function_run
 from surefit.source.patches import Edit, Replace
 from surefit.source.reading import Source, dotted
 
@@ -299,10 +295,8 @@ def fixes(source: Source | None, handler: ast.ExceptHandler | None) -> Iterator[
 @RULE.on(Script)
 def errors_of_evaluation_would_be_hidden(script: Script, seen: Recording) -> Iterator[Finding]:
     source = seen.source(script.file) if was_only_read(seen) else None
-    for handler in source.nodes if source else ():
-        if source is None or not isinstance(handler, ast.ExceptHandler):
-            continue
-        model = evaluated(source, handler)
+    for handler in source.every(ast.ExceptHandler) if source else ():
+        model = evaluated(source, handler) if source else None
         if model and is_blind(handler) and only_notes(handler):
             yield RULE.finding(
                 Place(script.file, handler.lineno),
@@ -314,103 +308,12 @@ def errors_of_evaluation_would_be_hidden(script: Script, seen: Recording) -> Ite
             )
 
 
-@RULE.on(Script)
-def a_number_would_stand_for_a_result(script: Script, seen: Recording) -> Iterator[Finding]:
-    source = seen.source(script.file) if was_only_read(seen) else None
-    for handler in source.every(ast.ExceptHandler) if source else ():
-        assert source is not None
-        number = written_instead(source, handler) if is_blind(handler) else None
-        if number is None or not measures(source, try_of(source, handler)):
-            continue
-        yield RULE.finding(
-            Place(script.file, number.lineno),
-            f"{code(source.segment(number))} stands for a result that was never measured, whatever"
-            " goes wrong in this `try`.",
-            why="The number looks like a result, and nothing else says that there is none.",
-            fixes=tuple(fixes(source, handler)),
-            severity=Severity.WARNING,
-        )
-
-
-def written_instead(source: Source, handler: ast.ExceptHandler) -> ast.stmt | None:
-    """`score = 0.0` in a handler, of a name that the `try` gives its result; or `return 0.0`."""
-    tried = try_of(source, handler)
-    kept = {name for one in tried.body for name in names_set(one)}
-    gives = any(isinstance(one, ast.Return) for body in tried.body for one in ast.walk(body))
-    for one in handler.body:
-        value = one.value if isinstance(one, ast.Assign | ast.Return) else None
-        if value is None or not is_number(value):
-            continue
-        if isinstance(one, ast.Return) and gives:
-            return one
-        if isinstance(one, ast.Assign) and names_set(one) <= kept and names_set(one):
-            return one
-    return None
-
-
-def names_set(statement: ast.AST) -> set[str]:
-    return {
-        node.id
-        for node in ast.walk(statement)
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
-    }
-
-
-def is_number(node: ast.expr) -> bool:
-    """`0.0`, `-1`, `1e9`, `float("inf")`; no whole number or truth, which can be a sign."""
-    if isinstance(node, ast.UnaryOp):
-        return is_number(node.operand)
-    if isinstance(node, ast.Call):
-        return dotted(node.func) == "float" and len(node.args) == 1
-    return isinstance(node, ast.Constant) and type(node.value) is float
-
-
-def measures(source: Source, tried: ast.Try | ast.TryStar) -> bool:
-    """It runs a model, also in functions of the file, and records no gradients."""
-    quiet = any(is_quiet(outer) for outer in source.up(tried))
-    open_nodes = [node for one in tried.body for node in ast.walk(one)]
-    known: set[ast.AST] = set()
-    runs = False
-    while open_nodes:
-        node = open_nodes.pop()
-        quiet = quiet or is_quiet(node)
-        if not isinstance(node, ast.Call):
-            continue
-        if dotted(node.func).endswith(".backward"):
-            return False
-        runs = runs or is_model(source, node.func)
-        function = function_run(source, node)
-        if function is not None and function not in known:
-            known.add(function)
-            open_nodes += [function, *ast.walk(function)]
-    return runs and quiet
-
-
-def is_quiet(node: ast.AST) -> bool:
-    """`with torch.no_grad():`, or a function with that as a decorator."""
-    if isinstance(node, ast.With):
-        written = [one.context_expr for one in node.items]
-    elif isinstance(node, ast.FunctionDef):
-        written = node.decorator_list
-    else:
-        return False
-    return any(
-        "no_grad" in ast.unparse(one) or "inference_mode" in ast.unparse(one) for one in written
-    )
-
-
 def evaluated(source: Source, handler: ast.ExceptHandler) -> str | None:
     """The model that the `try` of a loop calls, and that its function has put into evaluation."""
     tried = try_of(source, handler)
     if not any(isinstance(outer, Loop) for outer in within_function(source, tried)):
         return None
     scope = source.scope_of(tried)
-    modes = {
-        dotted(node.func.value)
-        for node in ast.walk(scope)
-        if isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Attribute)
-        and node.func.attr == "eval"
-    } - {""}
-    called = {dotted(call.func) for call in calls(tried.body)}
-    return next(iter(sorted(modes & called)), None)
+    run = {dotted(node.func) for node in ast.walk(scope) if isinstance(node, ast.Call)}
+    called = {dotted(call.func) for call in calls(tried.body)} - {""}
+    return next((name for name in sorted(called) if f"{name}.eval" in run), None)

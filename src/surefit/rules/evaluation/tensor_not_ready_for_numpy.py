@@ -16,32 +16,24 @@ single number. Around an evaluation, `torch.no_grad()` records no graph in the f
 ## How it is recognised
 `Tensor.numpy` or `Tensor.__array__` failed, and the tensor requires gradients, is bfloat16 or lies
 on another device than the CPU.
-
-In a script that is only read: `.numpy()` is called on what a model gave, without `.detach()`, and
-on every way there that the file shows gradients are recorded.
 """
 
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from surefit.doctor.causes import is_cause, was_only_read
+from surefit.doctor.causes import is_cause
 from surefit.doctor.conditions.condition import Condition
 from surefit.doctor.conditions.re_executed import ReExecuted
 from surefit.doctor.conditions.values import ValuesAt, Wanted
 from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
-from surefit.doctor.observations import Crash, Frame, Question, Script, Value
+from surefit.doctor.observations import Crash, Frame, Question, Value
 from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import code, counted, spoken
-from surefit.evidence.read_gradients import records
-from surefit.evidence.read_models import is_model, layer_of, own_module
-from surefit.evidence.read_tuples import of_own_model
 from surefit.evidence.value_words import in_words
-from surefit.source.definitions import definition
 from surefit.source.edits import appended
-from surefit.source.outcomes import maker
 from surefit.source.patches import Edit
 from surefit.source.reading import Source, called
 
@@ -61,7 +53,6 @@ RULE = Rule(
 
 NAMELESS = ("bfloat16", "float8_e4m3fn", "float8_e5m2")
 """Types of numbers that NumPy does not have."""
-ONLY_READ = "the script was read, not run"
 KEEPS = ("cpu", "squeeze", "unsqueeze", "flatten", "reshape", "view", "contiguous", "clone")
 """Methods that neither leave the graph nor the dtype."""
 
@@ -324,81 +315,4 @@ def in_lists(
         else f"Keep `{text}{words}`, the values without their graph.",
         appended(taken.source, kept.args[0], words),
         ReExecuted(asked, f"the values of {length} and the numbers kept of them"),
-    )
-
-
-KEEPS_GRAPH = (
-    *KEEPS,
-    *("softmax", "log_softmax", "sigmoid", "tanh", "relu", "exp", "log", "abs", "mean", "sum"),
-    *("transpose", "permute", "float", "double", "to", "cuda", "clamp", "sqrt", "square", "t"),
-)
-"""Methods and functions whose result has the graph of what they were given."""
-WITH_PARAMETERS = ("Linear", "Embedding", "Conv1d", "Conv2d", "Conv3d", "LayerNorm", "BatchNorm1d")
-WITHOUT_PARAMETERS = (
-    *("Softmax", "LogSoftmax", "Sigmoid", "Tanh", "ReLU", "GELU", "SiLU", "ELU", "LeakyReLU"),
-    *("Softmax2d", "Softplus", "Hardtanh", "ReLU6", "Identity", "Flatten", "Unflatten", "Dropout"),
-    *("Upsample", "MaxPool1d", "MaxPool2d", "AvgPool1d", "AvgPool2d", "AdaptiveAvgPool1d"),
-    *("AdaptiveAvgPool2d", "AdaptiveMaxPool2d", "PixelShuffle", "CosineSimilarity", "Fold"),
-    *("ZeroPad2d", "ReflectionPad2d", "PairwiseDistance", "Unfold", "Dropout2d"),
-)
-"""Layers that only pass on the graph of their input."""
-
-
-@RULE.on(Script)
-def a_tensor_cannot_become_an_array(script: Script, seen: Recording) -> Iterator[Finding]:
-    source = seen.source(script.file) if was_only_read(seen) else None
-    for call in source.every(ast.Call) if source else ():
-        assert source is not None
-        if called(call) != "numpy" or call.args or not isinstance(call.func, ast.Attribute):
-            continue
-        tensor = call.func.value
-        run = model_run(source, tensor)
-        if run is None or not records(source, run) or not records(source, call):
-            continue
-        text = " ".join(source.segment(tensor).split())
-        yield RULE.finding(
-            Place(source.file, call.lineno),
-            f"`{text}` cannot become an array: gradients are recorded for it.",
-            facts=(Fact("made by", f"{source.file}:{run.lineno}  {source.segment(run)}"),),
-            why="The model is called while gradients are recorded; around an evaluation,"
-            " `torch.no_grad()` records none.",
-            fixes=(
-                Fix(
-                    f"`{text}.detach().numpy()`: the same numbers.",
-                    appended(source, tensor, ".detach()"),
-                    why_not_tried=ONLY_READ,
-                ),
-            ),
-            severity=Severity.WARNING,
-        )
-
-
-def model_run(source: Source, node: ast.expr, deep: int = 0) -> ast.Call | None:
-    """The call of a model whose graph a tensor has."""
-    value = definition(source, node) if isinstance(node, ast.Name) else node
-    if deep > 12 or value is None:
-        return None
-    if isinstance(value, ast.Subscript):
-        return model_run(source, value.value, deep + 1)
-    if not isinstance(value, ast.Call):
-        return None
-    if isinstance(value.func, ast.Attribute) and value.func.attr in KEEPS_GRAPH:
-        inside = value.args[0] if source.imported(value.func) and value.args else value.func.value
-        return model_run(source, inside, deep + 1)
-    if layer_of(source, value.func) in WITHOUT_PARAMETERS:
-        return model_run(source, value.args[0], deep + 1) if value.args else None
-    return value if is_model(source, value.func) and has_graph(source, value) else None
-
-
-def has_graph(source: Source, call: ast.Call) -> bool:
-    """What the `forward` of a class in the file gives is made by a layer, at every `return`."""
-    if layer_of(source, call.func) == "Sequential":
-        made = maker(source, call.func)
-        inside = made.args if made is not None else []
-        return any(layer_of(source, one) in WITH_PARAMETERS for one in inside)
-    if own_module(source, call.func) is None:
-        return True
-    found = of_own_model(source, call)
-    return bool(found) and all(
-        isinstance(one, ast.Call) and model_run(source, one) is not None for one in found
     )

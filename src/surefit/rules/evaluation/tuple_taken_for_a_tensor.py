@@ -17,25 +17,20 @@ Take the member that is meant by its number (`outputs[0]`), unpack the tuple whe
 The expression that failed uses a plain tuple that contains tensors or arrays, by an attribute that
 tuples lack or as an argument of a function that takes one tensor. Which member is meant is decided
 by shapes: a loss has none, a layer has a width, predictions have one axis more than labels.
-
-In a script that is only read: every `return` of the `forward` of a class in the file gives a tuple,
-or the layer is an LSTM, a GRU, an RNN or an attention; and the result is asked for an attribute
-that tuples lack, indexed by several axes, or given to a layer.
 """
 
 import ast
 from collections.abc import Iterator
 
-from surefit.doctor.causes import is_cause, was_only_read
+from surefit.doctor.causes import is_cause
 from surefit.doctor.conditions.values import ValuesAt, Wanted
 from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
-from surefit.doctor.observations import Crash, Script
+from surefit.doctor.observations import Crash
 from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import code, shape_of, spoken
 from surefit.evidence.origins import came_from
-from surefit.evidence.read_tuples import TupleUsed, tuples_used
 from surefit.evidence.set_sizes import keywords
 from surefit.evidence.tuples_taken import TupleTaken, meant, tuple_taken
 from surefit.source.edits import replaced
@@ -55,7 +50,6 @@ RULE = Rule(
     ),
 )
 
-ONLY_READ = "the script was read, not run"
 ONLY_YOU = "several members fit, and only you know which is meant"
 
 
@@ -186,37 +180,3 @@ def by_number(crash: Crash, taken: TupleTaken, member: int) -> Edit:
             change = replaced(taken.source, parent, f"{taken.text}[{at}]")
             edit = both(edit, change) if edit else change
     return edit or replaced(taken.source, taken.node, new)
-
-
-@RULE.on(Script)
-def a_tuple_is_used_as_a_tensor(script: Script, seen: Recording) -> Iterator[Finding]:
-    source = seen.source(script.file) if was_only_read(seen) else None
-    for used in tuples_used(source) if source else ():
-        assert source is not None
-        numbers = " or ".join(f"`{used.name}[{at}]`" for at in range(used.members))
-        yield RULE.finding(
-            Place(source.file, used.node.lineno),
-            f"{code(used.name)} is a tuple of {used.members} outputs, {what_fails(used)}.",
-            facts=(Fact("made by", f"{source.file}:{used.made.lineno}  {shown(source, used)}"),),
-            why="A model or layer that gives back several things gives back a tuple of them.",
-            fixes=(
-                Fix(
-                    f"Take the member that is meant, {numbers}, or unpack the tuple where it is"
-                    " made.",
-                    why_not_tried=ONLY_YOU,
-                ),
-            ),
-            severity=Severity.WARNING,
-        )
-
-
-def what_fails(used: TupleUsed) -> str:
-    if used.attribute:
-        return f"and a tuple has no `{used.attribute}`"
-    if used.layer:
-        return f"and `{used.layer}` takes one tensor"
-    return "and a tuple has no axes to index"
-
-
-def shown(source: Source, used: TupleUsed) -> str:
-    return " ".join(source.segment(used.made).split())

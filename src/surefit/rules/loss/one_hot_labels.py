@@ -1,15 +1,15 @@
-"""Rows of zeros and ones reach cross entropy where it wants class indices.
+"""Rows of zeros and ones reach cross entropy where it takes class indices.
 
 ## What happens
 Cross entropy takes one class index per prediction. Labels with a column per class (indicator
-columns of a table, `F.one_hot`, `LabelBinarizer`) are whole numbers of another shape: flattened,
-they are N × C targets for N predictions (`Expected input batch_size (8) to match target batch_size
+columns of a table, `F.one_hot`, `LabelBinarizer`) are integers of another shape: flattened, they
+are N × C targets for N predictions (`Expected input batch_size (8) to match target batch_size
 (32)`); as they are, they are taken for class probabilities (`Expected floating point type for
 target with class probabilities, got Long`).
 
 ## Why it matters
-The message speaks of batch sizes, and no batch size is wrong: nothing that changes it helps. And a
-`view` that makes the numbers agree would train on zeros and ones as if they were classes 0 and 1.
+The message speaks of batch sizes, and no batch size is wrong. A `view` that makes the numbers agree
+would train on zeros and ones as if they were classes 0 and 1.
 
 ## What to do
 If exactly one class is set in each row, take its index: `argmax(-1)`. If a row can have several or
@@ -17,46 +17,29 @@ none, this is multi-label classification: float labels and `BCEWithLogitsLoss`, 
 of transformers uses with `problem_type="multi_label_classification"`.
 
 ## How it is recognised
-The loss that failed is a cross entropy; its targets have as many entries per prediction as there
-are classes, and all of them are zeros and ones. How many ones a row has was counted: `argmax` is
-proposed only where it is one in every row.
-
-In a script that is only read: the targets come from `F.one_hot` and are still whole numbers where
-they reach the loss.
+The targets of a cross entropy have as many entries per prediction as there are classes, all of
+them zeros and ones. How many ones a row has was counted: `argmax` is proposed only where it is one
+in every row.
 """
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
-from math import prod
 
-from surefit.doctor.causes import is_cause
-from surefit.doctor.conditions.loss_inputs import LossGets
-from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
-from surefit.doctor.observations import Crash, Script
-from surefit.doctor.recording import Recording
+from surefit.doctor.findings import Fact, Finding, Fix, Severity
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
+from surefit.doctor.violations import Written
 from surefit.doctor.words import code, counted, shape_of
-from surefit.evidence.failed_losses import (
-    INDICES,
-    OF_CLASSES,
-    FailedLoss,
-    failed_loss,
-    given_name,
-    inside,
-    loss_name,
-    own_name,
-    target_name,
-)
-from surefit.evidence.label_fixes import at_every_call, must
-from surefit.evidence.label_sources import Step, label_steps, made_in
-from surefit.evidence.label_values import LabelValues, label_values
-from surefit.interpreter import violations, wording
-from surefit.source.edits import Edit, appended, replaced
-from surefit.source.reading import called
+from surefit.laws.along import along
+from surefit.laws.case import Case, Remedy
+from surefit.laws.contracts.losses import OF_CLASSES, TargetShape
+from surefit.laws.label_values import LabelValues
+from surefit.lineage.properties import size
+from surefit.remedies.append import Append
+from surefit.remedies.replace import ReplaceWith
 
-DECIDES = "whether each row of labels has a column per class, with a single one in it"
+DECIDES = "whether the targets have a column per class, and how many ones a row has"
 RULE = Rule(
     "SF403",
     "one-hot-labels",
@@ -70,7 +53,6 @@ RULE = Rule(
 )
 
 FLATTENERS = ("view", "reshape", "flatten", "ravel")
-WHICH = "whether a row has one class or several, only you know"
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,208 +64,118 @@ class Columns:
     shape: tuple[int, ...]
     """Of such a batch."""
     flat: bool
-    wanted: tuple[int, ...]
 
 
-@RULE.on(Crash)
-def labels_have_a_column_per_class(crash: Crash, seen: Recording) -> Iterator[Finding]:
-    loss = failed_loss(crash, seen) if is_cause(crash, seen) else None
-    columns = columns_of(crash, loss) if loss else None
-    if loss is None or columns is None:
-        return
-    more = {"rows": loss.classes} if columns.flat else {"axis": columns.axis}
-    labels = label_values(seen, crash, loss, **more)
-    if labels is None or not labels.indicator or not labels.most_ones:
-        return
-    made = made_in(crash, loss, seen, columns.shape)
-    yield RULE.finding(
-        made.place if made else loss.own.place,
-        headline(crash, loss, columns, labels),
-        facts=tuple(facts(crash, loss, columns, made, labels)),
-        ruled_out=(not_the_batch(columns, loss),),
-        why=why(crash, loss, labels),
-        fixes=tuple(fixes(crash, loss, columns, made, labels, seen)),
-        python_said=crash.said,
-        about=crash.id,
+@RULE.on(TargetShape)
+def labels_have_a_column_per_class(broken: TargetShape, case: Case) -> Finding | None:
+    columns = columns_of(broken, case)
+    labels = broken.labels
+    if columns is None or labels is None or not labels.indicator or not labels.most_ones:
+        return None
+    target = broken.target
+    places = along(case.lineage(target), of=size(-1, broken.classes))
+    birth = places[0] if places else None
+    rows, predictions = columns.shape[0], broken.predictions.shape[0]
+    return case.finding(
+        (birth or broken.use).place,
+        headline(broken, columns, labels),
+        facts=(
+            broken.predictions.fact(counted(broken.classes, "class")),
+            Fact(target.name, f"{target.dtype} {shape_of(columns.shape)}, zeros and ones"),
+            Fact("rows with a single one", f"{labels.single:,} of {labels.rows:,}"),
+            *stored(labels),
+        ),
+        ruled_out=(Fact("batch size", f"{rows} rows of labels, {predictions} of predictions"),),
+        why=why(broken, labels),
+        remedies=remedies(broken, columns, labels, places, case),
     )
 
 
-def columns_of(crash: Crash, loss: FailedLoss) -> Columns | None:
-    shape, given, classes = loss.target.shape, loss.given.shape, loss.classes or 0
-    if loss.name not in OF_CLASSES or not shape or not given or len(given) < 2 or classes < 2:
+def columns_of(broken: TargetShape, case: Case) -> Columns | None:
+    shape, classes, expected = broken.target.shape, broken.classes, broken.expected
+    predictions = broken.predictions.shape
+    if broken.loss not in OF_CLASSES or len(predictions) < 2 or classes < 2:
         return None
-    wanted = loss.wanted or ()
-    if shape == given and not (loss.target.dtype or "").startswith(("float", "bfloat")):
-        return Columns(1, shape, False, wanted)
-    if shape == (*wanted, classes):
-        return Columns(len(wanted), shape, False, wanted)
-    if len(given) == 2 and shape == (given[0] * classes,):
-        before = before_flattening(crash, loss)
-        return Columns(len(before) - 1, before, True, wanted) if before else None
+    if shape == predictions and not broken.target.dtype.startswith(("float", "bfloat")):
+        return Columns(1, shape, flat=False)
+    if shape == (*expected, classes):
+        return Columns(len(expected), shape, flat=False)
+    if len(predictions) == 2 and shape == (predictions[0] * classes,):
+        before = broken.before_flattening(case, classes)
+        return Columns(len(before) - 1, before, flat=True) if before else None
     return None
 
 
-def before_flattening(crash: Crash, loss: FailedLoss) -> tuple[int, ...] | None:
-    """The shape that labels had which lie flat now: by a value that somebody still has, or by the
-    tensor that they are a view of."""
-    size = prod(loss.target.shape or ())
-    values = (one for frame in reversed(crash.frames[: loss.frame]) for one in frame.values)
-    shapes = [one.shape for one in values if one.shape and one.dtype == loss.target.dtype]
-    for shape in (*shapes, loss.target.base_shape or ()):
-        if len(shape) > 1 and shape[-1] == loss.classes and prod(shape) == size:
-            return shape
-    return None
+def stored(labels: LabelValues) -> tuple[Fact, ...]:
+    if not labels.stored:
+        return ()
+    return (Fact("in the whole dataset", f"{labels.stored_single:,} of {labels.stored:,}"),)
 
 
-def headline(crash: Crash, loss: FailedLoss, columns: Columns, labels: LabelValues) -> str:
-    name = label_name(crash, loss, columns)
+def headline(broken: TargetShape, columns: Columns, labels: LabelValues) -> str:
     if labels.one_hot:
         return (
-            f"{name} is one-hot, {shape_of(columns.shape)}: {who(crash, loss)} wants one class"
-            f" index per prediction, {shape_of(columns.wanted)}."
+            f"{broken.target.name} is one-hot, {shape_of(columns.shape)}; {broken.called} takes one"
+            f" class index per prediction, {shape_of(broken.expected)}."
         )
     ones = f"{labels.fewest_ones} to {labels.most_ones} ones"
     return (
-        f"{name} is multi-label, {ones} in a row of {loss.classes}, and {who(crash, loss)} wants"
-        " one class index per prediction."
+        f"{broken.target.name} is multi-label, {ones} in a row of {broken.classes};"
+        f" {broken.called} takes one class index per prediction."
     )
 
 
-def label_name(crash: Crash, loss: FailedLoss, columns: Columns) -> str:
-    """Of the labels before a flattening; the model or the call that flattens has another object."""
-    if not columns.flat:
-        return target_name(crash, loss)
-    for frame in reversed(crash.frames[: loss.frame]):
-        for value in frame.values:
-            if value.shape == columns.shape and value.dtype == loss.target.dtype:
-                return f"`{own_name(crash, value) or value.text}`"
-    return target_name(crash, loss)
-
-
-def who(crash: Crash, loss: FailedLoss) -> str:
-    model = next(inside(crash, loss), None)
-    return f"cross entropy in `{model}`" if model else loss_name(loss)
-
-
-def facts(
-    crash: Crash, loss: FailedLoss, columns: Columns, made: Step | None, labels: LabelValues
-) -> Iterator[Fact]:
-    classes = counted(loss.classes or 0, "class")
-    yield Fact(given_name(crash, loss), f"{shape_of(loss.given.shape or ())}, {classes}")
-    name = label_name(crash, loss, columns)
-    yield Fact(name, f"{loss.target.dtype} {shape_of(columns.shape)}, zeros and ones")
-    yield Fact("rows with a single one", f"{labels.single:,} of {labels.rows:,}")
-    if labels.stored:
-        stored = f"{labels.stored_single:,} of {labels.stored:,}"
-        yield Fact("in the whole dataset", stored)
-    if columns.flat:
-        size = (loss.target.shape or (0,))[0]
-        yield Fact("flattened", f"{labels.rows:,} × {loss.classes} = {counted(size, 'target')}")
-    if made is not None:
-        yield Fact("made at", f"{made.place}  {made.text}")
-
-
-def not_the_batch(columns: Columns, loss: FailedLoss) -> Fact:
-    rows, predictions = columns.shape[0], (loss.given.shape or (0,))[0]
-    if columns.flat and len(columns.shape) > 2:
-        return Fact("batch size", "labels and predictions are of the same rows")
-    return Fact("batch size", f"{rows} rows of labels, {predictions} of predictions")
-
-
-def why(crash: Crash, loss: FailedLoss, labels: LabelValues) -> str:
+def why(broken: TargetShape, labels: LabelValues) -> str:
     if labels.one_hot:
-        return (
-            "The class of a row is the place of its one; as it stands, each zero is a target, too."
-        )
+        return "The class of a row is the index of its one; as it stands, each zero is a target."
     said = "With several ones or none in a row there is no single class to choose."
-    if next(inside(crash, loss), None):
-        said += " transformers takes whole-number labels for single-label classification."
-    return said
+    model = " transformers takes integer labels for single-label classification."
+    return said + (model if broken.inside else "")
 
 
-def fixes(
-    crash: Crash,
-    loss: FailedLoss,
+def remedies(
+    broken: TargetShape,
     columns: Columns,
-    made: Step | None,
     labels: LabelValues,
-    seen: Recording,
-) -> Iterator[Fix]:
-    model = next(inside(crash, loss), None)
+    places: Sequence[Written],
+    case: Case,
+) -> list[Remedy | Fix]:
     if not labels.one_hot:
-        loss_to_use = (
-            'Set `problem_type="multi_label_classification"` in the configuration'
-            if model
-            else "Use `nn.BCEWithLogitsLoss`"
-        )
-        yield Fix(f"{loss_to_use} and give float labels: `.float()`.", why_not_tried=WHICH)
-        yield Fix("If each row should have one class, mend the labels.", why_not_tried=WHICH)
-        return
-    gets = LossGets(
-        loss.name,
-        Place(loss.own.place.file, loss.own.place.line),
-        columns.wanted,
-        INDICES,
-        labels.rows,
-        labels.places,
-        converted=True,
-    )
-    edit, text = change(crash, loss, columns, made, seen)
-    if edit is None:
-        why_not = "where the labels are made was not found in your source"
-        yield Fix(f"Give class indices: {code(text)} of the labels.", why_not_tried=why_not)
-        return
-    said = f"Give class indices: {code(text)} of the one-hot labels."
-    if not text.startswith(".argmax"):
-        said = f"Give the class indices as they are, {code(text)}, without `one_hot` or `argmax`."
-    yield Fix(said, edit, must(crash, seen, gets))
+        setting = 'Set `problem_type="multi_label_classification"` in the configuration'
+        loss = setting if broken.inside else "Use `nn.BCEWithLogitsLoss`"
+        return [Fix(f"{loss} and give float labels: `.float()`.", choice=True)]
+    must = broken.converted(broken.expected, labels.rows, labels.places)
+    last = columns.axis == len(columns.shape) - 1
+    suffix = f".argmax({-1 if last else columns.axis})"
+    found: list[Remedy | Fix] = []
+    candidates: list[Written | None] = list(places)
+    for at in candidates:
+        indices = indices_of(at, case)
+        if indices:
+            words = f"Give the class indices as they are, {code(indices)}, without `one_hot`."
+            found.append(ReplaceWith(at=at, text=indices, words=words, must=must))
+    candidates.append(before_flattening(broken, case) if columns.flat else broken.target.use)
+    for at in candidates:
+        words = f"Give class indices: {code((at.text if at else '') + suffix)}."
+        found.append(Append(at=at, suffix=suffix, words=words, must=must))
+    return found
 
 
-def made_one_hot(made: Step) -> ast.expr | None:
-    """The class indices of `F.one_hot(indices, classes)`."""
-    node = made.node
-    if isinstance(node, ast.Call) and made.source.imported(node.func).endswith(".one_hot"):
-        return made.source.argument(node, "tensor", 0)
+def before_flattening(broken: TargetShape, case: Case) -> Written | None:
+    """`labels` of `labels.view(-1)`."""
+    node, source = case.node(broken.target.use), case.source(broken.use.place)
+    match node:
+        case ast.Call(func=ast.Attribute(value=inner, attr=name)) if name in FLATTENERS and source:
+            return case.expression(source, inner)
     return None
 
 
-def change(
-    crash: Crash, loss: FailedLoss, columns: Columns, made: Step | None, seen: Recording
-) -> tuple[Edit | None, str]:
-    inner = made_one_hot(made) if made is not None else None
-    if made is not None and inner is not None:
-        text = " ".join(made.source.segment(inner).split())
-        return replaced(made.source, made.node, made.source.segment(inner)), text
-    if made is not None:
-        last = columns.axis == len(columns.shape) - 1
-        axis = columns.axis - 1 if made.of == "row" else columns.axis
-        text = f".argmax({-1 if last else axis})"
-        return appended(made.source, made.node, text), text
-    text = f".argmax({-1 if columns.axis == len(columns.shape) - 1 else columns.axis})"
-    node = loss.target_node
-    if node is not None and columns.flat:
-        match node:
-            case ast.Call(func=ast.Attribute(value=inner)) if called(node) in FLATTENERS:
-                return appended(loss.source, inner, text) if loss.source else None, text
-        return None, text
-    if node is not None:
-        return at_every_call(loss, node, text), text
-    batch = [one for one in label_steps(crash, loss, seen) if one.of == "batch"]
-    return (appended(batch[0].source, batch[0].node, text), text) if batch else (None, text)
-
-
-@RULE.on(Script)
-def labels_would_be_one_hot(script: Script, seen: Recording) -> Iterator[Finding]:
-    for source, broken in wording.violations_in(script, seen, violations.TargetAxesMismatch):
-        if broken.how != "one hot":
-            continue
-        inputs = broken.inputs
-        target = wording.text_of(source, inputs.target_node)
-        yield RULE.finding(
-            wording.place_of(source, broken.node),
-            f"{target} is one-hot: `{inputs.name}` takes one class index per prediction.",
-            facts=wording.loss_facts(source, inputs),
-            why="Integers in the shape of the predictions are neither indices nor probabilities.",
-            fixes=(wording.appended_fix(source, inputs.target_node, ".argmax(-1)"),),
-            severity=Severity.WARNING,
-        )
+def indices_of(birth: Written | None, case: Case) -> str:
+    """The class indices of `F.one_hot(indices, classes)`."""
+    node, source = case.node(birth), case.source(birth.place) if birth else None
+    if source is None or not isinstance(node, ast.Call):
+        return ""
+    if not source.imported(node.func).endswith(".one_hot"):
+        return ""
+    indices = source.argument(node, "tensor", 0)
+    return source.segment(indices) if indices is not None else ""

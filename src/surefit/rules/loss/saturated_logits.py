@@ -21,8 +21,7 @@ Every gradient of every parameter that an optimizer holds was there and exactly 
 looked at. A second run, which records operations, shows a clamp (`clamp`, `clip`, `hardtanh`,
 `relu6`, `hardsigmoid`, `minimum` or `maximum` with a number) beyond whose bounds lies every element
 at the first step, and no other way from the loss to a parameter. A loss of exactly zero is not
-reported: there a margin is kept, and nothing is left to learn. Nothing can be said of a script that
-is only read.
+reported: there a margin is kept, and nothing is left to learn.
 """
 
 import ast

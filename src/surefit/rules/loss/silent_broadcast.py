@@ -18,7 +18,7 @@ The graph of the first loss has a difference that is larger than its predictions
 the shapes of both sides. They are equal but for one axis of size 1, only one of them gets a
 gradient, nothing but powers, absolute values and means follow, and the axis was not put there for
 this difference, as for a distance between all pairs. Losses of `torch.nn` are looked at by
-`size-of-predictions`. Nothing can be said of a script that is only read.
+`size-of-predictions`.
 """
 
 import ast

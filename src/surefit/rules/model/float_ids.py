@@ -17,7 +17,7 @@ Make them whole numbers where they are made: `torch.tensor(ids, dtype=torch.long
 ## How it is recognised
 What was looked up has a dtype that no lookup takes. By a second run that records every operation,
 and by the source of the dataset, it is followed back to the expression that made floats of it. A
-cast is tried only if every number is whole. Nothing can be said of a script that is only read.
+cast is tried only if every number is whole.
 """
 
 import ast

@@ -16,7 +16,6 @@ the start: `torch.tensor([1.0, 2.0, 3.0], requires_grad=True)`.
 ## How it is recognised
 The failing expression in your own code is such a call, and what it is called on holds whole numbers
 or True and False; or a parameter was made of them. The text of the exception is not looked at.
-Nothing can be said of a script that is only read.
 """
 
 import ast

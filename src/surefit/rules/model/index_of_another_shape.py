@@ -17,7 +17,7 @@ An index that is too short raises nothing: what is behind its end is left out.
 ## How it is recognised
 The failing expression in your own code is such a call, and the shapes of the tensor and of its
 index, or the least and the greatest index, do not go together. The text of the exception is not
-looked at. Nothing can be said of a script that is only read.
+looked at.
 """
 
 import ast

@@ -17,7 +17,7 @@ tokenizer's `attention_mask`; a causal mask as `mask=` or `attn_mask=`.
 ## How it is recognised
 Torch's own attention failed on the shape or the dtype of a mask, and the shape is just that of the
 other kind. Whether True marks padding is read from the ends of its rows. The text of the exception
-is not looked at. Nothing can be said of a script that is only read.
+is not looked at.
 """
 
 import ast

@@ -17,8 +17,7 @@ its padding, and nobody says so.
 ## How it is recognised
 The forward of a library's model failed, it was given several rows, and its config has no
 `pad_token_id`. On a copy of the model it is looked whether each row gets the scores that it gets
-alone. The text of the exception is not looked at. Nothing can be said of a script that is only
-read.
+alone. The text of the exception is not looked at.
 """
 
 import ast

@@ -17,8 +17,7 @@ In a model that is made from a configuration, `vocab_size=len(tokenizer)`.
 ## How it is recognised
 A lookup failed, ids lie at or above the number of rows, and a tokenizer of this run has a token for
 each of them. Or a loss failed inside a model, because labels are such tokens and it has no output
-for them. Positions, token types and padding have rules of their own. Nothing can be said of a
-script that is only read.
+for them. Positions, token types and padding have rules of their own.
 """
 
 import ast

@@ -25,6 +25,7 @@ through slices and transpositions, in whichever function, to a `.view` that does
 """
 
 import ast
+import re
 from collections.abc import Iterator
 
 from surefit.doctor.causes import caught_by, is_cause, was_only_read
@@ -37,11 +38,11 @@ from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import code, shape_of
-from surefit.evidence.cut_columns import joined_rows
 from surefit.evidence.frame_names import name_in
 from surefit.evidence.views import Cause, Viewed, cause_of, viewed_in
 from surefit.interpreter import violations, wording
 from surefit.interpreter.strides import can_view, inferred
+from surefit.source.definitions import definition
 from surefit.source.edits import appended
 from surefit.source.patches import Edit, Replace
 from surefit.source.reading import Source
@@ -238,3 +239,21 @@ def columns_are_cut_and_viewed(script: Script, seen: Recording) -> Iterator[Find
             ),
             severity=Severity.WARNING,
         )
+
+
+CUT = re.compile(r"\(?:, (0*[1-9]\d*:(-\d+)?|:-\d+)(, :)*\)?")
+"""`[:, 1:]`, `[:, :-1]`, `[:, 1:, :]`: all rows, and surely not all columns."""
+
+
+def joined_rows(source: Source) -> Iterator[tuple[ast.Call, ast.Subscript]]:
+    """`labels[:, 1:].view(-1)`, the slice as it is or under a name, where the new shape has fewer
+    axes than the slice is known to have."""
+    for call in source.every(ast.Call):
+        match call:
+            case ast.Call(func=ast.Attribute(value=cut, attr="view"), args=[first, *more]):
+                cut = definition(source, cut) or cut if isinstance(cut, ast.Name) else cut
+                if not isinstance(cut, ast.Subscript) or ast.unparse(first) != "-1":
+                    continue
+                text = ast.unparse(cut.slice)
+                if CUT.fullmatch(text) and len(more) < text.count(","):
+                    yield call, cut

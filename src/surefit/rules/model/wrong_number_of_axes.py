@@ -20,7 +20,7 @@ loader already stacks rows, and give `squeeze` the axis that it shall take away.
 The innermost layer that was being called takes a certain number of axes by its kind, a model of
 transformers by the name of its argument, and the tensor that it was given has another number. A
 second run tells which operation changed the number of axes; what was done to an array before it
-became a tensor is read from your source. Nothing can be said of a script that is only read.
+became a tensor is read from your source.
 """
 
 import ast

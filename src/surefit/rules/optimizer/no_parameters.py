@@ -16,9 +16,7 @@ With one layer registered and the others in a list it runs, and the others are n
 ## How it is recognised
 The optimizer failed where it looks at its parameters, and has none. The model that they were asked
 of is looked at: what it has registered, what wants a gradient, what lies in plain lists; and the
-source for an earlier use of the same generator. The text of the exception is not looked at. In a
-script that is only read: a generator that is gone through in the same block, before an optimizer of
-torch is given it.
+source for an earlier use of the same generator. The text of the exception is not looked at.
 """
 
 import ast
@@ -27,7 +25,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from surefit.doctor.causes import is_cause, was_only_read
+from surefit.doctor.causes import is_cause
 from surefit.doctor.conditions.held_parameters import ParametersAreHeld
 from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
 from surefit.doctor.observations import Crash, Frame, Question, Script
@@ -36,7 +34,6 @@ from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import code, counted
 from surefit.source.edits import wrapped
-from surefit.source.line_edits import block_of, leaves
 from surefit.source.patches import Edit
 from surefit.source.reading import Source, called, dotted
 
@@ -56,7 +53,6 @@ RULE = Rule(
 OPTIMIZER = "torch/optim/optimizer.py"
 GIVES_ALL = ("parameters", "named_parameters")
 MOST_FILES = 20
-TAKES_ALL = ("list", "tuple", "sum", "sorted", "set", "dict")
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,46 +112,6 @@ def nothing_to_optimize(crash: Crash, seen: Recording) -> Iterator[Finding]:
         python_said=crash.said,
         about=crash.id,
     )
-
-
-@RULE.on(Script)
-def a_generator_is_given_twice(script: Script, seen: Recording) -> Iterator[Finding]:
-    source = seen.source(script.file) if was_only_read(seen) else None
-    for call in source.every(ast.Call) if source else ():
-        if source is None or not source.imported(call.func).startswith("torch.optim."):
-            continue
-        given = source.argument(call, "params", 0)
-        used = used_before(source, given) if given is not None else None
-        if used is None or not is_gone_through(source, used[1], call):
-            continue
-        made, earlier = used
-        yield RULE.finding(
-            Place(source.file, made.lineno),
-            f"{code(ast.unparse(earlier))} can be gone through once, and line {earlier.lineno} does"
-            " so; nothing is left for the optimizer.",
-            facts=(Fact("given to the optimizer at", f"{source.file}:{call.lineno}"),),
-            why="A generator gives each of its items once, and then ends.",
-            fixes=(
-                Fix(
-                    f"Make it a list: `list({source.segment(made.value)})`.",
-                    wrapped(source, made.value, "list(", ")"),
-                    why_not_tried="the script was read, not run",
-                ),
-            ),
-            severity=Severity.WARNING,
-        )
-
-
-def is_gone_through(source: Source, name: ast.expr, call: ast.Call) -> bool:
-    """In a statement of the same block, by a loop, a comprehension or a function that takes all."""
-    statement = source.statement_of(name)
-    block = block_of(source, source.statement_of(call))
-    if statement not in block or statement is source.statement_of(call):
-        return False
-    parent = source.parents.get(name)
-    if isinstance(parent, ast.comprehension | ast.For):
-        return parent.iter is name and not (isinstance(parent, ast.For) and leaves(parent.body))
-    return isinstance(parent, ast.Call) and called(parent) in TAKES_ALL and name in parent.args
 
 
 def is_empty(crash: Crash) -> bool:

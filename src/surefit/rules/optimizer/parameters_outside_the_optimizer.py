@@ -21,9 +21,8 @@ model. Parameters that were there, in plain sight, when the optimizer was made w
 on purpose and are not reported; nor are those that move without an optimizer, and those of another
 model that is only evaluated or was loaded.
 
-In a script that is only read: an attribute of a model becomes a new layer after the optimizer was
-made from that model, in the same block; or a module keeps layers in a list that its `forward` uses;
-or an optimizer steps whose layers got no gradient, and those that did belong to no optimizer.
+In a script that is only read: a module keeps layers in a list that its `forward` uses; or an
+optimizer steps whose layers got no gradient, and those that did belong to no optimizer.
 """
 
 import ast
@@ -39,7 +38,7 @@ from surefit.doctor.rule import Rule
 from surefit.doctor.words import code, counted, spoken
 from surefit.evidence.fitted_layers import fitted_at
 from surefit.evidence.hidden_layers import Hidden, hidden_at, hidden_in, is_used
-from surefit.evidence.late_layers import Late, both_in_one_block, late_layers
+from surefit.evidence.late_layers import both_in_one_block
 from surefit.evidence.made_names import name_at
 from surefit.interpreter import violations, wording
 from surefit.source.edits import Edit, inserted_after, moved_after, with_import, wrapped
@@ -296,31 +295,6 @@ def layers(here: Sequence[ParameterSeen]) -> str:
         f"{counted(len(here), 'tensor')} of {spoken(kinds)}"
         if kinds
         else counted(len(here), "tensor")
-    )
-
-
-@RULE.on(Script)
-def a_layer_comes_after_its_optimizer(script: Script, seen: Recording) -> Iterator[Finding]:
-    source = seen.source(script.file) if was_only_read(seen) else None
-    if source is not None:
-        yield from (read_late(source, late) for late in late_layers(source))
-
-
-def read_late(source: Source, late: Late) -> Finding:
-    layer = source.segment(late.layer.targets[0])
-    return RULE.finding(
-        Place(source.file, late.optimizer.lineno, late.optimizer.end_lineno),
-        f"`{late.name}` is made before `{layer}`, which it will not hold.",
-        facts=(Fact(code(layer), f"made at line {late.layer.lineno}, after `{late.name}`"),),
-        why="An optimizer holds the parameters that it was given when it was made; a layer that"
-        " comes later is not among them and keeps its first weights.",
-        fixes=(
-            Fix(
-                f"Make `{late.name}` after `{layer}`.",
-                put_in_order(source, late.optimizer, late.layer),
-                why_not_tried=ONLY_READ,
-            ),
-        ),
     )
 
 

@@ -69,7 +69,6 @@ RULE = Rule(
     ),
 )
 
-MADE_OF_DATA = ("tensor", "as_tensor", "asarray", "from_numpy", "array")
 FACTORIES = ("zeros", "ones", "full", "rand", "randn", "arange", "linspace", "empty", "eye")
 PICTURE = 2
 SCALED = "Pictures are usually divided by 255, too."

@@ -18,8 +18,7 @@ SIGKILL: the system or another person ended it. Standing still: compare where th
 ## How it is recognised
 By how the process ended, as its parent saw it. An end by Ctrl-C, by `sys.exit` or with code 0 is
 none of this. Ends for want of memory belong to `out-of-memory`. No fix can be proved: none is
-proposed that changes a line. Nothing can be said of a
-script that is only read.
+proposed that changes a line.
 """
 
 import re

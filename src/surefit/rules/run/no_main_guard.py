@@ -24,16 +24,12 @@ A loader's worker has ended by an exception before any batch came, its kind is t
 begin anew, and the statement of the main script that asked for the batch stands under no such test.
 Of other processes: one that imported the script came to a statement at its top that starts a
 process, and was refused. The text of the exception is not looked at.
-
-In a script that is only read: a loader has workers, and the file says that they are started by
-`spawn` or `forkserver`; a statement under no such test, or a function that it calls, takes batches
-from it.
 """
 
 import ast
 from collections.abc import Iterator
 
-from surefit.doctor.causes import is_cause, is_refused, was_only_read
+from surefit.doctor.causes import is_cause, is_refused
 from surefit.doctor.conditions.refused import NoProcessRefused
 from surefit.doctor.conditions.rows import RowsArrive
 from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
@@ -43,9 +39,6 @@ from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import spoken
 from surefit.evidence.arrivals import LOADER, arrival, loader_call
-from surefit.evidence.read_loaders import asks, begins_anew
-from surefit.source.line_edits import run_at_once
-from surefit.source.outcomes import function_run
 from surefit.source.patches import Edit, Replace
 from surefit.source.reading import Source
 from surefit.source.spans import Span
@@ -66,7 +59,6 @@ RULE = Rule(
 BEGIN_ANEW = {"SpawnProcess": "spawn", "ForkServerProcess": "forkserver"}
 GUARD = 'if __name__ == "__main__":'
 STEP = "    "
-ONLY_READ = "the script was read, not run"
 
 
 @RULE.on(Crash)
@@ -192,49 +184,3 @@ def rows_of_a_batch(crash: Crash, seen: Recording) -> int | None:
     value = found[0].value_of(size) if found and size else None
     number = value.value if isinstance(value, ast.Constant) else None
     return number if isinstance(number, int) else None
-
-
-@RULE.on(Script)
-def workers_would_run_the_script_again(script: Script, seen: Recording) -> Iterator[Finding]:
-    source = seen.source(script.file) if was_only_read(seen) else None
-    for top in source.tree.body if source else ():
-        if source is None or (isinstance(top, ast.If) and is_guard(top)):
-            continue
-        found = first_asked(source, top)
-        if found is None:
-            continue
-        edit = guarded(source, top)
-        yield RULE.finding(
-            Place(source.file, top.lineno),
-            f"This stands under no `{GUARD}`, and each worker of the loader runs the script from"
-            " its first line.",
-            facts=(
-                Fact("workers are started by", f"`{begins_anew(source, found)}`"),
-                Fact("the loader", f"{source.file}:{found.lineno}"),
-            ),
-            why="A worker that begins anew imports the script to find the dataset; it comes to this"
-            " line, may start no workers of its own there, and ends.",
-            fixes=(
-                Fix(f"Put it, and what follows, under `{GUARD}`.", edit, why_not_tried=ONLY_READ),
-            ),
-            severity=Severity.WARNING,
-        )
-        return
-
-
-def first_asked(source: Source, top: ast.stmt) -> ast.Call | None:
-    """A loader whose workers begin anew, and that running a statement takes batches from."""
-    if isinstance(top, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-        return None
-    known: set[ast.AST] = set()
-    open_nodes = list(run_at_once([top]))
-    while open_nodes:
-        node = open_nodes.pop()
-        loader = asks(source, node)
-        if loader is not None and begins_anew(source, loader):
-            return loader
-        function = function_run(source, node) if isinstance(node, ast.Call) else None
-        if function is not None and function not in known:
-            known.add(function)
-            open_nodes += run_at_once(function.body)
-    return None

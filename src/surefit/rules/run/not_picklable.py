@@ -16,28 +16,22 @@ Make the function one of the module. Open files where they are first read, in th
 ## How it is recognised
 An exception was raised while a loader started a worker, inside the pickling of it, and of the parts
 of the loader those that cannot be pickled are known. The text of the exception is not looked at.
-
-In a script that is only read: a loader has workers, the file says that they are started by `spawn`
-or `forkserver`, and its `collate_fn` or `worker_init_fn` is a lambda or a function inside a
-function.
 """
 
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from surefit.doctor.causes import is_cause, was_only_read
+from surefit.doctor.causes import is_cause
 from surefit.doctor.conditions.rows import RowsArrive
 from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
-from surefit.doctor.observations import Crash, Question, Script
+from surefit.doctor.observations import Crash, Question
 from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import code
 from surefit.evidence.arrivals import LOADER, arrival, asking_frame, loader_call
-from surefit.evidence.read_loaders import begins_anew, loader_argument, loaders
 from surefit.source.edits import both, inserted_before, replaced
-from surefit.source.origins import origin
 from surefit.source.patches import Edit
 from surefit.source.reading import Source
 
@@ -199,59 +193,3 @@ def rows_of_a_batch(crash: Crash, seen: Recording) -> int | None:
     value = found[0].value_of(size) if found and size else None
     number = value.value if isinstance(value, ast.Constant) else None
     return number if isinstance(number, int) else None
-
-
-ONLY_READ = "the script was read, not run"
-SENT = ("collate_fn", "worker_init_fn")
-
-
-@RULE.on(Script)
-def a_part_cannot_be_sent(script: Script, seen: Recording) -> Iterator[Finding]:
-    source = seen.source(script.file) if was_only_read(seen) else None
-    for call in loaders(source) if source else ():
-        assert source is not None
-        how = begins_anew(source, call)
-        parts = [one for name in SENT if how and (one := unfindable(source, call, name))]
-        for one in parts:
-            yield RULE.finding(
-                Place(source.file, one.line),
-                f"{subject(one)} cannot be pickled, and the workers of this loader begin anew:"
-                " what they work with is pickled and sent to them.",
-                facts=(
-                    Fact("workers are started by", f"`{how}`"),
-                    Fact("the loader", f"{source.file}:{call.lineno}"),
-                ),
-                why="Only what a module has under a name can be found again by a new Python.",
-                fixes=(
-                    Fix(
-                        "Make a function of the module of it: a worker finds that by its name.",
-                        of_the_module(one, source),
-                        why_not_tried=ONLY_READ,
-                    ),
-                ),
-                severity=Severity.WARNING,
-            )
-
-
-def unfindable(source: Source, call: ast.Call, name: str) -> Part | None:
-    """A lambda, or a function inside a function, that a loader is given."""
-    given = loader_argument(source, call, name)
-    if given is None:
-        return None
-    value = origin(source, given)
-    bound = source.bound_by(value) if isinstance(value, ast.Name) else []
-    inner = bound[0] if len(bound) == 1 else None
-    if isinstance(value, ast.Lambda):
-        needs = tuple(sorted(names_needed(source, value)))
-        return Part(name, "", "function", "<lambda>", source.file, value.lineno, needs)
-    if isinstance(inner, ast.FunctionDef) and isinstance(source.scope_of(inner), ast.FunctionDef):
-        return Part(name, "", "function", inner.name, source.file, inner.lineno, ("it",))
-    return None
-
-
-def names_needed(source: Source, function: ast.Lambda) -> set[str]:
-    """Of the function that it stands in."""
-    outer = source.scope_of(function)
-    own = source.bindings.get(outer, {}) if not isinstance(outer, ast.Module) else {}
-    read = [one for one in ast.walk(function.body) if isinstance(one, ast.Name)]
-    return {one.id for one in read if one.id in own}

@@ -19,7 +19,6 @@ alive is counted once, under the first that holds it: parameters, gradients, the
 names in your code, lists in your code. Where a library was reading a file, its size is told, and
 for a `.npy` reading in place is tried. A list whose tensors keep their graphs is named, and taking
 the graphs off is tried; how many rows fit is a choice, and never called proved.
-Nothing can be said of a script that is only read.
 """
 
 import ast
@@ -27,7 +26,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from surefit.doctor.causes import is_cause
-from surefit.doctor.conditions.condition import Judgement
+from surefit.doctor.conditions.condition import Judgement, Needs
 from surefit.doctor.conditions.read_in_place import ReadInPlace
 from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
 from surefit.doctor.observations import Crash, Death, Ended, Held, Memory, Script
@@ -68,6 +67,9 @@ ONLY_YOU = "how many rows, and how large a model, only you can choose"
 @dataclass(frozen=True, slots=True)
 class PassesInLess:
     """The patched run does not run out of memory, and has less in use at its peak."""
+
+    def needs(self, before: Recording) -> Needs:  # noqa: ARG002
+        return Needs()
 
     def judge(self, before: Recording, after: Recording) -> Judgement:
         failed = [crash for crash in after.all(Crash) if crash.memory is not None]

@@ -15,8 +15,7 @@ guess.
 
 ## How it is recognised
 Every exception that ends a process, unless another rule explains it, it only passes on what
-another process raised, or it is a deliberate end (`sys.exit`, Ctrl-C). Nothing can be said of a
-script that is only read.
+another process raised, or it is a deliberate end (`sys.exit`, Ctrl-C).
 """
 
 import re

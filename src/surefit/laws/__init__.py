@@ -1,0 +1,1 @@
+"""What must hold in a run: contracts that libraries enforce, invariants that nobody does."""

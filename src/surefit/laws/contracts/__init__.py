@@ -1,0 +1,1 @@
+"""What libraries demand of what they are given: broken, it is an exception."""

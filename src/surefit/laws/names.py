@@ -1,0 +1,48 @@
+"""What the user calls a value of a crash, and what the user's line calls a function."""
+
+import ast
+
+from surefit.doctor.observations import Frame, Value
+from surefit.doctor.words import code
+from surefit.laws.case import Case, use_of
+
+
+def name_in(case: Case, value: Value, below: int | None = None) -> str:
+    """What the innermost of the user's frames that has the very object calls it; where none has,
+    what a model of a library calls it. The shortest name of several."""
+    frames = case.crash.frames[:below] if case.crash is not None else ()
+    own = [frame for frame in reversed(frames) if frame.own]
+    models = [frame for frame in reversed(frames) if not frame.own and is_model(frame)]
+    return next((text for frame in (*own, *models) if (text := shortest(frame, value))), "")
+
+
+def shortest(frame: Frame, value: Value) -> str:
+    """Members of a mapping or a short list count, too: `batch["labels"]`."""
+    if not value.identity:
+        return ""
+    texts = [known.text for known in frame.values if known.identity == value.identity]
+    inside = [
+        f"{known.text}[{quoted(name)}]"
+        for known in frame.values
+        for name, member in known.members.items()
+        if member.identity == value.identity
+    ]
+    return min(texts or inside, key=len, default="")
+
+
+def quoted(name: str) -> str:
+    return name if name.isdigit() else f'"{name}"'
+
+
+def is_model(frame: Frame) -> bool:
+    """Not one of torch's own layers."""
+    return frame.layer is not None and "torch/nn/" not in frame.place.file
+
+
+def called_in(frame: Frame, case: Case) -> str:
+    """What is called in the failing expression, as the user's line writes it, in backticks."""
+    node = case.node(use_of(frame))
+    source = case.source(frame.place)
+    if isinstance(node, ast.Call) and source is not None:
+        return code(source.segment(node.func))
+    return code(frame.function)

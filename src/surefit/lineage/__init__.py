@@ -1,0 +1,1 @@
+"""Where values came from: queries on what a second run recorded."""

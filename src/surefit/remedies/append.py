@@ -1,0 +1,34 @@
+"""A method or an index behind an expression: `.squeeze(1)`, `.logits`, `[0]`, `.clone()`."""
+
+import ast
+from dataclasses import dataclass
+
+from surefit.doctor.conditions.condition import Condition
+from surefit.doctor.violations import Written
+from surefit.laws.case import Case
+from surefit.remedies.alike import in_every_call
+from surefit.source.edits import appended
+from surefit.source.patches import Edit
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Append:
+    """Nothing else of the line changes; what binds less tightly gets parentheses."""
+
+    at: Written | None
+    suffix: str
+    words: str
+    must: Condition | None = None
+    choice: bool = False
+    alike: bool = True
+    """Also in other calls of the same function that are given the same."""
+
+    def edit(self, case: Case) -> Edit | None:
+        node, source = case.node(self.at), case.source(self.at.place) if self.at else None
+        if node is None or source is None:
+            return None
+
+        def change(expression: ast.expr) -> Edit:
+            return appended(source, expression, self.suffix)
+
+        return in_every_call(source, node, change) if self.alike else change(node)

@@ -1,0 +1,73 @@
+"""An argument of a call set, taken out or given another name."""
+
+import ast
+from dataclasses import dataclass
+
+from surefit.doctor.conditions.condition import Condition
+from surefit.doctor.violations import Written
+from surefit.laws.case import Case
+from surefit.source.edits import argument_added, argument_removed
+from surefit.source.patches import Edit, Replace
+from surefit.source.reading import Source
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetArgument:
+    """`name=value` at the end of a call, or in place of what the argument has."""
+
+    at: Written | None
+    name: str
+    value: str
+    words: str
+    must: Condition | None = None
+    choice: bool = False
+
+    def edit(self, case: Case) -> Edit | None:
+        source, call = call_at(case, self.at)
+        return argument_added(source, call, self.name, self.value) if source and call else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DropArgument:
+    """The call without one keyword argument."""
+
+    at: Written | None
+    name: str
+    words: str
+    must: Condition | None = None
+    choice: bool = False
+
+    def edit(self, case: Case) -> Edit | None:
+        source, call = call_at(case, self.at)
+        if source is None or call is None or keyword_of(call, self.name) is None:
+            return None
+        return argument_removed(source, call, self.name)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RenameArgument:
+    """The same value under another name."""
+
+    at: Written | None
+    name: str
+    to: str
+    words: str
+    must: Condition | None = None
+    choice: bool = False
+
+    def edit(self, case: Case) -> Edit | None:
+        source, call = call_at(case, self.at)
+        keyword = keyword_of(call, self.name) if call is not None else None
+        if source is None or keyword is None:
+            return None
+        value = source.segment(keyword.value)
+        return Edit(source.file, (Replace(source.span(keyword), f"{self.to}={value}"),))
+
+
+def call_at(case: Case, at: Written | None) -> tuple[Source | None, ast.Call | None]:
+    node, source = case.node(at), case.source(at.place) if at is not None else None
+    return source, node if isinstance(node, ast.Call) else None
+
+
+def keyword_of(call: ast.Call, name: str) -> ast.keyword | None:
+    return next((keyword for keyword in call.keywords if keyword.arg == name), None)
