@@ -22,6 +22,7 @@ from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import code, counted, shape_of
 from surefit.laws.case import Case
 from surefit.laws.contracts.losses import INDICES, OF_CLASSES, TargetShape
+from surefit.laws.label_values import LabelValues
 from surefit.remedies.append import Append
 
 RULE = Rule(
@@ -50,7 +51,7 @@ def classes_are_in_the_last_axis(broken: TargetShape, case: Case) -> Finding | N
         f"{predictions.name} is {predictions.shape_words} with its {counted(shape[1], 'class')} in"
         f" the last axis; {broken.called} takes them in the second, which has {broken.classes}.",
         facts=(
-            target.fact(f"from {labels.values[0]:g} to {labels.values[-1]:g}, below {shape[1]}"),
+            target.fact(span_of(labels, shape[1])),
             Fact("taken for", f"{broken.classes} classes, targets {shape_of(broken.expected)}"),
         ),
         why="Cross entropy takes (batch, classes, positions), whatever the model calls its axes.",
@@ -63,6 +64,12 @@ def classes_are_in_the_last_axis(broken: TargetShape, case: Case) -> Finding | N
             ),
         ),
     )
+
+
+def span_of(labels: LabelValues, classes: int) -> str:
+    """Nothing where no value is known, as of source that was only read."""
+    values = labels.values
+    return f"from {values[0]:g} to {values[-1]:g}, below {classes}" if values else ""
 
 
 def classes_second(broken: TargetShape) -> tuple[str, tuple[int, ...]] | None:
