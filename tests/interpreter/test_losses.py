@@ -11,7 +11,7 @@ from surefit.source.reading import Source
 
 def derived(text: str) -> list[str]:
     """What each violation is about: `classes last`, `takes int64`, or its type."""
-    words = []
+    words: list[str] = []
     for broken in violations_of(Source("train.py", text)):
         if isinstance(broken, TargetAxesMismatch):
             words.append(broken.how)
