@@ -173,3 +173,15 @@ def test_properties_of_values() -> None:
     assert properties.kind("Linear").holds(Value("x", "Linear"))
     assert properties.length(3).holds(Value("x", "Tensor", shape=(3, 1)))
     assert properties.holds_below(0).holds(Value("x", "int", scalar=-1))
+
+
+def test_a_property_that_was_put_in_later_is_born_there() -> None:
+    found = lineage(
+        producer(1, "[0, 1]", DISPLAY, kind="list", least=0.0, greatest=7.0),
+        producer(2, "7", LITERAL, kind="int", scalar=7),
+        producer(3, "y[0] = 7", ProducerKind.MUTATION, (2, Way.ITEM, "0"), (1, Way.MUTATED, ""),
+                 kind="list", least=0.0, greatest=7.0),
+        producer(4, "y", NAME, (1, Way.BINDING, "y"), (3, Way.MUTATED, ""), kind="list",
+                 least=0.0, greatest=7.0),
+    )  # fmt: skip
+    assert text_of(found.birth(properties.holds_at_least(7))) == "7"
