@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
+from surefit.doctor.findings import Place
 from surefit.doctor.observations import Value
 from surefit.lineage.producers import PASSING, Input, Producer, ProducerKind, Way
 from surefit.lineage.properties import Property
@@ -53,6 +54,14 @@ class Lineage:
         return tuple(
             producer for producer in self.all if producer.own and producer.kind not in PASSING
         )
+
+    @property
+    def expressions(self) -> tuple[Producer, ...]:
+        """The same, each expression once: its newest evaluation."""
+        newest: dict[tuple[Place, str], Producer] = {}
+        for producer in self.producers:
+            newest.setdefault((producer.place, producer.text), producer)
+        return tuple(newest.values())
 
     def inputs(self, producer: Producer) -> Iterator[tuple[Input, Producer]]:
         """What an expression got values from, and how."""
