@@ -193,6 +193,11 @@ class Forks:
             with suppress(OSError):
                 self.server = Server(self.preload, self.launch, self.environment)
 
+    def cancel(self) -> None:
+        """There is nothing to run so far; should there be later, it can be begun again."""
+        self.close()
+        self.begun = False
+
     def close(self) -> None:
         if self.server is not None:
             self.server.close()
