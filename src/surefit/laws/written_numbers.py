@@ -30,7 +30,7 @@ def lineages_of_models(case: Case) -> Iterator[Lineage]:
     known: set[int] = set()
     for number, frame in enumerate(case.crash.frames if case.crash is not None else ()):
         for value in frame.values:
-            is_root = value.layer is not None and value.layer.path == ""
+            is_root = value.layer is not None and not value.layer.path
             if is_root and value.identity not in known:
                 known.add(value.identity)
                 yield case.lineage(Operand(value=value, name=value.text, frame=number))
