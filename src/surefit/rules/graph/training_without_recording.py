@@ -24,17 +24,18 @@ that is certain to be off, and `backward` is called on what is computed from it.
 
 from collections.abc import Iterator
 
-from surefit.doctor.causes import is_cause
 from surefit.doctor.conditions.gradients import GradientsStay
 from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
-from surefit.doctor.observations import Crash, Script
+from surefit.doctor.observations import Script
 from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import code
-from surefit.evidence.graph_stories import Cut, story_of_lost_graph
 from surefit.evidence.imagined import mishaps, told
-from surefit.evidence.switched_off import Switch, switch_of
+from surefit.laws.case import Case, Remedy
+from surefit.laws.contracts.graphs import NoGraph
+from surefit.laws.grad_switches import Switch, switch_of
+from surefit.remedies.change import Change
 
 RULE = Rule(
     "SF625",
@@ -51,42 +52,34 @@ RULE = Rule(
 )
 
 
-@RULE.on(Crash)
-def loss_was_computed_with_gradients_off(crash: Crash, seen: Recording) -> Iterator[Finding]:
-    story = story_of_lost_graph(seen, crash) if is_cause(crash, seen) else None
-    cuts = story.lost.cuts if story and story.lost else ()
+@RULE.on(NoGraph)
+def loss_was_computed_with_gradients_off(broken: NoGraph, case: Case) -> Finding | None:
+    cuts = broken.story.lost.cuts if broken.story.lost else ()
     if not cuts or any(cut.enabled or cut.checkpointed for cut in cuts):
-        return
-    switch = switch_of(seen, cuts[0].stack)
+        return None
+    cut, switch = cuts[0], switch_of(case.recording, cuts[0].stack)
     if switch is None:
-        return
-    yield RULE.finding(
+        return None
+    used_at = [f"{line.place}, by `{cut.name}`" for line in cut.stack[-1:]]
+    return case.finding(
         Place(switch.source.file, switch.node.lineno),
         f"The loss was computed with gradients switched off by {code(switch.text)}, so that it has"
         " no graph to go back through.",
-        facts=tuple(facts(cuts[0])),
-        why="Operations record no graph there, whatever the parameters want."
+        facts=(
+            *(Fact("a trainable parameter is used at", place) for place in used_at),
+            Fact("gradients there", "off: inference mode" if cut.inference else "off: `no_grad`"),
+        ),
+        why="Operations record no graph there, whatever the parameters require."
         " `loss.requires_grad_(True)` would silence the error and train nothing.",
-        fixes=tuple(fixes(switch)),
-        python_said=crash.said,
-        about=crash.id,
+        remedies=(taken_out(switch),),
     )
 
 
-def facts(cut: Cut) -> Iterator[Fact]:
-    if cut.stack:
-        yield Fact("a trainable parameter is used at", f"{cut.stack[-1].place}, by `{cut.name}`")
-    yield Fact("gradients there", "off: inference mode" if cut.inference else "off: `no_grad`")
-
-
-def fixes(switch: Switch) -> Iterator[Fix]:
+def taken_out(switch: Switch) -> Remedy | Fix:
     edit = switch.taken_out()
-    yield Fix(
-        switch.advice,
-        edit,
-        GradientsStay(),
-        "" if edit else "which part is meant for evaluation only you know",
-    )
+    if edit is None:
+        return Fix(switch.advice, choice=True)
+    return Change(to=edit, words=switch.advice, must=GradientsStay())
 
 
 @RULE.on(Script)

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from surefit.doctor.observations import Script
 from surefit.doctor.recording import Recording
-from surefit.evidence.graph_stories import GraphStory, HolderSeen, Joint, Stood
-from surefit.evidence.repeated_steps import line_in, loops_around, round_of
+from surefit.laws.graph_stories import GraphStory, HolderSeen, Joint, Stood
+from surefit.laws.rounds import When, line_in, loops_around, round_of, when_computed
 from surefit.source.reading import Source, targets
 
 KEEPING_CALLS = ("append", "extend", "add", "appendleft")
@@ -27,22 +27,42 @@ class Carrier:
     member: ast.expr | None = None
     """What is put into a container, where only that is new: the argument of `append`."""
     afterwards: bool = False
-    """It is given its value behind the backward pass of the step."""
+    """It is given its value after the backward pass of the step."""
 
 
-def carrier_of(seen: Recording, story: GraphStory, joint: Joint) -> Carrier | None:
+def carriers_of(recording: Recording, story: GraphStory) -> list[tuple[Carrier, Joint]]:
+    """Each text once, in the order of the source: `h, c = cell(x, (h, c))` carries two. None where
+    one of them is not known."""
+    by_text: dict[str, tuple[Carrier, Joint]] = {}
+    for joint in story.joints:
+        earlier = when_computed(recording, story, joint) is When.IN_AN_EARLIER_ROUND
+        if earlier and (joint.freed or joint.retained):
+            carrier = carrier_of(recording, story, joint)
+            if carrier is None:
+                return []
+            by_text.setdefault(carrier.text, (carrier, joint))
+    return sorted(by_text.values(), key=lambda pair: position(pair[0]))
+
+
+def position(carrier: Carrier) -> tuple[int, int]:
+    """Of the name in its statement, as near as it can be told."""
+    text = carrier.source.segment(carrier.statement)
+    return carrier.statement.lineno, text.find(carrier.text)
+
+
+def carrier_of(recording: Recording, story: GraphStory, joint: Joint) -> Carrier | None:
     """By the names that the tensor had when the earlier pass ended; where it had none that
     survives a step, by the statement that took it up after that."""
     for holder in joint.names:
-        found = list(statements_that_keep(seen, holder))
+        found = list(statements_that_keep(recording, holder))
         if found:
             return preferred(found, joint.made)
-    return kept_afterwards(seen, story, joint)
+    return kept_afterwards(recording, story, joint)
 
 
-def statements_that_keep(seen: Recording, holder: HolderSeen) -> Iterator[Carrier]:
+def statements_that_keep(recording: Recording, holder: HolderSeen) -> Iterator[Carrier]:
     if not holder.attribute:
-        source = seen.source(holder.file)
+        source = recording.source(holder.file)
         for scope in scopes(source, holder.function) if source else ():
             if source is not None and is_read_first(source, scope, holder.base):
                 yield from in_scope(keeping(source, scope, holder), scope)
@@ -50,13 +70,13 @@ def statements_that_keep(seen: Recording, holder: HolderSeen) -> Iterator[Carrie
             if source is not None:
                 yield from in_scope(keeping(source, function, holder), function)
         return
-    for script in seen.all(Script):
-        source = seen.source(script.file)
+    for script in recording.all(Script):
+        source = recording.source(script.file)
         for kind in source.definitions.get(holder.owner, ()) if source else ():
             if source is not None and isinstance(kind, ast.ClassDef):
                 text = f"self.{holder.attribute}"
                 yield from keeping(source, kind, holder, text)
-    source = seen.source(holder.file)
+    source = recording.source(holder.file)
     for scope in scopes(source, holder.function) if source else ():
         if source is not None and not holder.base.startswith("self."):
             yield from keeping(source, scope, holder)
@@ -186,15 +206,15 @@ def targets_of(node: ast.Assign | ast.AnnAssign | ast.AugAssign) -> list[ast.exp
     return [node.target] if isinstance(node, ast.AugAssign) else targets(node)
 
 
-def kept_afterwards(seen: Recording, story: GraphStory, joint: Joint) -> Carrier | None:
-    """`self.center = 0.9 * self.center + 0.1 * z.mean(0)`, behind the backward pass."""
-    here = round_of(seen, story.here)
+def kept_afterwards(recording: Recording, story: GraphStory, joint: Joint) -> Carrier | None:
+    """`self.center = 0.9 * self.center + 0.1 * z.mean(0)`, after the backward pass."""
+    here = round_of(recording, story.here)
     taken = line_in(here, joint.taken) if here else None
     earlier = line_in(here, joint.backward) if here else None
     if taken is None or earlier is None or taken <= earlier:
         return None
     for stood in reversed(joint.taken):
-        source = seen.source(stood.file)
+        source = recording.source(stood.file)
         statement = source.statement_at(stood.line) if source else None
         if source is None or not isinstance(statement, ast.Assign | ast.AnnAssign | ast.AugAssign):
             continue

@@ -1,4 +1,4 @@
-"""Statements that write into a tensor, and the same without writing into it."""
+"""Statements that write into a tensor, and the same with a new tensor."""
 
 import ast
 from collections.abc import Iterator
@@ -8,8 +8,9 @@ from functools import reduce
 from surefit.doctor.findings import Place
 from surefit.doctor.observations import Script
 from surefit.doctor.recording import Recording
-from surefit.evidence.graph_stories import Change
+from surefit.laws.graph_stories import Write
 from surefit.source.edits import appended, argument_added, both, inserted_before, replaced
+from surefit.source.in_place import chain, is_writing_method, root_of
 from surefit.source.line_edits import shares_lines
 from surefit.source.patches import Edit
 from surefit.source.reading import Source, called
@@ -29,7 +30,7 @@ SIMPLE = (ast.Name, ast.Attribute, ast.Call, ast.Subscript, ast.Constant)
 
 @dataclass(frozen=True, slots=True)
 class Writing:
-    """What writes, as it stands in the source, and what makes a new tensor."""
+    """What writes, as it stands in the source, and what creates a new tensor."""
 
     place: Place
     text: str
@@ -38,12 +39,12 @@ class Writing:
     by_layer: bool = False
     """A layer does it, wherever it is called."""
     before: bool = False
-    """The new tensor is made by a statement before it."""
+    """The new tensor is created by a statement before it."""
 
 
-def writing_of(seen: Recording, change: Change) -> Writing | None:
+def writing_of(recording: Recording, change: Write) -> Writing | None:
     stood = change.stack[-1] if change.stack else None
-    source = seen.source(stood.file) if stood else None
+    source = recording.source(stood.file) if stood else None
     statement = source.statement_at(stood.line) if source and stood else None
     if source is None or statement is None:
         return None
@@ -51,7 +52,7 @@ def writing_of(seen: Recording, change: Change) -> Writing | None:
         by_statement(source, statement)
         or by_method(source, statement, change)
         or by_argument(source, statement)
-        or by_layer(seen, change)
+        or by_layer(recording, change)
     )
 
 
@@ -98,7 +99,7 @@ def is_product(node: ast.expr) -> bool:
     return isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult | ast.Div | ast.MatMult)
 
 
-def by_method(source: Source, node: ast.stmt, change: Change) -> Writing | None:
+def by_method(source: Source, node: ast.stmt, change: Write) -> Writing | None:
     """`h.clamp_(0)`, which becomes `h = h.clamp(0)`."""
     calls = [
         one for one in ast.walk(node) if isinstance(one, ast.Call) and is_writing_method(one.func)
@@ -119,27 +120,6 @@ def by_method(source: Source, node: ast.stmt, change: Change) -> Writing | None:
         return None
     text = f"{source.segment(root)} = {plain(source, node.value)}"
     return Writing(place(source, node), whole, text, replaced(source, node, text))
-
-
-def is_writing_method(func: ast.expr) -> bool:
-    if not isinstance(func, ast.Attribute):
-        return False
-    return func.attr.endswith("_") and not func.attr.startswith("_")
-
-
-def chain(node: ast.expr) -> Iterator[ast.Call]:
-    """The calls of `x.mul_(0.9).add_(y)`, outermost first."""
-    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-        yield node
-        node = node.func.value
-
-
-def root_of(node: ast.expr) -> ast.expr | None:
-    """What the first call of a chain is called on, if it can be assigned to."""
-    calls = list(chain(node))
-    first = calls[-1].func if calls else None
-    value = first.value if isinstance(first, ast.Attribute) else None
-    return value if isinstance(value, ast.Name | ast.Attribute) else None
 
 
 def plain(source: Source, node: ast.expr) -> str:
@@ -163,13 +143,13 @@ def by_argument(source: Source, node: ast.stmt) -> Writing | None:
     return told_not_to(source, calls[0])
 
 
-def by_layer(seen: Recording, change: Change) -> Writing | None:
+def by_layer(recording: Recording, change: Write) -> Writing | None:
     """`nn.ReLU(inplace=True)`, where no other layer of the kind writes in place."""
     kind = change.name.removesuffix("_").replace("_", "").lower()
     found = [
         (source, call)
-        for script in seen.all(Script)
-        if (source := seen.source(script.file)) is not None
+        for script in recording.all(Script)
+        if (source := recording.source(script.file)) is not None
         for call in source.every(ast.Call)
         if called(call).lower() == kind and is_told_to(source, call)
     ]
@@ -193,15 +173,3 @@ def told_not_to(source: Source, call: ast.Call) -> Writing:
 
 def place(source: Source, node: ast.expr | ast.stmt) -> Place:
     return Place(source.file, node.lineno, node.end_lineno)
-
-
-def written_text(source: Source, node: ast.stmt) -> str | None:
-    """What a statement writes into: `w` of `w -= 1`, of `w[0] = 1` and of `w.zero_()`."""
-    target: ast.expr | None = node.target if isinstance(node, ast.AugAssign) else None
-    if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Subscript):
-        target = node.targets[0]
-    if isinstance(node, ast.Expr) and any(is_writing_method(one.func) for one in chain(node.value)):
-        target = root_of(node.value)
-    if isinstance(target, ast.Subscript):
-        target = target.value
-    return source.segment(target) if isinstance(target, ast.Name | ast.Attribute) else None

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from surefit.doctor.observations import Script
 from surefit.doctor.recording import Recording
-from surefit.evidence.graph_stories import Stood
+from surefit.laws.graph_stories import Stood
 from surefit.source.edits import both, inserted_before, removed
 from surefit.source.line_edits import shares_lines
 from surefit.source.patches import Edit, Replace
@@ -50,11 +50,11 @@ class Switch:
         return taken
 
 
-def switch_of(seen: Recording, stack: Sequence[Stood]) -> Switch | None:
+def switch_of(recording: Recording, stack: Sequence[Stood]) -> Switch | None:
     """The innermost block or decorator around the lines of a stack; else the one call in all files
     that switches gradients off for good."""
     for stood in reversed(stack):
-        source = seen.source(stood.file)
+        source = recording.source(stood.file)
         statement = source.statement_at(stood.line) if source else None
         if source is None or statement is None:
             continue
@@ -64,7 +64,7 @@ def switch_of(seen: Recording, stack: Sequence[Stood]) -> Switch | None:
                 return found
             if isinstance(outer, Function):
                 break
-    calls = list(calls_for_good(seen))
+    calls = list(calls_for_good(recording))
     return calls[0] if len(calls) == 1 else None
 
 
@@ -106,9 +106,9 @@ def is_off(source: Source, node: ast.expr) -> bool:
     return not (given and isinstance(given[0], ast.Constant) and given[0].value is False)
 
 
-def calls_for_good(seen: Recording) -> Iterator[Switch]:
-    for script in seen.all(Script):
-        source = seen.source(script.file)
+def calls_for_good(recording: Recording) -> Iterator[Switch]:
+    for script in recording.all(Script):
+        source = recording.source(script.file)
         for node in source.every(ast.Expr) if source else ():
             call = node.value
             if source is None or not isinstance(call, ast.Call) or not is_off(source, call):
