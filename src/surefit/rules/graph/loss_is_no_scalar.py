@@ -15,8 +15,8 @@ applied before; with a mask, divide by the number of elements that count.
 
 ## How it is recognised
 `backward` was called, without gradients of its own, on a tensor with a graph and more than one
-element. A second run follows it back to the first expression that had this shape and a graph, and
-to the loss that was told not to reduce, where it was. Every way to one number is tried.
+element. A second run follows it back to the loss that was told not to reduce, where there is one.
+Every way to one number is tried.
 
 In a script that is only read: `backward` is called on a loss with `reduction="none"` that nothing
 has reduced, or on a tensor that has several elements by the sizes in the source.
@@ -28,7 +28,7 @@ from math import prod
 
 from surefit.doctor.conditions.gradients import GradientsStay
 from surefit.doctor.findings import Fact, Finding, Fix, Severity
-from surefit.doctor.observations import Script, Value
+from surefit.doctor.observations import Script
 from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
@@ -39,7 +39,6 @@ from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.graphs import NotOneNumber
 from surefit.lineage.lineage import Lineage
 from surefit.lineage.producers import Producer
-from surefit.lineage.properties import Property
 from surefit.remedies.append import Append
 from surefit.remedies.arguments import DropArgument
 from surefit.source.edits import appended
@@ -67,16 +66,16 @@ WAYS = {
 def loss_has_several_elements(broken: NotOneNumber, case: Case) -> Finding:
     shape, loss = broken.root.shape, broken.loss
     lineage = case.lineage(loss)
-    birth = lineage.birth(of=with_a_graph(shape))
-    unreduced = told_not_to_reduce(lineage, birth) if birth else None
+    last = lineage.handed_over()
+    computed, unreduced = unreduced_loss(lineage, shape) or (last, None)
     return case.finding(
-        (unreduced or birth or broken.use).place,
+        (unreduced or computed or broken.use).place,
         f"`backward` was called on {loss.name}, which has {counted(prod(shape), 'element')}, and a"
         " gradient is that of a single number.",
         facts=(
             Fact(loss.name, f"{shape_of(shape)}, {broken.root.dtype}"),
             *fact_at('`reduction="none"` at', unreduced),
-            *fact_at("one loss for each element at", birth),
+            *fact_at("one loss for each element at", computed),
             Fact("`backward` was called at", str(broken.use.place)),
         ),
         why="Nothing has reduced the loss to one number: neither `mean` nor `sum` was taken.",
@@ -84,22 +83,22 @@ def loss_has_several_elements(broken: NotOneNumber, case: Case) -> Finding:
     )
 
 
-def with_a_graph(shape: tuple[int, ...]) -> Property:
-    def holds(value: Value) -> bool | None:
-        return bool(value.requires_grad) and value.shape == shape
-
-    return Property(f"has a graph and the shape {shape_of(shape)}", holds)
-
-
-def told_not_to_reduce(lineage: Lineage, birth: Producer) -> Producer | None:
-    """The call of a loss function, or the constructor of a loss, with `reduction="none"`."""
-    callees = [source for source, _ in lineage.inputs(birth) if source.name == "func"]
-    built = Lineage(lineage.graph, tuple(callees)).constructor()
-    for call in (birth, built.call if built else None):
-        for source, before in lineage.inputs(call) if call is not None else ():
-            if source.name == "reduction" and before.value.scalar == "none":
-                return call
+def unreduced_loss(lineage: Lineage, shape: tuple[int, ...]) -> tuple[Producer, Producer] | None:
+    """The nearest call of a loss that was told not to reduce, with where it was told: the call
+    itself, or the constructor of the loss."""
+    for call in lineage.all:
+        if call.value.shape == shape and call.value.requires_grad:
+            callees = [source for source, _ in lineage.inputs(call) if source.name == "func"]
+            built = Lineage(lineage.graph, tuple(callees)).constructor()
+            for told_at in (call, built.call if built else None):
+                if told_at is not None and is_told_not_to_reduce(lineage, told_at):
+                    return call, told_at
     return None
+
+
+def is_told_not_to_reduce(lineage: Lineage, call: Producer) -> bool:
+    arguments = {source.name: before.value.scalar for source, before in lineage.inputs(call)}
+    return arguments.get("reduction") == "none"
 
 
 def remedies(broken: NotOneNumber, case: Case, unreduced: Producer | None) -> Iterator[Remedy]:
