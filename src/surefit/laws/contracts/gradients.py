@@ -24,7 +24,7 @@ class Gradients:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GradientMissing(Violation):
+class GradientIsNone(Violation):
     """The user's own line computes with a `.grad` that is None."""
 
     text: str
@@ -39,7 +39,7 @@ def violations_of(case: Case) -> Iterator[Violation]:
     text = missing_in(own)
     gradients = case.ask(Gradients) if text is not None else None
     if text is not None and gradients is not None:
-        yield GradientMissing(use=use_of(own), text=text, gradients=gradients)
+        yield GradientIsNone(use=use_of(own), text=text, gradients=gradients)
 
 
 def missing_in(frame: Frame) -> str | None:

@@ -32,7 +32,7 @@ from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.violations import Expression
-from surefit.evidence.imagined import mishaps, told
+from surefit.interpreter import violations, wording
 from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.graphs import NoGraph
 from surefit.laws.graph_stories import Cut, GraphStory
@@ -136,16 +136,16 @@ def remedies(case: Case, call: Expression) -> Iterator[Remedy]:
 def checkpointing_in_the_source_records_no_graph(
     script: Script, seen: Recording
 ) -> Iterator[Finding]:
-    for source, one in told.gone_wrong(script, seen, mishaps.NoGraph):
+    for source, one in wording.violations_in(script, seen, violations.BackwardWithoutGraph):
         cut = one.tensor.cut
         if cut is None or cut.how != "checkpoint":
             continue
         yield RULE.finding(
-            told.place_of(source, cut.node),
+            wording.place_of(source, cut.node),
             "Reentrant checkpointing records a graph only if its input wants a gradient, and this"
             " input"
             " comes from frozen layers and wants none.",
-            facts=(Fact("`backward` is called at", told.seen_at(source, one.node)),),
+            facts=(Fact("`backward` is called at", wording.line_at(source, one.node)),),
             why="Whether the block will be run again for `backward` is decided by its inputs, never"
             " by its"
             " parameters.",
@@ -155,7 +155,7 @@ def checkpointing_in_the_source_records_no_graph(
                     argument_added(source, cut.node, "use_reentrant", "False")
                     if isinstance(cut.node, ast.Call)
                     else None,
-                    why_not_tried=told.ONLY_READ,
+                    why_not_tried=wording.ONLY_READ,
                 ),
             ),
             severity=Severity.WARNING,

@@ -30,9 +30,9 @@ from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import code, counted, some, spoken
-from surefit.evidence.imagined import mishaps, told
+from surefit.interpreter import violations, wording
 from surefit.laws.case import Case, Remedy
-from surefit.laws.contracts.gradients import GradientMissing, Gradients
+from surefit.laws.contracts.gradients import GradientIsNone, Gradients
 from surefit.remedies.guard import Guard
 
 RULE = Rule(
@@ -50,8 +50,8 @@ RULE = Rule(
 )
 
 
-@RULE.on(GradientMissing)
-def line_computes_with_a_missing_gradient(broken: GradientMissing, case: Case) -> Finding:
+@RULE.on(GradientIsNone)
+def line_computes_with_a_missing_gradient(broken: GradientIsNone, case: Case) -> Finding:
     gradients = broken.gradients
     rows = {
         "with a gradient": counted(gradients.present, "parameter"),
@@ -80,7 +80,7 @@ def headline(gradients: Gradients) -> str:
     return f"{counted(len(gradients.frozen), 'parameter')} of {root} are frozen and have none"
 
 
-def remedies(broken: GradientMissing) -> Iterator[Remedy | Fix]:
+def remedies(broken: GradientIsNone) -> Iterator[Remedy | Fix]:
     gradients = broken.gradients
     if not gradients.present:
         text = "Call `backward` before this line, and `zero_grad` not between the two."
@@ -102,12 +102,12 @@ def remedies(broken: GradientMissing) -> Iterator[Remedy | Fix]:
 
 @RULE.on(Script)
 def gradient_in_the_source_is_none(script: Script, seen: Recording) -> Iterator[Finding]:
-    for source, one in told.gone_wrong(script, seen, mishaps.NoGradient):
-        layers = [told.described(layer) for layer in one.layers]
-        at = told.place_of(source, one.layers[0].node)
+    for source, one in wording.violations_in(script, seen, violations.GradientMissing):
+        layers = [wording.describe_layer(layer) for layer in one.layers]
+        at = wording.place_of(source, one.layers[0].node)
         yield RULE.finding(
-            told.place_of(source, one.node),
-            f"{told.text_of(source, one.node)} needs a gradient of every parameter, and"
+            wording.place_of(source, one.node),
+            f"{wording.text_of(source, one.node)} needs a gradient of every parameter, and"
             f" {layers[0]}, made at {at}, gets none: the loss does not use it.",
             facts=(Fact("without a gradient", spoken(layers)),),
             why="`.grad` is made by a backward pass that reaches the parameter, and is None"
@@ -116,7 +116,7 @@ def gradient_in_the_source_is_none(script: Script, seen: Recording) -> Iterator[
                 Fix(
                     "Leave such parameters out: `if parameter.grad is not None`; or take the layers"
                     " out of the model.",
-                    why_not_tried=told.ONLY_READ,
+                    why_not_tried=wording.ONLY_READ,
                 ),
             ),
             severity=Severity.WARNING,

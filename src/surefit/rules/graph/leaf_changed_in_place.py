@@ -31,7 +31,7 @@ from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import code, shape_of
-from surefit.evidence.imagined import mishaps, told
+from surefit.interpreter import violations, wording
 from surefit.laws.case import Case
 from surefit.laws.contracts.leaves import LeafWritten
 from surefit.remedies.under_no_grad import UnderNoGrad, under_no_grad
@@ -76,11 +76,11 @@ def leaf_was_written_to_while_recording(broken: LeafWritten, case: Case) -> Find
 
 @RULE.on(Script)
 def leaf_in_the_source_is_written_to(script: Script, seen: Recording) -> Iterator[Finding]:
-    for source, one in told.gone_wrong(script, seen, mishaps.LeafWritten):
+    for source, one in wording.violations_in(script, seen, violations.LeafModifiedInPlace):
         statement = source.statement_of(one.node)
         whole, text = " ".join(source.segment(statement).split()), source.segment(one.target)
         yield RULE.finding(
-            told.place_of(source, statement),
+            wording.place_of(source, statement),
             f"{code(whole)} writes into {code(text)}, a leaf that wants a gradient, while"
             " operations"
             " are being recorded.",
@@ -91,7 +91,7 @@ def leaf_in_the_source_is_written_to(script: Script, seen: Recording) -> Iterato
                 Fix(
                     "Write to it under `with torch.no_grad():`.",
                     under_no_grad(source, statement),
-                    why_not_tried=told.ONLY_READ,
+                    why_not_tried=wording.ONLY_READ,
                 ),
             ),
             severity=Severity.WARNING,

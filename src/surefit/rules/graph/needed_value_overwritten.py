@@ -31,7 +31,7 @@ from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import code, shape_of, some
-from surefit.evidence.imagined import mishaps, told
+from surefit.interpreter import violations, wording
 from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.graphs import ValueOverwritten
 from surefit.laws.graph_stories import OverwrittenValue, Write
@@ -111,17 +111,17 @@ def remedies(value: OverwrittenValue, writing: Writing | None) -> Iterator[Remed
 
 @RULE.on(Script)
 def value_in_the_source_is_overwritten(script: Script, seen: Recording) -> Iterator[Finding]:
-    for source, one in told.gone_wrong(script, seen, mishaps.Overwritten):
-        if one.by != "write":
+    for source, one in wording.violations_in(script, seen, violations.SavedValueOverwritten):
+        if one.writer != "write":
             continue
         statement = source.statement_of(one.written)
         whole = " ".join(source.segment(statement).split())
         yield RULE.finding(
-            told.place_of(source, statement),
+            wording.place_of(source, statement),
             f"{code(whole)} writes in place into a value that `backward` still needs.",
             facts=(
-                Fact("the value is kept by", told.seen_at(source, one.part.node)),
-                Fact("`backward` is called at", told.seen_at(source, one.node)),
+                Fact("the value is kept by", wording.line_at(source, one.operation.node)),
+                Fact("`backward` is called at", wording.line_at(source, one.node)),
             ),
             why="`backward` computes with the value as it was; what stands there now is another"
             " one.",
@@ -129,7 +129,7 @@ def value_in_the_source_is_overwritten(script: Script, seen: Recording) -> Itera
                 Fix(
                     "Make a new tensor instead: `masked_fill` for `x[mask] = ...`, `x = x + y` for"
                     " `x += y`; or write into a `clone()`.",
-                    why_not_tried=told.ONLY_READ,
+                    why_not_tried=wording.ONLY_READ,
                 ),
             ),
             severity=Severity.WARNING,

@@ -33,7 +33,7 @@ from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import code, some
-from surefit.evidence.imagined import mishaps, told
+from surefit.interpreter import violations, wording
 from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.graphs import ValueOverwritten
 from surefit.laws.graph_stories import OverwrittenValue, Stood
@@ -114,16 +114,16 @@ def statement_of(source: Source | None, stack: Sequence[Stood], step: Stood) -> 
 
 @RULE.on(Script)
 def step_in_the_source_comes_too_early(script: Script, seen: Recording) -> Iterator[Finding]:
-    for source, one in told.gone_wrong(script, seen, mishaps.Overwritten):
-        if one.by != "step" or one.earlier:
+    for source, one in wording.violations_in(script, seen, violations.SavedValueOverwritten):
+        if one.writer != "step" or one.earlier:
             continue
         yield RULE.finding(
-            told.place_of(source, one.written),
-            f"{told.text_of(source, one.written)} changes weights that a loss computed before it"
+            wording.place_of(source, one.written),
+            f"{wording.text_of(source, one.written)} changes weights that a loss computed before it"
             " still needs for its `backward`.",
             facts=(
-                Fact("used before it at", told.seen_at(source, one.part.calls[0])),
-                Fact("needed again at", told.seen_at(source, one.node)),
+                Fact("used before it at", wording.line_at(source, one.operation.calls[0])),
+                Fact("needed again at", wording.line_at(source, one.node)),
             ),
             why="A step writes into the parameters; `backward` needs them as they were in the"
             " forward pass.",
@@ -131,7 +131,7 @@ def step_in_the_source_comes_too_early(script: Script, seen: Recording) -> Itera
                 Fix(
                     "Call every `backward` before the first `step`, or compute the second loss"
                     " after it.",
-                    why_not_tried=told.ONLY_READ,
+                    why_not_tried=wording.ONLY_READ,
                 ),
             ),
             severity=Severity.WARNING,
