@@ -16,11 +16,11 @@ class Net(nn.Module):
         self.layers = [nn.Linear(2, 2)]
 model = Net()
 """
-REGISTERED: dict[str, Json] = {"kind": "Net", "parameters": 4, "wanting": 4, "hidden": []}
+REGISTERED: dict[str, Json] = {"kind": "Net", "parameters": 4, "trainable": 4, "hidden": []}
 HIDDEN: dict[str, Json] = {
     "kind": "Net",
     "parameters": 0,
-    "wanting": 0,
+    "trainable": 0,
     "hidden": [{"owner": "Net", "name": "layers", "holder": "list", "modules": 1, "parameters": 2}],
 }
 
@@ -58,7 +58,7 @@ def test_a_generator_that_was_counted_before() -> None:
 def test_all_of_them_are_frozen() -> None:
     text = CLASS + "for one in model.parameters():\n    one.requires_grad = False\n"
     given = "[one for one in model.parameters() if one.requires_grad]"
-    (finding,) = found(text, given, {**REGISTERED, "wanting": 0})
+    (finding,) = found(text, given, {**REGISTERED, "trainable": 0})
     assert finding.place == Place("train.py", 9)
     assert finding.fixes[0].why_not_tried
 
