@@ -1,9 +1,9 @@
 """What a script saves and loads again."""
 
 import ast
-from typing import TYPE_CHECKING
 
 from surefit.interpreter.arguments import Arguments
+from surefit.interpreter.evaluator import Evaluator
 from surefit.interpreter.modules import named_tensors, shapes_of_parameters
 from surefit.interpreter.shapes import Shape
 from surefit.interpreter.value_queries import contents, text_in
@@ -28,11 +28,8 @@ from surefit.interpreter.violations import (
     StateDictMismatch,
 )
 
-if TYPE_CHECKING:
-    from surefit.interpreter.evaluator import Evaluator
 
-
-def save_checkpoint(run: "Evaluator", arguments: Arguments, node: ast.AST) -> None:
+def save_checkpoint(run: Evaluator, arguments: Arguments, node: ast.AST) -> None:
     what, where = arguments.get("obj", 0, UNKNOWN), arguments.get("f", 1, UNKNOWN)
     file = file_of(where)
     if file is not None:
@@ -53,7 +50,7 @@ def snapshot(value: AbstractValue) -> AbstractValue:
     return value
 
 
-def load_checkpoint(run: "Evaluator", arguments: Arguments, node: ast.AST) -> AbstractValue:
+def load_checkpoint(run: Evaluator, arguments: Arguments, node: ast.AST) -> AbstractValue:
     file = file_of(arguments.get("f", 0, UNKNOWN))
     if file not in run.files:
         return UNKNOWN
@@ -83,7 +80,7 @@ def class_to_unpickle(value: AbstractValue, deep: int = 0) -> str:
     return ""
 
 
-def load_into_model(run: "Evaluator", model: Module, arguments: Arguments, node: ast.AST) -> None:
+def load_into_model(run: Evaluator, model: Module, arguments: Arguments, node: ast.AST) -> None:
     value = arguments.get("state_dict", 0, UNKNOWN)
     strict = arguments.flag("strict", 1, True)
     if not strict or not isinstance(node, ast.Call):
@@ -128,7 +125,7 @@ def group_shapes(optimizer: OptimizerValue) -> GroupShapes | None:
 
 
 def load_into_optimizer(
-    run: "Evaluator", optimizer: OptimizerValue, arguments: Arguments, node: ast.AST
+    run: Evaluator, optimizer: OptimizerValue, arguments: Arguments, node: ast.AST
 ) -> None:
     value = arguments.get("state_dict", 0, UNKNOWN)
     has = group_shapes(optimizer)

@@ -2,9 +2,10 @@
 
 import ast
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from surefit.interpreter.arguments import Arguments
+from surefit.interpreter.evaluator import Evaluator
 from surefit.interpreter.graphs import operation_result
 from surefit.interpreter.memory_layout import contiguous
 from surefit.interpreter.operation_calls import OperationCall
@@ -22,11 +23,8 @@ from surefit.interpreter.value_queries import integer_of, items_of
 from surefit.interpreter.values import UNKNOWN, AbstractValue, Constant, TensorValue
 from surefit.interpreter.violations import JoinMismatch, NodePair, ProductMismatch, TensorPair
 
-if TYPE_CHECKING:
-    from surefit.interpreter.evaluator import Evaluator
 
-
-def concatenate(run: "Evaluator", name: str, arguments: Arguments, node: ast.AST) -> AbstractValue:
+def concatenate(run: Evaluator, name: str, arguments: Arguments, node: ast.AST) -> AbstractValue:
     values = items_of(arguments.get("tensors", 0, UNKNOWN)) or ()
     parts = [value for value in values if isinstance(value, TensorValue)]
     if not parts or len(parts) != len(values):
@@ -85,7 +83,7 @@ def joined_shape(left: Shape, right: Shape, axis: int | None) -> Shape | int:
 
 
 def combine(
-    run: "Evaluator",
+    run: Evaluator,
     tensors: TensorPair,
     nodes: NodePair,
     node: ast.AST,
@@ -119,10 +117,12 @@ def matmul(call: OperationCall) -> AbstractValue:
 
 
 def matrix_product(
-    run: "Evaluator", tensors: TensorPair, nodes: NodePair, node: ast.AST
+    run: Evaluator, tensors: TensorPair, nodes: NodePair, node: ast.AST
 ) -> TensorValue:
     left, right = (tensor.shape for tensor in tensors)
     dtype = tensors[0].dtype
+    if right.rank == 1 and left.has(-1):
+        return operation_result(run, node, Shape(left.sizes[:-1], left.more), tensors, dtype)
     vectors = any(shape.rank is not None and shape.rank < 2 for shape in (left, right))
     if vectors or not left.has(-1) or not right.has(-2):
         return operation_result(run, node, ANY, tensors, dtype)

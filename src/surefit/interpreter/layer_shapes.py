@@ -1,10 +1,9 @@
 """The shapes that layers of `torch.nn` take and return."""
 
 import ast
-from typing import TYPE_CHECKING
 
-from surefit.interpreter.layer_tables import RECURRENT_KINDS
-from surefit.interpreter.layer_weights import normalized_sizes, per_axis
+from surefit.interpreter.evaluator import Evaluator
+from surefit.interpreter.layer_tables import RECURRENT_KINDS, normalized_sizes, per_axis
 from surefit.interpreter.reshaping import flatten_shape
 from surefit.interpreter.shapes import (
     MISMATCH,
@@ -18,12 +17,9 @@ from surefit.interpreter.value_queries import integer_of, is_true
 from surefit.interpreter.values import Constant, LayerValue, TensorValue
 from surefit.interpreter.violations import IndexOutsideTable, WidthMismatch
 
-if TYPE_CHECKING:
-    from surefit.interpreter.evaluator import Evaluator
-
 
 def output_shape(
-    run: "Evaluator", layer: LayerValue, tensor: TensorValue, node: ast.AST
+    run: Evaluator, layer: LayerValue, tensor: TensorValue, node: ast.AST
 ) -> Shape | None:
     """None where what a layer gives is not known."""
     number, shape = layer.number, tensor.shape
@@ -77,7 +73,7 @@ def output_shape(
 
 
 def check_width(
-    run: "Evaluator",
+    run: Evaluator,
     layer: LayerValue,
     tensor: TensorValue,
     axis: int,
@@ -92,11 +88,7 @@ def check_width(
 
 
 def convolution_shape(
-    run: "Evaluator",
-    layer: LayerValue,
-    tensor: TensorValue,
-    node: ast.AST,
-    transposed: bool = False,
+    run: Evaluator, layer: LayerValue, tensor: TensorValue, node: ast.AST, transposed: bool = False
 ) -> Shape:
     axes = int(layer.kind[-2])
     shape = tensor.shape
@@ -169,7 +161,7 @@ def recurrent_shape(layer: LayerValue, shape: Shape) -> Shape:
     return with_last_size(shape, hidden)
 
 
-def check_lookup(run: "Evaluator", layer: LayerValue, tensor: TensorValue, node: ast.AST) -> None:
+def check_lookup(run: Evaluator, layer: LayerValue, tensor: TensorValue, node: ast.AST) -> None:
     rows = layer.number("num_embeddings")
     if rows is None:
         return

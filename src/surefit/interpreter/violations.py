@@ -9,8 +9,8 @@ import ast
 from dataclasses import dataclass
 from typing import Literal
 
-from surefit.interpreter.origins import origin_of, origin_of_dtype, origin_of_width
 from surefit.interpreter.shapes import Shape, Size
+from surefit.interpreter.value_queries import origin_of, origin_of_dtype, origin_of_width
 from surefit.interpreter.values import (
     Constant,
     DictValue,
@@ -410,6 +410,12 @@ class LossInputs:
     predictions_node: ast.AST
     target: TensorValue
     target_node: ast.AST
+    layer: LayerValue | None = None
+
+    @property
+    def name(self) -> str:
+        """As the script has it: `CrossEntropyLoss`, `cross_entropy`."""
+        return self.layer.kind if self.layer else self.function
 
     @property
     def tensors(self) -> TensorPair:
