@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from surefit.doctor.observations import Script
 from surefit.doctor.recording import Recording
-from surefit.laws.graph_stories import GraphStory, HolderSeen, Joint, Stood
-from surefit.laws.rounds import When, line_in, loops_around, round_of, when_computed
+from surefit.laws.graph_stories import GraphStory, HolderSeen, Joint, Stood, When
+from surefit.laws.rounds import line_in, loops_around, round_of, when_computed
 from surefit.source.reading import Source, targets
 
 KEEPING_CALLS = ("append", "extend", "add", "appendleft")

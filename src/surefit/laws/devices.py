@@ -42,7 +42,9 @@ def moved_beside(case: Case, use: Expression) -> Expression | None:
     block = block_of(source, statement)
     for earlier in reversed(block[: block.index(statement)]):
         match earlier:
-            case ast.Assign(value=ast.Call(func=ast.Attribute(attr="to"), args=[_]) as call):
+            case ast.Assign(
+                value=ast.Call(func=ast.Attribute(value=ast.Name(), attr="to"), args=[_]) as call
+            ):
                 return case.expression(source, call)
     return None
 

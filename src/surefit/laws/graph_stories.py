@@ -1,9 +1,16 @@
 """The graph of a failed backward pass: as the crash left it, as a second run saw it made."""
 
 from dataclasses import dataclass
+from enum import Enum
 from typing import ClassVar
 
 from surefit.doctor.findings import Place
+
+DETACHING = ("detach", "data", "detach_")
+COPYING = ("tensor", "as_tensor", "asarray")
+TO_NUMBERS = ("item", "tolist", "numpy", "__float__", "__array__")
+FROM_NUMBERS = ("from_numpy", "full", "scalar_tensor")
+"""Operations whose result has no graph: the value alone, a copy, a number, a tensor of numbers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +74,14 @@ class HolderSeen:
     attribute: str = ""
 
 
+class When(Enum):
+    """When the used-up part of a graph was computed, seen from the backward pass that fails."""
+
+    IN_AN_EARLIER_ROUND = "earlier round"
+    IN_THIS_ROUND = "this round"
+    BEFORE_THE_LOOP = "before the loop"
+
+
 @dataclass(frozen=True, slots=True)
 class Joint:
     """Where a graph enters one that an earlier backward pass has used up."""
@@ -97,6 +112,8 @@ class Joint:
     """It was made before an earlier pass that came by the very same lines had ended."""
     entered: tuple[tuple[Stood, ...], ...] = ()
     """The stacks of the functions by which the earlier graph had entered it."""
+    when: When | None = None
+    """Of source that was only read."""
 
 
 @dataclass(frozen=True, slots=True)

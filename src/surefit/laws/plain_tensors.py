@@ -1,25 +1,11 @@
 """Tensors that a module holds as plain attributes: a move or a cast of it leaves them out."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from surefit.laws.case import Case
-from surefit.laws.contracts.mixed_operands import MixedOperands, TwoDevices
+from surefit.laws.contracts.mixed_operands import MixedOperands, PlainTensor, TwoDevices
 from surefit.lineage.producers import ProducerKind
-
-
-@dataclass(frozen=True, slots=True)
-class PlainTensor:
-    """Neither a parameter nor a registered buffer."""
-
-    name: str
-    shape: tuple[int, ...]
-    dtype: str
-    device: str
-    learned: bool
-    """It requires grad."""
-    frame: int = 0
-    """Number of the frame whose module holds it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,14 +28,9 @@ def left_behind(broken: MixedOperands, case: Case) -> PlainTensor | None:
         alike = [held for held in (known.plain if known else ()) if is_like(held, broken)]
         fitting = [held for held in alike if is_source(held, broken, case, frame.arguments[0])]
         if fitting:
-            held = fitting[0]
-            same = len(fitting) == 1
-            return (
-                PlainTensor(held.name, held.shape, held.dtype, held.device, held.learned, number)
-                if same
-                else None
-            )
-    return None
+            owner = frame.layer.kind
+            return replace(fitting[0], frame=number, owner=owner) if len(fitting) == 1 else None
+    return broken.plain
 
 
 def is_like(held: PlainTensor, broken: MixedOperands) -> bool:

@@ -3,21 +3,12 @@
 import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from enum import Enum
 
 from surefit.doctor.recording import Recording
-from surefit.laws.graph_stories import GraphStory, Joint, Stood
+from surefit.laws.graph_stories import GraphStory, Joint, Stood, When
 from surefit.source.reading import Function, Source
 
 Loop = ast.For | ast.While | ast.AsyncFor
-
-
-class When(Enum):
-    """When the used-up part of a graph was computed, seen from the backward pass that fails."""
-
-    IN_AN_EARLIER_ROUND = "earlier round"
-    IN_THIS_ROUND = "this round"
-    BEFORE_THE_LOOP = "before the loop"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +45,8 @@ def loops_around(source: Source, node: ast.AST) -> Iterator[Loop]:
 
 
 def when_computed(recording: Recording, story: GraphStory, joint: Joint) -> When:
+    if joint.when is not None:
+        return joint.when
     here = round_of(recording, story.here)
     if here is not None:
         outside = not is_inside(here.loop, line_in(here, joint.made))

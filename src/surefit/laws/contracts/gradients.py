@@ -16,6 +16,7 @@ class Gradients:
     probe: ClassVar[str] = "missing-gradients"
 
     root: str
+    """Its class; empty where source was only read."""
     present: int
     """Parameters with a gradient."""
     frozen: tuple[str, ...]

@@ -28,7 +28,9 @@ class InferenceTensorKept(Violation):
     """A trainable layer was given one of them."""
 
     layer: str
-    names: tuple[str, ...]
+    names: tuple[str, ...] = ()
+    birth: Expression | None = None
+    """Of source that was only read: the block or decorator of that mode."""
 
 
 def violations_of(case: Case) -> Iterator[Violation]:

@@ -28,6 +28,22 @@ OF_TORCH = ("torch/_", "torch/overrides", "torch/library", "torch/utils")
 """Files below the operation that the user or a layer calls."""
 
 
+@dataclass(frozen=True, slots=True)
+class PlainTensor:
+    """A tensor that a module holds as an attribute: neither a parameter nor a registered buffer."""
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: str
+    device: str
+    learned: bool
+    """It requires grad."""
+    frame: int | None = None
+    """Number of the frame whose module holds it; None for source that was only read."""
+    owner: str = ""
+    """Class of the module."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MixedOperands(Violation):
     """One of the tensors does not go with the others."""
@@ -39,6 +55,8 @@ class MixedOperands(Violation):
     """One that it should be like."""
     takes: str
     """The device or the dtype of the others."""
+    plain: PlainTensor | None = None
+    """Of source that was only read: the attribute that the stray tensor is."""
 
     @property
     def is_weight(self) -> bool:
@@ -59,6 +77,10 @@ class TwoDtypes(MixedOperands):
     @property
     def has(self) -> str:
         return self.stray.dtype
+
+
+class MoveDropped(Violation):
+    """A statement moves a tensor and drops the result: `x.to(device)`."""
 
 
 def violations_of(case: Case) -> Iterator[Violation]:

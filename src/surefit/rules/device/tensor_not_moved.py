@@ -29,15 +29,12 @@ from collections.abc import Iterator
 
 from surefit.doctor.conditions.values import ValuesAt, Wanted
 from surefit.doctor.findings import Fact, Finding, Fix, Severity
-from surefit.doctor.observations import Script
-from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.violations import Expression, fact_at
 from surefit.doctor.words import code
-from surefit.interpreter import violations, wording
 from surefit.laws.case import Case, Remedy
-from surefit.laws.contracts.mixed_operands import TwoDevices
+from surefit.laws.contracts.mixed_operands import MoveDropped, TwoDevices
 from surefit.laws.devices import device_near, device_of_move, is_factory, moved_beside, neighbour
 from surefit.laws.names import reading_of_value
 from surefit.laws.plain_tensors import left_behind
@@ -46,7 +43,7 @@ from surefit.lineage.properties import on_device
 from surefit.remedies.append import Append
 from surefit.remedies.arguments import SetArgument
 from surefit.remedies.statements import Insert
-from surefit.source.edits import wrapped
+from surefit.remedies.wrap import Wrap
 
 RULE = Rule(
     "SF722",
@@ -69,6 +66,8 @@ def devices_differ(broken: TwoDevices, case: Case) -> Finding | None:
         return None  # unregistered-buffer has that
     if broken.is_weight:
         return model_was_not_moved(broken, case)
+    if case.read:
+        return was_not_moved(broken, case, None)
     birth = case.lineage(broken.stray).birth(of=on_device(broken.has))
     beside = neighbour(case, birth, broken.takes) if birth and is_factory(birth) else ""
     if birth is not None and beside:
@@ -94,7 +93,7 @@ def created_elsewhere(broken: TwoDevices, case: Case, birth: Producer, beside: s
 
 
 def was_not_moved(broken: TwoDevices, case: Case, birth: Producer | None) -> Finding:
-    use = reading_of_value(case, broken.stray.value)
+    use = broken.stray.use or reading_of_value(case, broken.stray.value)
     beside = moved_beside(case, use) if use else None
     return case.finding(
         (beside or use or birth or broken.use).place,
@@ -102,7 +101,7 @@ def was_not_moved(broken: TwoDevices, case: Case, birth: Producer | None) -> Fin
         f" on {broken.takes}: it was not moved.",
         facts=(
             broken.stray.fact(f"on {broken.has}"),
-            broken.other.fact(f"on {broken.takes}"),
+            *((broken.other.fact(f"on {broken.takes}"),) if broken.other.dtype else ()),
             *fact_at("used at", broken.use),
             *fact_at("moved beside it", beside),
             *fact_at("created at", birth),
@@ -163,42 +162,23 @@ def model_was_not_moved(broken: TwoDevices, case: Case) -> Finding | None:
     )
 
 
-@RULE.on(Script)
-def tensor_in_the_source_is_not_moved(script: Script, seen: Recording) -> Iterator[Finding]:
-    for source, one in wording.violations_in(script, seen, violations.DeviceMismatch):
-        if wording.attribute_assignment(source, one.left_node) is not None:
-            continue
-        name = wording.text_of(source, one.left_node)
-        move = wording.last_move_before(source, one.node)
-        yield RULE.finding(
-            wording.place_of(source, move or one.node),
-            f"{name} is on the CPU, and what it meets at line"
-            f" {wording.place_of(source, one.node).line}"
-            f" was moved to `{one.moved}`.",
-            facts=(Fact("used at", wording.line_at(source, one.node)),),
-            why="Every tensor is moved on its own, and an operation takes tensors of one device.",
-            fixes=(Fix(f"Move {name}, too: `.to(...)`.", why_not_tried=wording.ONLY_READ),),
-            severity=Severity.WARNING,
-        )
-
-
-@RULE.on(Script)
-def moved_tensor_is_dropped(script: Script, seen: Recording) -> Iterator[Finding]:
-    for source, one in wording.violations_in(script, seen, violations.MoveDiscarded):
-        owner = one.node.func.value if isinstance(one.node.func, ast.Attribute) else one.node
-        name = source.segment(owner)
-        yield RULE.finding(
-            wording.place_of(source, one.node),
-            f"{wording.text_of(source, one.node)} gives back another tensor, which is dropped:"
-            f" `{name}`"
-            " stays where it is.",
-            why="`.to` moves a model in place, and a tensor never.",
-            fixes=(
-                Fix(
-                    f"Keep the result: `{name} = {source.segment(one.node)}`.",
-                    wrapped(source, one.node, f"{name} = ", ""),
-                    why_not_tried=wording.ONLY_READ,
-                ),
+@RULE.on(MoveDropped)
+def moved_tensor_is_dropped(broken: MoveDropped, case: Case) -> Finding | None:
+    call = case.node(broken.use)
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
+        return None
+    name = ast.unparse(call.func.value)
+    return case.finding(
+        broken.use.place,
+        f"{code(broken.use.text)} returns another tensor, which is dropped: `{name}` stays where it"
+        " is.",
+        why="`.to` moves a model in place, and a tensor never.",
+        remedies=(
+            Wrap(
+                at=broken.use,
+                before=f"{name} = ",
+                words=f"Keep the result: `{name} = {broken.use.text}`.",
+                alike=False,
             ),
-            severity=Severity.WARNING,
-        )
+        ),
+    )

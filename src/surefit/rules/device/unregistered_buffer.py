@@ -27,18 +27,21 @@ import ast
 from collections.abc import Iterator
 
 from surefit.doctor.conditions.values import ValuesAt, Wanted
-from surefit.doctor.findings import Fact, Finding, Fix, Severity
-from surefit.doctor.observations import Script
-from surefit.doctor.recording import Recording
+from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
+from surefit.doctor.observations import Frame
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.violations import fact_at
 from surefit.doctor.words import code, shape_of
-from surefit.evidence.attribute_assignments import Assignment, assignments_of
-from surefit.interpreter import violations, wording
 from surefit.laws.case import Case, Remedy, use_of
-from surefit.laws.contracts.mixed_operands import MixedOperands, TwoDevices, TwoDtypes
-from surefit.laws.plain_tensors import PlainTensor, left_behind
+from surefit.laws.contracts.mixed_operands import (
+    MixedOperands,
+    PlainTensor,
+    TwoDevices,
+    TwoDtypes,
+)
+from surefit.laws.plain_tensors import left_behind
+from surefit.laws.registration import AttributeAssignment, attribute_assignments
 from surefit.remedies.change import Change
 from surefit.source.edits import replaced
 from surefit.source.patches import Edit
@@ -62,34 +65,39 @@ RULE = Rule(
 @RULE.on(TwoDtypes)
 def attribute_was_left_behind(broken: TwoDevices | TwoDtypes, case: Case) -> Finding | None:
     held = left_behind(broken, case)
-    if held is None or case.crash is None:
+    if held is None:
         return None
-    frame = case.crash.frames[held.frame]
-    assigned = assignments_of(case.recording, frame, held.name)
-    text = f"{frame.arguments[0]}.{held.name}"
+    frame = case.crash.frames[held.frame] if case.crash and held.frame is not None else None
+    assigned = attribute_assignments(case, owners_of(held, frame), held.name)
+    text = f"self.{held.name}"
     by_device = isinstance(broken, TwoDevices)
     where = "on" if by_device else "in"
-    owner = frame.layer.kind if frame.layer else "the module"
     moved = f"`.to({broken.takes!r})`" if by_device else f"the cast to {broken.takes}"
+    place = frame.place if frame else broken.use.place
     return case.finding(
-        assigned[0].place if assigned else frame.place,
-        f"`{text}` of `{owner}` is a plain attribute, no registered buffer, so that {moved}"
-        f" left it {where} {broken.has}.",
+        assigned[0].place if assigned else place,
+        f"`{text}` of `{held.owner}` is a plain attribute, no registered buffer, so that {moved}"
+        f" leaves it {where} {broken.has}.",
         facts=(
-            Fact(code(text), f"{held.dtype} {shape_of(held.shape)} on {held.device}"),
+            Fact(code(text), f"{held.dtype} {shape_of(held.shape)} on {held.device}".strip()),
             Fact("what it meets", f"{where} {broken.takes}"),
-            *fact_at("used at", use_of(frame)),
+            *fact_at("used at", use_of(frame) if frame else broken.use),
         ),
         why="A module moves and casts its parameters and registered buffers, and nothing else.",
-        remedies=remedies(broken, case, held, assigned),
+        remedies=remedies(broken, held, assigned, place),
     )
 
 
+def owners_of(held: PlainTensor, frame: Frame | None) -> tuple[str, ...]:
+    """The class whose method the frame runs can be one that the module's class inherits from."""
+    method = frame.function.rpartition(".")[0].rpartition(".")[2] if frame else ""
+    return tuple(dict.fromkeys(name for name in (held.owner, method) if name))
+
+
 def remedies(
-    broken: MixedOperands, case: Case, held: PlainTensor, assigned: list[Assignment]
+    broken: MixedOperands, held: PlainTensor, assigned: list[AttributeAssignment], place: Place
 ) -> Iterator[Remedy | Fix]:
-    assert case.crash is not None
-    frame, name = case.crash.frames[held.frame], held.name
+    name = held.name
     by_device = isinstance(broken, TwoDevices)
     if held.learned:
         yield Fix(f"If it should be trained: `self.{name} = nn.Parameter(...)`.", choice=True)
@@ -98,49 +106,24 @@ def remedies(
         " of `state_dict`."
     )
     wanted = Wanted(
-        f"{frame.arguments[0]}.{name}",
+        f"self.{name}",
         held.shape,
         device=broken.takes if by_device else None,
         dtype=held.dtype if by_device else broken.takes,
     )
     edit = registered(assigned[0], name) if len(assigned) == 1 else None
-    must = ValuesAt(frame.place, (wanted,))
+    must = ValuesAt(place, (wanted,))
     yield Change(to=edit, words=words, must=must) if edit else Fix(words, choice=True)
 
 
-def registered(assigned: Assignment, name: str) -> Edit | None:
+def registered(assigned: AttributeAssignment, name: str) -> Edit | None:
     """`self.mask = ...` as a call; not where several names get the same tensor, nor where it is
     set again and again."""
     source, statement = assigned.source, assigned.statement
-    if len(statement.targets) != 1 or isinstance(statement.value, ast.Tuple):
+    targets = statement.targets if isinstance(statement, ast.Assign) else []
+    if len(targets) != 1 or statement.value is None or isinstance(statement.value, ast.Tuple):
         return None
     if getattr(source.scope_of(statement), "name", "") != "__init__":
         return None
-    owner = source.segment(assigned.target.value)
     value = source.segment(statement.value)
-    return replaced(source, statement, f'{owner}.register_buffer("{name}", {value})')
-
-
-@RULE.on(Script)
-def plain_attribute_in_the_source_stays(script: Script, seen: Recording) -> Iterator[Finding]:
-    for source, one in wording.violations_in(script, seen, violations.DeviceMismatch):
-        attribute = wording.attribute_assignment(source, one.left_node)
-        if attribute is None:
-            continue
-        owner, statement, target = attribute
-        yield RULE.finding(
-            wording.place_of(source, statement),
-            f"`self.{target.attr}` of `{owner.name}` is a plain attribute, no registered buffer, so"
-            f" that it stays on the CPU while the model is moved to `{one.moved}`.",
-            facts=(Fact("used at", wording.line_at(source, one.node)),),
-            why="`.to()` moves parameters and registered buffers, and nothing else.",
-            fixes=(
-                Fix(
-                    f'Register it: `self.register_buffer("{target.attr}", ...)`; with'
-                    " `persistent=False` it stays out of `state_dict`.",
-                    registered(Assignment(source, statement, target), target.attr),
-                    why_not_tried=wording.ONLY_READ,
-                ),
-            ),
-            severity=Severity.WARNING,
-        )
+    return replaced(source, statement, f'self.register_buffer("{name}", {value})')

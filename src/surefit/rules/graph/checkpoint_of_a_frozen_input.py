@@ -26,19 +26,16 @@ import ast
 from collections.abc import Iterator
 
 from surefit.doctor.conditions.gradients import GradientsStay
-from surefit.doctor.findings import Fact, Finding, Fix, Severity
+from surefit.doctor.findings import Fact, Finding, Severity
 from surefit.doctor.observations import Script
-from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.violations import Expression
-from surefit.interpreter import violations, wording
 from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.graphs import NoGraph
 from surefit.laws.graph_stories import Cut, GraphStory
 from surefit.remedies.arguments import SetArgument
 from surefit.remedies.statements import Insert
-from surefit.source.edits import argument_added
 from surefit.source.reading import Source, called
 
 RULE = Rule(
@@ -66,13 +63,14 @@ def checkpointing_recorded_no_graph(broken: NoGraph, case: Case) -> Finding | No
     if cut is None or call is None:
         return None
     held, trainable = broken.story.held
+    parameters = f"{held} parameters, {trainable} of them trainable"
     return case.finding(
         call.place,
         "Reentrant checkpointing records a graph only if its input requires grad, and this input"
         " comes from frozen layers: the trainable parameters inside were cut off.",
         facts=(
             *(Fact("cut off inside", f"{line.place}, at `{cut.name}`") for line in cut.stack[-1:]),
-            Fact("the optimizer holds", f"{held} parameters, {trainable} of them trainable"),
+            *((Fact("the optimizer holds", parameters),) if held else ()),
         ),
         why="The block is run without recording, to save memory; whether it will be run again for"
         " `backward` is decided by its inputs, never by its parameters.",
@@ -130,33 +128,3 @@ def remedies(case: Case, call: Expression) -> Iterator[Remedy]:
         line = f"{node.args[1].id}.requires_grad_(True)"
         words = f"Or let the input require grad: `{line}`."
         yield Insert(at=call, where="before", text=line, words=words, must=GradientsStay())
-
-
-@RULE.on(Script)
-def checkpointing_in_the_source_records_no_graph(
-    script: Script, seen: Recording
-) -> Iterator[Finding]:
-    for source, one in wording.violations_in(script, seen, violations.BackwardWithoutGraph):
-        cut = one.tensor.cut
-        if cut is None or cut.how != "checkpoint":
-            continue
-        yield RULE.finding(
-            wording.place_of(source, cut.node),
-            "Reentrant checkpointing records a graph only if its input wants a gradient, and this"
-            " input"
-            " comes from frozen layers and wants none.",
-            facts=(Fact("`backward` is called at", wording.line_at(source, one.node)),),
-            why="Whether the block will be run again for `backward` is decided by its inputs, never"
-            " by its"
-            " parameters.",
-            fixes=(
-                Fix(
-                    "Use the kind that looks at parameters, too: `use_reentrant=False`.",
-                    argument_added(source, cut.node, "use_reentrant", "False")
-                    if isinstance(cut.node, ast.Call)
-                    else None,
-                    why_not_tried=wording.ONLY_READ,
-                ),
-            ),
-            severity=Severity.WARNING,
-        )

@@ -27,12 +27,10 @@ from collections.abc import Iterator, Sequence
 
 from surefit.doctor.conditions.gradients import GradientsStay
 from surefit.doctor.findings import Fact, Finding, Fix, Severity
-from surefit.doctor.observations import Script
-from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
+from surefit.doctor.violations import fact_at
 from surefit.doctor.words import code, counted
-from surefit.interpreter import violations, wording
 from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.graphs import NoGraph
 from surefit.laws.freezing import Freezing, freezing_call, freezing_in, optimized_modules
@@ -58,27 +56,35 @@ RULE = Rule(
 def no_parameter_requires_grad(broken: NoGraph, case: Case) -> Finding | None:
     lost = broken.story.lost
     held, trainable = broken.story.held
-    if lost is None or lost.cuts or not lost.frozen or lost.numbers or not held or trainable:
+    if lost is None or lost.cuts or not lost.frozen or lost.numbers or trainable:
+        return None
+    if not held and not case.read:
         return None
     places = list(freezing_in(case.recording))
     steps = case.crash.steps if case.crash is not None else 0
     chosen = places[0] if len(places) == 1 else None
     if chosen is not None and not steps:
         chosen = freezing_call(case.recording, chosen)
+    uses, none = f"{lost.frozen} uses of frozen parameters", Fact("trainable on the way", "none")
     lines = ", ".join(f"{freezing.place.file}:{freezing.place.line}" for freezing in places)
     return case.finding(
-        chosen.place if chosen else broken.use.place,
-        f"All {counted(held, 'parameter')} that the optimizer holds are frozen: none requires grad,"
-        " so that the loss has no graph.",
+        (chosen or broken.loss.birth or broken.use).place,
+        f"{all_of(held)} are frozen: none requires grad, so that the loss has no graph.",
         facts=(
-            Fact("on the way to the loss", f"{lost.frozen} uses of frozen parameters"),
-            Fact("trainable on the way", "none"),
+            *((Fact("on the way to the loss", uses), none) if not case.read else ()),
+            *fact_at("`backward` is called at", broken.use if case.read else None),
             *((Fact("frozen at", lines),) if len(places) > 1 else ()),
         ),
         why="Operations on tensors that do not require grad record nothing."
         " `loss.requires_grad_(True)` would silence the error and train nothing.",
         remedies=remedies(case, places, steps),
     )
+
+
+def all_of(held: int) -> str:
+    if not held:
+        return "All parameters on the way to the loss"
+    return f"All {counted(held, 'parameter')} that the optimizer holds"
 
 
 def remedies(case: Case, places: Sequence[Freezing], steps: int) -> Iterator[Remedy | Fix]:
@@ -121,29 +127,3 @@ def unfrozen_later(freezing: Freezing, steps: int) -> Remedy | Fix:
         " it runs, by `@torch.no_grad()`.",
         must=GradientsStay(),
     )
-
-
-@RULE.on(Script)
-def all_on_the_way_is_frozen_in_the_source(script: Script, seen: Recording) -> Iterator[Finding]:
-    for source, one in wording.violations_in(script, seen, violations.BackwardWithoutGraph):
-        cut = one.tensor.cut
-        if cut is None or cut.how != "frozen":
-            continue
-        yield RULE.finding(
-            wording.place_of(source, cut.node),
-            "Every parameter on the way to the loss is frozen, by"
-            f" {wording.text_of(source, source.statement_of(cut.node))}: none"
-            " wants a gradient, so that the loss has no graph.",
-            facts=(Fact("`backward` is called at", wording.line_at(source, one.node)),),
-            why="Operations on tensors that want no gradient record nothing."
-            " `loss.requires_grad_(True)`"
-            " would silence the error and train nothing.",
-            fixes=(
-                Fix(
-                    "Freeze only what shall stay as it is, or unfreeze, behind this, what shall be"
-                    " trained: `requires_grad_(True)` on the new head.",
-                    why_not_tried=wording.ONLY_READ,
-                ),
-            ),
-            severity=Severity.WARNING,
-        )

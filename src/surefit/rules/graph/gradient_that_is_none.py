@@ -25,12 +25,9 @@ from collections.abc import Iterator
 
 from surefit.doctor.conditions.gradients import GradientsStay
 from surefit.doctor.findings import Fact, Finding, Fix, Severity
-from surefit.doctor.observations import Script
-from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
-from surefit.doctor.words import code, counted, some, spoken
-from surefit.interpreter import violations, wording
+from surefit.doctor.words import code, counted, some
 from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.gradients import GradientIsNone, Gradients
 from surefit.remedies.guard import Guard
@@ -54,7 +51,7 @@ RULE = Rule(
 def line_computes_with_a_missing_gradient(broken: GradientIsNone, case: Case) -> Finding:
     gradients = broken.gradients
     rows = {
-        "with a gradient": counted(gradients.present, "parameter"),
+        "with a gradient": counted(gradients.present, "parameter") if not case.read else "",
         "trainable, without one": some(gradients.unused) if gradients.unused else "",
         "frozen": some(gradients.frozen) if gradients.frozen else "",
     }
@@ -69,6 +66,8 @@ def line_computes_with_a_missing_gradient(broken: GradientIsNone, case: Case) ->
 
 def headline(gradients: Gradients) -> str:
     root = code(gradients.root)
+    if not gradients.root:
+        return f"{some(gradients.unused)} gets no gradient, because the loss does not use it"
     if not gradients.present:
         return f"no backward pass has reached any parameter of {root} since they were cleared"
     if gradients.unused:
@@ -82,6 +81,9 @@ def headline(gradients: Gradients) -> str:
 
 def remedies(broken: GradientIsNone) -> Iterator[Remedy | Fix]:
     gradients = broken.gradients
+    if not gradients.root:
+        yield Fix("Skip such parameters, or take the layers out of the model.", choice=True)
+        return
     if not gradients.present:
         text = "Call `backward` before this line, and `zero_grad` not between the two."
         yield Fix(text, choice=True)
@@ -98,26 +100,3 @@ def remedies(broken: GradientIsNone) -> Iterator[Remedy | Fix]:
     if gradients.unused:
         text = f"If {some(gradients.unused)} should be trained, compute the loss with it."
         yield Fix(text, choice=True)
-
-
-@RULE.on(Script)
-def gradient_in_the_source_is_none(script: Script, seen: Recording) -> Iterator[Finding]:
-    for source, one in wording.violations_in(script, seen, violations.GradientMissing):
-        layers = [wording.describe_layer(layer) for layer in one.layers]
-        at = wording.place_of(source, one.layers[0].node)
-        yield RULE.finding(
-            wording.place_of(source, one.node),
-            f"{wording.text_of(source, one.node)} needs a gradient of every parameter, and"
-            f" {layers[0]}, made at {at}, gets none: the loss does not use it.",
-            facts=(Fact("without a gradient", spoken(layers)),),
-            why="`.grad` is made by a backward pass that reaches the parameter, and is None"
-            " before.",
-            fixes=(
-                Fix(
-                    "Leave such parameters out: `if parameter.grad is not None`; or take the layers"
-                    " out of the model.",
-                    why_not_tried=wording.ONLY_READ,
-                ),
-            ),
-            severity=Severity.WARNING,
-        )

@@ -27,16 +27,13 @@ from collections.abc import Iterator
 
 from surefit.doctor.conditions.gradients import GradientsStay
 from surefit.doctor.findings import Fact, Finding, Fix, Severity
-from surefit.doctor.observations import Script
-from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import code, counted
-from surefit.interpreter import violations, wording
 from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.graphs import GraphUsedUp
-from surefit.laws.graph_stories import Joint
-from surefit.laws.rounds import When, round_of, when_computed
+from surefit.laws.graph_stories import Joint, When
+from surefit.laws.rounds import round_of, when_computed
 from surefit.remedies.append import Append
 from surefit.remedies.change import Change
 from surefit.remedies.detach import moved_into_loop
@@ -73,9 +70,10 @@ def every_step_uses_one_graph(broken: GraphUsedUp, case: Case) -> Finding | None
             " through that graph; the first one has freed it.",
             facts=(
                 *taken,
-                Fact(
-                    f"{name} is computed by",
-                    f"{counted(joint.leaves, 'parameter')}; an optimizer holds {held}",
+                *(
+                    Fact(f"{name} is computed by", f"{parameters}; an optimizer holds {held}")
+                    for parameters in [counted(joint.leaves, "parameter")]
+                    if joint.leaves
                 ),
             ),
             why="`backward` frees what a graph kept as it passes through. `retain_graph=True` is no"
@@ -99,39 +97,24 @@ def remedies(
     broken: GraphUsedUp, case: Case, joint: Joint, source: Source, statement: ast.Assign
 ) -> Iterator[Remedy | Fix]:
     single = not any(isinstance(target, ast.Tuple | ast.List) for target in statement.targets)
+    known = joint.leaves > 0
     if not joint.held:
-        words = "No optimizer trains what computes it: compute it without a graph, by `.detach()`."
-        at = case.expression(source, statement.value)
-        detach = Append(at=at, suffix=".detach()", words=words, must=GradientsStay(), alike=False)
-        yield detach if single else Fix(words, choice=True)
-        return
-    words = "An optimizer trains what computes it: compute it again in every step, inside the loop."
-    here = round_of(case.recording, broken.story.here)
-    edit = moved_into_loop(source, statement, here.loop) if here else None
-    must = GradientsStay(changes_the_past=True, together=1)
-    yield Change(to=edit, words=words, must=must) if edit else Fix(words, choice=True)
-
-
-@RULE.on(Script)
-def every_round_in_the_source_uses_one_graph(script: Script, seen: Recording) -> Iterator[Finding]:
-    for source, one in wording.violations_in(script, seen, violations.GraphFreed):
-        if one.how != "before":
-            continue
-        node = one.birth
-        names = wording.assigned_names(source, node)
-        made = f"`{names[-1]}`" if names else wording.text_of(source, node)
-        yield RULE.finding(
-            wording.place_of(source, node),
-            f"{made} is computed once, before the loop, with a graph, and every step goes back"
-            " through that graph; the first one frees it.",
-            facts=(Fact("`backward` is called at", wording.line_at(source, one.node)),),
-            why="`backward` frees what a graph kept as it passes through.",
-            fixes=(
-                Fix(
-                    "If it shall not be trained, compute it under `torch.no_grad()`; if it shall,"
-                    " compute it anew in every step.",
-                    why_not_tried=wording.ONLY_READ,
-                ),
-            ),
-            severity=Severity.WARNING,
+        condition = "No" if known else "If no"
+        words = f"{condition} optimizer trains it: compute it without a graph, by `.detach()`."
+        detach = Append(
+            at=case.expression(source, statement.value),
+            suffix=".detach()",
+            words=words,
+            must=GradientsStay(),
+            choice=not known,
+            alike=False,
         )
+        yield detach if single else Fix(words, choice=True)
+    if joint.held or not known:
+        condition = "An" if known else "If an"
+        words = f"{condition} optimizer trains it: compute it in every step, inside the loop."
+        here = round_of(case.recording, broken.story.here)
+        edit = moved_into_loop(source, statement, here.loop) if here else None
+        must = GradientsStay(changes_the_past=True, together=1)
+        moved = Change(to=edit, words=words, must=must, choice=not known)
+        yield moved if edit else Fix(words, choice=True)

@@ -26,17 +26,14 @@ from collections.abc import Iterator
 
 from surefit.doctor.conditions.gradients import GradientsStay
 from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
-from surefit.doctor.observations import Script
-from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.violations import Expression
 from surefit.doctor.words import code, counted
-from surefit.interpreter import violations, wording
 from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.graphs import GraphUsedUp
-from surefit.laws.graph_stories import Joint
-from surefit.laws.rounds import When, when_computed
+from surefit.laws.graph_stories import Joint, When
+from surefit.laws.rounds import when_computed
 from surefit.remedies.append import Append
 from surefit.remedies.change import Change
 from surefit.remedies.one_backward import one_backward, reading_of
@@ -161,30 +158,3 @@ def remedies(
         )
     else:
         yield Fix(f"{words}.", choice=True)
-
-
-@RULE.on(Script)
-def two_passes_in_the_source_share_a_graph(script: Script, seen: Recording) -> Iterator[Finding]:
-    for source, one in wording.violations_in(script, seen, violations.GraphFreed):
-        if one.how != "twice":
-            continue
-        shared = one.birth
-        used = wording.first_use_before(source, shared, one.freed_by, one.node)
-        name = wording.text_of(source, shared)
-        yield RULE.finding(
-            wording.place_of(source, used or one.freed_by),
-            f"{name} is gone through by two backward passes, and the first one frees its graph.",
-            facts=(
-                Fact("freed by", wording.line_at(source, one.freed_by)),
-                Fact("needed again at", wording.line_at(source, one.node)),
-            ),
-            why="`backward` frees what a graph kept as it passes through.",
-            fixes=(
-                Fix(
-                    "If both losses train it, call `backward` once, on their sum; if only one"
-                    " does, give the other one its value: `.detach()`.",
-                    why_not_tried=wording.ONLY_READ,
-                ),
-            ),
-            severity=Severity.WARNING,
-        )

@@ -21,22 +21,15 @@ In a script that is only read: what is computed under `torch.inference_mode()` i
 it, to a trainable layer, in whichever function.
 """
 
-import ast
-from collections.abc import Iterator
-
 from surefit.doctor.conditions.gradients import GradientsStay
-from surefit.doctor.findings import Fact, Finding, Fix, Severity
-from surefit.doctor.observations import Script
-from surefit.doctor.recording import Recording
+from surefit.doctor.findings import Fact, Finding, Severity
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.violations import fact_at
 from surefit.doctor.words import code, some
-from surefit.interpreter import violations, wording
 from surefit.laws.case import Case
 from surefit.laws.contracts.inference_tensors import InferenceTensorKept, inference_blocks
 from surefit.remedies.replace import ReplaceWith
-from surefit.source.edits import replaced
 
 RULE = Rule(
     "SF632",
@@ -54,7 +47,7 @@ RULE = Rule(
 
 @RULE.on(InferenceTensorKept)
 def layer_cannot_keep_its_input(broken: InferenceTensorKept, case: Case) -> Finding | None:
-    blocks = list(inference_blocks(case))
+    blocks = [broken.birth] if broken.birth else list(inference_blocks(case))
     if len(blocks) != 1:
         return None
     block = blocks[0]
@@ -80,29 +73,3 @@ def layer_cannot_keep_its_input(broken: InferenceTensorKept, case: Case) -> Find
             else None,
         ),
     )
-
-
-@RULE.on(Script)
-def inference_tensor_in_the_source(script: Script, seen: Recording) -> Iterator[Finding]:
-    for source, one in wording.violations_in(script, seen, violations.InferenceTensorInTraining):
-        mode = one.tensor.inference
-        if not isinstance(mode, ast.expr):
-            continue
-        yield RULE.finding(
-            wording.place_of(source, mode),
-            f"{wording.text_of(source, mode)} makes tensors that no training step can use, and"
-            f" {wording.layer_name(source, one.node, one.layer)} must keep one of them for"
-            " `backward`.",
-            facts=(Fact("used at", wording.line_at(source, one.node)),),
-            fixes=(
-                Fix(
-                    "Use `torch.no_grad()` here: no graph is recorded either, and what it makes can"
-                    " be trained on.",
-                    replaced(
-                        source, mode, source.segment(mode).replace("inference_mode", "no_grad")
-                    ),
-                    why_not_tried=wording.ONLY_READ,
-                ),
-            ),
-            severity=Severity.WARNING,
-        )

@@ -22,19 +22,14 @@ In a script that is only read: a statement writes in place into a parameter of a
 tensor with `requires_grad=True`, and is certain to run while operations are recorded.
 """
 
-from collections.abc import Iterator
-
 from surefit.doctor.conditions.values import ValuesAt, Wanted
-from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
-from surefit.doctor.observations import Script
-from surefit.doctor.recording import Recording
+from surefit.doctor.findings import Fact, Finding, Place, Severity
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
-from surefit.doctor.words import code, shape_of
-from surefit.interpreter import violations, wording
+from surefit.doctor.words import code
 from surefit.laws.case import Case
 from surefit.laws.contracts.leaves import LeafWritten
-from surefit.remedies.under_no_grad import UnderNoGrad, under_no_grad
+from surefit.remedies.under_no_grad import UnderNoGrad
 
 RULE = Rule(
     "SF630",
@@ -53,7 +48,7 @@ RULE = Rule(
 @RULE.on(LeafWritten)
 def leaf_was_written_to_while_recording(broken: LeafWritten, case: Case) -> Finding:
     leaf, place = broken.leaf, broken.use.place
-    described = f"{leaf.value.kind} {shape_of(leaf.shape)}, requires grad"
+    described = f"{leaf.value.kind} {leaf.shape_words}, requires grad"
     must = ValuesAt(
         Place(place.file, place.line),
         (Wanted(leaf.value.text, requires_grad=True),),
@@ -72,27 +67,3 @@ def leaf_was_written_to_while_recording(broken: LeafWritten, case: Case) -> Find
             ),
         ),
     )
-
-
-@RULE.on(Script)
-def leaf_in_the_source_is_written_to(script: Script, seen: Recording) -> Iterator[Finding]:
-    for source, one in wording.violations_in(script, seen, violations.LeafModifiedInPlace):
-        statement = source.statement_of(one.node)
-        whole, text = " ".join(source.segment(statement).split()), source.segment(one.target)
-        yield RULE.finding(
-            wording.place_of(source, statement),
-            f"{code(whole)} writes into {code(text)}, a leaf that wants a gradient, while"
-            " operations"
-            " are being recorded.",
-            why="Gradients end at a leaf; recorded as the result of an operation, it would be one"
-            " no"
-            " longer. Under `torch.no_grad()` it is only written to.",
-            fixes=(
-                Fix(
-                    "Write to it under `with torch.no_grad():`.",
-                    under_no_grad(source, statement),
-                    why_not_tried=wording.ONLY_READ,
-                ),
-            ),
-            severity=Severity.WARNING,
-        )

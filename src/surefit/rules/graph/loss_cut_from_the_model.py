@@ -28,16 +28,20 @@ from collections.abc import Iterator
 
 from surefit.doctor.conditions.gradients import GradientsStay
 from surefit.doctor.findings import Fact, Finding, Fix, Severity
-from surefit.doctor.observations import Script
-from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.violations import Expression
 from surefit.doctor.words import code
-from surefit.interpreter import violations, wording
 from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.graphs import NoGraph
-from surefit.laws.graph_stories import Cut, LostGraph
+from surefit.laws.graph_stories import (
+    COPYING,
+    DETACHING,
+    FROM_NUMBERS,
+    TO_NUMBERS,
+    Cut,
+    LostGraph,
+)
 from surefit.remedies.replace import ReplaceWith
 from surefit.source.reading import Source, called
 
@@ -55,10 +59,6 @@ RULE = Rule(
     ),
 )
 
-DETACHING = ("detach", "data", "detach_")
-COPYING = ("tensor", "as_tensor", "asarray")
-TO_NUMBERS = ("item", "tolist", "numpy", "__float__", "__array__")
-FROM_NUMBERS = ("from_numpy", "full", "scalar_tensor")
 WRITTEN = {"__float__": "float", "__array__": "numpy"}
 FEW = 4
 """Operations between a number and a loss that is nothing but that number."""
@@ -68,7 +68,7 @@ FEW = 4
 def loss_has_no_way_back(broken: NoGraph, case: Case) -> Finding | None:
     lost = broken.story.lost
     cut = what_cut(lost) if lost else None
-    written = expression_of(case, cut) if cut else None
+    written = broken.loss.birth or expression_of(case, cut) if cut else None
     if lost is None or cut is None or written is None:
         return None
     number = (Fact("the loss", "has the very number that was read there"),)
@@ -140,7 +140,7 @@ def remedies(
         return
     inner = inner_of(node, cut)
     if inner is not None and (cut.name in DETACHING or (cut.name in COPYING and lost.cuts)):
-        text = source.segment(inner)
+        text = source.segment(inner).removesuffix(".item()")
         if cut.name in COPYING and is_list(source, inner):
             text = f"torch.stack({text})"
         words = f"Keep the graph: {code(text)} in its place."
@@ -187,30 +187,3 @@ def is_list(source: Source, node: ast.expr) -> bool:
     )
     filled = any(ast.unparse(owner) == ast.unparse(node) for owner in appends)
     return filled or isinstance(source.value_of(node), ast.List | ast.ListComp)
-
-
-@RULE.on(Script)
-def loss_in_the_source_has_no_way_back(script: Script, seen: Recording) -> Iterator[Finding]:
-    for source, one in wording.violations_in(script, seen, violations.BackwardWithoutGraph):
-        cut = one.tensor.cut
-        if cut is None or cut.how != "value":
-            continue
-        yield RULE.finding(
-            wording.place_of(source, cut.node),
-            f"{wording.text_of(source, cut.node)} gives a value without its graph: the loss"
-            " has no way"
-            " back"
-            " to the model.",
-            facts=(Fact("`backward` is called at", wording.line_at(source, one.node)),),
-            why="A gradient flows along recorded operations only. `loss.requires_grad_(True)` would"
-            " silence"
-            " the error and train nothing.",
-            fixes=(
-                Fix(
-                    "Compute the loss from what the model gave; of several losses, by"
-                    " `torch.stack(losses)`. Take the plain value for printing alone.",
-                    why_not_tried=wording.ONLY_READ,
-                ),
-            ),
-            severity=Severity.WARNING,
-        )

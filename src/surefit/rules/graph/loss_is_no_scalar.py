@@ -27,21 +27,17 @@ from collections.abc import Iterator
 from math import prod
 
 from surefit.doctor.conditions.gradients import GradientsStay
-from surefit.doctor.findings import Fact, Finding, Fix, Severity
-from surefit.doctor.observations import Script
-from surefit.doctor.recording import Recording
+from surefit.doctor.findings import Fact, Finding, Severity
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.violations import fact_at
-from surefit.doctor.words import code, counted, shape_of
-from surefit.interpreter import violations, wording
+from surefit.doctor.words import counted, shape_of
 from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.graphs import NotOneNumber
 from surefit.lineage.lineage import Lineage
 from surefit.lineage.producers import Producer
 from surefit.remedies.append import Append
 from surefit.remedies.arguments import DropArgument
-from surefit.source.edits import appended
 
 RULE = Rule(
     "SF631",
@@ -68,19 +64,27 @@ def loss_has_several_elements(broken: NotOneNumber, case: Case) -> Finding:
     lineage = case.lineage(loss)
     last = lineage.handed_over()
     computed, unreduced = unreduced_loss(lineage, shape) or (last, None)
+    if case.read and computed is not None and case.argument(computed, "reduction", None):
+        unreduced = computed
     return case.finding(
         (unreduced or computed or broken.use).place,
-        f"`backward` was called on {loss.name}, which has {counted(prod(shape), 'element')}, and a"
-        " gradient is that of a single number.",
+        f"`backward` is called on {loss.name}, which has {elements(broken, case)}, and a gradient"
+        " is that of a single number.",
         facts=(
-            Fact(loss.name, f"{shape_of(shape)}, {broken.root.dtype}"),
+            Fact(loss.name, f"{loss.sizes or shape_of(shape)}, {broken.root.dtype}"),
             *fact_at('`reduction="none"` at', unreduced),
             *fact_at("one loss for each element at", computed),
-            Fact("`backward` was called at", str(broken.use.place)),
+            Fact("`backward` is called at", str(broken.use.place)),
         ),
         why="Nothing has reduced the loss to one number: neither `mean` nor `sum` was taken.",
         remedies=remedies(broken, case, unreduced),
     )
+
+
+def elements(broken: NotOneNumber, case: Case) -> str:
+    if case.read:
+        return "several elements"
+    return counted(prod(broken.root.shape), "element")
 
 
 def unreduced_loss(lineage: Lineage, shape: tuple[int, ...]) -> tuple[Producer, Producer] | None:
@@ -140,27 +144,3 @@ def ways_in_function(broken: NotOneNumber, case: Case) -> list[str]:
             and ast.unparse(other.value) == ast.unparse(node)
         }
     )
-
-
-@RULE.on(Script)
-def loss_in_the_source_is_not_reduced(script: Script, seen: Recording) -> Iterator[Finding]:
-    for source, one in wording.violations_in(script, seen, violations.BackwardOfNonScalar):
-        owner = one.node.func.value if isinstance(one.node.func, ast.Attribute) else one.node
-        name = source.segment(owner)
-        node = one.tensor.unreduced or one.node
-        told_shape = "" if one.tensor.shape.more else f", which is {one.tensor.shape}"
-        yield RULE.finding(
-            wording.place_of(source, node),
-            f"`backward` is called on {code(name)}{told_shape}: one loss for each element, and a"
-            " gradient is that of a single number.",
-            facts=(Fact("`backward` is called at", wording.line_at(source, one.node)),),
-            why="Nothing has reduced the loss to one number: neither `mean` nor `sum` was taken.",
-            fixes=(
-                Fix(
-                    f"Reduce it: {code(f'{name}.mean().backward()')}.",
-                    appended(source, owner, ".mean()"),
-                    why_not_tried=wording.ONLY_READ,
-                ),
-            ),
-            severity=Severity.WARNING,
-        )

@@ -26,12 +26,9 @@ from collections.abc import Iterator
 
 from surefit.doctor.conditions.gradients import GradientsStay
 from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
-from surefit.doctor.observations import Script
-from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import code, shape_of, some
-from surefit.interpreter import violations, wording
 from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.graphs import ValueOverwritten
 from surefit.laws.graph_stories import OverwrittenValue, Write
@@ -75,8 +72,9 @@ def value_was_written_to_after_it_was_kept(broken: ValueOverwritten, case: Case)
 
 def facts(value: OverwrittenValue, write: Write, place: Place) -> Iterator[Fact]:
     operation = value.function.removesuffix("0").removesuffix("Backward")
+    shape = f", {shape_of(value.shape)}" if value.shape else ""
     where = f", at {value.made[-1].place}" if value.made else ""
-    yield Fact("the value is kept by", f"{operation}, {shape_of(value.shape)}{where}")
+    yield Fact("the value is kept by", f"{operation}{shape}{where}")
     at = write.stack[-1].place if write.stack else None
     if at is not None and (at.file, at.line) != (place.file, place.line):
         yield Fact("and written to at", f"{at}, by `{write.name}`")
@@ -107,30 +105,3 @@ def remedies(value: OverwrittenValue, writing: Writing | None) -> Iterator[Remed
             )
         must = GradientsStay(changes_the_past=writing.by_layer)
         yield Change(to=writing.edit, words=words, must=must)
-
-
-@RULE.on(Script)
-def value_in_the_source_is_overwritten(script: Script, seen: Recording) -> Iterator[Finding]:
-    for source, one in wording.violations_in(script, seen, violations.SavedValueOverwritten):
-        if one.writer != "write":
-            continue
-        statement = source.statement_of(one.written)
-        whole = " ".join(source.segment(statement).split())
-        yield RULE.finding(
-            wording.place_of(source, statement),
-            f"{code(whole)} writes in place into a value that `backward` still needs.",
-            facts=(
-                Fact("the value is kept by", wording.line_at(source, one.operation.node)),
-                Fact("`backward` is called at", wording.line_at(source, one.node)),
-            ),
-            why="`backward` computes with the value as it was; what stands there now is another"
-            " one.",
-            fixes=(
-                Fix(
-                    "Make a new tensor instead: `masked_fill` for `x[mask] = ...`, `x = x + y` for"
-                    " `x += y`; or write into a `clone()`.",
-                    why_not_tried=wording.ONLY_READ,
-                ),
-            ),
-            severity=Severity.WARNING,
-        )

@@ -32,12 +32,9 @@ from functools import reduce
 
 from surefit.doctor.conditions.gradients import GradientsStay
 from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
-from surefit.doctor.observations import Script
-from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import code, counted, spoken
-from surefit.interpreter import violations, wording
 from surefit.laws.carriers import Carrier, carriers_of
 from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.graphs import BackwardFailed, GraphUsedUp, ValueOverwritten
@@ -136,6 +133,9 @@ def facts(case: Case, carrier: Carrier, joint: Joint) -> Iterator[Fact]:
 
 def remedy(broken: BackwardFailed, case: Case, carriers: Sequence[Carrier]) -> Remedy | Fix:
     carrier = carriers[0]
+    if case.read:
+        words = "Detach it before the next step uses it: `.detach()`, of a tuple each part."
+        return Fix(words, choice=True)
     if is_running_loss(broken, carrier):
         edit, loss = running_loss_detached(case, broken.use, carrier)
         words = (
@@ -160,26 +160,3 @@ def is_state(carrier: Carrier) -> bool:
     """What a module is given and gives back, not an average that is kept beside it."""
     plain = not carrier.afterwards and carrier.member is None
     return plain and isinstance(getattr(carrier.statement, "value", None), ast.Call)
-
-
-@RULE.on(Script)
-def state_in_the_source_has_its_graph(script: Script, seen: Recording) -> Iterator[Finding]:
-    for source, one in wording.violations_in(script, seen, violations.GraphFreed):
-        if one.how != "carried":
-            continue
-        node, name = wording.carried_value(source, one)
-        carried = code(name) if name else wording.text_of(source, node)
-        yield RULE.finding(
-            wording.place_of(source, node),
-            f"{carried} is carried from one step to the next with the graph of the previous step,"
-            " which that step's `backward` has freed; it must be detached.",
-            facts=(Fact("`backward` is called at", wording.line_at(source, one.node)),),
-            why="`backward` frees what a graph kept as it passes through.",
-            fixes=(
-                Fix(
-                    "Detach it before the next step uses it: `.detach()`, of a tuple each part.",
-                    why_not_tried=wording.ONLY_READ,
-                ),
-            ),
-            severity=Severity.WARNING,
-        )

@@ -28,16 +28,13 @@ from collections.abc import Iterator, Sequence
 
 from surefit.doctor.conditions.gradients import GradientsStay
 from surefit.doctor.findings import Fact, Finding, Fix, Severity
-from surefit.doctor.observations import Script
-from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import code, some
-from surefit.interpreter import violations, wording
 from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.graphs import ValueOverwritten
-from surefit.laws.graph_stories import OverwrittenValue, Stood
-from surefit.laws.rounds import When, when_computed
+from surefit.laws.graph_stories import OverwrittenValue, Stood, When
+from surefit.laws.rounds import when_computed
 from surefit.remedies.change import Change
 from surefit.source.line_edits import moved_after
 from surefit.source.reading import Source
@@ -110,29 +107,3 @@ def statement_of(source: Source | None, stack: Sequence[Stood], step: Stood) -> 
         if source and (line.file, line.function) == (step.file, step.function):
             return source.statement_at(line.line)
     return None
-
-
-@RULE.on(Script)
-def step_in_the_source_comes_too_early(script: Script, seen: Recording) -> Iterator[Finding]:
-    for source, one in wording.violations_in(script, seen, violations.SavedValueOverwritten):
-        if one.writer != "step" or one.earlier:
-            continue
-        yield RULE.finding(
-            wording.place_of(source, one.written),
-            f"{wording.text_of(source, one.written)} changes weights that a loss computed before it"
-            " still needs for its `backward`.",
-            facts=(
-                Fact("used before it at", wording.line_at(source, one.operation.calls[0])),
-                Fact("needed again at", wording.line_at(source, one.node)),
-            ),
-            why="A step writes into the parameters; `backward` needs them as they were in the"
-            " forward pass.",
-            fixes=(
-                Fix(
-                    "Call every `backward` before the first `step`, or compute the second loss"
-                    " after it.",
-                    why_not_tried=wording.ONLY_READ,
-                ),
-            ),
-            severity=Severity.WARNING,
-        )

@@ -22,16 +22,11 @@ In a script that is only read: a trainable layer is called under a decorator, a 
 that is certain to be off, and `backward` is called on what is computed from it.
 """
 
-from collections.abc import Iterator
-
 from surefit.doctor.conditions.gradients import GradientsStay
 from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
-from surefit.doctor.observations import Script
-from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import code
-from surefit.interpreter import violations, wording
 from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.graphs import NoGraph
 from surefit.laws.grad_switches import Switch, switch_of
@@ -80,27 +75,3 @@ def taken_out(switch: Switch) -> Remedy | Fix:
     if edit is None:
         return Fix(switch.advice, choice=True)
     return Change(to=edit, words=switch.advice, must=GradientsStay())
-
-
-@RULE.on(Script)
-def gradients_are_off_in_the_source(script: Script, seen: Recording) -> Iterator[Finding]:
-    for source, one in wording.violations_in(script, seen, violations.BackwardWithoutGraph):
-        cut = one.tensor.cut
-        if cut is None or cut.how != "recording":
-            continue
-        yield RULE.finding(
-            wording.place_of(source, cut.node),
-            f"The loss is computed with gradients switched off by"
-            f" {wording.text_of(source, cut.node)},"
-            " so that"
-            " it has no graph to go back through.",
-            facts=(Fact("`backward` is called at", wording.line_at(source, one.node)),),
-            why="Operations record no graph there, whatever the parameters want.",
-            fixes=(
-                Fix(
-                    "Switch gradients off where the model is evaluated, not where it is trained.",
-                    why_not_tried=wording.ONLY_READ,
-                ),
-            ),
-            severity=Severity.WARNING,
-        )

@@ -23,17 +23,13 @@ In a script that is only read: a layer whose weights have a dtype that the sourc
 tensor of another one, outside of autocast.
 """
 
-import ast
 from collections.abc import Iterator
 
 from surefit.doctor.findings import Fact, Finding, Fix, Severity
-from surefit.doctor.observations import Script
-from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.violations import fact_at
 from surefit.evidence.layer_names import name
-from surefit.interpreter import violations, wording
 from surefit.laws.along import along
 from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.mixed_operands import INTO_THE_FIRST, TwoDtypes
@@ -120,27 +116,3 @@ def remedies(
     yield from (*last, *casts) if takes in HALVES else (*casts, *last)
     if not casts and not last:
         yield Fix(f"Cast it to {takes}: `.to(torch.{takes})`.", choice=True)
-
-
-@RULE.on(Script)
-def dtypes_in_the_source_differ(script: Script, seen: Recording) -> Iterator[Finding]:
-    for source, one in wording.violations_in(script, seen, violations.LayerDtypeMismatch):
-        name = wording.layer_name(source, one.node, one.layer)
-        weights = one.layer.dtype
-        made = one.tensor.node if isinstance(one.tensor.node, ast.expr) else one.node
-        yield RULE.finding(
-            wording.place_of(source, made),
-            f"{wording.text_of(source, made)} is {one.tensor.dtype}, and {name} is {weights}.",
-            facts=(
-                Fact("used at", wording.line_at(source, one.node)),
-                Fact(name, f"made at {wording.place_of(source, one.layer.node)}"),
-            ),
-            why="A product takes numbers of one dtype.",
-            fixes=(
-                Fix(
-                    f"Cast it before it is used: `.to(torch.{weights})`.",
-                    why_not_tried=wording.ONLY_READ,
-                ),
-            ),
-            severity=Severity.WARNING,
-        )
