@@ -18,14 +18,18 @@ FACTORIES = frozenset(
 
 
 def is_factory(producer: Producer) -> bool:
-    return producer.name.rpartition(".")[2] in FACTORIES
+    return producer.text.partition("(")[0].rpartition(".")[2] in FACTORIES
 
 
 def neighbour(case: Case, created: Producer, device: str) -> str:
     """An argument of the function that created a tensor, on the device that is meant; empty outside
     of the functions of a crash."""
+    source, node = case.source(created.place), case.node(created)
     for frame in reversed(case.crash.frames if case.crash is not None else ()):
-        if frame.own and frame.function == created.function:
+        if source is None or node is None or frame.place.file != source.file:
+            continue
+        statement = source.statement_at(frame.place.line or 0)
+        if statement is not None and source.scope_of(statement) is source.scope_of(node):
             values = {value.text: value for value in frame.values}
             for text in frame.arguments:
                 if text in values and values[text].device == device:

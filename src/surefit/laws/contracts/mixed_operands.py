@@ -116,7 +116,7 @@ def mixed_in(case: Case, number: int, node: ast.AST) -> MixedOperands | None:
     parts, operation = list(parts_of(node)), operation_of(node)
     values = [value for part in parts for value in values_of(case, number, part)]
     mixed = mixed_among(case, number, operation, values)
-    if mixed is None and worth_a_run(case, number, operation, values):
+    if mixed is None and worth_a_run(case, number, operation):
         values = [value for part in parts for value in computed(case, number, part)]
         mixed = mixed_among(case, number, operation, values)
     return mixed
@@ -142,10 +142,10 @@ def mixed_among(
     )
 
 
-def worth_a_run(case: Case, number: int, operation: str, values: list[Value]) -> bool:
+def worth_a_run(case: Case, number: int, operation: str) -> bool:
     """A second run tells what a part of the user's own expression was that nobody holds."""
     innermost = case.crash is not None and case.crash.frames[number] is case.own
-    elsewhere = any(value.device not in (None, "cpu") for value in values)
+    elsewhere = any(value.device not in (None, "cpu") for value in case.values())
     return innermost and (elsewhere or operation in ONE_DTYPE | INTO_THE_FIRST)
 
 

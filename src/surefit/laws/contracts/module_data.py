@@ -20,8 +20,6 @@ class WithoutData:
 
     parameters: tuple[str, ...] = ()
     buffers: tuple[str, ...] = ()
-    total: int = 0
-    """Parameters and buffers in all."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -28,7 +28,7 @@ from surefit.doctor.findings import Fact, Finding, Fix, Severity
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.violations import Expression, fact_at
-from surefit.doctor.words import some
+from surefit.doctor.words import counted, some, spoken
 from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.module_data import ModuleWithoutData
 from surefit.remedies.arguments import SetArgument
@@ -57,16 +57,15 @@ def moved_module_has_tensors_without_data(broken: ModuleWithoutData, case: Case)
     without = broken.without
     constructor = case.constructor(broken.layer)
     block = context_of(case, constructor) if constructor else None
-    names = (*without.parameters, *without.buffers)
-    kinds = "buffers" if not without.parameters else "parameters and buffers"
     loaded = not without.parameters
+    counts = {"parameter": len(without.parameters), "buffer": len(without.buffers)}
+    shown = spoken([counted(count, kind) for kind, count in counts.items() if count])
     return case.finding(
         (block[1] if block else constructor or broken.use).place,
-        f"{broken.name} has {len(names)} of {without.total} {kinds} on the meta device, without"
-        f" data: {some(names)}.",
+        f"{broken.name} is moved, and has {shown} without data, on the meta device.",
         facts=(
-            Fact("parameters without data", some(without.parameters) or "none"),
-            Fact("buffers without data", some(without.buffers) or "none"),
+            Fact("parameters without data", some(without.parameters) if not loaded else "none"),
+            Fact("buffers without data", some(without.buffers) if without.buffers else "none"),
             *fact_at("created at", constructor),
             *fact_at("moved at", broken.use),
         ),

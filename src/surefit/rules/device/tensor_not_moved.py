@@ -18,10 +18,6 @@ The operation that failed was given tensors on two devices. A second run finds t
 user's expressions that was on the device that does not go with the others: in a method of a module,
 or outside. Weights on the CPU that meet inputs which your code has moved are a model that was not.
 Tensors that a module holds as plain attributes are another rule's (unregistered-buffer).
-
-In a script that is only read: a tensor that is certain to be on the CPU meets one that the script
-has moved to another device; or a statement moves a tensor and drops the result. Where the device
-depends on the machine, that is so on a machine that has it.
 """
 
 import ast

@@ -17,10 +17,6 @@ with the model and stays out of `state_dict`, so that older checkpoints still lo
 The operation that failed was given tensors on two devices, or of two dtypes, and the line names, or
 by a second run the tensor was computed from, a tensor that the module holds as a plain attribute,
 neither parameter nor buffer, on the device or of the dtype that does not go with the others.
-
-In a script that is only read: a tensor that a module keeps as a plain attribute meets, in its
-`forward`, what is on the device that the script has moved the module or its input to. Where the
-device depends on the machine, that is so on a machine that has it.
 """
 
 import ast

@@ -17,9 +17,6 @@ Where a trainable head comes later, nothing fails at all, and the adapters are n
 ## How it is recognised
 `backward` was called on a tensor without a graph. A second run finds the operation at which a
 trainable parameter's graph was lost, and it ran inside reentrant checkpointing.
-
-In a script that is only read: `checkpoint` is called with `use_reentrant=True` and an input that
-comes from frozen layers alone, and `backward` is called on what is computed from it.
 """
 
 import ast

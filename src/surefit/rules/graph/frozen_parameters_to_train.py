@@ -17,9 +17,6 @@ freeze first, and create the new head afterwards.
 `backward` was called on a tensor without a graph. A second run finds that nothing on the way to it
 ever had one, that parameters were used on the way, and that the optimizer holds parameters of which
 none requires grad.
-
-In a script that is only read: every layer on the way to a loss is frozen by a line that is certain
-to run, and `backward` is called on the loss.
 """
 
 import ast

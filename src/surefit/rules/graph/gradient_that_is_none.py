@@ -16,9 +16,6 @@ they are created and never used.
 ## How it is recognised
 Part of the failing expression is the `.grad` of something and is None. The parameters of the model
 in the frames of the crash are counted: with a gradient, frozen, and trainable but without one.
-
-In a script that is only read: a loop over all parameters of a model computes with `.grad`, without
-asking whether there is one, and layers of the model are not used by the loss.
 """
 
 from collections.abc import Iterator

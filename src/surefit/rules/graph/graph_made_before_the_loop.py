@@ -17,9 +17,6 @@ If that model is not trained, compute the features without a graph: `.detach()`,
 All that the graph had kept is gone. A second run marks what each backward pass went through; the
 tensor by which the new graph enters a marked one was computed outside the loop. Whether an
 optimizer holds the parameters that it was computed with decides which of the two ways is right.
-
-In a script that is only read: something is computed by a trainable layer before a loop, and the
-`backward` of every round goes through it.
 """
 
 import ast

@@ -17,9 +17,6 @@ business there, give it `.detach()`: `discriminator(fake.detach())`.
 All that the graph had kept is gone. A second run marks what each backward pass went through; the
 part that both passes share was computed in this very step. Which optimizer took a step between the
 two passes, and whether it holds parameters of the shared part, decides which loss is detached.
-
-In a script that is only read: two calls of `backward` in one round go through the same call of a
-layer or a loss, and the first one does not keep the graph.
 """
 
 from collections.abc import Iterator

@@ -16,9 +16,6 @@ either, and can be used in one. Or `.clone()` it where training takes it up.
 ## How it is recognised
 A call of the forward pass failed that was given a tensor created in inference mode, as torch itself
 marks it, and the source has one block or decorator of that mode.
-
-In a script that is only read: what is computed under `torch.inference_mode()` is given, outside of
-it, to a trainable layer, in whichever function.
 """
 
 from surefit.doctor.conditions.gradients import GradientsStay

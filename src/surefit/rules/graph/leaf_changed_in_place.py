@@ -17,9 +17,6 @@ creates one: `x = x + y`.
 ## How it is recognised
 The failing statement writes into a tensor that is a leaf and requires grad, by what torch itself
 says of it, and no `torch.no_grad()` is around the lines that led to it.
-
-In a script that is only read: a statement writes in place into a parameter of a layer, or into a
-tensor with `requires_grad=True`, and is certain to run while operations are recorded.
 """
 
 from surefit.doctor.conditions.values import ValuesAt, Wanted

@@ -17,10 +17,6 @@ loss: train on the logits.
 `backward` was called on a tensor without a graph. A second run finds the operation nearest to the
 loss that took something with a graph and gave something without, while graphs were being recorded;
 or the line at which the loss's own number was read from a tensor that had one.
-
-In a script that is only read: `backward` is called on a value that was certainly cut from its graph
-on the way, by `.detach()`, `.data`, `.item()`, `torch.tensor(...)`, `argmax` or a comparison, in
-whichever function.
 """
 
 import ast

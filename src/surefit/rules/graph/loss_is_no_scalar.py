@@ -17,9 +17,6 @@ applied before; with a mask, divide by the number of elements that count.
 `backward` was called, without gradients of its own, on a tensor with a graph and more than one
 element. A second run follows it back to the loss that was told not to reduce, where there is one.
 Every way to one number is tried.
-
-In a script that is only read: `backward` is called on a loss with `reduction="none"` that nothing
-has reduced, or on a tensor that has several elements by the sizes in the source.
 """
 
 import ast

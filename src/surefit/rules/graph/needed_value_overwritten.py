@@ -17,9 +17,6 @@ before writing by an index, `.clone()`.
 ## How it is recognised
 Of what the graph kept, torch counts more writes now than when it was kept. A second run notes every
 operation that writes into a tensor: the first one after the value was kept is the one.
-
-In a script that is only read: the result of a `softmax`, `sigmoid`, `tanh`, `exp`, `sqrt` or `relu`
-is written to in place, and `backward` goes through it afterwards.
 """
 
 from collections.abc import Iterator

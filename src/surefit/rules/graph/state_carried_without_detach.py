@@ -21,9 +21,6 @@ All that the graph had kept is gone. A second run marks what each backward pass 
 finds the tensor by which the new graph enters a marked one; the name that held it between the two
 passes, and the statement in the loop that gives it this name, say what is carried. Where
 `retain_graph=True` kept the old graph, the weights that it needs were written to by a step.
-
-In a script that is only read: what one round of a loop computes with a graph is used by the next
-one, whose `backward` goes through what the round before has freed.
 """
 
 import ast

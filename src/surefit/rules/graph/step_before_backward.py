@@ -18,9 +18,6 @@ where neither loss puts gradients into the other's parameters.
 Of what the graph kept, torch counts more writes now than when it was kept. A second run notes every
 operation that writes into a tensor: the first one after the weights were kept was an optimizer's
 step, in the same round of the loop.
-
-In a script that is only read: an optimizer steps, in the same round of a loop, between the call of
-a layer that it holds and the `backward` of a loss that needs the layer's weights as they were.
 """
 
 import ast

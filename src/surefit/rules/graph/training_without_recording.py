@@ -17,9 +17,6 @@ uses the same function, put `with torch.no_grad():` around its call there.
 `backward` was called on a tensor without a graph. A second run finds the operation at which the
 graph of a trainable parameter was lost, and that graphs were not being recorded there; the source
 around the lines that led to it says what had switched them off.
-
-In a script that is only read: a trainable layer is called under a decorator, a block or a switch
-that is certain to be off, and `backward` is called on what is computed from it.
 """
 
 from surefit.doctor.conditions.gradients import GradientsStay

@@ -18,9 +18,6 @@ or keep it in float32 and use `torch.autocast`.
 The operation that failed is a product, a convolution, a norm or an assignment into a tensor, which
 take one dtype only, and was given two. A second run finds the first of the user's expressions that
 had the odd dtype. Targets of losses are left to other rules.
-
-In a script that is only read: a layer whose weights have a dtype that the source tells is given a
-tensor of another one, outside of autocast.
 """
 
 from collections.abc import Iterator

@@ -21,5 +21,4 @@ def answer(frames: Sequence[FrameType], about: dict[str, Any]) -> Said:
     return {
         "parameters": [name for name, tensor in parameters if tensor.is_meta][:MOST_NAMED],
         "buffers": [name for name, tensor in buffers if tensor.is_meta][:MOST_NAMED],
-        "total": len(parameters) + len(buffers),
     }
