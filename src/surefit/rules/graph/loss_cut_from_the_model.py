@@ -26,7 +26,7 @@ from surefit.doctor.conditions.gradients import GradientsStay
 from surefit.doctor.findings import Fact, Finding, Fix, Severity
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
-from surefit.doctor.violations import Expression
+from surefit.doctor.violations import Expression, fact_at
 from surefit.doctor.words import code
 from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.graphs import NoGraph
@@ -38,7 +38,11 @@ from surefit.laws.graph_stories import (
     Cut,
     LostGraph,
 )
+from surefit.lineage.lineage import Lineage
+from surefit.lineage.producers import Producer
+from surefit.remedies.change import Change
 from surefit.remedies.replace import ReplaceWith
+from surefit.source.edits import both, replaced
 from surefit.source.reading import Source, called
 
 RULE = Rule(
@@ -56,6 +60,10 @@ RULE = Rule(
 )
 
 WRITTEN = {"__float__": "float", "__array__": "numpy"}
+WHY = (
+    "A gradient flows along recorded operations only. `loss.requires_grad_(True)` would silence the"
+    " error and train nothing."
+)
 FEW = 4
 """Operations between a number and a loss that is nothing but that number."""
 
@@ -67,6 +75,10 @@ def loss_has_no_way_back(broken: NoGraph, case: Case) -> Finding | None:
     written = broken.loss.birth or expression_of(case, cut) if cut else None
     if lost is None or cut is None or written is None:
         return None
+    if not lost.cuts and not case.read:
+        reading = number_reading(case.lineage(broken.loss))
+        if reading is not None and reading.place != written.place:
+            return number_was_read(broken, case, reading, written)
     number = (Fact("the loss", "has the very number that was read there"),)
     return case.finding(
         written.place,
@@ -75,9 +87,45 @@ def loss_has_no_way_back(broken: NoGraph, case: Case) -> Finding | None:
             *(number if cut.name in TO_NUMBERS else ()),
             Fact("`backward` was called at", str(broken.use.place)),
         ),
-        why="A gradient flows along recorded operations only. `loss.requires_grad_(True)` would"
-        " silence the error and train nothing.",
+        why=WHY,
         remedies=remedies(case, written, cut, lost),
+    )
+
+
+def number_reading(lineage: Lineage) -> Producer | None:
+    """The newest expression that read a plain number out of a tensor with a graph."""
+    for producer in lineage.all:
+        name = producer.name.rpartition(".")[2]
+        tensors = [before.value for _, before in lineage.inputs(producer)]
+        if name in TO_NUMBERS and producer.own and any(value.requires_grad for value in tensors):
+            return producer
+    return None
+
+
+def number_was_read(broken: NoGraph, case: Case, reading: Producer, copied: Expression) -> Finding:
+    """`total += loss.item()`, and later `torch.tensor(total)`."""
+    source, node = case.source(reading.place), case.node(reading)
+    call = case.node(copied)
+    same = source is not None and reading.place.file == copied.place.file
+    edit = None
+    if same and isinstance(node, ast.Call) and isinstance(call, ast.Call) and source is not None:
+        inner = inner_of(call, COPYING[0])
+        if called(node) == "item" and inner is not None:
+            tensor = replaced(source, node, source.segment(node.func).removesuffix(".item"))
+            edit = both(tensor, replaced(source, call, source.segment(inner)))
+    words = "Add up the tensors themselves, and read their number for the log alone."
+    return case.finding(
+        reading.place,
+        f"{code(reading.text)} gives a plain number of a tensor that had a graph, and the loss is"
+        " computed from such numbers: it has no way back to the model.",
+        facts=(
+            *fact_at("a new tensor of it", copied),
+            Fact("`backward` was called at", str(broken.use.place)),
+        ),
+        why=WHY,
+        remedies=(
+            Change(to=edit, words=words, must=GradientsStay()) if edit else Fix(words, choice=True),
+        ),
     )
 
 
@@ -134,7 +182,7 @@ def remedies(
     source, node = case.source(written.place), case.node(written)
     if source is None or node is None:
         return
-    inner = inner_of(node, cut)
+    inner = inner_of(node, cut.name)
     if inner is not None and (cut.name in DETACHING or (cut.name in COPYING and lost.cuts)):
         text = source.segment(inner).removesuffix(".item()")
         if cut.name in COPYING and is_list(source, inner):
@@ -162,13 +210,13 @@ def tensor_itself(case: Case, source: Source, node: ast.expr, words: str) -> Rem
     return ReplaceWith(at=at, text=text, words=f"{words}: {code(text)}.", must=GradientsStay())
 
 
-def inner_of(node: ast.expr, cut: Cut) -> ast.expr | None:
+def inner_of(node: ast.expr, name: str) -> ast.expr | None:
     """`logits` of `logits.detach()`, `losses` of `torch.tensor(losses)`."""
     if isinstance(node, ast.Attribute):
         return node.value
     if not isinstance(node, ast.Call):
         return None
-    if cut.name in DETACHING:
+    if name in DETACHING:
         return node.func.value if isinstance(node.func, ast.Attribute) else None
     plain = all(keyword.arg == "requires_grad" for keyword in node.keywords)
     return node.args[0] if plain and len(node.args) == 1 else None

@@ -70,7 +70,7 @@ def loss_has_several_elements(broken: NotOneNumber, case: Case) -> Finding:
         facts=(
             Fact(loss.name, f"{loss.sizes or shape_of(shape)}, {broken.root.dtype}"),
             *fact_at('`reduction="none"` at', unreduced),
-            *fact_at("one loss for each element at", computed),
+            *fact_at("one loss for each element at", computed if computed != unreduced else None),
             Fact("`backward` is called at", str(broken.use.place)),
         ),
         why="Nothing has reduced the loss to one number: neither `mean` nor `sum` was taken.",
