@@ -3,7 +3,7 @@
 from operand_recordings import linear, own, said, tensor
 from surefit.doctor.conditions.values import ValuesAt
 from surefit.doctor.findings import Finding, Place
-from surefit.doctor.observations import Layer, Value
+from surefit.doctor.observations import Frame, Layer, Value
 from surefit.rules.device.tensor_not_moved import RULE
 from surefit.source.edits import patched
 from surefit.source.reading import Source
@@ -82,3 +82,15 @@ def test_single_numbers_on_the_cpu_go_with_every_device() -> None:
 def test_tensors_of_one_device_are_silent() -> None:
     frame = own(SOURCE, "x + noise", tensor("x", 1), tensor("noise", 2))
     assert said(RULE, SOURCE, [frame], {}) == []
+
+
+def test_lengths_of_packed_sequences_stay_on_the_cpu() -> None:
+    packing = Frame(
+        Place("torch/nn/utils/rnn.py", 337),
+        "pack_padded_sequence",
+        False,
+        expression="_VF._pack_padded_sequence(input, lengths, batch_first)",
+        values=(tensor("input", 1, device="meta"), tensor("lengths", 2, "int64")),
+    )
+    frame = own(SOURCE, "net(x)", tensor("x", 1, device="meta"))
+    assert said(RULE, SOURCE, [frame, packing], {}) == []

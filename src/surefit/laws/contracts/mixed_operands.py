@@ -23,6 +23,10 @@ INTO_THE_FIRST = frozenset(
     ("setitem", "index_put", "index_add", "index_copy", "scatter", "scatter_add")
 )
 """Operations that write into their first tensor, and take its dtype only."""
+SEVERAL_DEVICES = frozenset(
+    ("copy", "to", "cpu", "cuda", "type_as", "_pack_padded_sequence", "pack_padded_sequence")
+)
+"""Operations that take tensors of different devices."""
 PARAMETER = "Parameter"
 OF_TORCH = ("torch/_", "torch/overrides", "torch/library", "torch/utils")
 """Files below the operation that the user or a layer calls."""
@@ -84,20 +88,20 @@ class MoveDropped(Violation):
 
 
 def violations_of(case: Case) -> Iterator[Violation]:
-    """Of the innermost operation of the user's or of a layer that was given such tensors."""
+    """Of the innermost operation that the user or a layer calls."""
     crash, own = case.crash, case.own
-    if crash is None or own is None or crash.in_backward:
+    if crash is None or own is None or crash.in_backward or crash.kind != "RuntimeError":
         return
     first = crash.frames.index(own)
-    for number in range(len(crash.frames) - 1, first - 1, -1):
-        frame = crash.frames[number]
-        if not frame.own and any(part in frame.place.file for part in OF_TORCH):
-            continue
-        node = failing_node(case, frame)
-        mixed = mixed_in(case, number, node) if node is not None else None
-        if mixed is not None:
-            yield mixed
-            return
+    calling = [
+        number
+        for number, frame in enumerate(crash.frames)
+        if number >= first and (frame.own or not any(part in frame.place.file for part in OF_TORCH))
+    ]
+    node = failing_node(case, crash.frames[calling[-1]])
+    mixed = mixed_in(case, calling[-1], node) if node is not None else None
+    if mixed is not None:
+        yield mixed
 
 
 def failing_node(case: Case, frame: Frame) -> ast.AST | None:
@@ -116,7 +120,7 @@ def mixed_in(case: Case, number: int, node: ast.AST) -> MixedOperands | None:
     parts, operation = list(parts_of(node)), operation_of(node)
     values = [value for part in parts for value in values_of(case, number, part)]
     mixed = mixed_among(case, number, operation, values)
-    if mixed is None and worth_a_run(case, number, operation):
+    if mixed is None and worth_a_run(case, number, operation, parts):
         values = [value for part in parts for value in computed(case, number, part)]
         mixed = mixed_among(case, number, operation, values)
     return mixed
@@ -126,7 +130,7 @@ def mixed_among(
     case: Case, number: int, operation: str, values: list[Value]
 ) -> MixedOperands | None:
     kind: type[MixedOperands] = TwoDevices
-    takes, stray = stray_device(values)
+    takes, stray = stray_device(operation, values)
     if stray is None:
         kind = TwoDtypes
         takes, stray = stray_dtype(operation, values)
@@ -142,11 +146,16 @@ def mixed_among(
     )
 
 
-def worth_a_run(case: Case, number: int, operation: str) -> bool:
+def worth_a_run(case: Case, number: int, operation: str, parts: list[ast.expr]) -> bool:
     """A second run tells what a part of the user's own expression was that nobody holds."""
-    innermost = case.crash is not None and case.crash.frames[number] is case.own
+    if case.own is None or case.crash is None or case.crash.frames[number] is not case.own:
+        return False
+    known = {normal(value.text) for value in case.own.values}
+    computed_parts = [part for part in parts if not isinstance(part, ast.Constant)]
+    if all(ast.unparse(part) in known for part in computed_parts):
+        return False
     elsewhere = any(value.device not in (None, "cpu") for value in case.values())
-    return innermost and (elsewhere or operation in ONE_DTYPE | INTO_THE_FIRST)
+    return elsewhere or operation in ONE_DTYPE | INTO_THE_FIRST
 
 
 def parts_of(node: ast.AST) -> Iterator[ast.expr]:
@@ -223,9 +232,11 @@ def trait(kind: type[MixedOperands], value: Value) -> str:
     return (value.device if kind is TwoDevices else value.dtype) or ""
 
 
-def stray_device(values: list[Value]) -> tuple[str, Value | None]:
-    """The device that is meant is none of the CPU's; single numbers on the CPU go with every
-    device."""
+def stray_device(operation: str, values: list[Value]) -> tuple[str, Value | None]:
+    """The device that is meant is not the CPU; single numbers on the CPU go with every device, and
+    so do indices."""
+    if operation in SEVERAL_DEVICES or (operation == "subscript" and is_elsewhere(values[:1])):
+        return "", None
     counting = [value for value in values if value.shape or value.device != "cpu"]
     devices = sorted({value.device or "" for value in counting})
     elsewhere = [device for device in devices if device != "cpu"]
@@ -234,6 +245,10 @@ def stray_device(values: list[Value]) -> tuple[str, Value | None]:
     weights = [value.device or "" for value in counting if value.kind == PARAMETER]
     takes = elsewhere[0] if len(elsewhere) == 1 else (weights or elsewhere)[0]
     return takes, next(value for value in counting if value.device != takes)
+
+
+def is_elsewhere(values: list[Value]) -> bool:
+    return any(value.device != "cpu" for value in values)
 
 
 def stray_dtype(operation: str, values: list[Value]) -> tuple[str, Value | None]:
