@@ -54,9 +54,9 @@ def carrier_of(recording: Recording, story: GraphStory, joint: Joint) -> Carrier
     """By the names that the tensor had when the earlier pass ended; where it had none that
     survives a step, by the statement that took it up after that."""
     for holder in joint.names:
-        found = list(statements_that_keep(recording, holder))
-        if found:
-            return preferred(found, joint.made)
+        carriers = list(statements_that_keep(recording, holder))
+        if carriers:
+            return preferred(carriers, joint.made)
     return kept_afterwards(recording, story, joint)
 
 
@@ -82,9 +82,9 @@ def statements_that_keep(recording: Recording, holder: HolderSeen) -> Iterator[C
             yield from keeping(source, scope, holder)
 
 
-def in_scope(found: Iterator[Carrier], scope: ast.AST) -> Iterator[Carrier]:
+def in_scope(carriers: Iterator[Carrier], scope: ast.AST) -> Iterator[Carrier]:
     """Not those of functions inside, whose names are their own."""
-    return (one for one in found if one.source.scope_of(one.statement) is scope)
+    return (carrier for carrier in carriers if carrier.source.scope_of(carrier.statement) is scope)
 
 
 def sharing(source: Source, name: str) -> Iterator[ast.AST]:
@@ -108,20 +108,20 @@ def keeping(
     inner = container if holder.text.removeprefix(holder.base).count("[") > 1 else ""
     for node in ast.walk(scope):
         if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
-            for one in written_to(node):
-                if ast.unparse(one) == text and can_have_a_graph(node.value):
+            for target in written_to(node):
+                if ast.unparse(target) == text and can_have_a_graph(node.value):
                     yield Carrier(source, node, text, container)
-                elif is_item_of(one, text):
+                elif is_item_of(target, text):
                     yield Carrier(source, node, text, inner, node.value)
         elif isinstance(node, ast.AugAssign) and ast.unparse(node.target) == text:
             yield Carrier(source, node, text, container)
-        elif isinstance(node, ast.Expr) and (given := put_into(node, text)) is not None:
-            yield Carrier(source, node, text, inner, given)
+        elif isinstance(node, ast.Expr) and (member := put_into(node, text)) is not None:
+            yield Carrier(source, node, text, inner, member)
 
 
 def written_to(node: ast.Assign | ast.AnnAssign) -> Iterator[ast.expr]:
-    for one in targets(node):
-        yield from one.elts if isinstance(one, ast.Tuple | ast.List) else [one]
+    for target in targets(node):
+        yield from target.elts if isinstance(target, ast.Tuple | ast.List) else [target]
 
 
 def can_have_a_graph(value: ast.expr) -> bool:
@@ -133,7 +133,7 @@ def can_have_a_graph(value: ast.expr) -> bool:
 def is_fresh(value: ast.expr) -> bool:
     """`torch.zeros(rows, 8)`, a pair of these, `[]`."""
     if isinstance(value, ast.Tuple | ast.List):
-        return all(is_fresh(one) for one in value.elts)
+        return all(is_fresh(item) for item in value.elts)
     if not isinstance(value, ast.Call) or not isinstance(value.func, ast.Attribute):
         return isinstance(value, ast.Constant | ast.Dict)
     return value.func.attr in FRESH
@@ -188,9 +188,9 @@ def is_in_scope(source: Source, node: ast.AST, scope: ast.AST) -> bool:
     return source.scope_of(node) is scope
 
 
-def preferred(found: Sequence[Carrier], made: Sequence[Stood]) -> Carrier:
+def preferred(carriers: Sequence[Carrier], stack: Sequence[Stood]) -> Carrier:
     """One that was being run when the tensor was made; else the last one in a loop."""
-    lines = {(one.file, one.line) for one in made}
+    lines = {(line.file, line.line) for line in stack}
 
     def rank(carrier: Carrier) -> tuple[bool, bool, int]:
         node = carrier.statement
@@ -199,7 +199,7 @@ def preferred(found: Sequence[Carrier], made: Sequence[Stood]) -> Carrier:
         in_loop = any(True for _ in loops_around(carrier.source, node))
         return on_stack, in_loop, node.lineno
 
-    return max(found, key=rank)
+    return max(carriers, key=rank)
 
 
 def targets_of(node: ast.Assign | ast.AnnAssign | ast.AugAssign) -> list[ast.expr]:
@@ -213,9 +213,9 @@ def kept_afterwards(recording: Recording, story: GraphStory, joint: Joint) -> Ca
     earlier = line_in(here, joint.backward) if here else None
     if taken is None or earlier is None or taken <= earlier:
         return None
-    for stood in reversed(joint.taken):
-        source = recording.source(stood.file)
-        statement = source.statement_at(stood.line) if source else None
+    for line in reversed(joint.taken):
+        source = recording.source(line.file)
+        statement = source.statement_at(line.line) if source else None
         if source is None or not isinstance(statement, ast.Assign | ast.AnnAssign | ast.AugAssign):
             continue
         for target in targets_of(statement):

@@ -54,15 +54,15 @@ class Switch:
 def switch_of(recording: Recording, stack: Sequence[Stood]) -> Switch | None:
     """The innermost block or decorator around the lines of a stack; else the one call in all files
     that switches gradients off for good."""
-    for stood in reversed(stack):
-        source = recording.source(stood.file)
-        statement = source.statement_at(stood.line) if source else None
+    for line in reversed(stack):
+        source = recording.source(line.file)
+        statement = source.statement_at(line.line) if source else None
         if source is None or statement is None:
             continue
         for outer in (statement, *source.up(statement)):
-            found = switch_at(source, outer)
-            if found is not None:
-                return found
+            switch = switch_at(source, outer)
+            if switch is not None:
+                return switch
             if isinstance(outer, Function):
                 break
     calls = list(calls_for_good(recording))
@@ -79,20 +79,22 @@ def switch_at(source: Source, node: ast.AST) -> Switch | None:
                 advice = "Take the forward pass of training out of this block."
                 return Switch(source, node, f"with {text}", advice, block=node)
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-        for one in node.decorator_list:
-            if is_off(source, one):
+        for decorator in node.decorator_list:
+            if is_off(source, decorator):
                 advice = (
                     f"Take the decorator off `{node.name}`, and put `with torch.no_grad():` around"
                     " its calls in evaluation."
                 )
-                return Switch(source, one, f"@{source.segment(one)}", advice, decorated=node)
+                return Switch(
+                    source, decorator, f"@{source.segment(decorator)}", advice, decorated=node
+                )
     return None
 
 
 def depends(node: ast.expr) -> bool:
     """`set_grad_enabled(phase == "train")`: on or off, as it comes out."""
-    given = node.args[:1] if isinstance(node, ast.Call) else []
-    return bool(given) and not isinstance(given[0], ast.Constant)
+    arguments = node.args[:1] if isinstance(node, ast.Call) else []
+    return bool(arguments) and not isinstance(arguments[0], ast.Constant)
 
 
 def is_off(source: Source, node: ast.expr) -> bool:
@@ -101,10 +103,14 @@ def is_off(source: Source, node: ast.expr) -> bool:
     full = source.imported(plain)
     if not full.startswith("torch") or full.rpartition(".")[2] not in OFF:
         return False
-    given = node.args[:1] if isinstance(node, ast.Call) else []
+    arguments = node.args[:1] if isinstance(node, ast.Call) else []
     if full.endswith("set_grad_enabled"):
-        return not (given and isinstance(given[0], ast.Constant) and given[0].value is True)
-    return not (given and isinstance(given[0], ast.Constant) and given[0].value is False)
+        return not (
+            arguments and isinstance(arguments[0], ast.Constant) and arguments[0].value is True
+        )
+    return not (
+        arguments and isinstance(arguments[0], ast.Constant) and arguments[0].value is False
+    )
 
 
 def calls_for_good(recording: Recording) -> Iterator[Switch]:
@@ -120,5 +126,5 @@ def calls_for_good(recording: Recording) -> Iterator[Switch]:
 
 def is_trained_in(function: ast.FunctionDef) -> bool:
     return any(
-        isinstance(one, ast.Attribute) and one.attr == "backward" for one in ast.walk(function)
+        isinstance(node, ast.Attribute) and node.attr == "backward" for node in ast.walk(function)
     )

@@ -61,8 +61,8 @@ def line_in(here: Round, stack: Sequence[Stood]) -> int | None:
     """Where a stack stands in the function of the loop."""
     if len(stack) <= here.depth:
         return None
-    one = stack[here.depth]
-    return one.line if (one.file, one.function) == (here.at.file, here.at.function) else None
+    line = stack[here.depth]
+    return line.line if (line.file, line.function) == (here.at.file, here.at.function) else None
 
 
 def is_inside(loop: Loop, line: int | None) -> bool:

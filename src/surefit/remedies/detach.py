@@ -71,18 +71,20 @@ def at_the_statement(carrier: Carrier, change: str) -> tuple[Edit | None, str]:
 def put_after(source: Source, node: ast.stmt, change: str) -> Edit | None:
     """On a line of its own, after all statements that share a line with this one."""
     line = source.lines[node.lineno - 1]
-    first = min(block_of(source, node), key=lambda one: abs(one.lineno - node.lineno))
+    first = min(block_of(source, node), key=lambda other: abs(other.lineno - node.lineno))
     if first.lineno != node.lineno or line[: source.span(first).column].strip():
         return None
-    last = max(one.end_lineno or 0 for one in block_of(source, node) if one.lineno == node.lineno)
+    last = max(
+        other.end_lineno or 0 for other in block_of(source, node) if other.lineno == node.lineno
+    )
     indent = line[: source.span(first).column]
     return Edit(source.file, (put_at(source, last + 1, indent + change),))
 
 
 def backward_in(source: Source, node: ast.stmt, story: GraphStory) -> ast.stmt | None:
     """The statement of the same function that leads to the backward pass."""
-    for stood in reversed(story.here):
-        statement = source.statement_at(stood.line) if stood.file == source.file else None
+    for line in reversed(story.here):
+        statement = source.statement_at(line.line) if line.file == source.file else None
         if statement is not None and source.scope_of(statement) is source.scope_of(node):
             return statement if not hasattr(statement, "body") else None
     return None
@@ -98,8 +100,8 @@ def is_used_in_step(carrier: Carrier, ends: ast.stmt | None) -> bool:
     last = ends.lineno if ends is not None else 10**9
     after = node.end_lineno or node.lineno
     return any(
-        is_read(one, carrier.text) and after < getattr(one, "lineno", 0) <= last
-        for one in ast.walk(source.scope_of(node))
+        is_read(reading, carrier.text) and after < getattr(reading, "lineno", 0) <= last
+        for reading in ast.walk(source.scope_of(node))
     ) or (ends is None and any(True for _ in loops_around(source, node)))
 
 
@@ -113,7 +115,7 @@ def can_be_none(carrier: Carrier) -> bool:
     return any(
         isinstance(node.value, ast.Constant)
         and node.value.value is None
-        and any(ast.unparse(one) == carrier.text for one in written_to(node))
+        and any(ast.unparse(target) == carrier.text for target in written_to(node))
         for node in carrier.source.every(ast.Assign)
     )
 
@@ -141,7 +143,7 @@ def summand(node: ast.stmt, text: str) -> ast.expr | None:
     if not isinstance(value, ast.BinOp) or not isinstance(value.op, ast.Add):
         return None
     sides = [value.left, value.right]
-    other = [one for one in sides if ast.unparse(one) != text]
+    other = [side for side in sides if ast.unparse(side) != text]
     return other[0] if len(other) == 1 else None
 
 
@@ -151,8 +153,8 @@ def moved_into_loop(source: Source, node: ast.Assign, loop: ast.stmt) -> Edit | 
     same = source.scope_of(node) is source.scope_of(loop) and (node.end_lineno or 0) < loop.lineno
     if not body or not same or shares_lines(source, node) or body[0].lineno == loop.lineno:
         return None
-    names = {ast.unparse(one) for one in written_to(node)}
-    reads = {one.id for one in ast.walk(loop) if isinstance(one, ast.Name)}
+    names = {ast.unparse(part) for part in written_to(node)}
+    reads = {part.id for part in ast.walk(loop) if isinstance(part, ast.Name)}
     if not names <= reads:
         return None
     return both(removed(source, node), inserted_before(source, body[0], source.segment(node)))

@@ -43,9 +43,9 @@ class Writing:
 
 
 def writing_of(recording: Recording, change: Write) -> Writing | None:
-    stood = change.stack[-1] if change.stack else None
-    source = recording.source(stood.file) if stood else None
-    statement = source.statement_at(stood.line) if source and stood else None
+    line = change.stack[-1] if change.stack else None
+    source = recording.source(line.file) if line else None
+    statement = source.statement_at(line.line) if source and line else None
     if source is None or statement is None:
         return None
     return (
@@ -80,7 +80,7 @@ def by_statement(source: Source, node: ast.stmt) -> Writing | None:
     name = source.segment(target.value)
     reads = list(items_read(node, target.value))
     if reads:
-        edit = reduce(both, (appended(source, one, ".clone()") for one in reads))
+        edit = reduce(both, (appended(source, read, ".clone()") for read in reads))
         text = f"{source.segment(reads[0])}.clone()"
         return Writing(place(source, node), source.segment(node), text, edit)
     text = f"{name} = {name}.clone()"
@@ -90,9 +90,9 @@ def by_statement(source: Source, node: ast.stmt) -> Writing | None:
 
 def items_read(node: ast.Assign | ast.AugAssign, base: ast.expr) -> Iterator[ast.Subscript]:
     """Views of the tensor that the same statement computes with: `out[t] = f(out[t - 1])`."""
-    for one in ast.walk(node.value):
-        if isinstance(one, ast.Subscript) and ast.unparse(one.value) == ast.unparse(base):
-            yield one
+    for part in ast.walk(node.value):
+        if isinstance(part, ast.Subscript) and ast.unparse(part.value) == ast.unparse(base):
+            yield part
 
 
 def is_product(node: ast.expr) -> bool:
@@ -102,9 +102,11 @@ def is_product(node: ast.expr) -> bool:
 def by_method(source: Source, node: ast.stmt, change: Write) -> Writing | None:
     """`h.clamp_(0)`, which becomes `h = h.clamp(0)`."""
     calls = [
-        one for one in ast.walk(node) if isinstance(one, ast.Call) and is_writing_method(one.func)
+        call
+        for call in ast.walk(node)
+        if isinstance(call, ast.Call) and is_writing_method(call.func)
     ]
-    named = [one for one in calls if called(one) == change.name]
+    named = [call for call in calls if called(call) == change.name]
     if hasattr(node, "body") or not named:
         return None
     whole = source.segment(node)
@@ -125,9 +127,9 @@ def by_method(source: Source, node: ast.stmt, change: Write) -> Writing | None:
 def plain(source: Source, node: ast.expr) -> str:
     """A chain of calls without the underscores."""
     text, begin = source.segment(node), source.span(node)
-    for one in chain(node):
-        if is_writing_method(one.func):
-            end = source.span(one.func)
+    for call in chain(node):
+        if is_writing_method(call.func):
+            end = source.span(call.func)
             if end.end_line != begin.line:
                 return text
             at = end.end_column - begin.column
@@ -137,7 +139,9 @@ def plain(source: Source, node: ast.expr) -> str:
 
 def by_argument(source: Source, node: ast.stmt) -> Writing | None:
     """`F.relu(h, inplace=True)`."""
-    calls = [one for one in ast.walk(node) if isinstance(one, ast.Call) and is_told_to(source, one)]
+    calls = [
+        call for call in ast.walk(node) if isinstance(call, ast.Call) and is_told_to(source, call)
+    ]
     if len(calls) != 1 or hasattr(node, "body"):
         return None
     return told_not_to(source, calls[0])
@@ -146,20 +150,22 @@ def by_argument(source: Source, node: ast.stmt) -> Writing | None:
 def by_layer(recording: Recording, change: Write) -> Writing | None:
     """`nn.ReLU(inplace=True)`, where no other layer of the kind writes in place."""
     kind = change.name.removesuffix("_").replace("_", "").lower()
-    found = [
+    calls = [
         (source, call)
         for script in recording.all(Script)
         if (source := recording.source(script.file)) is not None
         for call in source.every(ast.Call)
         if called(call).lower() == kind and is_told_to(source, call)
     ]
-    return told_not_to(*found[0]) if len(found) == 1 else None
+    return told_not_to(*calls[0]) if len(calls) == 1 else None
 
 
 def is_told_to(source: Source, call: ast.Call) -> bool:
-    given = source.argument(call, "inplace")
+    argument = source.argument(call, "inplace")
     positional = call.args[0] if called(call) == "ReLU" and call.args else None
-    return any(isinstance(one, ast.Constant) and one.value is True for one in (given, positional))
+    return any(
+        isinstance(value, ast.Constant) and value.value is True for value in (argument, positional)
+    )
 
 
 def told_not_to(source: Source, call: ast.Call) -> Writing:

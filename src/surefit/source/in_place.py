@@ -11,7 +11,9 @@ def written_text(source: Source, node: ast.stmt) -> str | None:
     target: ast.expr | None = node.target if isinstance(node, ast.AugAssign) else None
     if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Subscript):
         target = node.targets[0]
-    if isinstance(node, ast.Expr) and any(is_writing_method(one.func) for one in chain(node.value)):
+    if isinstance(node, ast.Expr) and any(
+        is_writing_method(call.func) for call in chain(node.value)
+    ):
         target = root_of(node.value)
     if isinstance(target, ast.Subscript):
         target = target.value

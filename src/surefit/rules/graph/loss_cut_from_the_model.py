@@ -38,7 +38,7 @@ from surefit.laws.graph_stories import (
     Cut,
     LostGraph,
 )
-from surefit.lineage.lineage import Lineage
+from surefit.laws.lost_graphs import expression_of, number_reading, what_cut
 from surefit.lineage.producers import Producer
 from surefit.remedies.change import Change
 from surefit.remedies.replace import ReplaceWith
@@ -59,13 +59,10 @@ RULE = Rule(
     ),
 )
 
-WRITTEN = {"__float__": "float", "__array__": "numpy"}
 WHY = (
     "A gradient flows along recorded operations only. `loss.requires_grad_(True)` would silence the"
     " error and train nothing."
 )
-FEW = 4
-"""Operations between a number and a loss that is nothing but that number."""
 
 
 @RULE.on(NoGraph)
@@ -90,16 +87,6 @@ def loss_has_no_way_back(broken: NoGraph, case: Case) -> Finding | None:
         why=WHY,
         remedies=remedies(case, written, cut, lost),
     )
-
-
-def number_reading(lineage: Lineage) -> Producer | None:
-    """The newest expression that read a plain number out of a tensor with a graph."""
-    for producer in lineage.all:
-        name = producer.name.rpartition(".")[2]
-        tensors = [before.value for _, before in lineage.inputs(producer)]
-        if name in TO_NUMBERS and producer.own and any(value.requires_grad for value in tensors):
-            return producer
-    return None
 
 
 def number_was_read(broken: NoGraph, case: Case, reading: Producer, copied: Expression) -> Finding:
@@ -129,20 +116,6 @@ def number_was_read(broken: NoGraph, case: Case, reading: Producer, copied: Expr
     )
 
 
-def what_cut(lost: LostGraph) -> Cut | None:
-    """The nearest operation that lost a graph while graphs were recorded; if no tensor leads back
-    to one, the line that read the loss's number out of one."""
-    if lost.cuts:
-        cut = lost.cuts[0]
-        known = cut.name in (*DETACHING, *COPYING) or not cut.floating
-        return cut if cut.enabled and known else None
-    if lost.numbers and lost.fresh:
-        return lost.numbers[-1]
-    copies = [cut for cut in lost.fresh if cut.name in (*COPYING, *FROM_NUMBERS)]
-    plain = len(copies) == 1 and copies[0].elements == 1 and lost.operations <= FEW
-    return copies[0] if plain and not lost.frozen else None
-
-
 def how(cut: Cut) -> str:
     if cut.name in TO_NUMBERS:
         return "gives a plain number of a tensor that had a graph"
@@ -151,29 +124,6 @@ def how(cut: Cut) -> str:
     if cut.name in DETACHING:
         return "gives the value without its graph"
     return "gives choices, which have no gradient"
-
-
-def expression_of(case: Case, cut: Cut) -> Expression | None:
-    """On the user's line that was being run; the one call or attribute of that name."""
-    line = cut.stack[-1] if cut.stack else None
-    source = case.source(line.file) if line else None
-    statement = source.statement_at(line.line) if source and line else None
-    if source is None or statement is None or hasattr(statement, "body"):
-        return None
-    name = WRITTEN.get(cut.name, cut.name)
-    fits = [node for node in ast.walk(statement) if is_named(node, name)]
-    if len(fits) == 1 and isinstance(fits[0], ast.expr):
-        return case.expression(source, fits[0])
-    whole = getattr(statement, "value", None)
-    if cut.floating or not isinstance(whole, ast.expr):
-        return None
-    return case.expression(source, whole)
-
-
-def is_named(node: ast.AST, name: str) -> bool:
-    if isinstance(node, ast.Call):
-        return called(node) == name
-    return isinstance(node, ast.Attribute) and node.attr == name == "data"
 
 
 def remedies(

@@ -230,8 +230,8 @@ def weights(outside: Outside) -> str:
 
 
 @RULE.on(Script)
-def a_list_hides_layers(script: Script, seen: Recording) -> Iterator[Finding]:
-    source = seen.source(script.file) if was_only_read(seen) else None
+def a_list_hides_layers(script: Script, recording: Recording) -> Iterator[Finding]:
+    source = recording.source(script.file) if was_only_read(recording) else None
     for hidden in hidden_in(source) if source else ():
         if source is not None and is_used(source, hidden):
             yield RULE.finding(
@@ -250,17 +250,23 @@ def a_list_hides_layers(script: Script, seen: Recording) -> Iterator[Finding]:
 
 
 @RULE.on(Script)
-def an_optimizer_holds_another_model(script: Script, seen: Recording) -> Iterator[Finding]:
-    for source, one in wording.violations_in(script, seen, violations.OptimizerWithoutGradients):
-        layer = one.outside[0]
-        others = f" and {counted(len(one.outside) - 1, 'other layer')}" if one.outside[1:] else ""
+def an_optimizer_holds_another_model(script: Script, recording: Recording) -> Iterator[Finding]:
+    for source, violation in wording.violations_in(
+        script, recording, violations.OptimizerWithoutGradients
+    ):
+        layer = violation.outside[0]
+        others = (
+            f" and {counted(len(violation.outside) - 1, 'other layer')}"
+            if violation.outside[1:]
+            else ""
+        )
         yield RULE.finding(
-            wording.place_of(source, one.optimizer),
-            f"{wording.text_of(source, one.optimizer)} holds no layer that the loss goes through:"
-            f" {wording.describe_layer(layer)}, made at"
+            wording.place_of(source, violation.optimizer),
+            f"{wording.text_of(source, violation.optimizer)} holds no layer that the loss goes"
+            f" through: {wording.describe_layer(layer)}, created at"
             f" {wording.place_of(source, layer.node)},{others} get"
             " gradients, and no optimizer holds them.",
-            facts=(Fact("it steps at", wording.line_at(source, one.node)),),
+            facts=(Fact("it steps at", wording.line_at(source, violation.node)),),
             why="An optimizer moves the parameters that it was given when it was made.",
             fixes=(
                 Fix(

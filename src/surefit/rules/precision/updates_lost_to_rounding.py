@@ -160,13 +160,15 @@ def in_float32(chosen: Sequence[Chosen]) -> Fix:
 
 
 @RULE.on(Script)
-def rate_in_the_source_is_too_small(script: Script, seen: Recording) -> Iterator[Finding]:
-    for source, one in wording.violations_in(script, seen, violations.UpdatesLostToRounding):
+def rate_in_the_source_is_too_small(script: Script, recording: Recording) -> Iterator[Finding]:
+    for source, violation in wording.violations_in(
+        script, recording, violations.UpdatesLostToRounding
+    ):
         yield RULE.finding(
-            wording.place_of(source, one.cast),
-            f"The weights are `{one.dtype}`, in which nearly all steps of `{one.kind}` at a rate of"
-            f" {one.rate:g} round to nothing.",
-            facts=(Fact("the optimizer", wording.line_at(source, one.node)),),
+            wording.place_of(source, violation.cast),
+            f"The weights are `{violation.dtype}`, in which nearly all steps of `{violation.kind}`"
+            f" at a rate of {violation.rate:g} round to nothing.",
+            facts=(Fact("the optimizer", wording.line_at(source, violation.node)),),
             why="A parameter moves to the nearest number that its type has, which is the one where"
             " it stands.",
             fixes=(
