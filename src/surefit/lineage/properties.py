@@ -25,6 +25,15 @@ def dtype(name: str) -> Property:
     return Property(f"is {name}", lambda value: dtype_is(value, (name,)))
 
 
+def tensor_dtype(name: str) -> Property:
+    """Arrays and plain numbers of it do not count: to compute with those in float64 is usual."""
+
+    def holds(value: Value) -> bool | None:
+        return value.dtype == name if value.device is not None else False
+
+    return Property(f"is a tensor of {name}", holds)
+
+
 floating = Property("is floating point", lambda value: dtype_is(value, FLOATING))
 
 

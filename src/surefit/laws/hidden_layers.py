@@ -40,7 +40,7 @@ def hidden_at(source: Source, place: Place) -> Hidden | None:
     """The one list whose layers a line makes, itself or inside the `__init__` of their class."""
     statement = source.statement_at(place.line or 0)
     around = [*source.up(statement)] if statement else []
-    found = [
+    shelves = [
         hidden
         for hidden in hidden_in(source)
         if any(
@@ -48,7 +48,7 @@ def hidden_at(source: Source, place: Place) -> Hidden | None:
             for maker in hidden.makers
         )
     ]
-    return found[0] if len(found) == 1 else None
+    return shelves[0] if len(shelves) == 1 else None
 
 
 def covers(source: Source, maker: ast.Call, place: Place) -> bool:
@@ -77,9 +77,9 @@ def hidden_by(source: Source, owner: ast.ClassDef, statement: ast.Assign) -> Ite
         shelf, scopes, kept = value, owner, dotted(target)
     if not isinstance(shelf, Shelf) or is_registered(scopes, kept):
         return
-    makers = [*made_in(source, shelf), *put_into(source, scopes, kept)]
+    makers = [*makers_in(source, shelf), *put_into(source, scopes, kept)]
     if makers:
-        what = "Parameter" if all(called(one) == "Parameter" for one in makers) else "Module"
+        what = "Parameter" if all(called(maker) == "Parameter" for maker in makers) else "Module"
         is_dict = isinstance(shelf, ast.Dict | ast.DictComp)
         yield Hidden(
             dotted(target),
@@ -98,14 +98,14 @@ def shelf_of(source: Source, name: ast.Name) -> ast.expr | None:
     return assigned[0].value if len(assigned) == 1 else None
 
 
-def made_in(source: Source, shelf: ast.AST) -> Iterator[ast.Call]:
+def makers_in(source: Source, shelf: ast.AST) -> Iterator[ast.Call]:
     """Layers that are members: not what they are made from in turn."""
     members: list[ast.expr | None] = []
     match shelf:
         case ast.List(elts=several) | ast.Dict(values=several):
             members = [*several]
-        case ast.ListComp(elt=one) | ast.DictComp(value=one):
-            members = [one]
+        case ast.ListComp(elt=item) | ast.DictComp(value=item):
+            members = [item]
     for member in members:
         if isinstance(member, ast.Call) and makes_module(source, member):
             yield member
@@ -115,12 +115,14 @@ def put_into(source: Source, scope: ast.AST, name: str) -> Iterator[ast.Call]:
     """Layers that `name.append(...)` and `name[key] = ...` add."""
     for node in ast.walk(scope):
         match node:
-            case ast.Call(func=ast.Attribute(value=owner, attr="append"), args=[ast.Call() as one]):
-                if dotted(owner) == name and makes_module(source, one):
-                    yield one
-            case ast.Assign(targets=[ast.Subscript(value=owner)], value=ast.Call() as one):
-                if dotted(owner) == name and makes_module(source, one):
-                    yield one
+            case ast.Call(
+                func=ast.Attribute(value=owner, attr="append"), args=[ast.Call() as item]
+            ):
+                if dotted(owner) == name and makes_module(source, item):
+                    yield item
+            case ast.Assign(targets=[ast.Subscript(value=owner)], value=ast.Call() as item):
+                if dotted(owner) == name and makes_module(source, item):
+                    yield item
 
 
 def makes_module(source: Source, call: ast.Call) -> bool:
@@ -128,15 +130,15 @@ def makes_module(source: Source, call: ast.Call) -> bool:
     if full.startswith("torch.nn."):
         last = full.rpartition(".")[2]
         return last[:1].isupper() and ".functional." not in full
-    made = named_class(source, call.func)
-    return made is not None and is_module_class(source, made)
+    defined = named_class(source, call.func)
+    return defined is not None and is_module_class(source, defined)
 
 
 def is_module_class(source: Source, node: ast.ClassDef) -> bool:
-    for one in node.bases:
-        if source.imported(one) in ("torch.nn.Module", "torch.nn.modules.module.Module"):
+    for base in node.bases:
+        if source.imported(base) in ("torch.nn.Module", "torch.nn.modules.module.Module"):
             return True
-        below = named_class(source, one)
+        below = named_class(source, base)
         if below is not None and below is not node and is_module_class(source, below):
             return True
     return False
@@ -174,5 +176,5 @@ def is_used(source: Source, hidden: Hidden) -> bool:
     ]
     inside = [node for node in reads if hidden.owner in source.up(node)]
     functions = {source.scope_of(node) for node in inside}
-    named = {one.name for one in functions if isinstance(one, Method)} - {"__init__"}
+    named = {function.name for function in functions if isinstance(function, Method)} - {"__init__"}
     return bool(named) and len(inside) == len(reads)

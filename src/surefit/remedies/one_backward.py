@@ -2,32 +2,21 @@
 
 import ast
 from collections.abc import Sequence
-from dataclasses import dataclass
 
-from surefit.doctor.recording import Recording
-from surefit.evidence.graph_stories import Stood
+from surefit.doctor.violations import Expression
+from surefit.laws.case import Case
+from surefit.laws.graph_stories import Stood
 from surefit.source.edits import both, removed, replaced
 from surefit.source.line_edits import block_of, bound_by, shares_lines
 from surefit.source.patches import Edit
 from surefit.source.reading import Source
 
 
-@dataclass(frozen=True, slots=True)
-class Use:
-    """A place at which a loss takes up what another one uses, too."""
-
-    source: Source
-    node: ast.expr
-    text: str
-    first: bool
-    """By the earlier of the two losses."""
-
-
-def use_of(seen: Recording, stack: Sequence[Stood], text: str, *, first: bool) -> Use | None:
+def reading_of(case: Case, stack: Sequence[Stood], text: str) -> Expression | None:
     """The one reading of a name in the statement that took its tensor up."""
-    for stood in reversed(stack):
-        source = seen.source(stood.file)
-        statement = source.statement_at(stood.line) if source else None
+    for line in reversed(stack):
+        source = case.source(line.file)
+        statement = source.statement_at(line.line) if source else None
         if source is None or statement is None or hasattr(statement, "body"):
             continue
         reads = [
@@ -38,22 +27,22 @@ def use_of(seen: Recording, stack: Sequence[Stood], text: str, *, first: bool) -
             and ast.unparse(node) == text
         ]
         if len(reads) == 1:
-            return Use(source, reads[0], text, first)
+            return case.expression(source, reads[0])
     return None
 
 
-def call_of(seen: Recording, stood: Stood) -> tuple[Source, ast.stmt] | None:
-    source = seen.source(stood.file)
-    statement = source.statement_at(stood.line) if source else None
+def call_of(case: Case, line: Stood) -> tuple[Source, ast.stmt] | None:
+    source = case.source(line.file)
+    statement = source.statement_at(line.line) if source else None
     return (source, statement) if source and statement is not None else None
 
 
-def one_backward(seen: Recording, first: Sequence[Stood], second: Sequence[Stood]) -> Edit | None:
+def one_backward(case: Case, first: Sequence[Stood], second: Sequence[Stood]) -> Edit | None:
     """`a.backward()` goes and `b.backward()` becomes `(a + b).backward()`, in one block."""
-    one, other = call_of(seen, first[-1]), call_of(seen, second[-1])
-    if one is None or other is None or one[0] is not other[0]:
+    earlier, later = call_of(case, first[-1]), call_of(case, second[-1])
+    if earlier is None or later is None or earlier[0] is not later[0]:
         return None
-    source, before, after = one[0], one[1], other[1]
+    source, before, after = earlier[0], earlier[1], later[1]
     block = block_of(source, before)
     if after not in block or shares_lines(source, before):
         return None

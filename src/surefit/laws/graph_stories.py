@@ -1,25 +1,26 @@
 """The graph of a failed backward pass: as the crash left it, as a second run saw it made."""
 
 from dataclasses import dataclass
-
-import msgspec
+from enum import Enum
+from typing import ClassVar
 
 from surefit.doctor.findings import Place
-from surefit.doctor.observations import Crash, Question
-from surefit.doctor.recording import Recording
 
-OF_GRAPH = "story-of-graph"
-AS_LEFT = "backward-graph"
+DETACHING = ("detach", "data", "detach_")
+COPYING = ("tensor", "as_tensor", "asarray")
+TO_NUMBERS = ("item", "tolist", "numpy", "__float__", "__array__")
+FROM_NUMBERS = ("from_numpy", "full", "scalar_tensor")
+"""Operations whose result has no graph: the value alone, a copy, a number, a tensor of numbers."""
 
 
 @dataclass(frozen=True, slots=True)
-class Root:
+class BackwardRoot:
     """A tensor that `backward` was called on."""
 
     shape: tuple[int, ...]
     dtype: str
     grad: bool
-    """It has a graph, or is a leaf that wants a gradient."""
+    """It has a graph, or is a leaf that requires a gradient."""
     function: str = ""
 
 
@@ -35,9 +36,11 @@ class ChangedValue:
 
 @dataclass(frozen=True, slots=True)
 class GraphLeft:
-    """What the frozen frames show."""
+    """What the frames of the crash show."""
 
-    roots: tuple[Root, ...]
+    probe: ClassVar[str] = "backward-graph"
+
+    roots: tuple[BackwardRoot, ...]
     nodes: int
     freed: int
     """Functions whose kept values are gone; `kept`: those that still have them."""
@@ -71,6 +74,14 @@ class HolderSeen:
     attribute: str = ""
 
 
+class When(Enum):
+    """When the used-up part of a graph was computed, seen from the backward pass that fails."""
+
+    IN_AN_EARLIER_ROUND = "earlier round"
+    IN_THIS_ROUND = "this round"
+    BEFORE_THE_LOOP = "before the loop"
+
+
 @dataclass(frozen=True, slots=True)
 class Joint:
     """Where a graph enters one that an earlier backward pass has used up."""
@@ -101,10 +112,12 @@ class Joint:
     """It was made before an earlier pass that came by the very same lines had ended."""
     entered: tuple[tuple[Stood, ...], ...] = ()
     """The stacks of the functions by which the earlier graph had entered it."""
+    when: When | None = None
+    """Of source that was only read."""
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class Write:
     """An operation that wrote into a tensor."""
 
     name: str
@@ -115,7 +128,7 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
-class Overwritten:
+class OverwrittenValue:
     """A value that backward needs and that was written to, with what wrote to it, oldest first."""
 
     function: str
@@ -124,7 +137,7 @@ class Overwritten:
     leaf: bool
     made: tuple[Stood, ...]
     names: tuple[HolderSeen, ...] = ()
-    changes: tuple[Change, ...] = ()
+    changes: tuple[Write, ...] = ()
     parameters: tuple[str, ...] = ()
     passes: int = 0
     """Backward passes, by different lines, since it was kept."""
@@ -151,7 +164,7 @@ class LostGraph:
     cuts: tuple[Cut, ...] = ()
     """Nearest to the loss first."""
     frozen: int = 0
-    """Uses of parameters that want no gradient, on the way to the loss."""
+    """Uses of parameters that require no gradient, on the way to the loss."""
     fresh: tuple[Cut, ...] = ()
     """Operations that took no tensor: the loss, or a part of it, was made from plain numbers."""
     numbers: tuple[Cut, ...] = ()
@@ -163,62 +176,28 @@ class LostGraph:
 class GraphStory:
     """What a second run saw."""
 
+    probe: ClassVar[str] = "story-of-graph"
+
     here: tuple[Stood, ...]
     """The user's lines down to the backward pass that fails, outermost first."""
     step: int
     joints: tuple[Joint, ...] = ()
-    changed: tuple[Overwritten, ...] = ()
+    changed: tuple[OverwrittenValue, ...] = ()
     lost: LostGraph | None = None
     optimized: tuple[int, ...] = ()
-    """Parameters that optimizers hold, and how many of these want a gradient."""
+    """Parameters that optimizers hold, and how many of these require a gradient."""
 
+    @property
+    def first_overwritten(self) -> OverwrittenValue | None:
+        return next((value for value in self.changed if value.changes), None)
 
-def graph_left(seen: Recording, crash: Crash) -> GraphLeft | None:
-    """None where no backward pass failed, or nothing of it could be read."""
-    if not is_in_backward(crash):
-        return None
-    said = seen.ask(Question(AS_LEFT, crash.id))
-    return msgspec.convert(said, GraphLeft, strict=False) if said is not None else None
+    @property
+    def by_an_optimizer(self) -> bool:
+        """What was written to are parameters, by a step."""
+        writers = [value.changes[0] for value in self.changed if value.changes]
+        return bool(writers) and all(writer.library for writer in writers)
 
-
-def is_in_backward(crash: Crash) -> bool:
-    return crash.in_backward and not crash.compiled
-
-
-def graph_story(seen: Recording, crash: Crash) -> GraphStory | None:
-    """None as long as no second run has told it."""
-    said = seen.ask(Question(OF_GRAPH, crash.id))
-    return msgspec.convert(said, GraphStory, strict=False) if said is not None else None
-
-
-def story_of_used_up_graph(seen: Recording, crash: Crash) -> GraphStory | None:
-    """Where everything that the graph kept is gone, as after a backward pass that ran through."""
-    left = graph_left(seen, crash)
-    if left is None or not left.freed or left.kept or left.changed:
-        return None
-    story = graph_story(seen, crash)
-    return story if story and any(one.freed for one in story.joints) else None
-
-
-def story_of_overwritten_graph(seen: Recording, crash: Crash) -> GraphStory | None:
-    """Where something that the graph kept was written to afterwards."""
-    left = graph_left(seen, crash)
-    if left is None or not left.changed:
-        return None
-    story = graph_story(seen, crash)
-    return story if story and any(one.changes for one in story.changed) else None
-
-
-def by_an_optimizer(story: GraphStory) -> bool:
-    """What was written to are parameters, by a step."""
-    writers = [one.changes[0] for one in story.changed if one.changes]
-    return bool(writers) and all(one.library for one in writers)
-
-
-def story_of_lost_graph(seen: Recording, crash: Crash) -> GraphStory | None:
-    """Where `backward` was called on a tensor without a graph."""
-    left = graph_left(seen, crash)
-    if left is None or all(root.grad for root in left.roots):
-        return None
-    story = graph_story(seen, crash)
-    return story if story and story.lost is not None else None
+    @property
+    def held(self) -> tuple[int, int]:
+        """Parameters that optimizers hold, and how many of these require a gradient."""
+        return (self.optimized[0], self.optimized[1]) if len(self.optimized) == 2 else (0, 0)

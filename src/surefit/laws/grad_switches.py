@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from surefit.doctor.observations import Script
 from surefit.doctor.recording import Recording
-from surefit.evidence.graph_stories import Stood
+from surefit.laws.graph_stories import Stood
+from surefit.source.blocks import unwrapped
 from surefit.source.edits import both, inserted_before, removed
 from surefit.source.line_edits import shares_lines
 from surefit.source.patches import Edit, Replace
@@ -50,21 +51,21 @@ class Switch:
         return taken
 
 
-def switch_of(seen: Recording, stack: Sequence[Stood]) -> Switch | None:
+def switch_of(recording: Recording, stack: Sequence[Stood]) -> Switch | None:
     """The innermost block or decorator around the lines of a stack; else the one call in all files
     that switches gradients off for good."""
-    for stood in reversed(stack):
-        source = seen.source(stood.file)
-        statement = source.statement_at(stood.line) if source else None
+    for line in reversed(stack):
+        source = recording.source(line.file)
+        statement = source.statement_at(line.line) if source else None
         if source is None or statement is None:
             continue
         for outer in (statement, *source.up(statement)):
-            found = switch_at(source, outer)
-            if found is not None:
-                return found
+            switch = switch_at(source, outer)
+            if switch is not None:
+                return switch
             if isinstance(outer, Function):
                 break
-    calls = list(calls_for_good(seen))
+    calls = list(calls_for_good(recording))
     return calls[0] if len(calls) == 1 else None
 
 
@@ -78,20 +79,22 @@ def switch_at(source: Source, node: ast.AST) -> Switch | None:
                 advice = "Take the forward pass of training out of this block."
                 return Switch(source, node, f"with {text}", advice, block=node)
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-        for one in node.decorator_list:
-            if is_off(source, one):
+        for decorator in node.decorator_list:
+            if is_off(source, decorator):
                 advice = (
                     f"Take the decorator off `{node.name}`, and put `with torch.no_grad():` around"
                     " its calls in evaluation."
                 )
-                return Switch(source, one, f"@{source.segment(one)}", advice, decorated=node)
+                return Switch(
+                    source, decorator, f"@{source.segment(decorator)}", advice, decorated=node
+                )
     return None
 
 
 def depends(node: ast.expr) -> bool:
     """`set_grad_enabled(phase == "train")`: on or off, as it comes out."""
-    given = node.args[:1] if isinstance(node, ast.Call) else []
-    return bool(given) and not isinstance(given[0], ast.Constant)
+    arguments = node.args[:1] if isinstance(node, ast.Call) else []
+    return bool(arguments) and not isinstance(arguments[0], ast.Constant)
 
 
 def is_off(source: Source, node: ast.expr) -> bool:
@@ -100,15 +103,19 @@ def is_off(source: Source, node: ast.expr) -> bool:
     full = source.imported(plain)
     if not full.startswith("torch") or full.rpartition(".")[2] not in OFF:
         return False
-    given = node.args[:1] if isinstance(node, ast.Call) else []
+    arguments = node.args[:1] if isinstance(node, ast.Call) else []
     if full.endswith("set_grad_enabled"):
-        return not (given and isinstance(given[0], ast.Constant) and given[0].value is True)
-    return not (given and isinstance(given[0], ast.Constant) and given[0].value is False)
+        return not (
+            arguments and isinstance(arguments[0], ast.Constant) and arguments[0].value is True
+        )
+    return not (
+        arguments and isinstance(arguments[0], ast.Constant) and arguments[0].value is False
+    )
 
 
-def calls_for_good(seen: Recording) -> Iterator[Switch]:
-    for script in seen.all(Script):
-        source = seen.source(script.file)
+def calls_for_good(recording: Recording) -> Iterator[Switch]:
+    for script in recording.all(Script):
+        source = recording.source(script.file)
         for node in source.every(ast.Expr) if source else ():
             call = node.value
             if source is None or not isinstance(call, ast.Call) or not is_off(source, call):
@@ -119,30 +126,5 @@ def calls_for_good(seen: Recording) -> Iterator[Switch]:
 
 def is_trained_in(function: ast.FunctionDef) -> bool:
     return any(
-        isinstance(one, ast.Attribute) and one.attr == "backward" for one in ast.walk(function)
-    )
-
-
-def unwrapped(source: Source, block: ast.With) -> Edit | None:
-    """The statements of a block one step to the left, and its head gone."""
-    if len(block.items) != 1 or block.body[0].lineno == block.lineno:
-        return None
-    shift = source.span(block.body[0]).column - source.span(block).column
-    first, last = block.body[0].lineno, block.body[-1].end_lineno or 0
-    if shift <= 0 or is_text_over_lines(block):
-        return None
-    head = Replace(Span(block.lineno, 0, first, 0), "")
-    moved = [
-        Replace(Span(line, 0, line, shift), "")
-        for line in range(first, last + 1)
-        if source.lines[line - 1][:shift].strip() == "" and len(source.lines[line - 1]) >= shift
-    ]
-    return Edit(source.file, (head, *moved))
-
-
-def is_text_over_lines(block: ast.With) -> bool:
-    """A string that goes over several lines would change with them."""
-    return any(
-        isinstance(node, ast.Constant | ast.JoinedStr) and node.lineno != node.end_lineno
-        for node in ast.walk(block)
+        isinstance(node, ast.Attribute) and node.attr == "backward" for node in ast.walk(function)
     )

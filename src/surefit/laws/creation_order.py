@@ -17,12 +17,12 @@ def both_in_one_block(
     """The statements of one block by which two lines are run, the first before the second; None
     where there is not exactly one such pair."""
     pairs = [
-        (one, other)
-        for one in runs(source, first)
-        for other in runs(source, then)
-        if other in (block := block_of(source, one))
-        and other is not one
-        and block.index(one) < block.index(other)
+        (earlier, later)
+        for earlier in runs(source, first)
+        for later in runs(source, then)
+        if later in (block := block_of(source, earlier))
+        and later is not earlier
+        and block.index(earlier) < block.index(later)
     ]
     return pairs[0] if len(pairs) == 1 else None
 
@@ -30,13 +30,13 @@ def both_in_one_block(
 def runs(source: Source, place: Place) -> list[ast.stmt]:
     """The statement at a line, and those that call the function or class that it stands in."""
     statement = source.statement_at(place.line or 0)
-    found = [statement] if statement else []
-    newest = list(found)
+    statements = [statement] if statement else []
+    newest = list(statements)
     for _ in range(MOST_CALLERS):
-        names = {name for one in newest if (name := name_around(source, one))}
-        newest = [one for one in callers(source, names) if one not in found]
-        found += newest
-    return found
+        names = {name for caller in newest if (name := name_around(source, caller))}
+        newest = [caller for caller in callers(source, names) if caller not in statements]
+        statements += newest
+    return statements
 
 
 def name_around(source: Source, statement: ast.stmt) -> str:

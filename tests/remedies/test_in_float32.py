@@ -2,7 +2,7 @@
 
 import pytest
 
-from surefit.evidence.low_precision import choices
+from surefit.remedies.in_float32 import choices
 from surefit.source.edits import patched
 from surefit.source.reading import Source
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from surefit.doctor.observations import Script
 from surefit.doctor.recording import Recording
-from surefit.evidence.graph_stories import GraphStory, HolderSeen, Joint, Stood
-from surefit.evidence.repeated_steps import line_in, loops_around, round_of
+from surefit.laws.graph_stories import GraphStory, HolderSeen, Joint, Stood, When
+from surefit.laws.rounds import line_in, loops_around, round_of, when_computed
 from surefit.source.reading import Source, targets
 
 KEEPING_CALLS = ("append", "extend", "add", "appendleft")
@@ -27,22 +27,42 @@ class Carrier:
     member: ast.expr | None = None
     """What is put into a container, where only that is new: the argument of `append`."""
     afterwards: bool = False
-    """It is given its value behind the backward pass of the step."""
+    """It is given its value after the backward pass of the step."""
 
 
-def carrier_of(seen: Recording, story: GraphStory, joint: Joint) -> Carrier | None:
+def carriers_of(recording: Recording, story: GraphStory) -> list[tuple[Carrier, Joint]]:
+    """Each text once, in the order of the source: `h, c = cell(x, (h, c))` carries two. None where
+    one of them is not known."""
+    by_text: dict[str, tuple[Carrier, Joint]] = {}
+    for joint in story.joints:
+        earlier = when_computed(recording, story, joint) is When.IN_AN_EARLIER_ROUND
+        if earlier and (joint.freed or joint.retained):
+            carrier = carrier_of(recording, story, joint)
+            if carrier is None:
+                return []
+            by_text.setdefault(carrier.text, (carrier, joint))
+    return sorted(by_text.values(), key=lambda pair: position(pair[0]))
+
+
+def position(carrier: Carrier) -> tuple[int, int]:
+    """Of the name in its statement, as near as it can be told."""
+    text = carrier.source.segment(carrier.statement)
+    return carrier.statement.lineno, text.find(carrier.text)
+
+
+def carrier_of(recording: Recording, story: GraphStory, joint: Joint) -> Carrier | None:
     """By the names that the tensor had when the earlier pass ended; where it had none that
     survives a step, by the statement that took it up after that."""
     for holder in joint.names:
-        found = list(statements_that_keep(seen, holder))
-        if found:
-            return preferred(found, joint.made)
-    return kept_afterwards(seen, story, joint)
+        carriers = list(statements_that_keep(recording, holder))
+        if carriers:
+            return preferred(carriers, joint.made)
+    return kept_afterwards(recording, story, joint)
 
 
-def statements_that_keep(seen: Recording, holder: HolderSeen) -> Iterator[Carrier]:
+def statements_that_keep(recording: Recording, holder: HolderSeen) -> Iterator[Carrier]:
     if not holder.attribute:
-        source = seen.source(holder.file)
+        source = recording.source(holder.file)
         for scope in scopes(source, holder.function) if source else ():
             if source is not None and is_read_first(source, scope, holder.base):
                 yield from in_scope(keeping(source, scope, holder), scope)
@@ -50,21 +70,21 @@ def statements_that_keep(seen: Recording, holder: HolderSeen) -> Iterator[Carrie
             if source is not None:
                 yield from in_scope(keeping(source, function, holder), function)
         return
-    for script in seen.all(Script):
-        source = seen.source(script.file)
+    for script in recording.all(Script):
+        source = recording.source(script.file)
         for kind in source.definitions.get(holder.owner, ()) if source else ():
             if source is not None and isinstance(kind, ast.ClassDef):
                 text = f"self.{holder.attribute}"
                 yield from keeping(source, kind, holder, text)
-    source = seen.source(holder.file)
+    source = recording.source(holder.file)
     for scope in scopes(source, holder.function) if source else ():
         if source is not None and not holder.base.startswith("self."):
             yield from keeping(source, scope, holder)
 
 
-def in_scope(found: Iterator[Carrier], scope: ast.AST) -> Iterator[Carrier]:
+def in_scope(carriers: Iterator[Carrier], scope: ast.AST) -> Iterator[Carrier]:
     """Not those of functions inside, whose names are their own."""
-    return (one for one in found if one.source.scope_of(one.statement) is scope)
+    return (carrier for carrier in carriers if carrier.source.scope_of(carrier.statement) is scope)
 
 
 def sharing(source: Source, name: str) -> Iterator[ast.AST]:
@@ -88,20 +108,20 @@ def keeping(
     inner = container if holder.text.removeprefix(holder.base).count("[") > 1 else ""
     for node in ast.walk(scope):
         if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
-            for one in written_to(node):
-                if ast.unparse(one) == text and can_have_a_graph(node.value):
+            for target in written_to(node):
+                if ast.unparse(target) == text and can_have_a_graph(node.value):
                     yield Carrier(source, node, text, container)
-                elif is_item_of(one, text):
+                elif is_item_of(target, text):
                     yield Carrier(source, node, text, inner, node.value)
         elif isinstance(node, ast.AugAssign) and ast.unparse(node.target) == text:
             yield Carrier(source, node, text, container)
-        elif isinstance(node, ast.Expr) and (given := put_into(node, text)) is not None:
-            yield Carrier(source, node, text, inner, given)
+        elif isinstance(node, ast.Expr) and (member := put_into(node, text)) is not None:
+            yield Carrier(source, node, text, inner, member)
 
 
 def written_to(node: ast.Assign | ast.AnnAssign) -> Iterator[ast.expr]:
-    for one in targets(node):
-        yield from one.elts if isinstance(one, ast.Tuple | ast.List) else [one]
+    for target in targets(node):
+        yield from target.elts if isinstance(target, ast.Tuple | ast.List) else [target]
 
 
 def can_have_a_graph(value: ast.expr) -> bool:
@@ -113,7 +133,7 @@ def can_have_a_graph(value: ast.expr) -> bool:
 def is_fresh(value: ast.expr) -> bool:
     """`torch.zeros(rows, 8)`, a pair of these, `[]`."""
     if isinstance(value, ast.Tuple | ast.List):
-        return all(is_fresh(one) for one in value.elts)
+        return all(is_fresh(item) for item in value.elts)
     if not isinstance(value, ast.Call) or not isinstance(value.func, ast.Attribute):
         return isinstance(value, ast.Constant | ast.Dict)
     return value.func.attr in FRESH
@@ -168,9 +188,9 @@ def is_in_scope(source: Source, node: ast.AST, scope: ast.AST) -> bool:
     return source.scope_of(node) is scope
 
 
-def preferred(found: Sequence[Carrier], made: Sequence[Stood]) -> Carrier:
+def preferred(carriers: Sequence[Carrier], stack: Sequence[Stood]) -> Carrier:
     """One that was being run when the tensor was made; else the last one in a loop."""
-    lines = {(one.file, one.line) for one in made}
+    lines = {(line.file, line.line) for line in stack}
 
     def rank(carrier: Carrier) -> tuple[bool, bool, int]:
         node = carrier.statement
@@ -179,23 +199,23 @@ def preferred(found: Sequence[Carrier], made: Sequence[Stood]) -> Carrier:
         in_loop = any(True for _ in loops_around(carrier.source, node))
         return on_stack, in_loop, node.lineno
 
-    return max(found, key=rank)
+    return max(carriers, key=rank)
 
 
 def targets_of(node: ast.Assign | ast.AnnAssign | ast.AugAssign) -> list[ast.expr]:
     return [node.target] if isinstance(node, ast.AugAssign) else targets(node)
 
 
-def kept_afterwards(seen: Recording, story: GraphStory, joint: Joint) -> Carrier | None:
-    """`self.center = 0.9 * self.center + 0.1 * z.mean(0)`, behind the backward pass."""
-    here = round_of(seen, story.here)
+def kept_afterwards(recording: Recording, story: GraphStory, joint: Joint) -> Carrier | None:
+    """`self.center = 0.9 * self.center + 0.1 * z.mean(0)`, after the backward pass."""
+    here = round_of(recording, story.here)
     taken = line_in(here, joint.taken) if here else None
     earlier = line_in(here, joint.backward) if here else None
     if taken is None or earlier is None or taken <= earlier:
         return None
-    for stood in reversed(joint.taken):
-        source = seen.source(stood.file)
-        statement = source.statement_at(stood.line) if source else None
+    for line in reversed(joint.taken):
+        source = recording.source(line.file)
+        statement = source.statement_at(line.line) if source else None
         if source is None or not isinstance(statement, ast.Assign | ast.AnnAssign | ast.AugAssign):
             continue
         for target in targets_of(statement):

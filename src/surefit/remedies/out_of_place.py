@@ -1,4 +1,4 @@
-"""Statements that write into a tensor, and the same without writing into it."""
+"""Statements that write into a tensor, and the same with a new tensor."""
 
 import ast
 from collections.abc import Iterator
@@ -8,8 +8,9 @@ from functools import reduce
 from surefit.doctor.findings import Place
 from surefit.doctor.observations import Script
 from surefit.doctor.recording import Recording
-from surefit.evidence.graph_stories import Change
+from surefit.laws.graph_stories import Write
 from surefit.source.edits import appended, argument_added, both, inserted_before, replaced
+from surefit.source.in_place import chain, is_writing_method, root_of
 from surefit.source.line_edits import shares_lines
 from surefit.source.patches import Edit
 from surefit.source.reading import Source, called
@@ -29,7 +30,7 @@ SIMPLE = (ast.Name, ast.Attribute, ast.Call, ast.Subscript, ast.Constant)
 
 @dataclass(frozen=True, slots=True)
 class Writing:
-    """What writes, as it stands in the source, and what makes a new tensor."""
+    """What writes, as it stands in the source, and what creates a new tensor."""
 
     place: Place
     text: str
@@ -38,20 +39,20 @@ class Writing:
     by_layer: bool = False
     """A layer does it, wherever it is called."""
     before: bool = False
-    """The new tensor is made by a statement before it."""
+    """The new tensor is created by a statement before it."""
 
 
-def writing_of(seen: Recording, change: Change) -> Writing | None:
-    stood = change.stack[-1] if change.stack else None
-    source = seen.source(stood.file) if stood else None
-    statement = source.statement_at(stood.line) if source and stood else None
+def writing_of(recording: Recording, change: Write) -> Writing | None:
+    line = change.stack[-1] if change.stack else None
+    source = recording.source(line.file) if line else None
+    statement = source.statement_at(line.line) if source and line else None
     if source is None or statement is None:
         return None
     return (
         by_statement(source, statement)
         or by_method(source, statement, change)
         or by_argument(source, statement)
-        or by_layer(seen, change)
+        or by_layer(recording, change)
     )
 
 
@@ -79,7 +80,7 @@ def by_statement(source: Source, node: ast.stmt) -> Writing | None:
     name = source.segment(target.value)
     reads = list(items_read(node, target.value))
     if reads:
-        edit = reduce(both, (appended(source, one, ".clone()") for one in reads))
+        edit = reduce(both, (appended(source, read, ".clone()") for read in reads))
         text = f"{source.segment(reads[0])}.clone()"
         return Writing(place(source, node), source.segment(node), text, edit)
     text = f"{name} = {name}.clone()"
@@ -89,21 +90,23 @@ def by_statement(source: Source, node: ast.stmt) -> Writing | None:
 
 def items_read(node: ast.Assign | ast.AugAssign, base: ast.expr) -> Iterator[ast.Subscript]:
     """Views of the tensor that the same statement computes with: `out[t] = f(out[t - 1])`."""
-    for one in ast.walk(node.value):
-        if isinstance(one, ast.Subscript) and ast.unparse(one.value) == ast.unparse(base):
-            yield one
+    for part in ast.walk(node.value):
+        if isinstance(part, ast.Subscript) and ast.unparse(part.value) == ast.unparse(base):
+            yield part
 
 
 def is_product(node: ast.expr) -> bool:
     return isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult | ast.Div | ast.MatMult)
 
 
-def by_method(source: Source, node: ast.stmt, change: Change) -> Writing | None:
+def by_method(source: Source, node: ast.stmt, change: Write) -> Writing | None:
     """`h.clamp_(0)`, which becomes `h = h.clamp(0)`."""
     calls = [
-        one for one in ast.walk(node) if isinstance(one, ast.Call) and is_writing_method(one.func)
+        call
+        for call in ast.walk(node)
+        if isinstance(call, ast.Call) and is_writing_method(call.func)
     ]
-    named = [one for one in calls if called(one) == change.name]
+    named = [call for call in calls if called(call) == change.name]
     if hasattr(node, "body") or not named:
         return None
     whole = source.segment(node)
@@ -121,33 +124,12 @@ def by_method(source: Source, node: ast.stmt, change: Change) -> Writing | None:
     return Writing(place(source, node), whole, text, replaced(source, node, text))
 
 
-def is_writing_method(func: ast.expr) -> bool:
-    if not isinstance(func, ast.Attribute):
-        return False
-    return func.attr.endswith("_") and not func.attr.startswith("_")
-
-
-def chain(node: ast.expr) -> Iterator[ast.Call]:
-    """The calls of `x.mul_(0.9).add_(y)`, outermost first."""
-    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-        yield node
-        node = node.func.value
-
-
-def root_of(node: ast.expr) -> ast.expr | None:
-    """What the first call of a chain is called on, if it can be assigned to."""
-    calls = list(chain(node))
-    first = calls[-1].func if calls else None
-    value = first.value if isinstance(first, ast.Attribute) else None
-    return value if isinstance(value, ast.Name | ast.Attribute) else None
-
-
 def plain(source: Source, node: ast.expr) -> str:
     """A chain of calls without the underscores."""
     text, begin = source.segment(node), source.span(node)
-    for one in chain(node):
-        if is_writing_method(one.func):
-            end = source.span(one.func)
+    for call in chain(node):
+        if is_writing_method(call.func):
+            end = source.span(call.func)
             if end.end_line != begin.line:
                 return text
             at = end.end_column - begin.column
@@ -157,29 +139,33 @@ def plain(source: Source, node: ast.expr) -> str:
 
 def by_argument(source: Source, node: ast.stmt) -> Writing | None:
     """`F.relu(h, inplace=True)`."""
-    calls = [one for one in ast.walk(node) if isinstance(one, ast.Call) and is_told_to(source, one)]
+    calls = [
+        call for call in ast.walk(node) if isinstance(call, ast.Call) and is_told_to(source, call)
+    ]
     if len(calls) != 1 or hasattr(node, "body"):
         return None
     return told_not_to(source, calls[0])
 
 
-def by_layer(seen: Recording, change: Change) -> Writing | None:
+def by_layer(recording: Recording, change: Write) -> Writing | None:
     """`nn.ReLU(inplace=True)`, where no other layer of the kind writes in place."""
     kind = change.name.removesuffix("_").replace("_", "").lower()
-    found = [
+    calls = [
         (source, call)
-        for script in seen.all(Script)
-        if (source := seen.source(script.file)) is not None
+        for script in recording.all(Script)
+        if (source := recording.source(script.file)) is not None
         for call in source.every(ast.Call)
         if called(call).lower() == kind and is_told_to(source, call)
     ]
-    return told_not_to(*found[0]) if len(found) == 1 else None
+    return told_not_to(*calls[0]) if len(calls) == 1 else None
 
 
 def is_told_to(source: Source, call: ast.Call) -> bool:
-    given = source.argument(call, "inplace")
+    argument = source.argument(call, "inplace")
     positional = call.args[0] if called(call) == "ReLU" and call.args else None
-    return any(isinstance(one, ast.Constant) and one.value is True for one in (given, positional))
+    return any(
+        isinstance(value, ast.Constant) and value.value is True for value in (argument, positional)
+    )
 
 
 def told_not_to(source: Source, call: ast.Call) -> Writing:
@@ -193,15 +179,3 @@ def told_not_to(source: Source, call: ast.Call) -> Writing:
 
 def place(source: Source, node: ast.expr | ast.stmt) -> Place:
     return Place(source.file, node.lineno, node.end_lineno)
-
-
-def written_text(source: Source, node: ast.stmt) -> str | None:
-    """What a statement writes into: `w` of `w -= 1`, of `w[0] = 1` and of `w.zero_()`."""
-    target: ast.expr | None = node.target if isinstance(node, ast.AugAssign) else None
-    if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Subscript):
-        target = node.targets[0]
-    if isinstance(node, ast.Expr) and any(is_writing_method(one.func) for one in chain(node.value)):
-        target = root_of(node.value)
-    if isinstance(target, ast.Subscript):
-        target = target.value
-    return source.segment(target) if isinstance(target, ast.Name | ast.Attribute) else None

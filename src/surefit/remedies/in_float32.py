@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import reduce
 
 from surefit.doctor.findings import Place
-from surefit.evidence.hidden_layers import is_module_class, makes_module
+from surefit.laws.hidden_layers import is_module_class, makes_module
 from surefit.source.classes import class_of
 from surefit.source.edits import replaced
 from surefit.source.patches import Edit, Replace, both
@@ -42,7 +42,9 @@ def choices(source: Source | None, dtype: str) -> Iterator[Chosen]:
 def mentions(source: Source, dtype: str) -> Iterator[ast.expr]:
     """Every `torch.bfloat16` and `.bfloat16()` of a file, but for those of `autocast`."""
     for node in source.every(ast.expr):
-        if any(isinstance(one, ast.Call) and called(one) == "autocast" for one in source.up(node)):
+        if any(
+            isinstance(outer, ast.Call) and called(outer) == "autocast" for outer in source.up(node)
+        ):
             continue
         if names_type(source, node, dtype) or (
             isinstance(node, ast.Call) and called(node) == METHODS[dtype] and not node.args
@@ -66,7 +68,7 @@ def all_in_float32(source: Source, everywhere: list[ast.expr]) -> Edit:
 def in_float32(source: Source, call: ast.Call, dtype: str) -> Edit | None:
     """None where the call does not choose this type for a model."""
     if makes_own_module(source, call):
-        named = next((one.value for one in call.keywords if one.arg in ARGUMENTS), None)
+        named = next((keyword.value for keyword in call.keywords if keyword.arg in ARGUMENTS), None)
         chosen = named if is_type(source, named, dtype) else None
         return replaced(source, chosen, "torch.float32") if chosen is not None else None
     if source.imported(call.func) == "torch.set_default_dtype" and call.args:
@@ -77,12 +79,14 @@ def in_float32(source: Source, call: ast.Call, dtype: str) -> Edit | None:
     if call.func.attr == METHODS[dtype] and not call.args:
         return without_call(source, call)
     if call.func.attr == "to":
-        given = source.argument(call, "dtype", 0)
-        if is_type(source, given, dtype) and len(call.args) + len(call.keywords) == 1:
+        first = source.argument(call, "dtype", 0)
+        if is_type(source, first, dtype) and len(call.args) + len(call.keywords) == 1:
             return without_call(source, call)
-        several = [*call.args, *(one.value for one in call.keywords)]
-        found = next((one for one in several if is_type(source, one, dtype)), None)
-        return replaced(source, found, "torch.float32") if found is not None else None
+        several = [*call.args, *(keyword.value for keyword in call.keywords)]
+        chosen_type = next(
+            (keyword for keyword in several if is_type(source, keyword, dtype)), None
+        )
+        return replaced(source, chosen_type, "torch.float32") if chosen_type is not None else None
     return None
 
 
@@ -112,24 +116,30 @@ def names_type(source: Source, node: ast.expr, dtype: str) -> bool:
 def is_model(source: Source, node: ast.expr) -> bool:
     """A module, as the source shows: made as one, loaded as one, or asked for its parameters."""
     if any(
-        isinstance(one, ast.Call) and makes_own_module(source, one) for one in given(source, node)
+        isinstance(value, ast.Call) and makes_own_module(source, value)
+        for value in values_of(source, node)
     ):
         return True
-    made = class_of(source, node)
-    if made is not None and is_module_class(source, made):
+    defined = class_of(source, node)
+    if defined is not None and is_module_class(source, defined):
         return True
     name = dotted(node)
     return bool(name) and any(
-        one.attr in OF_MODULES and dotted(one.value) == name for one in source.every(ast.Attribute)
+        value.attr in OF_MODULES and dotted(value.value) == name
+        for value in source.every(ast.Attribute)
     )
 
 
-def given(source: Source, node: ast.expr) -> list[ast.expr]:
+def values_of(source: Source, node: ast.expr) -> list[ast.expr]:
     """The expression itself, or all that a name is ever given."""
     if not isinstance(node, ast.Name):
         return [node]
     bound = source.bound_by(node)
-    return [one.value for one in bound if isinstance(one, ast.Assign | ast.AnnAssign) and one.value]
+    return [
+        binder.value
+        for binder in bound
+        if isinstance(binder, ast.Assign | ast.AnnAssign) and binder.value
+    ]
 
 
 def makes_own_module(source: Source, call: ast.Call) -> bool:

@@ -2,10 +2,11 @@
 
 import ast
 
-from surefit.doctor.observations import Crash
-from surefit.evidence.carried_state import Carrier, written_to
-from surefit.evidence.graph_stories import GraphStory
-from surefit.evidence.repeated_steps import loops_around
+from surefit.doctor.violations import Written
+from surefit.laws.carriers import Carrier, written_to
+from surefit.laws.case import Case
+from surefit.laws.graph_stories import GraphStory
+from surefit.laws.rounds import loops_around
 from surefit.source.edits import (
     appended,
     argument_removed,
@@ -19,17 +20,17 @@ from surefit.source.patches import Edit
 from surefit.source.reading import Source
 
 EACH = {
-    "tuple": "tuple(one.detach() for one in {0})",
-    "list": "[one.detach() for one in {0}]",
-    "dict": "{{key: one.detach() for key, one in {0}.items()}}",
+    "tuple": "tuple(part.detach() for part in {0})",
+    "list": "[part.detach() for part in {0}]",
+    "dict": "{{key: part.detach() for key, part in {0}.items()}}",
 }
 
 
 def detached(carrier: Carrier, story: GraphStory) -> tuple[Edit | None, str]:
     """The edit, and its one new statement or expression.
 
-    A value that the step itself still uses is let go behind the backward pass, or before the next
-    step takes it up: detached where it is made, it would pass no gradient at all.
+    A value that the step itself still uses is let go after the backward pass, or before the next
+    step takes it up: detached where it is computed, it would pass no gradient at all.
     """
     source, node = carrier.source, carrier.statement
     if carrier.member is not None:
@@ -45,7 +46,7 @@ def detached(carrier: Carrier, story: GraphStory) -> tuple[Edit | None, str]:
     if not is_used_in_step(carrier, ends):
         return at_the_statement(carrier, change)
     if ends is not None:
-        return behind(source, ends, change), change
+        return put_after(source, ends, change), change
     if shares_lines(source, node):
         return None, change
     guarded = f"if {carrier.text} is not None:\n    {change}" if can_be_none(carrier) else change
@@ -64,31 +65,33 @@ def at_the_statement(carrier: Carrier, change: str) -> tuple[Edit | None, str]:
         value = source.segment(node.value)
         edit = appended(source, node.value, ".detach()")
         return edit, f"{carrier.text} = {value}.detach()" if value.isidentifier() else change
-    return behind(source, node, change), change
+    return put_after(source, node, change), change
 
 
-def behind(source: Source, node: ast.stmt, change: str) -> Edit | None:
-    """On a line of its own, behind all statements that share a line with this one."""
+def put_after(source: Source, node: ast.stmt, change: str) -> Edit | None:
+    """On a line of its own, after all statements that share a line with this one."""
     line = source.lines[node.lineno - 1]
-    first = min(block_of(source, node), key=lambda one: abs(one.lineno - node.lineno))
+    first = min(block_of(source, node), key=lambda other: abs(other.lineno - node.lineno))
     if first.lineno != node.lineno or line[: source.span(first).column].strip():
         return None
-    last = max(one.end_lineno or 0 for one in block_of(source, node) if one.lineno == node.lineno)
+    last = max(
+        other.end_lineno or 0 for other in block_of(source, node) if other.lineno == node.lineno
+    )
     indent = line[: source.span(first).column]
     return Edit(source.file, (put_at(source, last + 1, indent + change),))
 
 
 def backward_in(source: Source, node: ast.stmt, story: GraphStory) -> ast.stmt | None:
     """The statement of the same function that leads to the backward pass."""
-    for stood in reversed(story.here):
-        statement = source.statement_at(stood.line) if stood.file == source.file else None
+    for line in reversed(story.here):
+        statement = source.statement_at(line.line) if line.file == source.file else None
         if statement is not None and source.scope_of(statement) is source.scope_of(node):
             return statement if not hasattr(statement, "body") else None
     return None
 
 
 def is_used_in_step(carrier: Carrier, ends: ast.stmt | None) -> bool:
-    """Read behind the statement that keeps it, or kept several times before the pass."""
+    """Read after the statement that keeps it, or kept several times before the pass."""
     source, node = carrier.source, carrier.statement
     if ends is not None:
         around_end = set(loops_around(source, ends))
@@ -97,8 +100,8 @@ def is_used_in_step(carrier: Carrier, ends: ast.stmt | None) -> bool:
     last = ends.lineno if ends is not None else 10**9
     after = node.end_lineno or node.lineno
     return any(
-        is_read(one, carrier.text) and after < getattr(one, "lineno", 0) <= last
-        for one in ast.walk(source.scope_of(node))
+        is_read(reading, carrier.text) and after < getattr(reading, "lineno", 0) <= last
+        for reading in ast.walk(source.scope_of(node))
     ) or (ends is None and any(True for _ in loops_around(source, node)))
 
 
@@ -112,21 +115,23 @@ def can_be_none(carrier: Carrier) -> bool:
     return any(
         isinstance(node.value, ast.Constant)
         and node.value.value is None
-        and any(ast.unparse(one) == carrier.text for one in written_to(node))
+        and any(ast.unparse(target) == carrier.text for target in written_to(node))
         for node in carrier.source.every(ast.Assign)
     )
 
 
-def running_loss_detached(crash: Crash, carrier: Carrier) -> tuple[Edit | None, str]:
-    """`total += loss; total.backward()`: the sum takes the value, the loss goes back."""
-    source, node = carrier.source, carrier.statement
-    frame = crash.own_frame
-    added = summand(node, carrier.text)
-    call = source.expression_at(frame.span) if frame and frame.span else None
-    if added is None or not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
-        return None, source.segment(added) if added is not None else ""
-    if not isinstance(added, ast.Name):
+def running_loss_detached(case: Case, use: Written, carrier: Carrier) -> tuple[Edit | None, str]:
+    """`total += loss; total.backward()`: the sum takes the value, the loss goes back. With it, what
+    the loss of the step is called."""
+    source, call = carrier.source, case.node(use)
+    added = summand(carrier.statement, carrier.text)
+    if added is None:
+        return None, "loss"
+    is_method = isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute)
+    if not is_method or not isinstance(added, ast.Name):
         return None, source.segment(added)
+    assert isinstance(call, ast.Call)
+    assert isinstance(call.func, ast.Attribute)
     first = appended(source, added, ".detach()")
     return both(first, replaced(source, call.func.value, added.id)), added.id
 
@@ -138,7 +143,7 @@ def summand(node: ast.stmt, text: str) -> ast.expr | None:
     if not isinstance(value, ast.BinOp) or not isinstance(value.op, ast.Add):
         return None
     sides = [value.left, value.right]
-    other = [one for one in sides if ast.unparse(one) != text]
+    other = [side for side in sides if ast.unparse(side) != text]
     return other[0] if len(other) == 1 else None
 
 
@@ -148,19 +153,18 @@ def moved_into_loop(source: Source, node: ast.Assign, loop: ast.stmt) -> Edit | 
     same = source.scope_of(node) is source.scope_of(loop) and (node.end_lineno or 0) < loop.lineno
     if not body or not same or shares_lines(source, node) or body[0].lineno == loop.lineno:
         return None
-    names = {ast.unparse(one) for one in written_to(node)}
-    reads = {one.id for one in ast.walk(loop) if isinstance(one, ast.Name)}
+    names = {ast.unparse(part) for part in written_to(node)}
+    reads = {part.id for part in ast.walk(loop) if isinstance(part, ast.Name)}
     if not names <= reads:
         return None
     return both(removed(source, node), inserted_before(source, body[0], source.segment(node)))
 
 
-def without_retaining(crash: Crash, source: Source) -> list[Edit]:
+def without_retaining(case: Case, use: Written, source: Source) -> list[Edit]:
     """`retain_graph=True` taken out of the failing call, where it stands in the same file."""
-    frame = crash.own_frame
-    if frame is None or frame.span is None or frame.place.file != source.file:
+    call = case.node(use)
+    if use.place.file != source.file or not isinstance(call, ast.Call):
         return []
-    call = source.expression_at(frame.span)
-    if not isinstance(call, ast.Call) or source.argument(call, "retain_graph") is None:
+    if source.argument(call, "retain_graph") is None:
         return []
     return [argument_removed(source, call, "retain_graph")]

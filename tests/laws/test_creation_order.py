@@ -1,7 +1,7 @@
 """Two lines are followed out to statements of one block."""
 
 from surefit.doctor.findings import Place
-from surefit.evidence.late_layers import both_in_one_block
+from surefit.laws.creation_order import both_in_one_block
 from surefit.source.reading import Source
 
 TEXT = """\

@@ -1,23 +1,14 @@
-"""Where in the user's source a step repeats, and what of an earlier round was made where."""
+"""Where in the user's source a step repeats, and which round computed a part of a graph."""
 
 import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from enum import Enum
 
 from surefit.doctor.recording import Recording
-from surefit.evidence.graph_stories import GraphStory, Joint, Stood
+from surefit.laws.graph_stories import GraphStory, Joint, Stood, When
 from surefit.source.reading import Function, Source
 
 Loop = ast.For | ast.While | ast.AsyncFor
-
-
-class Made(Enum):
-    """When the used-up part of a graph was made, seen from the backward pass that fails."""
-
-    IN_AN_EARLIER_ROUND = "earlier round"
-    IN_THIS_ROUND = "this round"
-    BEFORE_THE_LOOP = "before the loop"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,9 +23,9 @@ class Round:
     """Of its frame on the stack, outermost 0."""
 
 
-def round_of(seen: Recording, stack: Sequence[Stood]) -> Round | None:
+def round_of(recording: Recording, stack: Sequence[Stood]) -> Round | None:
     for depth in range(len(stack) - 1, -1, -1):
-        source = seen.source(stack[depth].file)
+        source = recording.source(stack[depth].file)
         statement = source.statement_at(stack[depth].line) if source else None
         if source is None or statement is None:
             continue
@@ -53,23 +44,25 @@ def loops_around(source: Source, node: ast.AST) -> Iterator[Loop]:
             yield outer
 
 
-def when_made(seen: Recording, story: GraphStory, joint: Joint) -> Made:
-    here = round_of(seen, story.here)
+def when_computed(recording: Recording, story: GraphStory, joint: Joint) -> When:
+    if joint.when is not None:
+        return joint.when
+    here = round_of(recording, story.here)
     if here is not None:
         outside = not is_inside(here.loop, line_in(here, joint.made))
     else:  # a library repeats the step, if anything does: by the same line of the user's
         outside = joint.repeated and joint.made[:1] != story.here[:1]
     if outside:
-        return Made.BEFORE_THE_LOOP
-    return Made.IN_AN_EARLIER_ROUND if joint.repeated else Made.IN_THIS_ROUND
+        return When.BEFORE_THE_LOOP
+    return When.IN_AN_EARLIER_ROUND if joint.repeated else When.IN_THIS_ROUND
 
 
 def line_in(here: Round, stack: Sequence[Stood]) -> int | None:
     """Where a stack stands in the function of the loop."""
     if len(stack) <= here.depth:
         return None
-    one = stack[here.depth]
-    return one.line if (one.file, one.function) == (here.at.file, here.at.function) else None
+    line = stack[here.depth]
+    return line.line if (line.file, line.function) == (here.at.file, here.at.function) else None
 
 
 def is_inside(loop: Loop, line: int | None) -> bool:
