@@ -9,6 +9,12 @@ from surefit.lineage.producers import Producer, Way
 
 CLASSES = ("num_labels", "num_classes", "n_classes", "n_labels", "out_features", "out_channels")
 """Arguments of models and layers that say how many classes there are."""
+VOCABULARY = ("vocab_size", "vocabulary_size", "n_vocab", "num_tokens", "num_embeddings")
+TYPES = ("type_vocab_size",)
+POSITIONS = (
+    *("max_position_embeddings", "n_positions", "n_ctx", "max_source_positions"),
+    *("max_target_positions", "max_seq_len", "max_sequence_length", "block_size"),
+)
 
 
 def written_in_model(case: Case, number: int, names: Collection[str]) -> Producer | None:
