@@ -197,8 +197,10 @@ class Case:
             return Fix(remedy.words, why_not_tried=NOT_FOUND, choice=remedy.choice)
         if self.read:
             return Fix(remedy.words, edit, why_not_tried=ONLY_READ, choice=remedy.choice)
+        at = getattr(remedy, "at", None)
         must = remedy.must or TrainingGoesOn(changes_the_past=remedy.choice)
-        return Fix(remedy.words, edit, self.holds(must), choice=remedy.choice)
+        place = at.place if at is not None else None
+        return Fix(remedy.words, edit, self.holds(must), place=place, choice=remedy.choice)
 
     def holds(self, condition: Condition) -> Condition:
         """The condition; where the exception was caught, that its `try` is passed through."""
