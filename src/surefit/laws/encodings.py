@@ -8,11 +8,10 @@ from surefit.doctor.violations import Operand
 from surefit.laws.case import Case
 from surefit.lineage.lineage import Lineage
 from surefit.lineage.producers import Producer, ProducerKind
-from surefit.source.edits import argument_added
-from surefit.source.patches import Edit, both
-from surefit.source.reading import Source, called
+from surefit.source.reading import called
 
 ENCODES = ("encode", "encode_plus", "batch_encode_plus")
+NOT_ENCODING = ("to", "pad", "convert_to_tensors", "BatchEncoding")
 OF_A_TOKENIZER = (
     *("truncation", "padding", "return_tensors", "add_special_tokens", "max_length"),
     *("return_attention_mask", "return_token_type_ids", "text_target", "return_offsets_mapping"),
@@ -30,12 +29,11 @@ def encoding_of(case: Case, ids: Operand) -> Producer | None:
 
 def is_encoding(case: Case, producer: Producer) -> bool:
     """It returned what a tokenizer returns, or is called as one is."""
-    if producer.value.kind == "BatchEncoding":
-        node = case.node(producer)
-        return isinstance(node, ast.Call) and called(node) not in ("to", "pad", "convert_to_tensors")
     node = case.node(producer)
     if not isinstance(node, ast.Call):
         return False
+    if producer.value.kind == "BatchEncoding":
+        return called(node) not in NOT_ENCODING
     if called(node) in ENCODES and isinstance(node.func, ast.Attribute):
         return "tok" in ast.unparse(node.func.value).lower()
     return any(keyword.arg in OF_A_TOKENIZER for keyword in node.keywords) and (
@@ -62,11 +60,3 @@ def lineage_of_tokens(case: Case, length: int) -> tuple[Operand, Lineage] | None
         if lineage.all:
             return ids, lineage
     return None
-
-
-def cut_at(source: Source, call: ast.Call, length: int) -> Edit:
-    """The call with truncation at this length."""
-    return both(
-        argument_added(source, call, "truncation", "True"),
-        argument_added(source, call, "max_length", str(length)),
-    )

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator
 from surefit.doctor.violations import Operand
 from surefit.laws.case import Case
 from surefit.lineage.lineage import Lineage
-from surefit.lineage.producers import Producer, Way
+from surefit.lineage.producers import Producer, ProducerKind, Way
 
 CLASSES = ("num_labels", "num_classes", "n_classes", "n_labels", "out_features", "out_channels")
 """Arguments of models and layers that say how many classes there are."""
@@ -30,12 +30,11 @@ def written_in_model(case: Case, number: int, names: Collection[str]) -> Produce
 
 
 def lineages_of_models(case: Case) -> Iterator[Lineage]:
-    """Of the largest modules that the frames of a crash hold, each once."""
+    """Of the modules that the frames of a crash hold, each once."""
     known: set[int] = set()
     for number, frame in enumerate(case.crash.frames if case.crash is not None else ()):
         for value in frame.values:
-            is_root = value.layer is not None and value.layer.path == ""
-            if is_root and value.identity not in known:
+            if value.layer is not None and value.identity not in known:
                 known.add(value.identity)
                 yield case.lineage(Operand(value=value, name=value.text, frame=number))
 
@@ -48,3 +47,14 @@ def given_as(lineage: Lineage, names: Collection[str]) -> Iterator[Producer]:
                 literal = Lineage(lineage.graph, (source,)).written()
                 if literal is not None:
                     yield literal
+
+
+def config_of(case: Case) -> Producer | None:
+    """The user's call that created the configuration of a model of the crash; None for a model
+    that was loaded."""
+    for lineage in lineages_of_models(case):
+        for producer in lineage.all:
+            is_config = producer.value.kind.endswith("Config") and producer.own
+            if is_config and producer.kind is ProducerKind.CALL:
+                return producer if "from_pretrained" not in producer.text else None
+    return None

@@ -85,6 +85,14 @@ class PositionsOutside(IdsOutside):
         """Rows of the table before that of the first position: some models count from 2."""
         return self.outside.counts_up_from or 0
 
+    @property
+    def needed(self) -> int:
+        return self.greatest + 1 - self.offset
+
+    @property
+    def usable(self) -> int:
+        return self.rows - self.offset
+
 
 class TypesOutside(IdsOutside):
     """Types of tokens: by the names of the table or of the ids."""

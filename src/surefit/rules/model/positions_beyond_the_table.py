@@ -21,20 +21,20 @@ the buffer of a library's model), which is shorter on one axis.
 """
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
-from surefit.doctor.conditions.condition import Condition
 from surefit.doctor.findings import Fact, Finding, Fix, Severity
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
-from surefit.doctor.violations import Operand, Written, fact_at
+from surefit.doctor.violations import Written, fact_at
 from surefit.doctor.words import counted
-from surefit.laws.case import Case, Remedy
+from surefit.laws.case import Case, Remedy, use_of
 from surefit.laws.contracts.positions import PositionsShort
 from surefit.laws.contracts.tables import PositionsOutside
 from surefit.laws.encodings import encoding_of, lineage_of_tokens
 from surefit.laws.table_rows import rows_of
 from surefit.laws.written_numbers import POSITIONS, written_in_model
-from surefit.lineage.producers import Producer, ProducerKind
+from surefit.lineage.producers import Producer
 from surefit.lineage.properties import equals
 from surefit.remedies.enlarge import Enlarge
 from surefit.remedies.replace import ReplaceWith
@@ -53,28 +53,38 @@ RULE = Rule(
         ),
     ),
 )
-NOT_EDITED = (ProducerKind.SETTING, ProducerKind.FILE)
+
+Short = PositionsOutside | PositionsShort
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """Where the two numbers come from that do not go together."""
+
+    size: Producer | None
+    """How many positions there are."""
+    own: bool
+    """The positions belong to a module of the user's."""
+    encoding: Producer | None
+    length: Producer | None
+    """How long rows are."""
 
 
 @RULE.on(PositionsOutside)
 @RULE.on(PositionsShort)
-def positions_have_no_row(broken: PositionsOutside | PositionsShort, case: Case) -> Finding:
-    size = where_counted(broken, case)
-    tokens = lineage_of_tokens(case, broken.needed)
-    own = broken.layer is not None and (broken.layer.own or isinstance(size, TableSize))
-    encoding = encoding_of(case, tokens[0]) if tokens and not own else None
-    length = tokens[1].birth(of=equals(broken.needed)) if tokens and not own else None
-    if size is not None and broken.needed > broken.usable + broken.offset:
-        length = None  # either number can be meant: the encoding is shown
-    place = case.own if generates(case) and case.own else length or encoding or size or broken.use
-    rows = counted(
-        broken.usable + broken.offset, "row" if isinstance(broken, PositionsOutside) else "position"
-    )
+def positions_have_no_row(broken: Short, case: Case) -> Finding:
+    sources = sources_of(broken, case)
+    size, encoding = sources.size, sources.encoding
+    place: Written = sources.length or encoding or size or broken.use
+    if generates(case) and case.own is not None:
+        place = use_of(case.own)
+    held = "row" if isinstance(broken, PositionsOutside) else "position"
     start = f" and counts from {broken.offset}" if broken.offset else ""
+    last = f"last {broken.missing:,} positions of the longest row have"
     return case.finding(
         place.place,
         f"Rows of {broken.needed:,} tokens are longer than the model has positions: {broken.table}"
-        f" has {rows}{start}.",
+        f" has {counted(broken.usable + broken.offset, held)}{start}.",
         facts=(
             *broken.facts(),
             *fact_at("positions are set at", size if size is not place else None),
@@ -83,7 +93,72 @@ def positions_have_no_row(broken: PositionsOutside | PositionsShort, case: Case)
         ruled_out=(Fact("unknown tokens", "the ids count up by one: they are positions"),)
         if isinstance(broken, PositionsOutside)
         else (),
-        why=f"The last {counted(broken.missing, 'position')} of the longest row"
-        f" {'has' if broken.missing == 1 else 'have'} no row in the table.",
-        remedies=remedies(broken, size, encoding, length),
+        why=f"The {last if broken.missing > 1 else 'last position of the longest row has'} no"
+        f" {held}.",
+        remedies=remedies(broken, sources),
     )
+
+
+def sources_of(broken: Short, case: Case) -> Sources:
+    layer = broken.layer
+    if isinstance(broken, PositionsOutside):
+        rows = rows_of(case, layer, broken.rows)
+        if rows is not None:
+            return Sources(rows.birth, True, None, None)
+    elif layer is not None and layer.own:
+        return Sources(case.lineage(broken.held).birth(of=equals(broken.usable)), True, None, None)
+    size = written_in_model(case, broken.usable, POSITIONS)
+    whole = written_in_model(case, broken.usable + broken.offset, POSITIONS)
+    tokens = lineage_of_tokens(case, broken.needed)
+    encoding = encoding_of(case, tokens[0]) if tokens else None
+    length = tokens[1].birth(of=equals(broken.needed)) if tokens else None
+    if (size or whole) and broken.needed > broken.usable + broken.offset:
+        length = None  # the script writes both, and either can be meant
+    return Sources(size or whole, False, encoding, length)
+
+
+def generates(case: Case) -> bool:
+    frames = case.crash.frames if case.crash is not None else ()
+    return any(frame.function.endswith("generate") and not frame.own for frame in frames)
+
+
+def remedies(broken: Short, sources: Sources) -> Iterator[Remedy | Fix]:
+    lost = f"the longest row here loses {counted(broken.missing, 'token')}"
+    must = broken.holds(broken.rows) if isinstance(broken, PositionsOutside) else None
+    if sources.length is not None:
+        yield ReplaceWith(
+            at=sources.length,
+            text=str(broken.usable),
+            words=f"Rows of at most {broken.usable:,} tokens, where their length is chosen; {lost}.",
+            must=must,
+            choice=True,
+        )
+    if sources.size is not None:
+        yield from larger(broken, sources.size)
+    if sources.encoding is not None and sources.length is None:
+        yield Truncate(
+            at=sources.encoding,
+            length=broken.usable,
+            words=f"Truncate at `max_length={broken.usable}`; {lost}.",
+            must=must,
+        )
+    elif sources.length is None:
+        yield Fix(
+            f"Cut rows to {broken.usable:,} tokens where they are created; {lost}.", choice=True
+        )
+
+
+def larger(broken: Short, size: Producer) -> Iterator[Remedy]:
+    """As many as the longest row needs; the next power of two, as other rows can be longer."""
+    room = int(2 ** (max(broken.needed, 2 * broken.usable) - 1).bit_length())
+    for count in dict.fromkeys([broken.needed, room]):
+        by = count - broken.usable
+        outside = isinstance(broken, PositionsOutside)
+        must = broken.holds(broken.rows + by, broken.rows, past=True) if outside else None
+        words = "with room for longer rows" if count > broken.needed else "as the longest row needs"
+        yield Enlarge(
+            at=size,
+            by=by,
+            words=f"{count:,} positions, {words}, at {size.place}. Nothing is cut off.",
+            must=must,
+        )
