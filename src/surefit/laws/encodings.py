@@ -3,15 +3,17 @@
 import ast
 from collections.abc import Iterator
 
-from surefit.doctor.observations import Value
-from surefit.doctor.violations import Operand
+from surefit.doctor.observations import Script, Value
+from surefit.doctor.violations import Expression, Operand
 from surefit.laws.case import Case
 from surefit.lineage.lineage import Lineage
-from surefit.lineage.producers import Producer, ProducerKind
 from surefit.source.reading import called
 
 ENCODES = ("encode", "encode_plus", "batch_encode_plus")
-NOT_ENCODING = ("to", "pad", "convert_to_tensors", "BatchEncoding")
+NOT_ENCODING = (
+    *("to", "pad", "convert_to_tensors", "from_pretrained", "save_pretrained", "decode"),
+    *("batch_decode", "next", "iter"),
+)
 OF_A_TOKENIZER = (
     *("truncation", "padding", "return_tensors", "add_special_tokens", "max_length"),
     *("return_attention_mask", "return_token_type_ids", "text_target", "return_offsets_mapping"),
@@ -19,26 +21,34 @@ OF_A_TOKENIZER = (
 """Arguments that only a tokenizer takes."""
 
 
-def encoding_of(case: Case, ids: Operand) -> Producer | None:
-    """The newest call of a tokenizer that a value came through."""
+def encoding_of(case: Case, ids: Operand) -> Expression | None:
+    """The newest call of a tokenizer that a value came through; where a library hides the way, the
+    only such call there is."""
     for producer in case.lineage(ids).all:
-        if producer.own and producer.kind is ProducerKind.CALL and is_encoding(case, producer):
-            return producer
-    return None
+        node = case.node(producer) if producer.own else None
+        returned = producer.value.kind == "BatchEncoding"
+        if isinstance(node, ast.Call) and is_encoding(node, returned=returned):
+            return Expression(producer.place, producer.span, producer.text)
+    calls = [
+        (source, call)
+        for script in case.recording.all(Script)
+        if (source := case.source(script.file)) is not None
+        for call in source.every(ast.Call)
+        if is_encoding(call)
+    ]
+    return case.expression(*calls[0]) if len(calls) == 1 else None
 
 
-def is_encoding(case: Case, producer: Producer) -> bool:
-    """It returned what a tokenizer returns, or is called as one is."""
-    node = case.node(producer)
-    if not isinstance(node, ast.Call):
+def is_encoding(call: ast.Call, *, returned: bool = False) -> bool:
+    """It returned what a tokenizer returns, or is called as a tokenizer is."""
+    name = called(call)
+    if name in NOT_ENCODING or name[:1].isupper():
         return False
-    if producer.value.kind == "BatchEncoding":
-        return called(node) not in NOT_ENCODING
-    if called(node) in ENCODES and isinstance(node.func, ast.Attribute):
-        return "tok" in ast.unparse(node.func.value).lower()
-    return any(keyword.arg in OF_A_TOKENIZER for keyword in node.keywords) and (
-        "tok" in called(node).lower()
-    )
+    if name in ENCODES and isinstance(call.func, ast.Attribute):
+        return returned or "tok" in ast.unparse(call.func.value).lower()
+    named = name.lower() in ("tokenizer", "tok", "processor") or name.endswith("_tokenizer")
+    own = any(keyword.arg in OF_A_TOKENIZER for keyword in call.keywords)
+    return returned or named or (own and name.lower().startswith("tok"))
 
 
 def ids_of_tokens(case: Case, length: int) -> Iterator[Operand]:

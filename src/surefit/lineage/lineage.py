@@ -1,7 +1,7 @@
 """The user's expressions that one value came through, and the queries that pick one of them."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 
 from surefit.lineage.producers import PASSING, Input, Producer, ProducerKind, Way
@@ -27,7 +27,6 @@ class Lineage:
     """The producers that the value is from; several where rows of a batch were recognised."""
     ended: str = ""
     """Why it stops where it does, or empty."""
-    others: frozenset[int] = field(default=frozenset())
 
     @cached_property
     def all(self) -> tuple[Producer, ...]:
@@ -55,8 +54,8 @@ class Lineage:
                 yield one, before
 
     def birth(self, of: Property) -> Producer | None:
-        """The first of the user's expressions that has a property while none of its inputs does."""
-        born = None
+        """The first of the user's expressions that has a property while none of its inputs does; of
+        several the one with the fewest expressions between itself and the value."""
         met: set[int] = set()
         waiting = [one.serial for one in self.root]
         for serial in waiting:
@@ -66,16 +65,12 @@ class Lineage:
             met.add(serial)
             before = [inner for _, inner in self.inputs(producer)]
             having = [inner for inner in before if of.holds(inner.value)]
-            unknown = [inner for inner in before if self.says_nothing(inner, of)]
-            if of.holds(producer.value) and not having and producer.own:
-                passing = producer.kind in PASSING and bool(before)
-                if not passing and (born is None or producer.serial < born.serial):
-                    born = producer
+            unknown = [inner for inner in before if of.holds(inner.value) is None]
+            is_passing = producer.kind in PASSING and bool(before)
+            if of.holds(producer.value) and not having and producer.own and not is_passing:
+                return producer
             waiting += [inner.serial for inner in (having or unknown or before)]
-        return born
-
-    def says_nothing(self, producer: Producer, of: Property) -> bool:
-        return of.holds(producer.value) is None
+        return None
 
     def role(self) -> Producer | None:
         """Where the value becomes a label, a mask, a column: the newest item or attribute with a

@@ -296,7 +296,7 @@ def about(number: int, loss: str, values: dict[str, Value]) -> dict[str, object]
     if loss in OF_CLASSES and shape and len(shape) > 1:
         if shape == target:
             asked["axis"] = 1
-        elif target and len(target) == 1 and target[0] == prod(shape):
+        elif target and len(target) == 1 and target[0] == prod(shape) > shape[0]:
             asked["rows"] = shape[-1]
     return asked
 

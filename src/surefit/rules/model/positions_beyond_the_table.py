@@ -65,7 +65,7 @@ class Sources:
     """How many positions there are."""
     own: bool
     """The positions belong to a module of the user's."""
-    encoding: Producer | None
+    encoding: Written | None
     length: Producer | None
     """How long rows are."""
 

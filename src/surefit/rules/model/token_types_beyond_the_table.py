@@ -78,7 +78,7 @@ def types_have_no_row(broken: TypesOutside, case: Case) -> Finding:
 
 
 def remedies(
-    broken: TypesOutside, case: Case, size: Producer | None, encoding: Producer | None
+    broken: TypesOutside, case: Case, size: Producer | None, encoding: Written | None
 ) -> Iterator[Remedy | Fix]:
     types = broken.greatest + 1
     if broken.rows == 1:

@@ -8,12 +8,13 @@ from dataclasses import asdict, fields
 from types import FrameType
 from typing import Any
 
-from surefit.doctor.findings import Place
+from surefit.doctor.findings import COMMAND_LINE, Place
 from surefit.doctor.observations import Crash, Json, Value
 from surefit.lineage.producers import Input, Producer, ProducerGraph, ProducerKind, Root, Way
 from surefit.observe.inside.autopsy import expressions
 from surefit.observe.inside.autopsy.values import describe, mapping, untouched
 from surefit.observe.inside.lineage.records import GONE, SCALARS, Record, Records
+from surefit.observe.inside.lineage.settings import SETTING, setting_read
 from surefit.observe.inside.lineage.tracing import Tracing, file_read
 from surefit.observe.inside.lineage.wrapping import Node, nodes
 from surefit.observe.inside.own_code import is_own, own
@@ -48,6 +49,21 @@ def of_value(records: Records, serial: int, text: str) -> dict[str, Json]:
             inputs=(Input(serial=serial, way=Way.SAME_OBJECT),),
         )
         return as_json(graph(tracing, [root]))
+
+
+def expressions_at(file: str, line: int, text: str) -> list[int]:
+    """Numbers of the expressions at a line that are written so, or are assigned to that name."""
+    wanted = "".join(text.split()).replace('"', "'")
+    return [
+        node.number
+        for node in nodes
+        if node.file.endswith(os.sep + file.lstrip(os.sep))
+        and node.line <= line <= node.end_line
+        and (
+            "".join(node.text.split()).replace('"', "'") == wanted
+            or any(target.shared[1] == text for target in node.targets)
+        )
+    ]
 
 
 class paused:  # noqa: N801 - reads as what it does
@@ -222,10 +238,13 @@ def producer(tracing: Tracing, record: Record) -> Producer:
     node = tracing.node(record)
     inputs = tuple(one for one in tracing.inputs(record) if one.serial in tracing.records.kept)
     if node is None:
-        return of_operation(record, inputs)
+        return of_operation(tracing, record, inputs)
     kind = ProducerKind(tracing.kind(record))
+    name = node.name
     if kind is ProducerKind.CALL and file_read(record, tracing.records):
         kind = ProducerKind.FILE
+    elif setting := setting_read(record, node, tracing.records):
+        kind, name = ProducerKind.SETTING, setting
     return Producer(
         serial=record.serial,
         place=Place(node.file, node.line, node.end_line if node.end_line != node.line else None),
@@ -237,13 +256,33 @@ def producer(tracing: Tracing, record: Record) -> Producer:
         function=node.function,
         times=tracing.records.counts.get(node.number, 1),
         step=record.step,
-        name=node.name,
+        name=name,
         ended="" if record.value is not GONE or inputs else "its value was not kept",
     )
 
 
-def of_operation(record: Record, inputs: tuple[Input, ...]) -> Producer:
+def of_setting(tracing: Tracing, record: Record, name: str, inputs: tuple[Input, ...]) -> Producer:
+    """A flag stands where it is declared."""
+    declared = tracing.records.kept.get(inputs[0].serial) if inputs else None
+    node = tracing.node(declared) if declared is not None else None
+    return Producer(
+        serial=record.serial,
+        place=Place(node.file, node.line) if node is not None else COMMAND_LINE,
+        span=span_of(node) if node is not None else None,
+        text=node.text if node is not None else name,
+        kind=ProducerKind.SETTING,
+        value=value_of(record, name),
+        inputs=inputs,
+        function=node.function if node is not None else "",
+        own=node is not None,
+        name=name,
+    )
+
+
+def of_operation(tracing: Tracing, record: Record, inputs: tuple[Input, ...]) -> Producer:
     name, line, inside = record.operation
+    if name == SETTING:
+        return of_setting(tracing, record, line, inputs)
     at = inside or line
     place = at.place if at is not None else Place("")
     return Producer(

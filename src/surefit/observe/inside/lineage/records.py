@@ -6,7 +6,7 @@ import os
 import sys
 import weakref
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from types import CodeType, FrameType, MethodType, ModuleType
 from typing import Any
 
@@ -81,6 +81,7 @@ class Record:
         "node",
         "operation",
         "serial",
+        "size",
         "step",
         "times",
     )
@@ -96,6 +97,8 @@ class Record:
         self.light: dict[str, Any] | None = None
         self.operation: Any = None
         """Of what no expression of the user's did: its name and line."""
+        self.size = 0
+        """Bytes that are counted for it."""
         self.held: Any = GONE
 
     @property
@@ -145,10 +148,16 @@ class Records:
         self.operations: deque[int] = deque()
         self.bytes = 0
         self.budget = BYTES
-        self.sizes: deque[tuple[int, int]] = deque()
+        self.sizes: deque[int] = deque()
         self.let_go = 0
         """Values that were not kept for want of memory."""
         self.left_out = 0
+        self.settings: dict[str, int] = {}
+        """Name -> serial of the flag of the command line."""
+        self.wanted: dict[int, Callable[[int], None]] = {}
+        """Expressions whose next evaluation is waited for."""
+        self.wrapped: Callable[[str], None] = lambda _file: None
+        """Called when a module has been wrapped."""
         self.step = 0
         self.everything = False
         self.active = True
@@ -199,6 +208,8 @@ class Records:
             state.counters[node.source_of] = -1
         if node.returns:
             self.hand_back(record, frame)
+        if self.wanted and number in self.wanted:
+            self.wanted[number](record.serial)
 
     def link(self, record: Record, node: Node, value: Any, state: State) -> None:
         """Where the value of an expression came from, as far as that is known now."""
@@ -412,6 +423,12 @@ class Records:
         if not isinstance(holder, SCALARS):
             self.newest[id(holder)] = record.serial
 
+    def assign(self, holder: Any, name: str, serial: int) -> None:
+        """An attribute got a value outside of the user's source."""
+        record = self.add(-1, holder, 1)
+        record.operation = "given", None, None
+        self.attributes[id(holder), name] = record.serial, serial
+
     def augmented(self, number: int, value: Any, frame: FrameType) -> None:
         """`x += y` has run."""
         binding = bindings[number]
@@ -465,6 +482,7 @@ class Records:
 
     def forget(self, record: Record) -> None:
         del self.kept[record.serial]
+        self.bytes -= record.size
         if self.newest.get(record.identity) == record.serial:
             del self.newest[record.identity]
 
@@ -478,7 +496,8 @@ class Records:
             record.held = value
             if record.identity not in self.newest:
                 self.bytes += size
-                self.sizes.append((record.serial, size))
+                record.size = size
+                self.sizes.append(record.serial)
                 if self.bytes > self.budget:
                     self.let_some_go()
             return
@@ -489,10 +508,11 @@ class Records:
 
     def let_some_go(self) -> None:
         while self.bytes > 0.9 * self.budget and self.sizes:
-            serial, size = self.sizes.popleft()
-            self.bytes -= size
+            serial = self.sizes.popleft()
             old = self.kept.get(serial)
             if old is not None:
+                self.bytes -= old.size
+                old.size = 0
                 if self.newest.get(old.identity) == serial:
                     del self.newest[old.identity]
                 old.held = GONE
@@ -662,5 +682,6 @@ def put_in(tree: Any, file: str, raw: bytes) -> None:
 
     try:
         wrapping.put_in(tree, file, decode_source(raw))
+        records.wrapped(file)
     except RecursionError as error:
         spool.could_not(f"expressions of {os.path.basename(file)}", error)
