@@ -40,9 +40,9 @@ from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import code, shape_of
 from surefit.evidence.frame_names import name_in
 from surefit.evidence.views import Cause, Viewed, cause_of, viewed_in
-from surefit.source.definitions import definition
 from surefit.interpreter import violations, wording
 from surefit.interpreter.strides import can_view, inferred
+from surefit.source.definitions import definition
 from surefit.source.edits import appended
 from surefit.source.patches import Edit, Replace
 from surefit.source.reading import Source

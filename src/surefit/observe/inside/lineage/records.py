@@ -51,6 +51,8 @@ PASSED_OVER = frozenset(
     }
 )
 """Types whose values nobody asks about; a class with a metaclass is no exception to the rest."""
+ROWS = ("LazyRow", "LazyBatch", "BatchEncoding", "BatchFeature")
+"""Classes of libraries that hold a row or a batch, and that nobody keeps for long."""
 CREATED = frozenset({"call", "operator", "display", "comprehension", "mutation", "operation"})
 """Kinds that make a value or change it; the others pass one on."""
 INNER = ("<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>")
@@ -60,6 +62,10 @@ Came = tuple[int, Way, str]
 
 CREATES = "creates"
 """Of an attribute or a subscript that makes a value and does not only read one."""
+
+
+AUGMENTED = "augmented"
+"""Of the new value of `x.total += y`; the same statement changes `x`, too."""
 
 
 class Gone:
@@ -438,6 +444,7 @@ class Records:
         if binding.kind != "name":
             holder, state.held = state.held, GONE
             if holder is not GONE:
+                self.augment(binding, holder, state)
                 self.stored(binding, holder, state)
             return
         target = binding.targets[0]
@@ -457,6 +464,21 @@ class Records:
         """Of the last step that is asked about everything is noted."""
         self.step = steps
         self.everything = last is not None and 0 < last <= steps
+
+    def augment(self, binding: Binding, holder: Any, state: State) -> None:
+        """`x.total += y`: what is stored now came from what was stored before, and from `y`."""
+        value = member(holder, binding.kind, binding.name)
+        if value is GONE:
+            return
+        known = self.attributes.get((id(holder), binding.name), (0, 0))[1]
+        earlier = known or self.newest_of(value)
+        added = state.sources.get(binding.number, 0)
+        record = self.add(binding.node, value, 1)
+        record.operation = AUGMENTED
+        came = ((earlier, Way.OPERAND, binding.name), (added, Way.OPERAND, ""))
+        record.came = tuple(one for one in came if one[0])
+        self.created(record, value)
+        state.sources[binding.number] = record.serial
 
     # Tables
 
@@ -530,7 +552,7 @@ class Records:
             return self.size_of_tensor(record, value)
         if module.startswith("pandas") and kind.__name__ in ("Series", "DataFrame", "Index"):
             return int(getattr(value, "size", 0)) * 8
-        if isinstance(value, dict | list | tuple):
+        if isinstance(value, dict | list | tuple) or kind.__name__ in ROWS:
             return sys.getsizeof(value)
         return None
 
@@ -596,6 +618,24 @@ class Records:
         record.operation = "given", None, None
         self.newest[id(tensor)] = record.serial
         return record
+
+
+def member(holder: Any, kind: str, name: str) -> Any:
+    """An attribute or an item, read without running anything."""
+    if kind == "attribute":
+        try:
+            return object.__getattribute__(holder, "__dict__").get(name, GONE)
+        except AttributeError:
+            return GONE
+    if type(holder) is dict:
+        return holder.get(name, GONE)
+    if (
+        type(holder) is list
+        and name.lstrip("-").isdigit()
+        and -len(holder) <= int(name) < len(holder)
+    ):
+        return holder[int(name)]
+    return GONE
 
 
 def is_stored(holder: Any, name: str, value: Any) -> bool:
