@@ -42,7 +42,7 @@ def encoding_of(case: Case, ids: Operand) -> Expression | None:
 def is_encoding(call: ast.Call, *, returned: bool = False) -> bool:
     """It returned what a tokenizer returns, or is called as a tokenizer is."""
     name = called(call)
-    if name in NOT_ENCODING or name[:1].isupper():
+    if name in NOT_ENCODING or name[:1].isupper() or not (call.args or call.keywords):
         return False
     if name in ENCODES and isinstance(call.func, ast.Attribute):
         return returned or "tok" in ast.unparse(call.func.value).lower()

@@ -84,6 +84,16 @@ def equals(number: float) -> Property:
     return Property(f"is {number:g}", holds)
 
 
+def contains(number: float) -> Property:
+    """As its least or its greatest number, which is where markers are."""
+
+    def holds(value: Value) -> bool | None:
+        pair = numbers(value)
+        return number in pair if pair is not None else None
+
+    return Property(f"holds {number:g}", holds)
+
+
 def shape_of(value: Value) -> tuple[int, ...] | None:
     """Of a tensor or an array; of a list of numbers its length, of a plain number ()."""
     if value.shape is not None:

@@ -111,7 +111,8 @@ class Tracing:
             if child is None:
                 continue
             role = roles.get(child.node, "")
-            way = Way.CONTROL if role in ("test", "key") else way_of(kind, role)
+            which = role in ("test", "key") or (node.kind == "subscript" and role != "object")
+            way = Way.CONTROL if which else way_of(kind, role)
             found.append(Input(serial=serial, way=way, name=role))
         return found
 
