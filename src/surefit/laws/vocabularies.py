@@ -1,13 +1,14 @@
-"""Tokens that a script adds to a tokenizer, and where its model could be made to know them."""
+"""Tokens that a script adds to a tokenizer, and where its model can be resized."""
 
 import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from surefit.doctor.findings import Place
-from surefit.doctor.observations import Crash, Frame, Script
-from surefit.doctor.recording import Recording
+from surefit.doctor.observations import Frame, Layer, Script
+from surefit.doctor.violations import Expression
 from surefit.evidence.made_names import name_at
+from surefit.laws.case import Case
 from surefit.source.line_edits import block_of, run_at_once, shares_lines
 from surefit.source.reading import Function, Source, called, dotted, targets
 
@@ -25,51 +26,71 @@ class Meeting:
     source: Source
     after: ast.stmt
 
+    def follows(self, call: Expression) -> bool:
+        """The call stands in the statement itself, or before it in its own function."""
+        node = self.source.expression_at(call.span) if call.span is not None else None
+        here = call.place.file == self.source.file and node is not None
+        if not here or node is None:
+            return False
+        same = self.source.scope_of(node) is self.source.scope_of(self.after)
+        return same and node.lineno <= (self.after.end_lineno or 0)
 
-def additions(seen: Recording) -> list[tuple[Source, ast.Call]]:
+
+def additions(case: Case) -> list[Expression]:
     """Calls that add tokens, in all files of the user's."""
     return [
-        (source, call)
-        for script in seen.all(Script)
-        if (source := seen.source(script.file)) is not None
+        case.expression(source, call)
+        for script in case.recording.all(Script)
+        if (source := case.source(script.file)) is not None
         for call in source.every(ast.Call)
         if called(call) in ADDS and isinstance(call.func, ast.Attribute)
     ]
 
 
-def meeting(crash: Crash, seen: Recording, root: str | None, tokenizer: str) -> Meeting | None:
-    """The outermost frame that has a name for the model and, itself or globally, for the tokenizer.
+def meeting_of(
+    case: Case, layer: Layer | None, tokenizer: str, added: Sequence[Expression]
+) -> Meeting | None:
+    """`tokenizer` is its class. By frames; else by the source that creates both in one block."""
+    root = layer.root if layer is not None else None
+    return by_frames(case, root, tokenizer) or by_source(
+        case, added, layer.made_at if layer is not None else None
+    )
 
-    `root` is the class of the model, `tokenizer` that of the tokenizer.
-    """
-    everywhere = [frame for frame in crash.frames if frame.own]
-    for number, frame in enumerate(crash.frames):
-        source = seen.source(frame.place) if frame.own else None
+
+def by_frames(case: Case, root: str | None, tokenizer: str) -> Meeting | None:
+    """The outermost frame that has a name for the model (of class `root`) and, itself or globally,
+    for the tokenizer."""
+    frames = case.crash.frames if case.crash is not None else ()
+    everywhere = [frame for frame in frames if frame.own]
+    for number, frame in enumerate(frames):
+        source = case.source(frame.place) if frame.own else None
         models = names_of(frame, root, layers=True)
         known = names_of(frame, tokenizer) or names_of(everywhere[0], tokenizer) if source else []
         if source is None or not models or not known:
             continue
-        after = last_that_makes(source, frame, models[0], known[0])
+        after = last_that_binds(source, frame, models[0], known[0])
         if after is not None:
             return Meeting(number, models[0], known[0], source, after)
     return None
 
 
-def made_beside(added: Sequence[tuple[Source, ast.Call]], made_at: Place | None) -> Meeting | None:
-    """By the source alone: tokens are added in the same block in which the model gets its name,
-    as in an `__init__` that makes `self.model` and `self.tokenizer`."""
-    if made_at is None or made_at.line is None:
+def by_source(case: Case, added: Sequence[Expression], created: Place | None) -> Meeting | None:
+    """Tokens are added in the block in which the model gets its name, as in an `__init__` that
+    creates `self.model` and `self.tokenizer`."""
+    source = case.source(created)
+    statement = source.statement_at(created.line) if source and created and created.line else None
+    model = name_at(source, created)
+    if source is None or statement is None or model is None:
         return None
-    for source, call in reversed(added):
-        statement, made = source.statement_of(call), source.statement_at(made_at.line)
-        model = name_at(source, made_at) if source.file == made_at.file else None
-        if model is None or made is None or not isinstance(call.func, ast.Attribute):
+    block = block_of(source, statement)
+    for call in reversed(added):
+        node = case.node(call) if call.place.file == source.file else None
+        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
             continue
-        block = block_of(source, made)
-        if statement in block:
-            after = max(made, statement, key=lambda one: one.lineno)
-            tokenizer = source.segment(call.func.value)
-            return Meeting(None, model, tokenizer, source, after)
+        adding_statement = source.statement_of(node)
+        if adding_statement in block:
+            after = max(statement, adding_statement, key=lambda each: each.lineno)
+            return Meeting(None, model, source.segment(node.func.value), source, after)
     return None
 
 
@@ -78,13 +99,13 @@ def holder_between(source: Source, model: str, after: ast.stmt) -> ast.stmt | No
     them."""
     block = block_of(source, after)
     before = block[: block.index(after)]
-    made = [at for at, one in enumerate(before) if binds(one, model)]
-    given = [
-        one
-        for one in before[made[-1] + 1 if made else 0 :]
-        if isinstance(one, ast.Assign) and f"{model}.parameters(" in ast.unparse(one)
+    bound = [at for at, statement in enumerate(before) if binds(statement, model)]
+    holders = [
+        statement
+        for statement in before[bound[-1] + 1 if bound else 0 :]
+        if isinstance(statement, ast.Assign) and f"{model}.parameters(" in ast.unparse(statement)
     ]
-    return given[-1] if given else None
+    return holders[-1] if holders else None
 
 
 def names_of(frame: Frame, kind: str | None, *, layers: bool = False) -> list[str]:
@@ -100,7 +121,7 @@ def is_dotted(text: str) -> bool:
     return all(part.isidentifier() for part in text.split("."))
 
 
-def last_that_makes(source: Source, frame: Frame, model: str, tokenizer: str) -> ast.stmt | None:
+def last_that_binds(source: Source, frame: Frame, model: str, tokenizer: str) -> ast.stmt | None:
     """The last statement, on the straight way to the failing one, that gives one of the two its
     name or adds tokens."""
     here = source.statement_at(frame.place.line or 0)
@@ -129,9 +150,9 @@ def binds(statement: ast.stmt, name: str) -> bool:
     if not isinstance(statement, ast.Assign | ast.AnnAssign):
         return False
     return any(
-        dotted(one) == name
+        dotted(part) == name
         for target in targets(statement)
-        for one in ([*target.elts] if isinstance(target, ast.Tuple) else [target])
+        for part in ([*target.elts] if isinstance(target, ast.Tuple) else [target])
     )
 
 
@@ -140,7 +161,7 @@ def adds(source: Source, statement: ast.stmt) -> bool:
     if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
         return False
     return any(
-        called(call) in ADDS or any(adding(one) for one in source.definitions.get(called(call), ()))
+        called(call) in ADDS or any(map(adding, source.definitions.get(called(call), ())))
         for call in calls_at_once(statement)
     )
 
@@ -150,4 +171,4 @@ def calls_at_once(statement: ast.stmt) -> Iterator[ast.Call]:
 
 
 def adding(definition: ast.AST) -> bool:
-    return any(isinstance(one, ast.Call) and called(one) in ADDS for one in ast.walk(definition))
+    return any(isinstance(node, ast.Call) and called(node) in ADDS for node in ast.walk(definition))
