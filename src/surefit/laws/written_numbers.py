@@ -1,8 +1,10 @@
 """Where the user wrote a number that sizes a model: how many classes, rows or features it has."""
 
+import ast
 from collections.abc import Collection, Iterator
 
-from surefit.doctor.violations import Operand
+from surefit.doctor.observations import Script
+from surefit.doctor.violations import Expression, Operand
 from surefit.laws.case import Case
 from surefit.lineage.lineage import Lineage
 from surefit.lineage.producers import Producer, ProducerKind, Way
@@ -57,4 +59,17 @@ def config_of(case: Case) -> Producer | None:
             is_config = producer.value.kind.endswith("Config") and producer.own
             if is_config and producer.kind is ProducerKind.CALL:
                 return producer if "from_pretrained" not in producer.text else None
+    return None
+
+
+def called_with(case: Case, number: int, names: Collection[str]) -> Expression | None:
+    """The first literal of this value that a call of the user's has under one of these names."""
+    for script in case.recording.all(Script):
+        source = case.source(script.file)
+        for call in source.every(ast.Call) if source is not None else ():
+            for keyword in call.keywords:
+                literal = keyword.value
+                is_it = isinstance(literal, ast.Constant) and literal.value == number
+                if source is not None and keyword.arg in names and is_it:
+                    return case.expression(source, literal)
     return None
