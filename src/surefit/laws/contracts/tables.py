@@ -11,7 +11,7 @@ from surefit.doctor.violations import Operand, Violation, in_code
 from surefit.doctor.words import counted, shape_of
 from surefit.evidence.layer_names import described, name
 from surefit.laws.case import Case, use_of
-from surefit.laws.names import name_in
+from surefit.laws.names import handed_text, name_in
 from surefit.laws.table_ids import OutsideIds, Vocabulary
 
 LOOKUPS = ("embedding", "embedding_bag")
@@ -224,8 +224,8 @@ def are_scores_of_tokens(crash: Crash, rows: int) -> bool:
 
 
 def operand(case: Case, value: Value, frame: int) -> Operand:
-    text = name_in(case, value, frame)
-    return Operand(value=value, name=in_code(text, "the ids"), frame=frame)
+    text = name_in(case, value, frame) or handed_text(case)
+    return Operand(value=value, name=in_code(text, "`input`"), frame=frame)
 
 
 def names_of(crash: Crash, ids: Value, layer: Layer | None) -> Iterator[str]:

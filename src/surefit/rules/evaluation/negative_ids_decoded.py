@@ -79,7 +79,8 @@ def facts(broken: NegativeIds, case: Case) -> Iterator[Fact]:
         yield Fact("padded by", "the collator (labels) and the Trainer (batches of other widths)")
     else:
         birth = case.lineage(broken.ids).birth(of=contains(negatives.first[0]))
-        yield from fact_at("written at", birth)
+        if birth is not None and birth.value.scalar == negatives.first[0]:
+            yield from fact_at("written at", birth)
 
 
 def by_trainer(case: Case) -> bool:
