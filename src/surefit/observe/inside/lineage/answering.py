@@ -1,10 +1,9 @@
 """The answer to a question about lineage: producers that the values of a crash lead back to."""
 
-import linecache
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, fields
+from dataclasses import asdict, fields, replace
 from types import FrameType
 from typing import Any
 
@@ -12,7 +11,8 @@ from surefit.doctor.findings import COMMAND_LINE, Place
 from surefit.doctor.observations import Crash, Json, Value
 from surefit.lineage.producers import Input, Producer, ProducerGraph, ProducerKind, Root, Way
 from surefit.observe.inside.autopsy import expressions
-from surefit.observe.inside.autopsy.values import describe, mapping, untouched
+from surefit.observe.inside.autopsy.values import LOOKED_AT, describe, mapping, untouched
+from surefit.observe.inside.lineage.contents import flat
 from surefit.observe.inside.lineage.records import GONE, SCALARS, Record, Records
 from surefit.observe.inside.lineage.settings import SETTING, setting_read
 from surefit.observe.inside.lineage.tracing import Tracing, file_read
@@ -257,8 +257,17 @@ def producer(tracing: Tracing, record: Record) -> Producer:
         times=tracing.records.counts.get(node.number, 1),
         step=record.step,
         name=name,
-        ended="" if record.value is not GONE or inputs else "its value was not kept",
+        ended=why_ended(tracing, record),
     )
+
+
+def why_ended(tracing: Tracing, record: Record) -> str:
+    """What it came from was noted, and let go since."""
+    known = (*record.children, *(serial for serial, _, _ in record.came))
+    missing = sum(serial not in tracing.records.kept for serial in known)
+    if not missing:
+        return ""
+    return f"{missing:,} of the expressions that it came from were not kept"
 
 
 def of_setting(tracing: Tracing, record: Record, name: str, inputs: tuple[Input, ...]) -> Producer:
@@ -304,28 +313,37 @@ def value_of(record: Record, text: str) -> Value:
     value = record.value
     if value is not GONE:
         try:
-            return describe(value, text)
+            return with_range(describe(value, text), value)
         except Exception:  # noqa: BLE001 - what it was when it was noted is known
             pass
     light = record.light or {}
     return Value(text=text, **{"kind": "", **light})
 
 
-def span_of(node: Node) -> Span:
-    """Columns count bytes in `ast`, characters here."""
-    lines = linecache.getlines(node.file)
-
-    def characters(line: int, count: int) -> int:
-        if line > len(lines):
-            return count
-        return len(lines[line - 1].encode()[:count].decode(errors="ignore"))
-
-    return Span(
-        node.line,
-        characters(node.line, node.column),
-        node.end_line,
-        characters(node.end_line, node.end_column),
+def with_range(described: Value, value: Any) -> Value:
+    """Least and greatest of a list, a range or a column of numbers, too."""
+    if type(value) is range:
+        numbers: Any = (value[0], value[-1]) if len(value) else ()
+    elif type(value) in (list, tuple):
+        numbers = flat(value)
+    elif type(value).__name__ == "Series":
+        numbers = value.tolist() if value.dtype.kind in "iuf" and len(value) <= LOOKED_AT else ()
+    else:
+        return described
+    plain = [one for one in numbers or () if type(one) in (bool, int, float)]
+    if not plain or len(plain) != len(numbers):
+        return described
+    finite = [float(one) for one in plain if one == one and abs(one) != float("inf")]
+    return replace(
+        described,
+        least=min(finite, default=None),
+        greatest=max(finite, default=None),
+        not_finite=len(plain) - len(finite),
     )
+
+
+def span_of(node: Node) -> Span:
+    return Span(node.line, node.column, node.end_line, node.end_column)
 
 
 def as_json(told: ProducerGraph) -> dict[str, Json]:

@@ -32,6 +32,8 @@ MOST_OPERATIONS = 200_000
 BYTES = 512 << 20
 LARGE = 1 << 20
 """Bytes of a tensor or an array that is only referred to weakly."""
+MOST_CONTAINERS = 48
+"""Of large tensors, or of tensors with graphs: of these the last ones are held."""
 MOST_FRAMES = 60
 """Between a function of the user's and the frame of the user's whose call led to it."""
 
@@ -155,11 +157,15 @@ class Records:
         self.bytes = 0
         self.budget = BYTES
         self.sizes: deque[int] = deque()
+        self.passing: deque[Record] = deque()
+        """Containers of large tensors, or of tensors with graphs."""
         self.let_go = 0
         """Values that were not kept for want of memory."""
         self.left_out = 0
         self.settings: dict[str, int] = {}
         """Name -> serial of the flag of the command line."""
+        self.of_classes: dict[str, int] = {}
+        """Name -> serial of what it was bound to in the body of a class."""
         self.wanted: dict[int, Callable[[int], None]] = {}
         """Expressions whose next evaluation is waited for."""
         self.wrapped: Callable[[str], None] = lambda _file: None
@@ -257,6 +263,9 @@ class Records:
 
     def of_attribute(self, record: Record, node: Node, value: Any) -> None:
         """What was assigned to it; or what a property makes, which is no attribute."""
+        of_class = self.of_classes.get(node.name, 0)
+        if of_class and self.is_value(of_class, value):
+            record.came = ((of_class, Way.ATTRIBUTE, node.name),)
         holder = self.kept.get(record.children[-1]) if record.children else None
         if holder is None:
             return
@@ -265,7 +274,8 @@ class Records:
         if stored is not None and known and self.is_value(stored[1], value):
             record.came = ((stored[1], Way.ATTRIBUTE, node.name),)
             return
-        if not isinstance(value, SCALARS) and not is_stored(holder.value, node.name, value):
+        new = not record.came and not isinstance(value, SCALARS)
+        if new and not is_stored(holder.value, node.name, value):
             record.operation = CREATES
             self.created(record, value)
 
@@ -514,6 +524,10 @@ class Records:
             record.held = value
             return
         size = self.size_of(record, value)
+        if size is not None and holds_tensors(value):
+            record.held = value
+            self.hold_for_a_while(record)
+            return
         if size is not None and size <= LARGE:
             record.held = value
             if record.identity not in self.newest:
@@ -527,6 +541,15 @@ class Records:
             record.held = weakref.ref(value)
         except TypeError:
             record.held = value
+
+    def hold_for_a_while(self, record: Record) -> None:
+        """A container cannot be referred to weakly, and keeps graphs of tensors alive."""
+        self.passing.append(record)
+        if len(self.passing) > MOST_CONTAINERS:
+            old = self.passing.popleft()
+            if self.newest.get(old.identity) == old.serial:
+                del self.newest[old.identity]
+            old.held = GONE
 
     def let_some_go(self) -> None:
         while self.bytes > 0.9 * self.budget and self.sizes:
@@ -587,6 +610,8 @@ class Records:
     def bind(self, state: State, target: Target, serial: int) -> None:
         if target.key:
             state.names[target.key] = serial
+        if target.in_class:
+            self.of_classes[target.shared[1]] = serial
         self.shared[target.shared] = serial
 
     def unbind(self, state: State, targets: Iterable[Target]) -> None:
@@ -618,6 +643,25 @@ class Records:
         record.operation = "given", None, None
         self.newest[id(tensor)] = record.serial
         return record
+
+
+def holds_tensors(value: Any) -> bool:
+    """A short list, tuple or dict of tensors that are large or have a graph."""
+    if type(value) in (list, tuple):
+        inside = value[:8]
+    elif isinstance(value, dict):
+        inside = list(itertools.islice(dict.values(value), 8))
+    else:
+        return False
+    return any(is_heavy(one) for one in inside if type(one).__module__ == "torch")
+
+
+def is_heavy(value: Any) -> bool:
+    torch = sys.modules["torch"]
+    if not isinstance(value, torch.Tensor):
+        return False
+    with torch._C.DisableTorchFunction():
+        return value.grad_fn is not None or value.numel() * value.element_size() > LARGE
 
 
 def member(holder: Any, kind: str, name: str) -> Any:

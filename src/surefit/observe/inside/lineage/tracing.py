@@ -105,12 +105,15 @@ class Tracing:
 
     def children(self, record: Record, node: Node, kind: str) -> list[Input]:
         roles = dict(node.slots)
+        names = self.names_of_parameters(record, node) if kind == "call" else []
         found = []
         for serial in record.children:
             child = self.records.kept.get(serial)
             if child is None:
                 continue
             role = roles.get(child.node, "")
+            if role.isdigit() and int(role) < len(names):
+                role = names[int(role)]
             which = role in ("test", "key") or (node.kind == "subscript" and role != "object")
             way = Way.CONTROL if which else way_of(kind, role)
             found.append(Input(serial=serial, way=way, name=role))
@@ -321,13 +324,18 @@ class Tracing:
         serials = self.element_serials(record, node)
         return [Input(serial=one, way=Way.ITEM) for one in self.telling(serials)]
 
+    def number(self, serial: int) -> int:
+        record = self.records.kept.get(serial)
+        return record.node if record is not None else -1
+
     def value(self, serial: int) -> Any:
         record = self.records.kept.get(serial)
         return record.value if record is not None else GONE
 
     def element_serials(self, record: Record, node: Node) -> list[int]:
         """What a comprehension put in, in order."""
-        began = max((one for one in record.children), default=0)
+        iterated = [one for one in record.children if self.number(one) not in node.elements]
+        began = max(iterated, default=0)
         number = node.elements[-1] if node.elements else -1
         every = self.records.of_node.get(number, [])
         return [one for one in every if began < one < record.serial and one in self.records.kept]
@@ -361,18 +369,15 @@ class Tracing:
 
     def arguments(self, call: Record) -> dict[str, int]:
         """Arguments of a call by the names of the parameters that they go to."""
-        node = nodes[call.node]
-        roles = dict(node.slots)
-        names = parameter_names(type(call.value)) if call.value is not GONE else []
-        found = {}
-        for serial in call.children:
-            child = self.records.kept.get(serial)
-            role = roles.get(child.node, "") if child is not None else ""
-            if role.isdigit() and int(role) < len(names):
-                role = names[int(role)]
-            if child is not None and role not in ("", "self", "func", "*", "**"):
-                found[role] = serial
-        return found
+        children = self.children(call, nodes[call.node], "call")
+        unnamed = ("", "self", "func", "*", "**")
+        return {one.name: one.serial for one in children if one.name not in unnamed}
+
+    def names_of_parameters(self, call: Record, node: Node) -> list[str]:
+        """Of a constructor."""
+        kind = type(call.value)
+        constructs = node.name.rpartition(".")[2] == kind.__name__
+        return parameter_names(kind) if constructs and call.value is not GONE else []
 
     def holder(self, value: Any) -> int | None:
         """Of a parameter or a buffer: the call that made the module which holds it."""
