@@ -7,10 +7,10 @@ from surefit.doctor.findings import Place
 from surefit.doctor.observations import Value
 from surefit.doctor.violations import Expression, Operand
 from surefit.laws.case import Case
-from surefit.laws.vocabularies import binds, is_dotted
+from surefit.laws.vocabularies import binds, bound_name, is_dotted
 from surefit.lineage.producers import ProducerKind
 from surefit.source.line_edits import shares_lines
-from surefit.source.reading import Source, dotted, targets
+from surefit.source.reading import Source
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +41,9 @@ def creation_of(case: Case, thing: Operand) -> Creation | None:
         node = case.node(producer)
         statement = source.parents.get(node) if node is not None else None
         same = producer.value.kind in ("", thing.value.kind)
-        if same and isinstance(statement, ast.Assign | ast.AnnAssign):
-            names = [dotted(target) for target in targets(statement)]
-            if len(names) == 1 and names[0] and not shares_lines(source, statement):
-                return Creation(names[0], source, statement)
+        name = bound_name(statement) if same else ""
+        if name and isinstance(statement, ast.stmt) and not shares_lines(source, statement):
+            return Creation(name, source, statement)
     return by_name(case, thing.value)
 
 

@@ -32,7 +32,7 @@ def encoding_of(case: Case, ids: Operand) -> Expression | None:
     calls = [
         (source, call)
         for script in case.recording.all(Script)
-        if (source := case.source(script.file)) is not None
+        if not case.read and (source := case.source(script.file)) is not None
         for call in source.every(ast.Call)
         if is_encoding(call)
     ]

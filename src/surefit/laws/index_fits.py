@@ -195,7 +195,7 @@ def along_another_axis(here: Picking) -> Iterator[Fit]:
         for axis in range(len(here.of))
         if axis != here.axis
         and goes(here.index, here.of, axis)
-        and 0 <= broken.least
+        and broken.least >= 0
         and broken.greatest < here.of[axis]
     ]
     if len(others) == 1:

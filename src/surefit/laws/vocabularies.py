@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from surefit.doctor.findings import Place
 from surefit.doctor.observations import Frame, Layer, Script
 from surefit.doctor.violations import Expression
-from surefit.evidence.made_names import name_at
 from surefit.laws.case import Case
 from surefit.source.line_edits import block_of, run_at_once, shares_lines
 from surefit.source.reading import Function, Source, called, dotted, targets
@@ -79,8 +78,8 @@ def by_source(case: Case, added: Sequence[Expression], created: Place | None) ->
     creates `self.model` and `self.tokenizer`."""
     source = case.source(created)
     statement = source.statement_at(created.line) if source and created and created.line else None
-    model = name_at(source, created)
-    if source is None or statement is None or model is None:
+    model = bound_name(statement) if statement is not None else ""
+    if source is None or statement is None or not model:
         return None
     block = block_of(source, statement)
     for call in reversed(added):
@@ -144,6 +143,14 @@ def earlier(source: Source, statement: ast.stmt) -> Iterator[list[ast.stmt]]:
         if isinstance(outer, Function):
             return
         inner = outer
+
+
+def bound_name(statement: ast.AST | None) -> str:
+    """`model`, `self.model`: the only name that an assignment gives a value."""
+    if not isinstance(statement, ast.Assign | ast.AnnAssign):
+        return ""
+    names = [dotted(target) for target in targets(statement)]
+    return names[0] if len(names) == 1 else ""
 
 
 def binds(statement: ast.stmt, name: str) -> bool:

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 from surefit.doctor.observations import Crash, Frame, Value
 from surefit.doctor.violations import Expression, Operand, Violation, in_code
-from surefit.evidence.layer_names import name as layer_name
 from surefit.laws.case import Case, use_of
 from surefit.laws.contracts.tables import LOOKUPS
 from surefit.laws.label_values import LabelValues
+from surefit.laws.layer_words import layer_name
 from surefit.laws.names import handed_text, name_in
 from surefit.source.reading import Source, called
 
@@ -137,7 +137,9 @@ def index_in(source: Source, node: ast.expr) -> ast.expr | None:
     """The index that an expression looks up by."""
     if isinstance(node, ast.Subscript):
         parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-        named = [part for part in parts if isinstance(part, ast.Name | ast.Attribute | ast.Subscript)]
+        named = [
+            part for part in parts if isinstance(part, ast.Name | ast.Attribute | ast.Subscript)
+        ]
         return named[0] if len(named) == 1 else None
     if isinstance(node, ast.Call) and called(node) == "one_hot":
         return node.args[0] if node.args else None

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from surefit.doctor.conditions.tables import IdsFit
 from surefit.doctor.findings import Fact
 from surefit.doctor.observations import Crash, Frame, Layer, Value
-from surefit.doctor.violations import Operand, Violation, in_code
+from surefit.doctor.violations import Expression, Operand, Violation, fact_at, in_code
 from surefit.doctor.words import counted, shape_of
-from surefit.evidence.layer_names import described, name
 from surefit.laws.case import Case, use_of
+from surefit.laws.layer_words import described, layer_name
 from surefit.laws.names import handed_text, name_in
 from surefit.laws.table_ids import OutsideIds, Vocabulary
 
@@ -40,6 +40,9 @@ class IdsOutside(Violation):
     """What the model calls the table, and what frames call the very ids."""
     scored: bool = False
     """They are labels, and the rows are what the model can predict."""
+    created: Expression | None = None
+    """Of source that was only read: the constructor, and where the number of rows is written."""
+    size: Expression | None = None
 
     @property
     def least(self) -> int:
@@ -63,8 +66,12 @@ class IdsOutside(Violation):
             yield Fact("logits", f"for {counted(self.rows, 'token')}")
         else:
             kind = described(self.layer) if self.layer else "a table"
-            at = f", created at {self.layer.made_at}" if self.layer and self.layer.made_at else ""
+            made_at = self.created.place if self.created else self.layer and self.layer.made_at
+            at = f", created at {made_at}" if made_at else ""
             yield Fact(self.table, f"{kind}: rows 0 to {self.rows - 1:,}{at}")
+        if not self.outside.elements:
+            yield from fact_at("looked up at", self.use)
+            return
         shape = shape_of(self.ids.shape)
         what = "its labels" if self.scored else "its ids"
         yield Fact(what, f"{shape}, from {self.least:,} to {self.greatest:,}")
@@ -146,7 +153,7 @@ def lookup(case: Case, crash: Crash, frame: Frame) -> Iterator[IdsOutside]:
         return
     yield kind(
         use=use_of(crash.own_frame or frame),
-        table=name(layer) if layer else "the table",
+        table=layer_name(layer) if layer else "the table",
         rows=rows,
         ids=operand(case, ids, at),
         outside=outside,
@@ -199,7 +206,7 @@ def kind_of(outside: OutsideIds, rows: int, names: tuple[str, ...]) -> type[IdsO
 
 def are_types(outside: OutsideIds, names: tuple[str, ...]) -> bool:
     """There are never many types."""
-    few = 0 <= outside.least and outside.greatest < MOST_TYPES
+    few = outside.least >= 0 and outside.greatest < MOST_TYPES
     return few and any(TYPES.search(known) for known in names)
 
 

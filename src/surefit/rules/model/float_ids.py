@@ -119,10 +119,12 @@ def remedies(
         )
         return
     must = IdsFit(0, broken.rows, broken.rows) if broken.rows else None
-    for site in (cut, birth) if cut is None else (cut,):
-        if site is not None:
-            yield Cast(at=site, to="int64", value=site.value, must=must)
-    yield Cast(at=broken.ids.use or case.lineage(broken.ids).handed_over(), to="int64", must=must)
+    site = cut or birth
+    if site is not None:
+        yield Cast(at=site, to="int64", value=site.value, must=must)
+    else:
+        at = broken.ids.use or case.lineage(broken.ids).handed_over()
+        yield Cast(at=at, to="int64", must=must)
 
 
 def whole_division(birth: Producer, case: Case) -> Remedy:

@@ -19,7 +19,6 @@ positions, token types, padding, nor tokens of a tokenizer of this run. A second
 number of rows was written or computed, and where the ids come from.
 """
 
-import ast
 from collections.abc import Iterator
 
 from surefit.doctor.findings import Finding, Fix, Severity
@@ -62,13 +61,13 @@ LARGEST = 1_000_000
 def ids_have_no_row(broken: ItemsOutside, case: Case) -> Finding:
     rows = rows_of(case, broken.layer, broken.rows)
     how = how_counted(case.node(rows.birth)) if rows else ""
-    size = rows.birth if rows else written_in_model(case, broken.rows, VOCABULARY)
+    size: Written | None = rows.birth if rows else broken.size
+    size = size or written_in_model(case, broken.rows, VOCABULARY)
     now = length_now(rows, broken.greatest) if rows else None
     place: Written = size or broken.use
-    if rows is not None and not how and rows.birth is not rows.handed_in(case):
-        place = rows.call
-    elif rows is not None and how == "length" and now is None:
-        place = rows.call
+    if rows is not None:
+        shared = not how and rows.birth is not rows.handed_in(case)
+        place = rows.call if shared or (how == "length" and now is None) else rows.birth
     return case.finding(
         place.place,
         f"{broken.table} has {counted(broken.rows, 'row')}, for the ids 0 to {broken.rows - 1:,},"
@@ -90,7 +89,9 @@ def birth_of_ids(broken: ItemsOutside, case: Case) -> Producer | None:
 def why(broken: ItemsOutside, how: str, rows: TableRows | None, now: int | None) -> str:
     greatest, count = f"{broken.greatest:,}", f"{broken.rows:,}"
     if now is not None and rows is not None:
-        return f"{code(rows.birth.text)} was {count} when the table was created, and is {now:,} now."
+        return (
+            f"{code(rows.birth.text)} was {count} when the table was created, and is {now:,} now."
+        )
     if how == "max" and broken.missing == 1:
         return f"The greatest id, {greatest}, needs a row, too: with 0 that is {broken.rows + 1:,}."
     if how == "count":

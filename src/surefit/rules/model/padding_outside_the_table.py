@@ -32,6 +32,7 @@ from surefit.laws.case import Case, Remedy, use_of
 from surefit.laws.contracts.tables import MarkerOutside
 from surefit.laws.names import shortest
 from surefit.laws.table_rows import TableRows, rows_of
+from surefit.laws.vocabularies import bound_name
 from surefit.lineage.producers import Producer, Way
 from surefit.lineage.properties import contains
 from surefit.remedies.arguments import SetArgument
@@ -63,32 +64,34 @@ def padding_has_no_row(broken: MarkerOutside, case: Case) -> Finding:
     marker = broken.marker
     assert marker is not None
     lineage = case.lineage(broken.ids)
-    birth = lineage.birth(of=contains(marker))
+    birth: Written | None = lineage.birth(of=contains(marker)) or broken.ids.birth
     labels = marker == IGNORED and any(word in known for known in broken.names for word in LABELS)
     taken = next(iter(lineage.producers), None) if labels else birth
     place = (taken or broken.use).place
     return case.finding(
         place,
-        headline(broken, birth),
+        headline(broken, case, birth),
         facts=(
             *broken.facts(),
             Fact(f"where {marker} stands", position(broken)),
             *fact_at("written at", birth if birth and birth.place != place else None),
-            *fact_at("looked up at", broken.use if broken.use.place != place else None),
+            *fact_at("looked up at", broken.use if broken.outside.elements else None),
         ),
         why=why(broken),
         remedies=remedies(broken, case),
     )
 
 
-def headline(broken: MarkerOutside, birth: Producer | None) -> str:
+def headline(broken: MarkerOutside, case: Case, birth: Written | None) -> str:
     rows = f"{broken.table} has {counted(broken.rows, 'row')}, 0 to {broken.rows - 1:,}"
     if broken.marker == IGNORED:
         begin = f"{broken.ids.name} holds -100, the label that a loss ignores, and a table cannot"
         return f"{begin}: {rows}."
-    if broken.outside.pads and len(broken.ids.shape) > 1:
-        at = f" ({birth.place})" if birth is not None else ""
-        return f"Rows are padded with {broken.marker}{at}, and the padded ids are looked up: {rows}."
+    if broken.outside.pads and len(broken.ids.shape) != 1:
+        source, node = case.source(birth.place) if birth else None, case.node(birth)
+        name = bound_name(source.parents.get(node)) if source and node else ""
+        padded = f"{broken.marker} ({code(name)})" if name else f"{broken.marker}"
+        return f"Rows are padded with {padded}, and the padded ids are looked up: {rows}."
     negative = "a negative id" if (broken.marker or 0) < 0 else "an id"
     return f"{broken.marker} is {negative} that has no row: {rows}."
 
@@ -103,7 +106,9 @@ def position(broken: MarkerOutside) -> str:
 
 def why(broken: MarkerOutside) -> str:
     if (broken.marker or 0) >= 0:
-        return f"The ids of {broken.rows:,} rows end at {broken.rows - 1:,}; padding is none of them."
+        return (
+            f"The ids of {broken.rows:,} rows end at {broken.rows - 1:,}; padding is none of them."
+        )
     if not broken.outside.pads:
         return "A table looks up every id as it is, and a negative id is no row."
     return (

@@ -34,7 +34,6 @@ from surefit.laws.contracts.tables import PositionsOutside
 from surefit.laws.encodings import encoding_of, lineage_of_tokens
 from surefit.laws.table_rows import rows_of
 from surefit.laws.written_numbers import POSITIONS, written_in_model
-from surefit.lineage.producers import Producer
 from surefit.lineage.properties import equals
 from surefit.remedies.enlarge import Enlarge
 from surefit.remedies.replace import ReplaceWith
@@ -61,12 +60,10 @@ Short = PositionsOutside | PositionsShort
 class Sources:
     """Where the two numbers come from that do not go together."""
 
-    size: Producer | None
+    size: Written | None
     """How many positions there are."""
-    own: bool
-    """The positions belong to a module of the user's."""
     encoding: Written | None
-    length: Producer | None
+    length: Written | None
     """How long rows are."""
 
 
@@ -103,10 +100,10 @@ def sources_of(broken: Short, case: Case) -> Sources:
     layer = broken.layer
     if isinstance(broken, PositionsOutside):
         rows = rows_of(case, layer, broken.rows)
-        if rows is not None:
-            return Sources(rows.birth, True, None, None)
+        if rows is not None or broken.size is not None:
+            return Sources(rows.birth if rows else broken.size, None, None)
     elif layer is not None and layer.own:
-        return Sources(case.lineage(broken.held).birth(of=equals(broken.usable)), True, None, None)
+        return Sources(case.lineage(broken.held).birth(of=equals(broken.usable)), None, None)
     size = written_in_model(case, broken.usable, POSITIONS)
     whole = written_in_model(case, broken.usable + broken.offset, POSITIONS)
     tokens = lineage_of_tokens(case, broken.needed)
@@ -114,7 +111,7 @@ def sources_of(broken: Short, case: Case) -> Sources:
     length = tokens[1].birth(of=equals(broken.needed)) if tokens else None
     if (size or whole) and broken.needed > broken.usable + broken.offset:
         length = None  # the script writes both, and either can be meant
-    return Sources(size or whole, False, encoding, length)
+    return Sources(size or whole, encoding, length)
 
 
 def generates(case: Case) -> bool:
@@ -129,7 +126,7 @@ def remedies(broken: Short, sources: Sources) -> Iterator[Remedy | Fix]:
         yield ReplaceWith(
             at=sources.length,
             text=str(broken.usable),
-            words=f"Rows of at most {broken.usable:,} tokens, where their length is chosen; {lost}.",
+            words=f"Rows of at most {broken.usable:,} tokens, at {sources.length.place}; {lost}.",
             must=must,
             choice=True,
         )
@@ -148,13 +145,14 @@ def remedies(broken: Short, sources: Sources) -> Iterator[Remedy | Fix]:
         )
 
 
-def larger(broken: Short, size: Producer) -> Iterator[Remedy]:
+def larger(broken: Short, size: Written) -> Iterator[Remedy]:
     """As many as the longest row needs; the next power of two, as other rows can be longer."""
     room = int(2 ** (max(broken.needed, 2 * broken.usable) - 1).bit_length())
     for count in dict.fromkeys([broken.needed, room]):
         by = count - broken.usable
-        outside = isinstance(broken, PositionsOutside)
-        must = broken.holds(broken.rows + by, broken.rows, past=True) if outside else None
+        must = None
+        if isinstance(broken, PositionsOutside):
+            must = broken.holds(broken.rows + by, broken.rows, past=True)
         words = "with room for longer rows" if count > broken.needed else "as the longest row needs"
         yield Enlarge(
             at=size,

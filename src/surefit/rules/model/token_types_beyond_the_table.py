@@ -31,7 +31,6 @@ from surefit.laws.contracts.tables import TypesOutside
 from surefit.laws.encodings import encoding_of
 from surefit.laws.table_rows import rows_of
 from surefit.laws.written_numbers import TYPES, config_of, written_in_model
-from surefit.lineage.producers import Producer
 from surefit.lineage.properties import holds_at_least, of_several
 from surefit.remedies.arguments import SetArgument
 from surefit.remedies.enlarge import Enlarge
@@ -56,7 +55,8 @@ COLUMN = "return_token_type_ids"
 @RULE.on(TypesOutside)
 def types_have_no_row(broken: TypesOutside, case: Case) -> Finding:
     rows = rows_of(case, broken.layer, broken.rows)
-    size = rows.handed_in(case) if rows else written_in_model(case, broken.rows, TYPES)
+    size: Written | None = rows.handed_in(case) if rows else broken.size
+    size = size or written_in_model(case, broken.rows, TYPES)
     encoding = encoding_of(case, broken.ids)
     birth = case.lineage(broken.ids).birth(of=of_several(holds_at_least(broken.rows)))
     place: Written = size or encoding or birth or broken.use
@@ -78,7 +78,7 @@ def types_have_no_row(broken: TypesOutside, case: Case) -> Finding:
 
 
 def remedies(
-    broken: TypesOutside, case: Case, size: Producer | None, encoding: Written | None
+    broken: TypesOutside, case: Case, size: Written | None, encoding: Written | None
 ) -> Iterator[Remedy | Fix]:
     types = broken.greatest + 1
     if broken.rows == 1:

@@ -132,7 +132,10 @@ def resized(broken: TokensOutside, case: Case, met: Meeting | None) -> Remedy | 
     model = resizable(case, met)
     call = f"{model}.resize_token_embeddings(len({met.tokenizer}))"
     new = counted(broken.vocabulary.size - broken.rows, "new row")
-    words = f"Call `{call}` after line {met.after.end_lineno}: {new}; the {broken.rows:,} others keep their values."
+    words = (
+        f"Call `{call}` after line {met.after.end_lineno}: {new}; the {broken.rows:,} others keep"
+        " their values."
+    )
     edit = inserted_after(met.source, met.after, call)
     held = holder_between(met.source, met.model, met.after)
     moved = moved_after(met.source, held, met.after) if held is not None else None
@@ -164,9 +167,7 @@ def condition(broken: TokensOutside, case: Case, met: Meeting, model: str) -> Co
     return All(tuple(conditions(broken, case, met, model)))
 
 
-def conditions(
-    broken: TokensOutside, case: Case, met: Meeting, model: str
-) -> Iterator[Condition]:
+def conditions(broken: TokensOutside, case: Case, met: Meeting, model: str) -> Iterator[Condition]:
     size, crash = broken.vocabulary.size, case.crash
     arrive = None if broken.scored else min(broken.outside.first)
     yield broken.holds(size, arrive, past=True)
