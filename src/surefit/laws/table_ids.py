@@ -1,4 +1,4 @@
-"""Ids without a row in their table, and what tokenizers know of them, as the crashed process says."""
+"""Ids without a row in their table, and what tokenizers know of them."""
 
 from dataclasses import dataclass, field
 from typing import ClassVar
