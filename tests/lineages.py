@@ -13,7 +13,7 @@ from surefit.lineage.producers import (
     Producer,
     ProducerGraph,
     ProducerKind,
-    Root,
+    ValueRoot,
     Way,
 )
 from surefit.source.reading import Source
@@ -41,7 +41,7 @@ def lineage_answer(
     """`chains`: number of a frame and text of a value there -> its expressions, newest first. No
     chain: nothing is known of a value."""
     producers: list[Producer] = []
-    roots: list[Root] = []
+    roots: list[ValueRoot] = []
     serial = 10_000
     for (number, text), steps in chains.items():
         frame = crash.frames[number]
@@ -49,7 +49,7 @@ def lineage_answer(
         way, name = (newest[2], newest[3]) if len(newest) > 2 else (Way.SAME_OBJECT, "")
         first = Input(serial=serial, way=way, name=name)
         roots.append(
-            Root(
+            ValueRoot(
                 function=frame.function,
                 file=Path(frame.place.file).name,
                 line=frame.place.line or 0,
