@@ -71,3 +71,13 @@ def called_in(frame: Frame, case: Case) -> str:
     if isinstance(node, ast.Call) and source is not None:
         return code(source.segment(node.func))
     return code(frame.function)
+
+
+def handed_text(case: Case) -> str:
+    """The only argument of the user's failing call, as it is written."""
+    node = case.node(use_of(case.own)) if case.own is not None else None
+    source = case.source(case.own.place) if case.own is not None else None
+    alone = isinstance(node, ast.Call) and len(node.args) == 1 and not node.keywords
+    if source is None or not alone or not isinstance(node, ast.Call):
+        return ""
+    return " ".join(source.segment(node.args[0]).split())

@@ -86,6 +86,37 @@ def holds_below(number: float) -> Property:
     return Property(f"holds a number below {number:g}", holds, least)
 
 
+def of_several(inner: Property) -> Property:
+    """The same of a tensor, an array or a list; a plain number does not have it, and a tuple is as
+    often a shape."""
+
+    def holds(value: Value) -> bool | None:
+        if value.scalar is not None:
+            return False
+        return inner.holds(value) if value.kind not in ("tuple", "Size") else None
+
+    return Property(inner.words, holds)
+
+
+def equals(number: float) -> Property:
+    def holds(value: Value) -> bool | None:
+        if value.scalar is None and value.kind in ("", "NoneType"):
+            return None
+        return type(value.scalar) in (int, float) and value.scalar == number
+
+    return Property(f"is {number:g}", holds)
+
+
+def contains(number: float) -> Property:
+    """As its least or its greatest number, which is where markers are."""
+
+    def holds(value: Value) -> bool | None:
+        pair = numbers(value)
+        return number in pair if pair is not None else None
+
+    return Property(f"holds {number:g}", holds)
+
+
 def shape_of(value: Value) -> tuple[int, ...] | None:
     """Of a tensor or an array; of a list of numbers its length, of a plain number ()."""
     if value.shape is not None:
