@@ -151,7 +151,10 @@ def has_gaps(value: Value) -> bool | None:
 
 
 index_with_gaps = Property("has an index other than 0, 1, 2...", has_gaps)
-empty = Property("is empty", lambda value: value.length == 0 if value.length is not None else None)
+empty = Property(
+    "is empty",
+    lambda value: value.length == 0 if value.length is not None and value.scalar is None else None,
+)
 
 
 def has_key(name: str) -> Property:

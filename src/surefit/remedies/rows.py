@@ -11,9 +11,10 @@ from surefit.doctor.violations import Written
 from surefit.doctor.words import code
 from surefit.laws.case import Case
 from surefit.laws.subscripts import Asked, parts_of
+from surefit.remedies.parameters import without_docstring
 from surefit.remedies.statements import statement_at
-from surefit.source.classes import set_on_self
-from surefit.source.edits import appended, inserted_after, replaced
+from surefit.source.classes import Method, set_on_self
+from surefit.source.edits import appended, inserted_after, inserted_before, replaced
 from surefit.source.line_edits import shares_lines
 from surefit.source.patches import Edit, both
 from surefit.source.reading import Source, called, dotted
@@ -107,15 +108,19 @@ class Renumber:
     """`.reset_index(drop=True)` where rows are left out; of a split, for each of its parts."""
 
     at: Written | None
+    parameter: str = ""
+    """Of the function at that place: its table is numbered again before anything else."""
     must: Condition | None = None
     choice: bool = False
 
     @property
     def words(self) -> str:
         where = f" at {self.at.place}" if self.at is not None else ""
-        return f"Or number the rows again where some are left out{where}: {code(AGAIN)}."
+        return f"Number the rows again{where}: {code(self.parameter + AGAIN)}."
 
     def edit(self, case: Case) -> Edit | None:
+        if self.parameter:
+            return self.at_once(case)
         node = case.node(self.at)
         source, statement = statement_at(case, self.at)
         if node is None or source is None or statement is None:
@@ -126,6 +131,16 @@ class Renumber:
         if shares_lines(source, statement):
             return None
         return inserted_after(source, statement, "\n".join(f"{n} = {n}{AGAIN}" for n in names))
+
+    def at_once(self, case: Case) -> Edit | None:
+        source = case.source(self.at.place) if self.at is not None else None
+        line = self.at.place.line if self.at is not None else None
+        function = source.statement_at(line) if source is not None and line else None
+        body = without_docstring(function) if isinstance(function, Method) else []
+        if source is None or not body or shares_lines(source, body[0]):
+            return None
+        text = f"{self.parameter} = {self.parameter}{AGAIN}"
+        return inserted_before(source, body[0], text)
 
 
 def split_into(statement: ast.stmt, value: ast.expr) -> list[str]:

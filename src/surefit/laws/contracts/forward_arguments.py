@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from surefit.doctor.conditions.inputs import inputs_of
 from surefit.doctor.observations import Frame, Value
@@ -157,8 +157,10 @@ def inputs_lacking(
         yield from keys_not_taken(own, last, signature)
 
 
-def of(kind: type[ForwardArguments], lacking: ForwardArguments, **more: object) -> Violation:
-    known = {name: getattr(lacking, name) for name in ForwardArguments.__dataclass_fields__}
+def of(kind: type[ForwardArguments], lacking: ForwardArguments, **more: Any) -> Violation:
+    known: dict[str, Any] = {
+        name: getattr(lacking, name) for name in ForwardArguments.__dataclass_fields__
+    }
     return kind(**known, **more)
 
 

@@ -31,8 +31,9 @@ from surefit.doctor.violations import fact_at
 from surefit.doctor.words import code, counted
 from surefit.laws.case import Case
 from surefit.laws.contracts.keys import LabelAbsent
-from surefit.lineage.producers import Producer
-from surefit.lineage.properties import index_with_gaps
+from surefit.lineage.lineage import Lineage
+from surefit.lineage.producers import Producer, ProducerKind
+from surefit.lineage.properties import has_gaps, index_with_gaps
 from surefit.remedies.rows import ByPosition, Renumber
 
 RULE = Rule(
@@ -52,7 +53,8 @@ RULE = Rule(
 
 @RULE.on(LabelAbsent)
 def a_position_was_asked_as_a_label(broken: LabelAbsent, case: Case) -> Finding:
-    birth = case.lineage(broken.holder).birth(of=index_with_gaps)
+    lineage = case.lineage(broken.holder)
+    birth = lineage.birth(of=index_with_gaps)
     rows = counted(broken.rows, "row")
     return case.finding(
         (birth or broken.use).place,
@@ -71,15 +73,34 @@ def a_position_was_asked_as_a_label(broken: LabelAbsent, case: Case) -> Finding:
         " left out or shuffled the two differ: here with an error, elsewhere with another row.",
         remedies=(
             ByPosition(asked=broken.asked, values=case.own.values if case.own else ()),
-            renumbered(broken, birth, case),
+            renumbered(broken, birth, lineage, case),
         ),
     )
 
 
-def renumbered(broken: LabelAbsent, birth: Producer | None, case: Case) -> Renumber | None:
-    """Not where something needs the labels that the rows had."""
+def renumbered(
+    broken: LabelAbsent, birth: Producer | None, lineage: Lineage, case: Case
+) -> Renumber | None:
+    """Where rows are left out; where other tables have gaps, too, where the failing class takes
+    its own. Not where something needs the labels that the rows had."""
     source = case.source(birth.place) if birth is not None else None
     if source is None or any(node.attr == "index" for node in source.every(ast.Attribute)):
         return None
     index = Numbered(broken.use.place, broken.holder.value.text, broken.rows)
-    return Renumber(at=birth, must=All((index, TrainingGoesOn(changes_the_past=True))))
+    must = All((index, TrainingGoesOn(changes_the_past=True)))
+    if not others_have_gaps(broken, case):
+        return Renumber(at=birth, must=must)
+    taken = [
+        producer
+        for producer in lineage.all
+        if producer.kind is ProducerKind.PARAMETER and has_gaps(producer.value)
+    ]
+    inside = [one for one in taken if one.function.endswith("__init__")]
+    return Renumber(at=inside[0], parameter=inside[0].name, must=must) if inside else None
+
+
+def others_have_gaps(broken: LabelAbsent, case: Case) -> bool:
+    """A table of another length, as the other part of a split has."""
+    frames = case.crash.frames if case.crash is not None else ()
+    values = [value for frame in frames if frame.own for value in frame.values]
+    return any(value.numbered is False and value.length != broken.rows for value in values)
