@@ -1,10 +1,13 @@
 """Columns of a table have one length."""
 
+import ast
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from surefit.doctor.observations import Frame, Value
-from surefit.doctor.violations import Violation
+from surefit.doctor.violations import Operand, Violation
+from surefit.doctor.words import code
 from surefit.laws.case import Case, use_of
 
 MAPS = "Dataset._map_single"
@@ -19,55 +22,89 @@ SETS = "DataFrame.__setitem__"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnLengths(Violation):
-    """A table is created from columns of different lengths."""
+    """A table is created from columns of different lengths, or a column is set that does not have
+    the length of the table."""
 
     lengths: Mapping[str, int]
+    columns: Mapping[str, Operand]
+    """Those that a frame holds under a name."""
+    rows: int | None = None
+    """Of a table that is there already."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RowsOfMap(ColumnLengths):
-    """A function that is mapped over a batch returns another number of rows, and columns of the
+class RowsOfMap(Violation):
+    """A function that is mapped over batches returns another number of rows, and columns of the
     dataset stay beside them."""
 
     rows: int
     """Given to the function."""
-
-    @property
-    def old(self) -> tuple[str, ...]:
-        return tuple(name for name, length in self.lengths.items() if length == self.rows)
-
-    @property
-    def new(self) -> dict[str, int]:
-        return {name: count for name, count in self.lengths.items() if count != self.rows}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ColumnSet(ColumnLengths):
-    """A column is set that is longer or shorter than the table."""
-
-    rows: int
-    """Of the table; `lengths` has the column alone."""
+    kept: tuple[str, ...]
+    returned: Mapping[str, int]
 
 
 def violations_of(case: Case) -> Iterator[Violation]:
     frames = case.crash.frames if case.crash is not None else ()
     if case.own is None:
         return
-    beyond = frames[frames.index(case.own) + 1 :]
-    for frame in beyond:
+    first = frames.index(case.own) + 1
+    for number, frame in enumerate(frames[first:], first):
         if not frame.place.file.startswith(LIBRARIES):
             continue
         if frame.function == SETS:
-            yield from set_in_table(case.own, frame)
+            yield from set_in_table(case.own, frame, number)
             return
-        lengths = lengths_in(frame) if frame.function in (MAPS, *CREATES) else {}
-        if len(set(lengths.values())) > 1:
-            rows = rows_given(case.own) if frame.function == MAPS else None
-            if rows in lengths.values() and rows is not None:
-                yield RowsOfMap(use=use_of(case.own), lengths=lengths, rows=rows)
-            else:
-                yield ColumnLengths(use=use_of(case.own), lengths=lengths)
+        if frame.function == MAPS:
+            yield from mapped(case.own, frame, frames[first : number + 1])
             return
+        if frame.function in CREATES:
+            yield from created(case, case.own, frame, first - 1)
+            return
+
+
+def mapped(own: Frame, frame: Frame, between: tuple[Frame, ...]) -> Iterator[RowsOfMap]:
+    lengths = lengths_in(frame)
+    tables = [
+        value for inner in (own, *between) for value in inner.values if value.kind == "Dataset"
+    ]
+    old = [name for name in lengths if tables and name in tables[0].members]
+    rows = Counter(lengths[name] for name in old).most_common(1)
+    if not rows:
+        return
+    kept = tuple(name for name in old if lengths[name] == rows[0][0])
+    returned = {name: count for name, count in lengths.items() if name not in kept}
+    if set(returned.values()) - {rows[0][0]}:
+        yield RowsOfMap(use=use_of(own), rows=rows[0][0], kept=kept, returned=returned)
+
+
+def created(case: Case, own: Frame, frame: Frame, number: int) -> Iterator[ColumnLengths]:
+    call = case.node(use_of(own))
+    columns = {
+        key.value: Operand(value=value, name=code(value.text), frame=number)
+        for display in (call.args if isinstance(call, ast.Call) else ())
+        if isinstance(display, ast.Dict)
+        for key, node in zip(display.keys, display.values, strict=True)
+        for value in own.values
+        if isinstance(key, ast.Constant) and value.text == ast.unparse(node)
+    }
+    known = {name: length_of(operand.value) for name, operand in columns.items()}
+    lengths = lengths_in(frame) or {name: count for name, count in known.items() if count}
+    if len(set(lengths.values())) > 1:
+        yield ColumnLengths(use=use_of(own), lengths=lengths, columns=columns)
+
+
+def set_in_table(own: Frame, frame: Frame, number: int) -> Iterator[ColumnLengths]:
+    values = {value.text: value for value in frame.values}
+    table, column, key = values.get("self"), values.get("value"), values.get("key")
+    length = length_of(column) if column is not None else None
+    if table is None or column is None or key is None or length is None:
+        return
+    name = str(key.scalar)
+    if table.length is not None and length != table.length:
+        operand = Operand(value=column, name=code(name), frame=number)
+        yield ColumnLengths(
+            use=use_of(own), lengths={name: length}, columns={name: operand}, rows=table.length
+        )
 
 
 def lengths_in(frame: Frame) -> dict[str, int]:
@@ -84,18 +121,3 @@ def length_of(value: Value) -> int | None:
     if value.scalar is not None:
         return None
     return value.shape[0] if value.shape else value.length
-
-
-def rows_given(own: Frame) -> int | None:
-    """Rows of a batch of `map`: all of the dataset."""
-    tables = [value.length for value in own.values if value.kind == "Dataset"]
-    return tables[0] if tables else None
-
-
-def set_in_table(own: Frame, frame: Frame) -> Iterator[ColumnSet]:
-    values = {value.text: value for value in frame.values}
-    table, column, name = values.get("self"), values.get("value"), values.get("key")
-    length = length_of(column) if column is not None else None
-    if table is None or table.length is None or length in (None, table.length) or name is None:
-        return
-    yield ColumnSet(use=use_of(own), lengths={str(name.scalar): length or 0}, rows=table.length)
