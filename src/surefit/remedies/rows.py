@@ -66,8 +66,12 @@ class ByPosition:
             same = ast.unparse(parts[1]) == key and source.scope_of(node) is scope
             value = known.get(ast.unparse(parts[0]))
             pandas = value.numbered is not None if value else can_be_pandas(source, parts[0])
-            if same and pandas:
+            if same and (pandas or by_label(node)):
                 yield node
+
+
+def by_label(node: ast.Subscript) -> bool:
+    return isinstance(node.value, ast.Attribute) and node.value.attr in BY_LABEL
 
 
 def row_of(node: ast.expr) -> tuple[ast.expr, ast.expr, ast.expr | None] | None:
