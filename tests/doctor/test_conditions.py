@@ -8,11 +8,12 @@ from hypothesis import strategies as st
 
 from surefit.doctor.conditions.condition import All, Condition, Needs
 from surefit.doctor.conditions.evaluation import EvaluationRuns
+from surefit.doctor.conditions.first_batches import FirstBatchComes
 from surefit.doctor.conditions.labels import LabelsReachModel
-from surefit.doctor.conditions.left_out import RowsLeftOut
 from surefit.doctor.conditions.parameters import GradientsFlow, Moves, NoUpdatesLost
 from surefit.doctor.conditions.re_executed import ReExecuted
 from surefit.doctor.conditions.rows import RowsArrive
+from surefit.doctor.conditions.values import ValuesAt, Wanted
 from surefit.doctor.findings import Place
 from surefit.doctor.moved import moved_to
 from surefit.doctor.observations import (
@@ -446,10 +447,11 @@ class TestAll:
     def test_what_is_watched_at_one_line_at_several_and_in_parts(self) -> None:
         here, there = Place("train.py", 3), Place("train.py", 9)
         arrives = RowsArrive(4, here, ("batch",))
-        left_out = RowsLeftOut("frame", ("text",), here, there, 2)
-        both = All((arrives, All((left_out,))))
+        first = FirstBatchComes(here, ("batch",), 8)
+        later = ValuesAt(there, (Wanted("frame", rows=2),))
+        both = All((arrives, All((first, later))))
         lines = [one.place.line for one in both.needs(recording()).watchpoints]
-        assert lines == [3, 3, 9]
+        assert lines == [3, 9]
         assert RowsArrive(4, None).needs(recording()).watchpoints == ()
         assert Moves(("a",)).needs(recording()).watchpoints == ()
 

@@ -55,8 +55,8 @@ class Wanted:
         """The same in a good case, as it was measured."""
         shaped = self.shape is not None or self.rows is not None
         parts = [shape_of(value.shape)] if shaped and value.shape else []
-        if self.rows is not None and not parts:
-            parts = [f"of {counted(self.rows, 'row')}"]
+        if self.rows is not None and not value.shape:
+            return f"{code(self.text)} has {counted(self.rows, 'row')}"
         parts += [part for part in (self.dtype, self.device) if part is not None]
         if self.least is not None or self.greatest is not None:
             parts.append(f"from {number(value.least)} to {number(value.greatest)}")

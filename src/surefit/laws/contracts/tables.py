@@ -80,7 +80,7 @@ def mapped(own: Frame, frame: Frame, between: tuple[Frame, ...]) -> Iterator[Row
 def created(case: Case, own: Frame, frame: Frame, number: int) -> Iterator[ColumnLengths]:
     call = case.node(use_of(own))
     columns = {
-        key.value: Operand(value=value, name=code(value.text), frame=number)
+        str(key.value): Operand(value=value, name=code(value.text), frame=number)
         for display in (call.args if isinstance(call, ast.Call) else ())
         if isinstance(display, ast.Dict)
         for key, node in zip(display.keys, display.values, strict=True)

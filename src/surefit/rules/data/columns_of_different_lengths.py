@@ -34,7 +34,7 @@ from surefit.lineage.properties import length
 from surefit.remedies.arguments import SetArgument
 
 RULE = Rule(
-    "SF238",
+    "SF221",
     "columns-of-different-lengths",
     Severity.ERROR,
     __doc__,
@@ -73,10 +73,13 @@ def without_old(broken: RowsOfMap, case: Case, is_one_length: bool) -> Remedy | 
     if not is_one_length:
         return Fix("Return as many values in each column, one for each new row.", choice=True)
     call = case.node(broken.use)
-    dataset = call.func.value if isinstance(call, ast.Call) and is_method(call.func) else None
+    method = call.func if isinstance(call, ast.Call) else None
+    dataset = method.value if isinstance(method, ast.Attribute) else None
+    text = ast.unparse(dataset) if isinstance(dataset, ast.Name | ast.Attribute) else ""
+    known = [value.kind for value in (case.own.values if case.own else ()) if value.text == text]
     names = "[" + ", ".join(f'"{name}"' for name in broken.kept) + "]"
-    if isinstance(dataset, ast.Name | ast.Attribute):
-        names = f"{ast.unparse(dataset)}.column_names"
+    if known == ["Dataset"]:  # a `DatasetDict` has columns for each split
+        names = f"{text}.column_names"
     return SetArgument(
         at=broken.use,
         name="remove_columns",
@@ -85,10 +88,6 @@ def without_old(broken: RowsOfMap, case: Case, is_one_length: bool) -> Remedy | 
         f" {code(f'remove_columns={names}')}.",
         must=TrainingGoesOn(changes_the_past=True, rows_change=True),
     )
-
-
-def is_method(node: ast.expr) -> bool:
-    return isinstance(node, ast.Attribute) and node.attr == "map"
 
 
 @RULE.on(ColumnLengths)

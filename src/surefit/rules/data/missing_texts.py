@@ -31,7 +31,7 @@ from surefit.doctor.conditions.values import ValuesAt, Wanted
 from surefit.doctor.findings import Fact, Finding, Fix, Severity
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
-from surefit.doctor.violations import fact_at
+from surefit.doctor.violations import Operand, fact_at
 from surefit.doctor.words import code, counted, listed, spoken
 from surefit.evidence.made_names import name_at
 from surefit.laws.case import Case, Remedy
@@ -140,9 +140,20 @@ def words_in(node: ast.AST) -> Iterator[str]:
 def read_at(broken: TextAbsent, case: Case, tables: list[Table]) -> Producer | None:
     """The first of the user's expressions that has the table with the missing texts."""
     sizes = {(table.kind, table.rows) for table in tables}
-    every = case.lineage(broken.texts).producers if sizes else ()
-    holding = [one for one in every if (one.value.kind, one.value.length) in sizes]
-    return holding[-1] if holding else None
+    for operand in (broken.texts, *tables_in_frames(case, sizes)) if sizes else ():
+        every = case.lineage(operand).producers
+        holding = [known for known in every if (known.value.kind, known.value.length) in sizes]
+        if holding:
+            return holding[-1]
+    return None
+
+
+def tables_in_frames(case: Case, sizes: set[tuple[str, int]]) -> Iterator[Operand]:
+    """A lineage can end where a library hands rows to a function."""
+    for number, frame in enumerate(case.crash.frames if case.crash is not None else ()):
+        for value in frame.values if frame.own else ():
+            if (value.kind, value.length) in sizes:
+                yield Operand(value=value, name=code(value.text), frame=number)
 
 
 def headline(broken: TextAbsent, tables: list[Table]) -> str:

@@ -19,6 +19,7 @@ The sampler of the loader was created for zero rows, or a loop over a loader of 
 and what it should have left is needed. A second run shows the first expression that was empty.
 """
 
+from surefit.doctor.conditions.training import TrainingGoesOn
 from surefit.doctor.findings import Fact, Finding, Fix, Severity
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
@@ -94,16 +95,27 @@ def headline(at: Producer | None, before: Producer | None, *, is_share: bool) ->
     text = at.text if len(at.text) <= LONGEST else f"{at.text[: LONGEST - 1]}…"
     if is_share:
         return f"{code(text)} is 0, so that the loader has no rows."
-    of = ""
-    if before is not None:
-        of = f" of the {counted(before.value.length or 0, 'row')} of {code(before.text)}"
-    return f"{code(text)} keeps nothing{of}, so that the loader has no rows."
+    if before is None:
+        return f"{code(text)} is empty, so that the loader has no rows."
+    rows = counted(before.value.length or 0, "row")
+    return (
+        f"{code(text)} keeps nothing of the {rows} of {code(before.text)}, so that the loader has"
+        " no rows."
+    )
 
 
 def remedy(at: Producer | None, *, is_share: bool) -> Remedy | Fix:
     if at is not None and is_share:
         words = "Keep at least one row: `max(1, ...)`."
-        return Wrap(at=at, before="max(1, ", after=")", words=words, choice=True, alike=False)
+        return Wrap(
+            at=at,
+            before="max(1, ",
+            after=")",
+            words=words,
+            must=TrainingGoesOn(changes_the_past=True, rows_change=True),
+            choice=True,
+            alike=False,
+        )
     if at is not None:
-        return Fix(f"Change the condition at {at.place}, so that it keeps rows.", choice=True)
+        return Fix(f"Change {code(at.text)}, so that it gives rows.", choice=True)
     return Fix("Look at where the dataset gets its rows: there are none.", choice=True)
