@@ -34,7 +34,7 @@ def write_in_place(run: Evaluator, tensor: TensorValue, node: ast.AST, target: a
     """As an augmented assignment or a method whose name ends in `_` does it."""
     if tensor.leaf and tensor.graph is True and run.graphs.recording is True:
         if not tensor.modified and not tensor.grad_switched:
-            run.report(LeafModifiedInPlace(node, target, tensor))
+            run.report(LeafModifiedInPlace(node, node, target, tensor))
         return
     bump_version(run, tensor, node)
 
@@ -49,11 +49,11 @@ def run_backward(run: Evaluator, tensor: TensorValue, arguments: Arguments, node
     graph = graph_of(tensor)
     run.graphs.lost = run.graphs.lost or tensor.unsure or graph is None
     if graph is False and not tensor.leaf:
-        run.report(BackwardWithoutGraph(node, tensor))
+        run.report(BackwardWithoutGraph(node, tensor.cut.node if tensor.cut else node, tensor))
     if graph is not True:
         return
     if is_none(arguments.get("gradient", 0, Constant(None))) and is_several(tensor):
-        run.report(BackwardOfNonScalar(node, tensor))
+        run.report(BackwardOfNonScalar(node, tensor.unreduced or node, tensor))
         return
     if check_freed(run, tensor, node) or check_overwritten(run, tensor, node):
         return
@@ -97,8 +97,18 @@ def check_freed(run: Evaluator, tensor: TensorValue, node: ast.Call) -> bool:
     else:
         how = "carried"
     same = before.tensor is tensor
-    run.report(GraphFreed(node, operation, before.by, how, same, run.path_to(node)))
+    calls = run.path_to(node)
+    birth = where_paths_part(operation, calls)
+    run.report(GraphFreed(node, birth, operation, before.by, how, same, calls))
     return True
+
+
+def where_paths_part(operation: RecordedOperation, calls: tuple[ast.AST, ...]) -> ast.AST:
+    """Where the path to what was freed parts from the path to the `backward` that needs it."""
+    for at, node in enumerate(operation.calls):
+        if at >= len(calls) or calls[at] is not node:
+            return node
+    return operation.node
 
 
 def check_overwritten(run: Evaluator, tensor: TensorValue, node: ast.Call) -> bool:
@@ -107,10 +117,12 @@ def check_overwritten(run: Evaluator, tensor: TensorValue, node: ast.Call) -> bo
         layer, result = operation.layer, operation.result
         stepped = layer and operation.keeps_weights and layer.version > operation.version
         if layer and stepped and layer.written_at:
-            run.report(SavedValueOverwritten(node, operation, layer.written_at, "step", earlier))
+            at = layer.written_at
+            run.report(SavedValueOverwritten(node, at, operation, at, "step", earlier))
             return True
         if result and result.version and result.written_at:
-            run.report(SavedValueOverwritten(node, operation, result.written_at, "write", earlier))
+            at = result.written_at
+            run.report(SavedValueOverwritten(node, at, operation, at, "write", earlier))
             return True
     return False
 
@@ -129,7 +141,7 @@ def check_idle_optimizer(run: Evaluator, optimizer: OptimizerValue, node: ast.AS
     held = {id(holder) for other in run.optimizers for holder in held_by(other)}
     outside = tuple(layer for layer in run.graphs.reached if id(layer) not in held)
     if outside and len(outside) == len(run.graphs.reached):
-        run.report(OptimizerWithoutGradients(node, optimizer.node, outside))
+        run.report(OptimizerWithoutGradients(node, optimizer.node, optimizer.node, outside))
 
 
 def is_uncertain(optimizer: OptimizerValue) -> bool:

@@ -59,7 +59,7 @@ def load_checkpoint(run: Evaluator, arguments: Arguments, node: ast.AST) -> Abst
     only = arguments.flag("weights_only", None, True)
     if foreign and only and not arguments.open and isinstance(node, ast.Call):
         if "safe_globals" not in run.source.text:
-            run.report(LoadNeedsUnpickling(node, saved_at, foreign))
+            run.report(LoadNeedsUnpickling(node, node, saved_at, foreign))
         return UNKNOWN
     if isinstance(value, DictValue) and value.items is not None:
         return DictValue(dict(value.items), value.node, node)
@@ -90,12 +90,13 @@ def load_into_model(run: Evaluator, model: Module, arguments: Arguments, node: a
         return
     if isinstance(value, StateDictValue) and value.tensors is not None:
         if value.tensors.keys() != tensors.keys() or different_shapes(value.tensors, tensors):
-            run.report(StateDictMismatch(node, model, value, tensors))
+            birth = model.node if value.tensors.keys() == tensors.keys() else node
+            run.report(StateDictMismatch(node, birth, model, value, tensors))
     elif isinstance(value, DictValue) and value.items is not None:
         for key, entry in value.items.items():
             inner = entry.tensors if isinstance(entry, StateDictValue) else None
             if inner and inner.keys() == tensors.keys() and not different_shapes(inner, tensors):
-                run.report(CheckpointLoadedWhole(node, model, value, str(key)))
+                run.report(CheckpointLoadedWhole(node, node, model, value, str(key)))
                 return
 
 
@@ -138,7 +139,8 @@ def load_into_optimizer(
         for left, right in zip(group, other, strict=False)
     )
     if differ or [len(group) for group in saved] != [len(group) for group in has]:
-        run.report(OptimizerStateMismatch(node, optimizer.node, optimizer.kind, saved, has))
+        birth = optimizer.node
+        run.report(OptimizerStateMismatch(node, birth, birth, optimizer.kind, saved, has))
 
 
 def how_states_differ(violation: StateDictMismatch) -> tuple[str, list[str]]:

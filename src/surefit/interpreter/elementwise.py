@@ -61,7 +61,8 @@ def masked_fill(call: OperationCall) -> TensorValue:
     if isinstance(mask, TensorValue):
         mask_node = arguments.node("mask", 1, call.node)
         if broadcast(tensor.shape, mask.shape) is None:
-            call.run.report(MaskMismatch(call.node, tensor, mask, mask_node))
+            birth = mask.node or mask_node
+            call.run.report(MaskMismatch(call.node, birth, tensor, mask, mask_node))
         inputs, nodes = (tensor, mask), (arguments.nodes.get(0), mask_node)
         shape, dtype = tensor.shape, tensor.dtype
         result = operation_result(call.run, call.node, shape, inputs, dtype, nodes=nodes)

@@ -134,5 +134,5 @@ def check_devices(
         return
     for tensor, where in zip(inputs, nodes, strict=False):
         if tensor.device == CPU and tensor.shape.rank and where is not None:
-            run.report(DeviceMismatch(node, tensor, where, moved.text))
+            run.report(DeviceMismatch(node, tensor.node or node, tensor, where, moved.text))
             return

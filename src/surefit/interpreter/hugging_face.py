@@ -114,7 +114,8 @@ def check_adapter_targets(
     last = {name.rpartition(".")[2] for name in has}
     if any(name.rpartition(".")[2] in last or name in SHARED_NAMES for name in names):
         return
-    run.report(AdapterTargetsMissing(node, config.node, tuple(sorted(names)), kind, tuple(has)))
+    at, wanted = config.node, tuple(sorted(names))
+    run.report(AdapterTargetsMissing(node, at, at, wanted, kind, tuple(has)))
 
 
 def layer_names(model: AbstractValue) -> tuple[str, list[str]] | None:

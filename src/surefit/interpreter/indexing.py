@@ -40,7 +40,7 @@ def get_item(
             if index.value in items:
                 return items[index.value]
             if owner.loaded is not None and isinstance(index.value, str):
-                run.report(CheckpointKeyMissing(node, owner, index.value))
+                run.report(CheckpointKeyMissing(node, owner.node or node, owner, index.value))
             return UNKNOWN
         case LayerValue(kind="Sequential" | "ModuleList" | "ModuleDict") if owner.escaped is False:
             return child_layer(owner, index)

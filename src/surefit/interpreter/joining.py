@@ -19,7 +19,7 @@ from surefit.interpreter.shapes import (
     broadcast_size,
     with_last_size,
 )
-from surefit.interpreter.value_queries import integer_of, items_of
+from surefit.interpreter.value_queries import integer_of, items_of, origin_of_width
 from surefit.interpreter.values import UNKNOWN, AbstractValue, Constant, TensorValue
 from surefit.interpreter.violations import JoinMismatch, NodePair, ProductMismatch, TensorPair
 
@@ -43,7 +43,8 @@ def concatenate(run: Evaluator, name: str, arguments: Arguments, node: ast.AST) 
         joined = joined_shape(shape, part.shape, None if how == "stack" else axis)
         if isinstance(joined, int):
             pair, at = (parts[0], part), (nodes[0], part_node)
-            run.report(JoinMismatch(node, how, pair, at, joined))
+            birth = origin_of_width(part) or node
+            run.report(JoinMismatch(node, birth, how, pair, at, joined))
             joined = ANY
         shape = joined
     if how == "stack":
@@ -98,7 +99,8 @@ def combine(
             (axis, broadcast_size(left.shape, right.shape, axis)) for axis in range(-1, -99, -1)
         )
         axis = next(axis for axis, size in sizes if size == MISMATCH)
-        run.report(JoinMismatch(node, "sum", tensors, nodes, axis))
+        birth = origin_of_width(right) or node
+        run.report(JoinMismatch(node, birth, "sum", tensors, nodes, axis))
     result = operation_result(run, node, shape or ANY, tensors, dtype, keeps=keeps, nodes=nodes)
     result.unreduced = left.unreduced or right.unreduced
     width = result.shape.size(-1)
@@ -128,7 +130,7 @@ def matrix_product(
         return operation_result(run, node, ANY, tensors, dtype)
     inner, outer = left.size(-1), right.size(-2)
     if isinstance(inner, int) and isinstance(outer, int) and inner != outer:
-        run.report(ProductMismatch(node, tensors, nodes))
+        run.report(ProductMismatch(node, tensors[1].node or node, tensors, nodes))
         return operation_result(run, node, ANY, tensors, dtype)
     shape = Shape((None, right.size(-1)), True)
     if left.has(-2):

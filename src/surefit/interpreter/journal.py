@@ -83,8 +83,8 @@ def is_integer(value: object) -> bool:
 
 
 def merge_tensors(left: TensorValue, right: TensorValue) -> TensorValue:
-    def same(one: Same, other: Same) -> Same | None:
-        return one if one == other else None
+    def same(first: Same, second: Same) -> Same | None:
+        return first if first == second else None
 
     return replace(
         left,

@@ -18,7 +18,7 @@ from surefit.interpreter.layer_tables import (
 from surefit.interpreter.losses import compute_loss, loss_arguments
 from surefit.interpreter.memory_layout import contiguous
 from surefit.interpreter.shapes import Shape
-from surefit.interpreter.value_queries import is_true, items_of, sequence
+from surefit.interpreter.value_queries import is_true, items_of, origin_of_dtype, sequence
 from surefit.interpreter.values import (
     UNKNOWN,
     AbstractValue,
@@ -113,7 +113,7 @@ def check_input(run: Evaluator, layer: LayerValue, tensor: TensorValue, node: as
     compares = run.autocast is False and (multiplies or layer.kind in RECURRENT_KINDS)
     known = None not in (layer.dtype, tensor.dtype)
     if compares and known and tensor.dtype != layer.dtype:
-        run.report(LayerDtypeMismatch(node, layer, tensor))
+        run.report(LayerDtypeMismatch(node, origin_of_dtype(tensor) or node, layer, tensor))
     learns = layer.trainable is True and run.graphs.recording is True
     if tensor.inference is not None and learns and multiplies:
-        run.report(InferenceTensorInTraining(node, layer, tensor))
+        run.report(InferenceTensorInTraining(node, tensor.inference, layer, tensor))

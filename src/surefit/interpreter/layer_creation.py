@@ -78,7 +78,8 @@ def check_division(
     width, count = (integer_of(value) for value in values)
     if width is None or not count or width % count == 0 or not isinstance(values[1], Constant):
         return False
-    run.report(NotDivisible(node, maker, names[0], width, names[1], count, values[1]))
+    birth = values[1].node or node
+    run.report(NotDivisible(node, birth, maker, names[0], width, names[1], count))
     return True
 
 

@@ -13,7 +13,7 @@ from surefit.interpreter.shapes import (
     window_size,
     with_last_size,
 )
-from surefit.interpreter.value_queries import integer_of, is_true
+from surefit.interpreter.value_queries import integer_of, is_true, origin_of, origin_of_width
 from surefit.interpreter.values import Constant, LayerValue, TensorValue
 from surefit.interpreter.violations import IndexOutsideTable, WidthMismatch
 
@@ -83,7 +83,8 @@ def check_width(
     has = tensor.shape.size(axis)
     if takes is None or not isinstance(has, int) or has == takes:
         return True
-    run.report(WidthMismatch(node, layer, tensor, axis, takes, has))
+    birth = origin_of_width(tensor) or node
+    run.report(WidthMismatch(node, birth, layer, tensor, axis, takes, has))
     return False
 
 
@@ -166,6 +167,8 @@ def check_lookup(run: Evaluator, layer: LayerValue, tensor: TensorValue, node: a
     if rows is None:
         return
     if tensor.high is not None and tensor.high >= rows:
-        run.report(IndexOutsideTable(node, layer, tensor, tensor.high))
+        birth = origin_of(layer.arguments.get("num_embeddings")) or layer.node
+        run.report(IndexOutsideTable(node, birth, layer, tensor, tensor.high))
     elif tensor.low is not None and tensor.low < 0:
-        run.report(IndexOutsideTable(node, layer, tensor, tensor.low))
+        birth = tensor.padding or tensor.node or node
+        run.report(IndexOutsideTable(node, birth, layer, tensor, tensor.low))

@@ -5,37 +5,17 @@ from surefit.interpreter.value_queries import integer_of, items_of
 from surefit.interpreter.values import Constant, LayerValue, SequenceValue
 
 CONVOLUTION = (
-    "in_channels",
-    "out_channels",
-    "kernel_size",
-    "stride",
-    "padding",
-    "dilation",
-    "groups",
-    "bias",
-    "padding_mode",
+    *("in_channels", "out_channels", "kernel_size", "stride", "padding", "dilation", "groups"),
+    *("bias", "padding_mode"),
 )
 TRANSPOSED = (
-    "in_channels",
-    "out_channels",
-    "kernel_size",
-    "stride",
-    "padding",
-    "output_padding",
-    "groups",
-    "bias",
-    "dilation",
+    *("in_channels", "out_channels", "kernel_size", "stride", "padding", "output_padding"),
+    *("groups", "bias", "dilation"),
 )
 RECURRENT_KINDS = ("LSTM", "GRU", "RNN")
 RECURRENT = (
-    "input_size",
-    "hidden_size",
-    "num_layers",
-    "bias",
-    "batch_first",
-    "dropout",
-    "bidirectional",
-    "proj_size",
+    *("input_size", "hidden_size", "num_layers", "bias", "batch_first", "dropout"),
+    *("bidirectional", "proj_size"),
 )
 BATCH_NORM = ("num_features", "eps", "momentum", "affine", "track_running_stats")
 POOLING = ("kernel_size", "stride", "padding", "dilation", "return_indices", "ceil_mode")
@@ -43,6 +23,15 @@ AVERAGE = ("kernel_size", "stride", "padding", "ceil_mode")
 TRANSFORMER = ("d_model", "nhead", "dim_feedforward", "dropout", "activation")
 LOSS = ("size_average", "reduce", "reduction")
 WEIGHTED = ("weight", *LOSS)
+ADAPTIVE = (
+    *("AdaptiveAvgPool1d", "AdaptiveAvgPool2d", "AdaptiveAvgPool3d"),
+    *("AdaptiveMaxPool1d", "AdaptiveMaxPool2d"),
+)
+ATTENTION = (
+    *("embed_dim", "num_heads", "dropout", "bias", "add_bias_kv", "add_zero_attn"),
+    *("kdim", "vdim", "batch_first"),
+)
+
 ARGUMENTS: dict[str, tuple[str, ...]] = {
     "Linear": ("in_features", "out_features", "bias"),
     "Bilinear": ("in1_features", "in2_features", "out_features", "bias"),
@@ -59,27 +48,8 @@ ARGUMENTS: dict[str, tuple[str, ...]] = {
     "LogSoftmax": ("dim",),
     **dict.fromkeys(("MaxPool1d", "MaxPool2d", "MaxPool3d"), POOLING),
     **dict.fromkeys(("AvgPool1d", "AvgPool2d", "AvgPool3d"), AVERAGE),
-    **dict.fromkeys(
-        (
-            "AdaptiveAvgPool1d",
-            "AdaptiveAvgPool2d",
-            "AdaptiveAvgPool3d",
-            "AdaptiveMaxPool1d",
-            "AdaptiveMaxPool2d",
-        ),
-        ("output_size", "return_indices"),
-    ),
-    "MultiheadAttention": (
-        "embed_dim",
-        "num_heads",
-        "dropout",
-        "bias",
-        "add_bias_kv",
-        "add_zero_attn",
-        "kdim",
-        "vdim",
-        "batch_first",
-    ),
+    **dict.fromkeys(ADAPTIVE, ("output_size", "return_indices")),
+    "MultiheadAttention": ATTENTION,
     "TransformerEncoderLayer": TRANSFORMER,
     "TransformerDecoderLayer": TRANSFORMER,
     "TransformerEncoder": ("encoder_layer", "num_layers", "norm"),
@@ -130,28 +100,10 @@ LOSS_LAYERS = {
 }
 CONTAINERS = ("Sequential", "ModuleList", "ModuleDict", "DataParallel", "ParameterList")
 WITH_WEIGHTS = {
-    "Linear",
-    "Bilinear",
-    "Conv1d",
-    "Conv2d",
-    "Conv3d",
-    "ConvTranspose1d",
-    "ConvTranspose2d",
-    "ConvTranspose3d",
-    "LSTM",
-    "GRU",
-    "RNN",
-    "Embedding",
-    "LayerNorm",
-    "RMSNorm",
-    "BatchNorm1d",
-    "BatchNorm2d",
-    "BatchNorm3d",
-    "GroupNorm",
-    "MultiheadAttention",
-    "TransformerEncoderLayer",
-    "TransformerDecoderLayer",
-    "TransformerEncoder",
+    *("Linear", "Bilinear", "Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d"),
+    *("ConvTranspose3d", "LSTM", "GRU", "RNN", "Embedding", "LayerNorm", "RMSNorm"),
+    *("BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "GroupNorm", "MultiheadAttention"),
+    *("TransformerEncoderLayer", "TransformerDecoderLayer", "TransformerEncoder"),
 }
 WITHOUT_TENSORS = {
     *SHAPE_PRESERVING,

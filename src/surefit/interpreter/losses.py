@@ -7,7 +7,7 @@ from surefit.interpreter.arguments import Arguments
 from surefit.interpreter.evaluator import Evaluator
 from surefit.interpreter.graphs import operation_result
 from surefit.interpreter.shapes import ANY, SCALAR, broadcast
-from surefit.interpreter.value_queries import is_array
+from surefit.interpreter.value_queries import is_array, origin_of_dtype, origin_of_width
 from surefit.interpreter.values import UNKNOWN, Constant, LayerValue, TensorValue
 from surefit.interpreter.violations import (
     LossInputs,
@@ -29,14 +29,28 @@ def check_loss(run: Evaluator, inputs: LossInputs, ignored: int | None, node: as
     fault = axes_fault(inputs)
     takes = dtype_needed(inputs)
     if fault is not None:
-        run.report(TargetAxesMismatch(node, inputs, fault))
+        run.report(TargetAxesMismatch(node, birth_of_axes(inputs, fault), inputs, fault))
     elif takes is not None:
-        run.report(TargetDtypeMismatch(node, inputs, takes))
+        birth = origin_of_dtype(inputs.target) or inputs.target_node
+        run.report(TargetDtypeMismatch(node, birth, inputs, takes))
     elif inputs.function not in CLASS_LOSSES:
         if broadcast(inputs.predictions.shape, inputs.target.shape) is None:
-            run.report(LossShapeMismatch(node, inputs))
+            birth = origin_of_width(inputs.target) or inputs.target_node
+            run.report(LossShapeMismatch(node, birth, inputs))
     else:
         check_class_indices(run, inputs, ignored, node)
+
+
+def birth_of_axes(inputs: LossInputs, fault: AxesFault) -> ast.AST:
+    predictions, target = inputs.tensors
+    match fault:
+        case "one hot" if target.one_hot is not None:
+            return target.one_hot
+        case "flattened":
+            return target.flattened or predictions.flattened or inputs.target_node
+        case "classes last":
+            return predictions.node or inputs.predictions_node
+    return target.node or inputs.target_node
 
 
 def axes_fault(inputs: LossInputs) -> AxesFault | None:
@@ -95,7 +109,8 @@ def check_class_indices(
         return
     for label in (target.high, target.low):
         if label is not None and label != ignored and not 0 <= label < classes:
-            run.report(TargetOutsideClasses(node, inputs, label, classes))
+            birth = target.node or inputs.target_node
+            run.report(TargetOutsideClasses(node, birth, inputs, label, classes))
             return
 
 

@@ -156,7 +156,7 @@ def check_discarded_move(run: Evaluator, call: ast.Call, scope: Scope) -> None:
         case ast.Attribute(value=ast.Name(id=name), attr="to" | "cuda"):
             tensor = scope.find(name)
             if isinstance(tensor, TensorValue):
-                run.report(MoveDiscarded(call, tensor))
+                run.report(MoveDiscarded(call, call, tensor))
 
 
 def list_method(

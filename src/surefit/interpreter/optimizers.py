@@ -61,7 +61,7 @@ def check_rounding(run: Evaluator, optimizer: OptimizerValue, node: ast.AST) -> 
     if dtype in COARSE_DTYPES and 0 < rate <= COARSE_DTYPES[dtype]:
         name = class_name_of((optimizer.groups or ())[0].model)
         cast = layers[0].cast_at or node
-        run.report(UpdatesLostToRounding(node, optimizer.kind, dtype, rate, cast, name))
+        run.report(UpdatesLostToRounding(node, cast, optimizer.kind, dtype, rate, cast, name))
 
 
 def zero_gradients(run: Evaluator, holders: Iterable[LayerValue | TensorValue]) -> None:
@@ -129,4 +129,4 @@ def check_gradients(run: Evaluator, each: EachParameter, node: ast.AST) -> None:
         if isinstance(holder, LayerValue) and has_weights(holder) and holder.gradient is False
     )
     if bare and len(bare) < len(holders):
-        run.report(GradientMissing(node, bare))
+        run.report(GradientMissing(node, node, bare))

@@ -21,9 +21,9 @@ def view(call: OperationCall) -> TensorValue:
     if isinstance(node, ast.Call):
         is_view = isinstance(node.func, ast.Attribute) and node.func.attr == "view"
         if is_view and tensor.cause is not None and cannot_view(tensor, target):
-            run.report(NonContiguousView(node, tensor, tensor.cause))
+            run.report(NonContiguousView(node, tensor.cause, tensor, tensor.cause))
         if shape is None:
-            run.report(ReshapeMismatch(node, tensor, target))
+            run.report(ReshapeMismatch(node, node, tensor, target))
             shape = Shape(tuple(None if size == -1 else size for size in target))
     result = call.view(shape or ANY)
     if len(target) < (tensor.shape.rank or 0):

@@ -81,7 +81,7 @@ class SliceValue:
 
 
 Moment = tuple[tuple[int, int], ...]
-"""The iterations that are running: loop and round, outermost first."""
+"""The iterations that are running: loop and iteration, outermost first."""
 
 
 @dataclass(eq=False, slots=True)

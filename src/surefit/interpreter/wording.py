@@ -5,15 +5,14 @@ from collections.abc import Iterator
 from typing import TypeVar
 
 from surefit.doctor.causes import was_only_read
-from surefit.doctor.findings import Fact, Fix, Place
+from surefit.doctor.findings import Fact, Place
 from surefit.doctor.observations import Script
 from surefit.doctor.recording import Recording
 from surefit.doctor.words import code
 from surefit.interpreter.evaluation import violations_of
 from surefit.interpreter.modules import class_name_of
 from surefit.interpreter.values import LayerValue, Module, TensorValue
-from surefit.interpreter.violations import GraphFreed, LossInputs, SourceViolation
-from surefit.source.edits import appended
+from surefit.interpreter.violations import GraphFreed, SourceViolation
 from surefit.source.reading import Source
 
 NAMED = ast.Name | ast.Attribute
@@ -183,18 +182,3 @@ def last_move_before(source: Source, node: ast.AST) -> ast.AST | None:
         and any(isinstance(up, ast.For | ast.While) for up in source.up(item))
     ]
     return max(moves, key=lambda left: left.lineno, default=None)
-
-
-def loss_facts(source: Source, inputs: LossInputs) -> tuple[Fact, ...]:
-    """Dtype and shape of both sides of a loss."""
-    sides = zip(inputs.nodes, inputs.tensors, strict=True)
-    return tuple(
-        Fact(text_of(source, node), f"{tensor.dtype or 'a tensor'} {tensor.shape}")
-        for node, tensor in sides
-    )
-
-
-def appended_fix(source: Source, node: ast.AST, text: str) -> Fix:
-    """`.long()` after an expression."""
-    edit = appended(source, node, text) if isinstance(node, ast.expr) else None
-    return Fix(f"{code(text)} after {text_of(source, node)}.", edit, why_not_tried=ONLY_READ)
