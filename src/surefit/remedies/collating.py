@@ -4,8 +4,9 @@ import ast
 from dataclasses import dataclass
 
 from surefit.doctor.conditions.condition import Condition
+from surefit.doctor.conditions.rows import RowsArrive
 from surefit.doctor.observations import CollatorSeen
-from surefit.evidence.arrivals import loader_call
+from surefit.evidence.arrivals import arrival, loader_call
 from surefit.laws.case import Case
 from surefit.laws.trainers import sources
 from surefit.remedies.parameters import without_docstring
@@ -94,3 +95,18 @@ class PickRows:
 
 def loader_of(case: Case) -> tuple[Source, ast.Call] | None:
     return loader_call(case.crash, case.recording) if case.crash is not None else None
+
+
+def arriving(case: Case, rows: int, epoch: tuple[int, int] | None = None) -> RowsArrive:
+    came = arrival(case.crash, case.recording) if case.crash is not None else None
+    if came is None:
+        return RowsArrive(rows, None, epoch=epoch)
+    return RowsArrive(rows, came.place, came.names, came.after, epoch=epoch)
+
+
+def first_epoch(case: Case, collator: CollatorSeen) -> tuple[int, int] | None:
+    """Rows and batches of the epoch that failed, if that was the first: each row comes once."""
+    rows = collator.dataset.rows if collator.dataset else None
+    batches = -(-rows // collator.rows) if rows else 0
+    steps = case.crash.steps if case.crash is not None else 0
+    return (rows, batches) if rows and steps < batches else None

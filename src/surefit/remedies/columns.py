@@ -34,15 +34,15 @@ def removals(source: Source, column: str) -> Iterator[Removal]:
     """Calls that remove a column, or do not list it among those that are kept."""
     for call in source.every(ast.Call):
         if called(call) in ("set_format", "with_format"):
-            kept = source.argument(call, "columns", 1)
-            names = listed(kept)
-            if names is not None and column not in names and isinstance(kept, ast.List):
-                every = [*map(source.segment, kept.elts), f'"{column}"']
+            columns = source.argument(call, "columns", 1)
+            names = listed(columns)
+            if names is not None and column not in names and isinstance(columns, ast.List):
+                every = [*map(source.segment, columns.elts), f'"{column}"']
                 yield Removal(
                     call,
                     f"`{called(call)}` at line {call.lineno} keeps {spoken(map(code, names))} only",
                     f"Name `{column}` among the columns that are kept.",
-                    replaced(source, kept, f"[{', '.join(every)}]"),
+                    replaced(source, columns, f"[{', '.join(every)}]"),
                 )
         gone = source.argument(call, "remove_columns")
         if called(call) == "remove_columns":

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from surefit.doctor.findings import Place
-from surefit.doctor.observations import Frame, Value
+from surefit.doctor.observations import Frame, Json, Value
 from surefit.doctor.violations import Expression, Operand, Violation
 from surefit.doctor.words import code
 from surefit.laws.case import Case, use_of
@@ -35,16 +35,12 @@ ARITHMETIC: dict[type[ast.operator], Callable[[int, int], int]] = {
 class EmptyLoader:
     """A loader that ended without a single batch."""
 
-    size: int | None = None
-    rows: int | None = None
-    drops: bool = False
-    streams: bool = False
-    made: str | None = None
-    line: int | None = None
-
-    @property
-    def place(self) -> Place | None:
-        return Place(self.made, self.line) if self.made else None
+    place: Place | None
+    """Where it was created."""
+    size: int
+    rows: int | None
+    drops: bool
+    streams: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +49,20 @@ class EmptyLoaders:
 
     probe: ClassVar[str] = "empty-loaders"
 
-    loaders: tuple[EmptyLoader, ...] = ()
+    loaders: tuple[dict[str, Json], ...] = ()
+
+    @property
+    def last(self) -> EmptyLoader | None:
+        if not self.loaders:
+            return None
+        said = self.loaders[0]
+        return EmptyLoader(
+            Place(said["made"], said["line"]) if said.get("made") else None,
+            said.get("size") or 1,
+            said.get("rows"),
+            said.get("drops") is True,
+            said.get("streams") is True,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,7 +129,7 @@ def never_ran(case: Case, source: Source, own: Frame) -> Iterator[NoRows | NoBat
     for loop in loops_before(source, statement) if statement is not None else ():
         needed = needed_of(loop, statement)
         said = case.ask(EmptyLoaders) if needed else None
-        loader = said.loaders[0] if said is not None and said.loaders else None
+        loader = said.last if said is not None else None
         if loader is None or loader.streams:
             continue
         call, value = call_of(case, loader), loader_in(case, loader)
@@ -135,7 +144,8 @@ def never_ran(case: Case, source: Source, own: Frame) -> Iterator[NoRows | NoBat
 
 def call_of(case: Case, loader: EmptyLoader) -> Expression | None:
     source = case.source(loader.place)
-    calls = source.calls_in(loader.line or 0) if source is not None else ()
+    line = loader.place.line if loader.place is not None else None
+    calls = source.calls_in(line or 0) if source is not None else ()
     created = [call for call in calls if called(call) in (LOADER, "BatchSampler")]
     return case.expression(source, created[0]) if source and len(created) == 1 else None
 
@@ -144,10 +154,15 @@ def loader_in(case: Case, loader: EmptyLoader) -> Operand | None:
     """The loader under a name of the user's."""
     for number, frame in enumerate(case.crash.frames if case.crash is not None else ()):
         for value in frame.values if frame.own else ():
-            at = value.made_at
-            if value.kind == LOADER and at and (at.file, at.line) == (loader.made, loader.line):
+            if value.kind == LOADER and is_at(value.made_at, loader.place):
                 return Operand(value=value, name=code(value.text), frame=number)
     return None
+
+
+def is_at(place: Place | None, other: Place | None) -> bool:
+    if place is None or other is None:
+        return False
+    return (place.file, place.line) == (other.file, other.line)
 
 
 def loops_before(source: Source, statement: ast.stmt) -> list[ast.For]:

@@ -59,7 +59,7 @@ class ForwardArguments(Violation):
     model: str
     signature: Signature
     takes: tuple[str, ...]
-    given: tuple[str, ...]
+    received: tuple[str, ...]
     called: bool
     """At the step of the fault it was called at all."""
     trainer: TrainerState | None = None
@@ -140,7 +140,7 @@ def inputs_lacking(
         model=trainer.model if trainer is not None else signature.kind,
         signature=signature,
         takes=takes,
-        given=named(tuple(calls[-1].shapes) if calls else (), takes),
+        received=named(tuple(calls[-1].shapes) if calls else (), takes),
         called=bool(calls),
         trainer=trainer,
     )
@@ -164,15 +164,15 @@ def of(kind: type[ForwardArguments], lacking: ForwardArguments, **more: Any) -> 
     return kind(**known, **more)
 
 
-def named(given: tuple[str, ...], takes: tuple[str, ...]) -> tuple[str, ...]:
+def named(received: tuple[str, ...], takes: tuple[str, ...]) -> tuple[str, ...]:
     """Arguments by position get the name that `forward` has for them."""
-    numbers = [int(name) for name in given if name.isdigit() and int(name) < len(takes)]
-    return (*(takes[number] for number in numbers), *(n for n in given if not n.isdigit()))
+    numbers = [int(name) for name in received if name.isdigit() and int(name) < len(takes)]
+    return (*(takes[number] for number in numbers), *(n for n in received if not n.isdigit()))
 
 
 def strays_of(lacking: ForwardArguments, dropped: dict[str, str]) -> tuple[Stray, ...]:
     """In the order of the arguments that they were meant for."""
-    free = [name for name in lacking.takes if name not in lacking.given]
+    free = [name for name in lacking.takes if name not in lacking.received]
     strays = [*given_strays(lacking, free), *dropped_strays(lacking, dropped, free)]
     return tuple(sorted(strays, key=lambda stray: lacking.takes.index(stray.meant)))
 
@@ -181,7 +181,7 @@ def given_strays(lacking: ForwardArguments, free: list[str]) -> Iterator[Stray]:
     """What the model was given under a name that it does not take; the last that is left is meant
     for the last argument that must be given."""
     unknown: list[str] = []
-    for column in lacking.given:
+    for column in lacking.received:
         meant = meant_for(column, free) if column not in lacking.takes else None
         if meant is not None:
             free.remove(meant)
@@ -222,7 +222,7 @@ def shows(last: Frame, lacking: ForwardArguments, strays: tuple[Stray, ...]) -> 
     if last.own and (is_none_asked(last) or lacks_loss(last)) and "forward" not in last.function:
         return LABELS in meant
     if passes_arguments_on(last):
-        unknown = [name for name in lacking.given if name not in lacking.takes]
+        unknown = [name for name in lacking.received if name not in lacking.takes]
         needed = meant & set(lacking.signature.needs)
         return bool(unknown and not lacking.signature.open) or bool(needed)
     none = {value.text for value in last.values if value.kind == "NoneType"}
@@ -254,7 +254,7 @@ def are_labels_never_created(
 ) -> bool:
     if not (is_trainer(last) and "compute_loss" in last.function and lacking.called):
         return False
-    lack = LABELS in lacking.takes and LABELS not in lacking.given
+    lack = LABELS in lacking.takes and LABELS not in lacking.received
     numbers = [name for name, kind in dropped.items() if not is_text(kind)]
     meant = any(meant_for(name, [LABELS]) for name in numbers)
     return lack and lacking.model.endswith(CAUSAL) and not meant

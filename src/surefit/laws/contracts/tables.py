@@ -39,7 +39,7 @@ class RowsOfMap(Violation):
 
     rows: int
     """Given to the function."""
-    kept: tuple[str, ...]
+    remaining: tuple[str, ...]
     returned: Mapping[str, int]
 
 
@@ -71,10 +71,10 @@ def mapped(own: Frame, frame: Frame, between: tuple[Frame, ...]) -> Iterator[Row
     rows = Counter(lengths[name] for name in old).most_common(1)
     if not rows:
         return
-    kept = tuple(name for name in old if lengths[name] == rows[0][0])
-    returned = {name: count for name, count in lengths.items() if name not in kept}
+    remaining = tuple(name for name in old if lengths[name] == rows[0][0])
+    returned = {name: count for name, count in lengths.items() if name not in remaining}
     if set(returned.values()) - {rows[0][0]}:
-        yield RowsOfMap(use=use_of(own), rows=rows[0][0], kept=kept, returned=returned)
+        yield RowsOfMap(use=use_of(own), rows=rows[0][0], remaining=remaining, returned=returned)
 
 
 def created(case: Case, own: Frame, frame: Frame, number: int) -> Iterator[ColumnLengths]:

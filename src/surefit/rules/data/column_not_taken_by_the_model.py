@@ -108,9 +108,9 @@ def facts(broken: ColumnsAstray) -> Iterator[Fact]:
     if broken.trainer is not None and broken.trainer.columns:
         yield Fact("columns of the rows", ", ".join(broken.trainer.columns))
     if broken.called:
-        yield Fact("the model was given", ", ".join(broken.given))
+        yield Fact("the model was given", ", ".join(broken.received))
     meant = {stray.meant for stray in broken.strays}
-    shown = [name for name in broken.takes if name in broken.given or name in meant]
+    shown = [name for name in broken.takes if name in broken.received or name in meant]
     rest = len(broken.takes) - len(shown)
     more = f" and {rest} more" if rest else ""
     yield Fact("`forward` takes", ", ".join(f"`{name}`" for name in shown) + more)
@@ -142,11 +142,13 @@ def forward_names_no_column(broken: EveryColumnDropped, case: Case) -> Finding:
             *fact_at("fails at", broken.use),
         ),
         why=f"{DROPS} `**kwargs` names none.",
-        remedies=kept(broken, case) if broken.signature.open else (named_yourself(broken),),
+        remedies=keeping_columns(broken, case)
+        if broken.signature.open
+        else (named_yourself(broken),),
     )
 
 
-def kept(broken: EveryColumnDropped, case: Case) -> Iterator[Remedy]:
+def keeping_columns(broken: EveryColumnDropped, case: Case) -> Iterator[Remedy]:
     must = All(tuple(map(ColumnReachesModel, broken.columns)))
     call = arguments_call(case)
     yield SetArgument(

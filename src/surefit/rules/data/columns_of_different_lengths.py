@@ -55,9 +55,12 @@ def a_mapped_function_changes_the_number_of_rows(broken: RowsOfMap, case: Case) 
     return case.finding(
         broken.use.place,
         f"The mapped function returns {rows} rows for {broken.rows:,}, and the old columns"
-        f" {some(broken.kept)} keep {broken.rows:,}.",
+        f" {some(broken.remaining)} keep {broken.rows:,}.",
         facts=(
-            *(Fact(code(name), f"{broken.rows:,} rows, of the dataset") for name in broken.kept),
+            *(
+                Fact(code(name), f"{broken.rows:,} rows, of the dataset")
+                for name in broken.remaining
+            ),
             *(
                 Fact(code(name), f"{count:,} rows, returned")
                 for name, count in broken.returned.items()
@@ -77,7 +80,7 @@ def without_old(broken: RowsOfMap, case: Case, is_one_length: bool) -> Remedy | 
     dataset = method.value if isinstance(method, ast.Attribute) else None
     text = ast.unparse(dataset) if isinstance(dataset, ast.Name | ast.Attribute) else ""
     known = [value.kind for value in (case.own.values if case.own else ()) if value.text == text]
-    names = "[" + ", ".join(f'"{name}"' for name in broken.kept) + "]"
+    names = "[" + ", ".join(f'"{name}"' for name in broken.remaining) + "]"
     if known == ["Dataset"]:  # a `DatasetDict` has columns for each split
         names = f"{text}.column_names"
     return SetArgument(

@@ -95,7 +95,7 @@ def renumbered(
         for producer in lineage.all
         if producer.kind is ProducerKind.PARAMETER and has_gaps(producer.value)
     ]
-    inside = [one for one in taken if one.function.endswith("__init__")]
+    inside = [known for known in taken if known.function.endswith("__init__")]
     return Renumber(at=inside[0], parameter=inside[0].name, must=must) if inside else None
 
 

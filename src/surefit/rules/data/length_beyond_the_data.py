@@ -19,18 +19,16 @@ that and something more (`at + self.width + self.ahead - 1`), and lies beyond th
 """
 
 import ast
-from collections.abc import Iterator
-from dataclasses import dataclass
 
 from surefit.doctor.conditions.positions import PositionsInside
 from surefit.doctor.findings import Fact, Finding, Place, Severity
-from surefit.doctor.observations import Frame
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.violations import fact_at
 from surefit.doctor.words import code, counted
 from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.keys import PositionAbsent
+from surefit.laws.row_positions import RowPosition, position_of, terms_of
 from surefit.remedies.replace import ReplaceWith
 from surefit.source.classes import method
 from surefit.source.reading import called
@@ -49,24 +47,10 @@ RULE = Rule(
     ),
 )
 
-Term = tuple[int, ast.expr]
-"""A part of a sum, with its sign."""
-
-
-@dataclass(frozen=True, slots=True)
-class Position:
-    """The number of a row, and what is added to it."""
-
-    number: str
-    row: int
-    added: int
-    less: str
-    """What the length must lose for it: ` - self.width + 1`; empty where nothing is added."""
-
 
 @RULE.on(PositionAbsent)
 def a_row_was_promised(broken: PositionAbsent, case: Case) -> Finding | None:
-    position = position_of(case.own, broken) if case.own is not None else None
+    position = beyond_the_end(broken, case)
     counts = returned_by_len(broken)
     if position is None or counts is None:
         return None
@@ -95,7 +79,11 @@ def a_row_was_promised(broken: PositionAbsent, case: Case) -> Finding | None:
     )
 
 
-def shorter(broken: PositionAbsent, case: Case, position: Position, counts: ast.expr) -> Remedy:
+def beyond_the_end(broken: PositionAbsent, case: Case) -> RowPosition | None:
+    return position_of(case.own, broken.asked.key, broken.length) if case.own else None
+
+
+def shorter(broken: PositionAbsent, case: Case, position: RowPosition, counts: ast.expr) -> Remedy:
     """A choice where `__len__` counts something else: rows can be missing here instead."""
     source, holder = broken.asked.source, ast.unparse(broken.asked.base)
     length = f"len({holder}){position.less if position.added else ''}"
@@ -108,41 +96,6 @@ def shorter(broken: PositionAbsent, case: Case, position: Position, counts: ast.
         must=PositionsInside(place, holder, position.number, position.added, broken.length),
         choice=counts_something_else(broken, counts),
     )
-
-
-def position_of(frame: Frame, broken: PositionAbsent) -> Position | None:
-    """In `__getitem__(self, number)`: `holder[number]` or `holder[number + more]`."""
-    if not frame.function.endswith("__getitem__") or len(frame.arguments) < 2:
-        return None
-    number = frame.arguments[1]
-    terms = list(terms_of(broken.asked.key))
-    rows = [term for term in terms if isinstance(term[1], ast.Name) and term[1].id == number]
-    row = integer(frame, rows[0][1]) if len(rows) == 1 and rows[0][0] > 0 else None
-    others = [term for term in terms if term not in rows]
-    sizes = [(sign, integer(frame, node)) for sign, node in others]
-    if row is None or any(size is None for _, size in sizes):
-        return None
-    added = sum(sign * (size or 0) for sign, size in sizes)
-    less = "".join(f" {'-' if sign > 0 else '+'} {ast.unparse(node)}" for sign, node in others)
-    beyond = added >= 0 and row + added >= broken.length > 0
-    return Position(number, row, added, less) if beyond else None
-
-
-def terms_of(node: ast.expr, sign: int = 1) -> Iterator[Term]:
-    """`a + b - c`: each with its sign."""
-    match node:
-        case ast.BinOp(left=left, op=ast.Add() | ast.Sub() as between, right=right):
-            yield from terms_of(left, sign)
-            yield from terms_of(right, sign if isinstance(between, ast.Add) else -sign)
-        case _:
-            yield sign, node
-
-
-def integer(frame: Frame, node: ast.expr) -> int | None:
-    text = ast.unparse(node)
-    known = next((value.scalar for value in frame.values if value.text == text), None)
-    number = node.value if isinstance(node, ast.Constant) else known
-    return number if type(number) is int else None
 
 
 def returned_by_len(broken: PositionAbsent) -> ast.expr | None:

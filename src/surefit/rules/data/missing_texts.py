@@ -20,10 +20,7 @@ which column values are missing, and in how many rows; a second run shows which 
 them.
 """
 
-import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import ClassVar
 
 from surefit.doctor.conditions.condition import All, Condition
 from surefit.doctor.conditions.training import TrainingGoesOn
@@ -31,15 +28,14 @@ from surefit.doctor.conditions.values import ValuesAt, Wanted
 from surefit.doctor.findings import Fact, Finding, Fix, Severity
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
-from surefit.doctor.violations import Operand, fact_at
+from surefit.doctor.violations import fact_at
 from surefit.doctor.words import code, counted, listed, spoken
 from surefit.evidence.made_names import name_at
 from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.samples import TextAbsent
-from surefit.laws.trainers import sources
+from surefit.laws.text_tables import TextTable, read_at, tables_named
 from surefit.lineage.producers import Producer
-from surefit.remedies.append import Append
-from surefit.remedies.wrap import Wrap
+from surefit.remedies.missing import FillTexts, LeaveOut
 
 RULE = Rule(
     "SF214",
@@ -62,33 +58,12 @@ RULE = Rule(
 LONGEST = 60
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
-    """A table or list of rows that was alive, with a column in which texts are missing."""
-
-    kind: str
-    column: str
-    rows: int
-    missing: int
-    first: tuple[int, ...]
-    name: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class TablesWithMissingTexts:
-    """What the crashed process says."""
-
-    probe: ClassVar[str] = "missing-texts"
-
-    tables: tuple[Table, ...] = ()
-
-
 @RULE.on(TextAbsent)
 def a_text_is_missing(broken: TextAbsent, case: Case) -> Finding | None:
     tables = tables_named(case)
     if not tables and not broken.tokenizer:
         return None
-    read = read_at(broken, case, tables)
+    read = read_at(broken.texts, case, tables)
     return case.finding(
         (read or broken.use).place,
         headline(broken, tables),
@@ -111,52 +86,7 @@ def a_text_is_missing(broken: TextAbsent, case: Case) -> Finding | None:
     )
 
 
-def tables_named(case: Case) -> list[Table]:
-    """The largest table for each column that the source names; those that the failing statement
-    names first."""
-    said = case.ask(TablesWithMissingTexts)
-    words = {word for source in sources(case) for word in words_in(source.tree)}
-    largest: dict[str, Table] = {}
-    for table in sorted(said.tables if said is not None else (), key=lambda table: -table.rows):
-        if table.column in words:
-            largest.setdefault(table.column, table)
-    own = case.own
-    source = case.source(own.place) if own is not None else None
-    statement = source.statement_at(own.place.line or 0) if source and own else None
-    near = set(words_in(statement)) if statement is not None else set()
-    named = [table for table in largest.values() if table.column in near]
-    return named or list(largest.values())
-
-
-def words_in(node: ast.AST) -> Iterator[str]:
-    """Strings and attributes."""
-    for inner in ast.walk(node):
-        if isinstance(inner, ast.Constant) and isinstance(inner.value, str):
-            yield inner.value
-        elif isinstance(inner, ast.Attribute):
-            yield inner.attr
-
-
-def read_at(broken: TextAbsent, case: Case, tables: list[Table]) -> Producer | None:
-    """The first of the user's expressions that has the table with the missing texts."""
-    sizes = {(table.kind, table.rows) for table in tables}
-    for operand in (broken.texts, *tables_in_frames(case, sizes)) if sizes else ():
-        every = case.lineage(operand).producers
-        holding = [known for known in every if (known.value.kind, known.value.length) in sizes]
-        if holding:
-            return holding[-1]
-    return None
-
-
-def tables_in_frames(case: Case, sizes: set[tuple[str, int]]) -> Iterator[Operand]:
-    """A lineage can end where a library hands rows to a function."""
-    for number, frame in enumerate(case.crash.frames if case.crash is not None else ()):
-        for value in frame.values if frame.own else ():
-            if (value.kind, value.length) in sizes:
-                yield Operand(value=value, name=code(value.text), frame=number)
-
-
-def headline(broken: TextAbsent, tables: list[Table]) -> str:
+def headline(broken: TextAbsent, tables: list[TextTable]) -> str:
     text = broken.use.text
     call = code(text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…")
     if not tables:
@@ -175,7 +105,7 @@ def given_here(broken: TextAbsent) -> Iterator[Fact]:
         yield Fact("given here", f"{counted(broken.count, 'text')}, {broken.absent:,} missing{at}")
 
 
-def remedies(case: Case, tables: list[Table], read: Producer | None) -> Iterator[Remedy | Fix]:
+def remedies(case: Case, tables: list[TextTable], read: Producer | None) -> Iterator[Remedy | Fix]:
     if read is None or not tables:
         text = "Leave out the rows without a text where the data is read: `dropna(subset=[...])`"
         yield Fix(f"{text} of a DataFrame, `filter` of a Dataset.", choice=True)
@@ -185,33 +115,14 @@ def remedies(case: Case, tables: list[Table], read: Producer | None) -> Iterator
     lost = f"{most.missing:,} of {counted(most.rows, 'row')} are lost"
     at_least = "at least " if len(tables) > 1 else ""
     words = f"Leave out the rows without {names} where they are read: {at_least}{lost}."
+    columns = tuple(table.column for table in tables)
     must = rows_left(case, tables, read)
-    columns = ", ".join(f'"{table.column}"' for table in tables)
-    if most.kind == "list":
-        test = " and ".join(f'isinstance(row["{table.column}"], str)' for table in tables)
-        yield Wrap(
-            at=read,
-            before="[row for row in ",
-            after=f" if {test}]",
-            words=words,
-            must=must,
-            choice=True,
-            alike=False,
-        )
-        return
-    test = " and ".join(f'row["{table.column}"] is not None' for table in tables)
-    method = f".filter(lambda row: {test})"
+    yield LeaveOut(at=read, kind=most.kind, columns=columns, words=words, must=must)
     if most.kind == "DataFrame":
-        method = f".dropna(subset=[{columns}]).reset_index(drop=True)"
-    yield Append(at=read, suffix=method, words=words, must=must, choice=True, alike=False)
-    if most.kind == "DataFrame":
-        empty = ", ".join(f'"{table.column}": ""' for table in tables)
-        text = "If an empty text means something, give it to these rows there."
-        suffix = f".fillna({{{empty}}})"
-        yield Append(at=read, suffix=suffix, words=text, choice=True, alike=False)
+        yield FillTexts(at=read, columns=columns)
 
 
-def rows_left(case: Case, tables: list[Table], read: Producer) -> Condition:
+def rows_left(case: Case, tables: list[TextTable], read: Producer) -> Condition:
     """Exactly the rows with a text are left, where the table has a name, and training goes on."""
     trains = TrainingGoesOn(changes_the_past=True)
     name = name_at(case.source(read.place), read.place)

@@ -26,6 +26,7 @@ from surefit.doctor.conditions.inputs import ColumnReachesModel
 from surefit.doctor.findings import Fact, Finding, Place, Severity
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
+from surefit.doctor.words import code
 from surefit.laws.case import Case
 from surefit.laws.contracts.forward_arguments import LABELS, LabelsNeverCreated
 from surefit.laws.trainers import sources
@@ -64,8 +65,8 @@ def nothing_creates_labels(broken: LabelsNeverCreated, case: Case) -> Finding | 
     return case.finding(
         place,
         f"Nothing creates `labels`: `{broken.model}` was given"
-        f" {', '.join(f'`{name}`' for name in broken.given)}, and `{trainer.collator}` adds none,"
-        " so that there is no loss.",
+        f" {', '.join(map(code, broken.received))}, and `{trainer.collator}` adds none, so that"
+        " there is no loss.",
         facts=(Fact("columns of the rows", ", ".join(trainer.columns) or "those of your own"),),
         why="A causal language model computes a loss only if it is given `labels`.",
         remedies=(

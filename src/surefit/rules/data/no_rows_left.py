@@ -75,7 +75,7 @@ def a_loader_has_no_rows(broken: NoRows, case: Case) -> Finding:
 
 def rounded_down(lineage: Lineage) -> Producer | None:
     """A computed number of rows that is 0."""
-    zeros = [one for one in lineage.producers if one.kind in COMPUTED and is_zero(one)]
+    zeros = [known for known in lineage.producers if known.kind in COMPUTED and is_zero(known)]
     return zeros[-1] if zeros else None
 
 
@@ -86,7 +86,9 @@ def is_zero(producer: Producer) -> bool:
 def rows_before(lineage: Lineage, birth: Producer | None) -> Producer | None:
     """What the expression that left nothing was given."""
     inputs = [before for _, before in lineage.inputs(birth)] if birth is not None else []
-    return next((one for one in inputs if one.value.length and one.value.scalar is None), None)
+    return next(
+        (known for known in inputs if known.value.length and known.value.scalar is None), None
+    )
 
 
 def headline(at: Producer | None, before: Producer | None, *, is_share: bool) -> str:

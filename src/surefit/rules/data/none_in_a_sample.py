@@ -20,19 +20,17 @@ all of them. A second run shows which expression returned the None.
 
 from collections.abc import Iterator
 
-from surefit.doctor.conditions.rows import RowsArrive
 from surefit.doctor.findings import Fact, Finding, Fix, Severity
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.violations import fact_at
 from surefit.doctor.words import counted, spoken
-from surefit.evidence.arrivals import arrival
 from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.samples import DEFAULT, ValuesAreNone
 from surefit.lineage.lineage import Lineage
 from surefit.lineage.producers import Producer, Way
 from surefit.lineage.properties import none
-from surefit.remedies.collating import DropInCollator
+from surefit.remedies.collating import DropInCollator, arriving
 
 RULE = Rule(
     "SF220",
@@ -91,15 +89,13 @@ def remedies(broken: ValuesAreNone, case: Case, columns: list[str]) -> Iterator[
         yield Fix(f"Leave {names(columns)} out of the sample, as no sample has it.", choice=True)
         return
     keys = [column if column.isdigit() else f'"{column}"' for column in columns]
-    came = arrival(case.crash, case.recording) if case.crash is not None else None
     left = collator.rows - missing
-    exact = came is not None and len(columns) == 1
     yield DropInCollator(
         test=" and ".join(f"row[{key}] is not None" for key in keys),
         words=f"Drop samples without {names(columns)} in a `collate_fn`; this batch loses"
         f" {missing:,} of its {counted(collator.rows, 'row')} and keeps {left:,}.",
         collator=collator,
-        must=RowsArrive(left, came.place, came.names, came.after) if came and exact else None,
+        must=arriving(case, left) if len(columns) == 1 else None,
         choice=True,
     )
     yield Fix("Give these rows a value that the loss ignores, -100 for a label.", choice=True)

@@ -23,24 +23,19 @@ that failed was at work on them. The `return` is read from the source of the dat
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from surefit.doctor.conditions.rows import RowsArrive
 from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
 from surefit.doctor.observations import CollatorSeen
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
-from surefit.doctor.words import code, counted, listed
-from surefit.evidence.arrivals import arrival
+from surefit.doctor.words import counted, listed
 from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.samples import RowsAreNone
-from surefit.laws.trainers import sources
 from surefit.remedies.change import Change
-from surefit.remedies.collating import DropInCollator, PickRows, loader_of
-from surefit.source.classes import Method, function_called, method
+from surefit.remedies.collating import DropInCollator, PickRows, arriving, first_epoch
+from surefit.remedies.returning import Returning, condition_of, returning_rows
 from surefit.source.edits import inserted_after
-from surefit.source.none_returns import ways_to_none
-from surefit.source.reading import Source
 
 RULE = Rule(
     "SF213",
@@ -60,15 +55,6 @@ FEW = 4
 """Rows of a batch of which all can be None at once, if some are."""
 
 
-@dataclass(frozen=True, slots=True)
-class Returning:
-    """A function of the user's that returns rows, and the statements that end it with None."""
-
-    source: Source
-    function: Method
-    ends: list[ast.stmt]
-
-
 @RULE.on(RowsAreNone)
 def a_row_is_none(broken: RowsAreNone, case: Case) -> Finding:
     returning = returning_rows(broken.collator, case)
@@ -84,28 +70,6 @@ def a_row_is_none(broken: RowsAreNone, case: Case) -> Finding:
         " has no length, no keys and no shape.",
         remedies=remedies(broken.collator, case, returning),
     )
-
-
-def returning_rows(collator: CollatorSeen, case: Case) -> Returning | None:
-    """`__getitem__` of the dataset; of `[encode(row) for row in rows]` the function in it."""
-    classes = {collator.dataset.kind, collator.dataset.of} if collator.dataset else set()
-    for source in sources(case):
-        for owner in source.every(ast.ClassDef):
-            function = method(source, owner, "__getitem__") if owner.name in classes else None
-            if function is not None:
-                return Returning(source, function, ways_to_none(source, function))
-    return returned_to_list(case)
-
-
-def returned_to_list(case: Case) -> Returning | None:
-    source, call = loader_of(case) or (None, None)
-    dataset = source.argument(call, "dataset", 0) if source and call else None
-    rows = source.value_of(dataset) if source is not None and dataset is not None else None
-    if source is None or not isinstance(rows, ast.ListComp) or not isinstance(rows.elt, ast.Call):
-        return None
-    function = function_called(source, rows.elt)
-    ends = ways_to_none(source, function) if function is not None else []
-    return Returning(source, function, ends) if function is not None and ends else None
 
 
 def headline(collator: CollatorSeen, returning: Returning | None) -> str:
@@ -139,15 +103,6 @@ def facts(collator: CollatorSeen, returning: Returning | None) -> Iterator[Fact]
         yield Fact("gives None", "it has no `return None`: something that it calls does")
 
 
-def condition_of(source: Source, end: ast.stmt) -> str:
-    outer = source.parents.get(end)
-    if isinstance(outer, ast.If) and end in outer.body:
-        return f", if {code(source.segment(outer.test))}"
-    if isinstance(outer, ast.ExceptHandler):
-        return f", after {code(source.segment(outer.type)) if outer.type else 'any exception'}"
-    return ""
-
-
 def remedies(
     collator: CollatorSeen, case: Case, returning: Returning | None
 ) -> Iterator[Remedy | Fix]:
@@ -178,21 +133,6 @@ def remedies(
     yield from ways
     if not ways:
         yield Fix("Leave such rows out in the `__init__` of the dataset.", choice=True)
-
-
-def arriving(case: Case, rows: int, epoch: tuple[int, int] | None = None) -> RowsArrive:
-    came = arrival(case.crash, case.recording) if case.crash is not None else None
-    if came is None:
-        return RowsArrive(rows, None, epoch=epoch)
-    return RowsArrive(rows, came.place, came.names, came.after, epoch=epoch)
-
-
-def first_epoch(case: Case, collator: CollatorSeen) -> tuple[int, int] | None:
-    """Rows and batches of the epoch that failed, if that was the first: each row comes once."""
-    rows = collator.dataset.rows if collator.dataset else None
-    batches = -(-rows // collator.rows) if rows else 0
-    steps = case.crash.steps if case.crash is not None else 0
-    return (rows, batches) if rows and steps < batches else None
 
 
 def return_forgotten(

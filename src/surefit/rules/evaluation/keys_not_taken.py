@@ -33,11 +33,11 @@ from surefit.doctor.words import code, spoken
 from surefit.evidence.made_names import name_at
 from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.forward_arguments import KeysNotTaken
+from surefit.laws.generation import GENERATION_SETTINGS
 from surefit.lineage.producers import Producer
 from surefit.lineage.properties import has_key
 from surefit.remedies.arguments import DropArgument, RenameArgument, SetArgument
-from surefit.remedies.change import Change
-from surefit.source.patches import Edit, Replace
+from surefit.remedies.spread import GiveOnly, spread_of
 from surefit.source.reading import Source
 
 RULE = Rule(
@@ -55,16 +55,8 @@ RULE = Rule(
 )
 
 OF_A_TOKENIZER = {"token_type_ids": "return_token_type_ids"}
-OF_GENERATION = (
-    *("max_new_tokens", "max_length", "min_length", "min_new_tokens", "do_sample", "num_beams"),
-    *("temperature", "top_k", "top_p", "typical_p", "repetition_penalty", "length_penalty"),
-    *("no_repeat_ngram_size", "num_return_sequences", "early_stopping", "pad_token_id"),
-    *("eos_token_id", "bos_token_id", "use_cache", "output_scores", "return_dict_in_generate"),
-    *("forced_bos_token_id", "num_beam_groups", "diversity_penalty", "bad_words_ids"),
-)
 PROMPTS = ("input_ids", "inputs", "pixel_values", "input_features")
 ALIKE = 0.8
-MOST_NAMED = 3
 
 
 @RULE.on(KeysNotTaken)
@@ -108,13 +100,7 @@ def misspelled(broken: KeysNotTaken, call: ast.Call) -> str:
     words = [keyword.arg for keyword in call.keywords if keyword.arg in broken.strange]
     if broken.function != "generate" or len(words) != 1 or len(broken.strange) != 1:
         return ""
-    return next(iter(get_close_matches(words[0] or "", OF_GENERATION, 1, ALIKE)), "")
-
-
-def spread_of(call: ast.Call) -> ast.keyword | None:
-    """`**batch`, if there is just one."""
-    spread = [keyword for keyword in call.keywords if keyword.arg is None]
-    return spread[0] if len(spread) == 1 else None
+    return next(iter(get_close_matches(words[0] or "", GENERATION_SETTINGS, 1, ALIKE)), "")
 
 
 def tokenized_at(broken: KeysNotTaken, batch: ast.keyword, case: Case) -> Producer | None:
@@ -143,23 +129,10 @@ def remedies(
         words = f"`{name}=False` where the texts are tokenized: the model has no use for them."
         yield SetArgument(at=created, name=name, value="False", words=words, must=must)
     if batch is not None and not typo:
-        text = named(source, broken, call, batch)
-        edit = Edit(source.file, (Replace(source.span(batch), text),))
-        yield Change(to=edit, words=f"Give only what it takes: {code(text)}.", must=must)
+        yield GiveOnly(at=broken.use, taken=broken.taken, strange=broken.strange, must=must)
     elif not typo:
         words = f"Leave {spoken(map(code, broken.strange))} out of the call."
         yield DropArgument(at=broken.use, name=broken.strange[0], words=words, must=must)
-
-
-def named(source: Source, broken: KeysNotTaken, call: ast.Call, batch: ast.keyword) -> str:
-    """What the call needs, by name; of many keys, all but the strange ones."""
-    of = source.segment(batch.value)
-    others = {keyword.arg for keyword in call.keywords}
-    own = [name for name in broken.taken if name not in others]
-    if isinstance(batch.value, ast.Name | ast.Attribute) and 0 < len(own) <= MOST_NAMED:
-        return ", ".join(f'{name}={of}["{name}"]' for name in own)
-    left = ", ".join(f'"{name}"' for name in broken.strange)
-    return f"**{{key: value for key, value in {of}.items() if key not in ({left},)}}"
 
 
 def condition(broken: KeysNotTaken, case: Case, source: Source) -> Condition | None:
