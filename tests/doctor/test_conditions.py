@@ -13,12 +13,14 @@ from surefit.doctor.conditions.labels import LabelsReachModel
 from surefit.doctor.conditions.parameters import GradientsFlow, Moves, NoUpdatesLost
 from surefit.doctor.conditions.re_executed import ReExecuted
 from surefit.doctor.conditions.rows import RowsArrive
+from surefit.doctor.conditions.training import TrainingGoesOn
 from surefit.doctor.conditions.values import ValuesAt, Wanted
 from surefit.doctor.findings import Place
 from surefit.doctor.moved import moved_to
 from surefit.doctor.observations import (
     Answer,
     Crash,
+    Ended,
     LabelsSeen,
     Observation,
     OptimizerSeen,
@@ -80,6 +82,19 @@ def parameter(name: str = "head.weight", **more: int | None) -> ParameterSeen:
 
 def optimizer(serial: int, taken: int) -> OptimizerSeen:
     return OptimizerSeen("Adam", None, serial, 4, taken, 0.1, 0.1, 0, taken)
+
+
+class TestTrainingGoesOn:
+    """Past the fault, or to the end where the fault came after the last step."""
+
+    def test_a_fault_after_the_last_step(self) -> None:
+        before, ended = recording(steps(8), crash(8)), Ended(("train.py",), None, 0, 1.0)
+        judged = TrainingGoesOn().judge(before, recording(steps(8), ended))
+        assert judged.held
+        assert judged.said == "it runs to its end after step 8"
+        stopped = TrainingGoesOn().judge(before, recording(steps(8), replace(ended, code=1)))
+        assert not stopped.held
+        assert not stopped.decided
 
 
 class TestLabelsReachModel:
