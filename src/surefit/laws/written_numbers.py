@@ -11,9 +11,11 @@ CLASSES = ("num_labels", "num_classes", "n_classes", "n_labels", "out_features",
 """Arguments of models and layers that say how many classes there are."""
 
 
-def written_in_model(case: Case, number: int, names: Collection[str]) -> Producer | None:
-    """The one literal or setting of this value that the models of a crash were given under one of
-    these names; None where there are several."""
+def written_in_model(
+    case: Case, number: int, names: Collection[str] | None = None
+) -> Producer | None:
+    """The one literal or setting of this value that the models of a crash were given, under one of
+    these names if there are any; None where there are several."""
     found = {
         (str(literal.place), literal.text): literal
         for lineage in lineages_of_models(case)
@@ -28,17 +30,17 @@ def lineages_of_models(case: Case) -> Iterator[Lineage]:
     known: set[int] = set()
     for number, frame in enumerate(case.crash.frames if case.crash is not None else ()):
         for value in frame.values:
-            is_root = value.layer is not None and value.layer.path == ""
+            is_root = value.layer is not None and not value.layer.path
             if is_root and value.identity not in known:
                 known.add(value.identity)
                 yield case.lineage(Operand(value=value, name=value.text, frame=number))
 
 
-def given_as(lineage: Lineage, names: Collection[str]) -> Iterator[Producer]:
-    """What arguments of these names go back to."""
+def given_as(lineage: Lineage, names: Collection[str] | None) -> Iterator[Producer]:
+    """What arguments of these names, or of any, go back to."""
     for producer in lineage.all:
         for source, _ in lineage.inputs(producer):
-            if source.way is Way.ARGUMENT and source.name in names:
+            if source.way is Way.ARGUMENT and (names is None or source.name in names):
                 literal = Lineage(lineage.graph, (source,)).written()
                 if literal is not None:
                     yield literal
