@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from surefit.doctor.findings import Place
 from surefit.doctor.observations import Script
 from surefit.doctor.recording import Recording
-from surefit.evidence.dropping import with_function
 from surefit.source.edits import replaced
+from surefit.source.line_edits import with_function
 from surefit.source.patches import Edit, both
 from surefit.source.reading import Source
 

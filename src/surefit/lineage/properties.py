@@ -197,3 +197,24 @@ def on_device(device: str) -> Property:
 
 def kind(name: str) -> Property:
     return Property(f"is a {name}", lambda value: value.kind == name)
+
+
+def has_gaps(value: Value) -> bool | None:
+    """Of a table or a column of pandas, or of several in a tuple."""
+    inside = [member.numbered for member in value.members.values() if member.numbered is not None]
+    known = [value.numbered] if value.numbered is not None else inside
+    return not all(known) if known else None
+
+
+index_with_gaps = Property("has an index other than 0, 1, 2...", has_gaps)
+empty = Property(
+    "is empty",
+    lambda value: value.length == 0 if value.length is not None and value.scalar is None else None,
+)
+
+
+def has_key(name: str) -> Property:
+    def holds(value: Value) -> bool | None:
+        return name in value.members if value.members else None
+
+    return Property(f"has the key {name}", holds)

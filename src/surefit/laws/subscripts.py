@@ -5,6 +5,8 @@ from dataclasses import dataclass
 
 from surefit.doctor.observations import Frame, Value
 from surefit.doctor.recording import Recording
+from surefit.source.edits import replaced
+from surefit.source.patches import Edit, both
 from surefit.source.reading import Source
 
 INDEXERS = ("loc", "at", "iloc", "iat")
@@ -23,9 +25,9 @@ class Asked:
     wanted: Value | None
 
 
-def subscript_in(frame: Frame, seen: Recording) -> Asked | None:
+def subscript_in(frame: Frame, recording: Recording) -> Asked | None:
     """The failing part of a frame, if it is a subscript or a `pop`."""
-    source = seen.source(frame.place)
+    source = recording.source(frame.place)
     node = source.expression_at(frame.span) if source and frame.span else None
     parts = parts_of(node) if node else None
     if source is None or node is None or parts is None:
@@ -53,3 +55,28 @@ def constant(key: ast.expr) -> Value | None:
     if isinstance(key, ast.Constant) and isinstance(key.value, str | int):
         return Value(ast.unparse(key), type(key.value).__name__, scalar=key.value)
     return None
+
+
+def readable(asked: Asked, key: str) -> str:
+    """The value as the statement itself can read it: inside a comprehension, of the first row."""
+    base = ast.unparse(asked.base)
+    for outer in asked.source.up(asked.node):
+        if isinstance(outer, ast.stmt):
+            break
+        for generator in getattr(outer, "generators", ()):
+            if ast.unparse(generator.target) == base and isinstance(generator.iter, ast.Name):
+                base = f"{generator.iter.id}[0]"
+    return f"{base}[{key!r}]"
+
+
+def renamed_everywhere(asked: Asked, new: str) -> Edit:
+    """Another key here, and wherever else the same holder is asked for the same one."""
+    source, base, key = asked.source, ast.unparse(asked.base), ast.unparse(asked.key)
+    edit = replaced(source, asked.key, f'"{new}"')
+    for node in source.every(ast.expr):
+        parts = parts_of(node) if node is not asked.node else None
+        if parts is None or isinstance(getattr(node, "ctx", None), ast.Store | ast.Del):
+            continue
+        if (ast.unparse(parts[0]), ast.unparse(parts[1])) == (base, key):
+            edit = both(edit, replaced(source, parts[1], f'"{new}"'))
+    return edit
