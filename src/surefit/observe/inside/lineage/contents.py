@@ -6,7 +6,7 @@ from array import array
 from collections.abc import Iterator
 from typing import Any
 
-from surefit.observe.inside.autopsy.values import is_a, is_tensor
+from surefit.observe.inside.autopsy.values import is_a, is_tensor, mapping
 from surefit.observe.inside.lineage.records import GONE, Record, Records
 from surefit.observe.inside.lineage.wrapping import nodes
 
@@ -146,6 +146,7 @@ class Contents:
         self.records = records
         self.found: dict[Fingerprint, list[int]] = {}
         self.rows: dict[Fingerprint, list[tuple[int, int]]] | None = None
+        self.members: dict[Fingerprint, list[tuple[int, str]]] | None = None
         self.complete = True
         ends = time.monotonic() + SECONDS
         for record in list(records.kept.values()):
@@ -185,6 +186,32 @@ class Contents:
         known = safe_fingerprint(row)
         found = self.rows.get(known, ()) if known is not None else ()
         return next((one for one in reversed(found) if one[0] < before), (0, 0))
+
+    def in_members(self, value: Any, before: int) -> tuple[int, str]:
+        """Serial of an expression whose mapping has this as a column, or as a row of one, and the
+        key: what a tokenizer returns is not a list of its own."""
+        if self.members is None:
+            self.members = {}
+            ends = time.monotonic() + SECONDS
+            for record in list(self.records.kept.values()):
+                if record.node >= 0 and time.monotonic() < ends:
+                    self.index_members(record)
+        known = safe_fingerprint(value)
+        found = self.members.get(known, ()) if known is not None else ()
+        return next((one for one in reversed(found) if one[0] < before), (0, ""))
+
+    def index_members(self, record: Record) -> None:
+        kind = nodes[record.node].kind
+        if self.members is None or kind in ("name", "parameter", "attribute", "subscript"):
+            return
+        inside = mapping(record.value) if record.value is not GONE else None
+        for key, member in (inside or {}).items():
+            if type(key) is not str:
+                continue
+            for content in (member, *rows_of(member, MOST_ROWS)):
+                known = safe_fingerprint(content)
+                if known is not None and known[0] != "text":
+                    self.members.setdefault(known, []).append((record.serial, key))
 
     def index_rows(self, record: Record) -> None:
         kind = nodes[record.node].kind

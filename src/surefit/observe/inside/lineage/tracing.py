@@ -9,7 +9,7 @@ from typing import Any
 
 from surefit.lineage.producers import Input, Way
 from surefit.observe.inside.autopsy.values import attributes, is_module, mapping
-from surefit.observe.inside.lineage.contents import Contents, rows_of
+from surefit.observe.inside.lineage.contents import Contents, rows_of, without_padding
 from surefit.observe.inside.lineage.records import CREATES, GONE, SCALARS, Record, Records
 from surefit.observe.inside.lineage.wrapping import Node, nodes
 
@@ -134,7 +134,26 @@ class Tracing:
         holder = self.holder(value)
         if holder is not None:
             return [Input(serial=holder, way=Way.ATTRIBUTE)]
-        return self.by_rows(value, before) or self.by_sibling(value, before)
+        return (
+            self.by_member(value, before)
+            or self.by_rows(value, before)
+            or self.by_sibling(value, before)
+        )
+
+    def by_member(self, value: Any, before: int) -> list[Input]:
+        """A column, or a row of one, of a mapping that an expression evaluated to."""
+        serial, key = self.contents.in_members(value, before)
+        if not serial:
+            return []
+        holder = self.records.kept[serial].value
+        newest = self.same(holder, before) if holder is not GONE else 0
+        item = self.one_item(newest or serial, key, GONE)
+        return [Input(serial=item or serial, way=Way.CONTENT, name=key)]
+
+    def members_of_row(self, row: Any, before: int) -> Iterator[Input]:
+        """Of a row of a batch, also of one that was padded since."""
+        for content in (row, *without_padding(row)):
+            yield from self.by_member(content, before)
 
     def by_sibling(self, value: Any, before: int) -> list[Input]:
         container = self.containers.get(id(value))
@@ -161,6 +180,9 @@ class Tracing:
             serial = serial or self.contents.newest_row(row, before)
             if not serial:
                 serial, _ = self.contents.in_rows(row, before)
+            if not serial:
+                member = next((one for one in self.members_of_row(row, before)), None)
+                serial = member.serial if member is not None else 0
             if serial and serial not in found:
                 found[serial] = Input(serial=serial, way=Way.ROW, name=str(at))
             if len(found) == MOST_ELEMENTS:
