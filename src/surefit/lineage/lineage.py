@@ -74,6 +74,24 @@ class Lineage:
             waiting += [inner.serial for inner in (having or unknown or before)]
         return born
 
+    def onset(self, of: Property) -> Producer | None:
+        """Back along inputs that have a property, to the user's expression none of whose inputs
+        has it. Inputs that say nothing are not followed, unlike those of a birth: a tokenizer is
+        no part of the axis that its result has."""
+        waiting = [one.serial for one in self.root]
+        met: set[int] = set()
+        onset = None
+        for serial in waiting:
+            producer = self.graph.get(serial)
+            if producer is None or serial in met or not of.holds(producer.value):
+                continue
+            met.add(serial)
+            having = [inner for _, inner in self.inputs(producer) if of.holds(inner.value)]
+            waiting += [inner.serial for inner in having]
+            if not having and producer.own and (onset is None or producer.serial < onset.serial):
+                onset = producer
+        return onset
+
     def says_nothing(self, producer: Producer, of: Property) -> bool:
         return of.holds(producer.value) is None
 

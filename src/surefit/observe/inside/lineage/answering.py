@@ -117,6 +117,7 @@ def roots_of_rows(tracing: Tracing, frames: Sequence[FrameType]) -> Iterator[Roo
         located = tracing.locate(dataset, sys.maxsize)
         if located:
             yield Root(function=DATASET, file="", line=0, text="", inputs=tuple(located))
+            return
 
 
 def column_of(tracing: Tracing, row: Any, key: Any, value: Any) -> list[Input]:

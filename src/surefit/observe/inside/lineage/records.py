@@ -5,7 +5,7 @@ import itertools
 import os
 import sys
 import weakref
-from collections import deque
+from collections import UserDict, deque
 from collections.abc import Iterable
 from types import CodeType, FrameType, MethodType, ModuleType
 from typing import Any
@@ -32,6 +32,7 @@ MOST_OPERATIONS = 200_000
 BYTES = 512 << 20
 LARGE = 1 << 20
 """Bytes of a tensor or an array that is only referred to weakly."""
+MOST_OF_A_TABLE = 256 << 20
 MOST_FRAMES = 60
 """Between a function of the user's and the frame of the user's whose call led to it."""
 
@@ -512,6 +513,10 @@ class Records:
             return int(getattr(value, "size", 0)) * 8
         if isinstance(value, dict | list | tuple):
             return sys.getsizeof(value)
+        if module.startswith("datasets.") and kind.__name__ == "Dataset":
+            return size_of_table(value)
+        if isinstance(value, UserDict):
+            return min(size_of_columns(value.data), LARGE)
         return None
 
     def size_of_tensor(self, record: Record, value: Any) -> int | None:
@@ -664,3 +669,17 @@ def put_in(tree: Any, file: str, raw: bytes) -> None:
         wrapping.put_in(tree, file, decode_source(raw))
     except RecursionError as error:
         spool.could_not(f"expressions of {os.path.basename(file)}", error)
+
+
+def size_of_columns(columns: Any) -> int:
+    """Of what a tokenizer returns: lists of numbers, or lists of such lists."""
+    sizes = [len(column) for column in columns.values() if type(column) is list]
+    first = [column[0] for column in columns.values() if type(column) is list and column]
+    inside = max((len(row) for row in first if type(row) is list), default=1)
+    return 8 * sum(sizes) * inside
+
+
+def size_of_table(dataset: Any) -> int | None:
+    """Most lie on disk; of those in memory only small ones are held."""
+    size = getattr(getattr(dataset, "_data", None), "nbytes", None)
+    return min(size, LARGE) if isinstance(size, int) and size <= MOST_OF_A_TABLE else None

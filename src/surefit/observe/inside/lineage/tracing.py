@@ -148,7 +148,10 @@ class Tracing:
         holder = self.records.kept[serial].value
         newest = self.same(holder, before) if holder is not GONE else 0
         item = self.one_item(newest or serial, key, GONE)
-        return [Input(serial=item or serial, way=Way.CONTENT, name=key)]
+        if item is None:
+            maker = self.maker(self.records.kept[serial])
+            item = maker.serial if maker is not None else serial
+        return [Input(serial=item, way=Way.CONTENT, name=key)]
 
     def members_of_row(self, row: Any, before: int) -> Iterator[Input]:
         """Of a row of a batch, also of one that was padded since."""
