@@ -57,7 +57,7 @@ class GiveFunction:
         else:
             edit = replaced(source, node, self.name)
         outermost = [one for one in source.up(node) if isinstance(one, ast.stmt)][-1]
-        written = put_at(source, first_line(outermost), f"{self.text}\n\n\n")
+        written = put_at(source, first_line(outermost), f"{self.text}\n\n")
         edit = both(edit, Edit(source.file, (written,)))
         for module, name in self.imports:
             edit = with_import(edit, source, module, name)

@@ -83,8 +83,7 @@ class RowColumn:
 
     def reaches_model(self) -> RowsReachModel:
         """Every row in full length, and every number."""
-        name = None if self.name.isdigit() or self.name == "row" else self.name
-        return RowsReachModel(self.padded, self.total, self.elements, name)
+        return RowsReachModel(self.padded, self.total, self.elements)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
