@@ -74,6 +74,20 @@ class Lineage:
             waiting += [inner.serial for inner in (having or unknown or before)]
         return born
 
+    def of_shape(self, shape: tuple[int, ...]) -> "Lineage":
+        """The lineage of the first values of a shape: of the rows of a batch."""
+        waiting, met, found = list(self.root), set[int](), list[Input]()
+        for one in waiting:
+            producer = self.graph.get(one.serial)
+            if producer is None or one.serial in met:
+                continue
+            met.add(one.serial)
+            if producer.value.shape == shape:
+                found.append(one)
+            else:
+                waiting += [source for source, _ in self.inputs(producer)]
+        return Lineage(self.graph, tuple(found), self.ended)
+
     def onset(self, of: Property) -> Producer | None:
         """Back along inputs that have a property, to the user's expression none of whose inputs
         has it. Inputs that say nothing are not followed, unlike those of a birth: a tokenizer is

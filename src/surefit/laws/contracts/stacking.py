@@ -258,26 +258,26 @@ def in_a_model(case: Case, own: Frame) -> Iterator[Stacked]:
     )
     nested = tuple(column for column in columns if column.is_batch_of_one)
     if nested:
-        operand = batch_in_frames(case, nested[0])
         yield ExtraNesting(
             use=use_of(own),
             by="the loader",
             rows=len(nested[0].shapes),
             columns=columns,
             wrong=nested,
-            operand=operand,
         )
 
 
-def batch_in_frames(case: Case, column: RowColumn) -> Operand | None:
-    """The batch as a frame has it: by its shape, the user's innermost frame first."""
+def batch_in_frames(case: Case, column: RowColumn) -> Iterator[Operand]:
+    """The batch as frames have it: under its name, or else by its shape; the user's first."""
     shape = (len(column.shapes), *column.shapes[0])
     frames = list(enumerate(case.crash.frames if case.crash is not None else ()))
     for number, frame in sorted(reversed(frames), key=lambda pair: not pair[1].own):
         for value in frame.values:
-            if value.shape == shape:
-                return Operand(value=value, name=column.words, frame=number)
-    return None
+            if value.shape == shape and (column.name.isdigit() or column.name in value.text):
+                yield Operand(value=value, name=column.words, frame=number)
+        if not frame.own and frame.function.endswith(".forward"):
+            value = Value(column.name, "Tensor", shape=shape)
+            yield Operand(value=value, name=column.words, frame=number)
 
 
 def as_kind(kind: type[Stacked], plain: Stacked, wrong: tuple[RowColumn, ...]) -> Stacked:

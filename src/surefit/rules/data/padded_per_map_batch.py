@@ -28,13 +28,13 @@ from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.violations import Expression
 from surefit.doctor.words import counted, listed
+from surefit.laws.calls_on_the_way import calls_with
 from surefit.laws.case import Case, Remedy
 from surefit.laws.collators import SEQ2SEQ, TOKENIZED, WITH_PADDING, chooser_of
 from surefit.laws.contracts.stacking import RowColumn, UnequalLengths
 from surefit.lineage.producers import Producer
 from surefit.remedies.arguments import SetArgument, call_at
 from surefit.remedies.collators import GiveCollator
-from surefit.source.reading import Source
 
 RULE = Rule(
     "SF205",
@@ -86,16 +86,8 @@ def rows_come_from_map_batches_of_different_lengths(
 def padding_call(column: RowColumn, case: Case) -> tuple[Expression, Producer] | None:
     """The call on the lineage of the rows that pads to the longest of several texts, and the list
     of texts that it was given."""
-    for producer in case.lineage_of_column(column.name).all:
-        source, node = case.source(producer.place), case.node(producer)
-        if source is None or node is None or not is_several_texts(producer):
-            continue
-        for outer in source.up(node):
-            if isinstance(outer, ast.Call) and pads_to_longest(source, outer):
-                return case.expression(source, outer), producer
-            if isinstance(outer, ast.stmt):
-                break
-    return None
+    calls = calls_with(case, case.lineage_of_column(column.name), "padding", is_longest)
+    return next(((call, given) for call, given in calls if is_several_texts(given)), None)
 
 
 def is_several_texts(producer: Producer) -> bool:
@@ -105,10 +97,8 @@ def is_several_texts(producer: Producer) -> bool:
     return value.kind in ("list", "tuple", "Column") and (value.length or 0) > 1 and of_text
 
 
-def pads_to_longest(source: Source, call: ast.Call) -> bool:
-    padding = source.argument(call, "padding")
-    known = source.value_of(padding) if padding is not None else None
-    return isinstance(known, ast.Constant) and known.value in LONGEST
+def is_longest(padding: ast.expr) -> bool:
+    return isinstance(padding, ast.Constant) and padding.value in LONGEST
 
 
 def remedies(
