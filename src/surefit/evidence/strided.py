@@ -3,7 +3,7 @@
 import ast
 
 from surefit.doctor.observations import Value
-from surefit.evidence.strides import is_expanded, is_reordered
+from surefit.interpreter.strides import is_expanded, is_reordered
 from surefit.source.definitions import definition
 from surefit.source.reading import Source, called
 

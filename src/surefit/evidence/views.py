@@ -9,8 +9,8 @@ from surefit.doctor.observations import Crash, Frame, Operation, Value
 from surefit.doctor.recording import Recording
 from surefit.evidence.frame_names import name_in
 from surefit.evidence.strided import explains, how, strided_behind
-from surefit.evidence.strides import can_view, inferred
 from surefit.evidence.value_stories import story_of_value, taken
+from surefit.interpreter.strides import can_view, inferred
 from surefit.source.reading import Source
 
 SAYS_SO = "view size is not compatible"

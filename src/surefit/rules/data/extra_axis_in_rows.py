@@ -109,7 +109,7 @@ def rows_are_batches_of_one(broken: ExtraNesting, case: Case) -> Finding | None:
 
 def nested_by(broken: Stacked, column: RowColumn, case: Case) -> Nested | None:
     lineage = lineage_of(broken, column, case)
-    onset = lineage.onset(batch_of_one)
+    onset = lineage.birth(of=batch_of_one)
     values = [lineage.graph[root.serial] for root in lineage.root if root.serial in lineage.graph]
     if onset is None or not values:
         return None

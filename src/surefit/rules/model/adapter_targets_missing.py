@@ -36,8 +36,8 @@ from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import counted, some, spoken
-from surefit.evidence.imagined import told
-from surefit.evidence.imagined.mishaps import TargetsMissing
+from surefit.interpreter import wording
+from surefit.interpreter.violations import AdapterTargetsMissing
 from surefit.source.edits import argument_removed, replaced, with_import
 from surefit.source.reading import Source, called
 
@@ -255,15 +255,15 @@ def conv1d_names(targets: Targets) -> list[str]:
 
 @RULE.on(Script)
 def targets_in_the_source_are_missing(script: Script, seen: Recording) -> Iterator[Finding]:
-    for source, one in told.gone_wrong(script, seen, TargetsMissing):
+    for source, one in wording.violations_in(script, seen, AdapterTargetsMissing):
         has = sorted({name.rpartition(".")[2] for name in one.names})
         asked = spoken(f"`{name}`" for name in one.targets).replace(" and ", " or ")
         yield RULE.finding(
-            told.place_of(source, one.config),
+            wording.place_of(source, one.config),
             f"`{one.model}` has no layer named {asked}.",
             facts=(Fact("it has", spoken(f"`{name}`" for name in has[:6])),),
             why="PEFT finds layers by the last part of their names, and every architecture has"
             " names of its own.",
-            fixes=(Fix("Name layers that the model has.", why_not_tried=told.ONLY_READ),),
+            fixes=(Fix("Name layers that the model has.", why_not_tried=wording.ONLY_READ),),
             severity=Severity.WARNING,
         )

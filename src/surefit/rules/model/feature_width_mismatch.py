@@ -38,9 +38,6 @@ from surefit.doctor.words import shape_of, spoken, times
 from surefit.evidence.axes_taken import axes_misfit_of
 from surefit.evidence.axis_stories import lost_before_convolution
 from surefit.evidence.frame_names import name_in
-from surefit.evidence.imagined import told
-from surefit.evidence.imagined.layouts import is_layout
-from surefit.evidence.imagined.mishaps import WidthMisfit
 from surefit.evidence.layer_names import described, name
 from surefit.evidence.misfits import Misfit, declared_by, is_from_outside, misfit_of
 from surefit.evidence.picture_layouts import layout_of
@@ -52,6 +49,9 @@ from surefit.evidence.widths import (
     items_in_a_row,
     positions_for,
 )
+from surefit.interpreter import wording
+from surefit.interpreter.violation_kinds import is_channel_layout
+from surefit.interpreter.violations import WidthMismatch
 from surefit.source.reading import called
 
 RULE = Rule(
@@ -329,25 +329,25 @@ def declared(misfit: Misfit, seen: Recording) -> str:
 
 @RULE.on(Script)
 def widths_in_the_source_do_not_fit(script: Script, seen: Recording) -> Iterator[Finding]:
-    for source, one in told.gone_wrong(script, seen, WidthMisfit):
-        if is_layout(one):
+    for source, one in wording.violations_in(script, seen, WidthMismatch):
+        if is_channel_layout(one):
             continue
-        name = told.layer_name(source, one.node, one.layer)
+        name = wording.layer_name(source, one.node, one.layer)
         yield RULE.finding(
-            told.place_of(source, one.node),
+            wording.place_of(source, one.node),
             f"{name} takes {one.takes} features per item and is given {one.has}.",
             facts=(
-                told.made(source, name, one.layer),
-                Fact("its input", told.comes_from(source, one.tensor)),
+                wording.layer_fact(source, name, one.layer),
+                Fact("its input", wording.describe_tensor(source, one.tensor)),
             ),
             fixes=(
                 Fix(
                     f"If {one.has} is right, declare it where {name} is made.",
-                    why_not_tried=told.ONLY_READ,
+                    why_not_tried=wording.ONLY_READ,
                 ),
                 Fix(
                     f"If {one.takes} is right, change what comes before it.",
-                    why_not_tried=told.ONLY_READ,
+                    why_not_tried=wording.ONLY_READ,
                 ),
             ),
             severity=Severity.WARNING,

@@ -39,14 +39,14 @@ from surefit.doctor.words import code, shape_of
 from surefit.evidence.failed_operations import Failure, failure_of
 from surefit.evidence.failing_expressions import calls_or_adds
 from surefit.evidence.given_widths import Given, made_by_hand, width_given
-from surefit.evidence.imagined import told
-from surefit.evidence.imagined.joins import is_of_widths, to_blame
-from surefit.evidence.imagined.mishaps import JoinMisfit
 from surefit.evidence.joins import Misjoin, misjoin_of
 from surefit.evidence.layer_names import described, name
 from surefit.evidence.map_sizes import changes
 from surefit.evidence.misfits import declared_by
 from surefit.evidence.width_makers import Maker, is_behind, maker_of
+from surefit.interpreter import wording
+from surefit.interpreter.violation_kinds import is_of_widths, projection_beside_table
+from surefit.interpreter.violations import JoinMismatch
 from surefit.source.edits import replaced
 
 RULE = Rule(
@@ -285,26 +285,27 @@ def fix(wrong: Side, right: Side, chosen: Given | None) -> Fix:
 
 @RULE.on(Script)
 def widths_in_the_source_differ(script: Script, seen: Recording) -> Iterator[Finding]:
-    for source, one in told.gone_wrong(script, seen, JoinMisfit):
+    for source, one in wording.violations_in(script, seen, JoinMismatch):
         if not is_of_widths(one):
             continue
         sizes = [tensor.shape.size(one.axis) for tensor in one.tensors]
-        names = [told.text_of(source, node) for node in one.nodes]
-        layer = to_blame(one)
-        made = f" {told.described(layer)} gives the one." if layer is not None else ""
+        names = [wording.text_of(source, node) for node in one.nodes]
+        layer = projection_beside_table(one)
+        made = f" {wording.describe_layer(layer)} gives the one." if layer is not None else ""
         yield RULE.finding(
-            told.place_of(source, layer.node if layer is not None else one.node),
+            wording.place_of(source, layer.node if layer is not None else one.node),
             f"{names[0]} has {sizes[0]} features and {names[1]} has {sizes[1]}, and they are"
             f" {'added' if one.how == 'sum' else 'joined'} at line"
-            f" {told.place_of(source, one.node).line}.",
+            f" {wording.place_of(source, one.node).line}.",
             facts=tuple(
-                Fact(name, told.comes_from(source, tensor))
+                Fact(name, wording.describe_tensor(source, tensor))
                 for name, tensor in zip(names, one.tensors, strict=True)
             ),
             why=f"Vectors that are put together must be equally wide.{made}",
             fixes=(
                 Fix(
-                    "Make one of the two layers as wide as the other.", why_not_tried=told.ONLY_READ
+                    "Make one of the two layers as wide as the other.",
+                    why_not_tried=wording.ONLY_READ,
                 ),
             ),
             severity=Severity.WARNING,

@@ -34,8 +34,8 @@ from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import code, shape_of
 from surefit.evidence.failing_expressions import parsed
-from surefit.evidence.imagined import told
-from surefit.evidence.imagined.mishaps import MaskMisfit
+from surefit.interpreter import wording
+from surefit.interpreter.violations import MaskMismatch
 from surefit.source.edits import appended
 from surefit.source.patches import Edit
 from surefit.source.reading import called
@@ -215,17 +215,17 @@ def is_kept(value: ast.expr, node: ast.expr) -> bool:
 
 @RULE.on(Script)
 def mask_in_the_source_lacks_axes(script: Script, seen: Recording) -> Iterator[Finding]:
-    for source, one in told.gone_wrong(script, seen, MaskMisfit):
+    for source, one in wording.violations_in(script, seen, MaskMismatch):
         mask, sizes = one.mask.shape, one.tensor.shape
         if mask.rank != 2 or sizes.rank is None or sizes.rank < 3:
             continue
         if (mask.size(0), mask.size(1)) != (sizes.size(0), sizes.size(-1)):
             continue
         index = f"[:, {'None, ' * (sizes.rank - 2)}:]"
-        name = told.text_of(source, one.mask_node)
+        name = wording.text_of(source, one.mask_node)
         node = one.mask_node if isinstance(one.mask_node, ast.expr) else None
         yield RULE.finding(
-            told.place_of(source, one.mask_node),
+            wording.place_of(source, one.mask_node),
             f"{name} is {mask} and is laid over {sizes}: its {mask.size(0)} rows meet axis"
             f" {sizes.rank - 2}, which has the size {sizes.size(-2)}.",
             why="Axes are lined up from the right.",
@@ -233,7 +233,7 @@ def mask_in_the_source_lacks_axes(script: Script, seen: Recording) -> Iterator[F
                 Fix(
                     f"Put axes behind its rows: `{index}`.",
                     appended(source, node, index) if node is not None else None,
-                    why_not_tried=told.ONLY_READ,
+                    why_not_tried=wording.ONLY_READ,
                 ),
             ),
             severity=Severity.WARNING,

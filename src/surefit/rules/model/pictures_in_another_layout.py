@@ -35,15 +35,15 @@ from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import code, shape_of
 from surefit.evidence.frame_names import name_in
-from surefit.evidence.imagined import told
-from surefit.evidence.imagined.layouts import is_layout, lacks_channels
-from surefit.evidence.imagined.mishaps import WidthMisfit
 from surefit.evidence.layer_names import described, name
 from surefit.evidence.misfits import Misfit, is_from_outside, misfit_of
 from surefit.evidence.picture_layouts import Layout, layout_of
 from surefit.evidence.returned_rows import returned_for
 from surefit.evidence.stray_names import Named
 from surefit.evidence.value_stories import story_of_value
+from surefit.interpreter import wording
+from surefit.interpreter.violation_kinds import is_channel_layout, lacks_channels
+from surefit.interpreter.violations import WidthMismatch
 from surefit.source.edits import appended, inserted_before
 from surefit.source.patches import Edit
 from surefit.source.reading import called
@@ -193,18 +193,20 @@ def fixes(named: Named | None, changes: list[Change], layout: Layout) -> Iterato
 
 @RULE.on(Script)
 def channels_stand_elsewhere_in_the_source(script: Script, seen: Recording) -> Iterator[Finding]:
-    for source, one in told.gone_wrong(script, seen, WidthMisfit):
-        if not is_layout(one):
+    for source, one in wording.violations_in(script, seen, WidthMismatch):
+        if not is_channel_layout(one):
             continue
-        name = told.layer_name(source, one.node, one.layer)
+        name = wording.layer_name(source, one.node, one.layer)
         lacks = lacks_channels(one)
         said = "has no axis for channels" if lacks else "has its channels last"
         way = "`unsqueeze(1)`" if lacks else "`permute(0, 3, 1, 2)`"
         yield RULE.finding(
-            told.place_of(source, one.tensor.made or one.node),
+            wording.place_of(source, one.tensor.node or one.node),
             f"{name} takes {one.takes} channels in front of height and width, and its input"
             f" {one.tensor.shape} {said}.",
-            facts=(told.made(source, name, one.layer),),
-            fixes=(Fix(f"Bring the input into that order: {way}.", why_not_tried=told.ONLY_READ),),
+            facts=(wording.layer_fact(source, name, one.layer),),
+            fixes=(
+                Fix(f"Bring the input into that order: {way}.", why_not_tried=wording.ONLY_READ),
+            ),
             severity=Severity.WARNING,
         )

@@ -32,8 +32,8 @@ from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import code, shape_of
 from surefit.evidence.failing_expressions import assigned_to, parsed
-from surefit.evidence.imagined import told
-from surefit.evidence.imagined.mishaps import ProductMisfit
+from surefit.interpreter import wording
+from surefit.interpreter.violations import ProductMismatch
 from surefit.source.edits import appended
 from surefit.source.patches import Edit
 from surefit.source.reading import called
@@ -158,7 +158,7 @@ def turned(seen: Recording, frame: Frame, way: Way) -> Edit | None:
 
 @RULE.on(Script)
 def sizes_in_the_source_do_not_fit(script: Script, seen: Recording) -> Iterator[Finding]:
-    for source, one in told.gone_wrong(script, seen, ProductMisfit):
+    for source, one in wording.violations_in(script, seen, ProductMismatch):
         left, right = (tensor.shape for tensor in one.tensors)
         turned = []
         if right.has(-2) and left.size(-1) == right.size(-1):
@@ -167,19 +167,19 @@ def sizes_in_the_source_do_not_fit(script: Script, seen: Recording) -> Iterator[
             turned.append(one.nodes[0])
         if not turned:
             continue
-        names = [told.text_of(source, node) for node in one.nodes]
+        names = [wording.text_of(source, node) for node in one.nodes]
         yield RULE.finding(
-            told.place_of(source, one.node),
+            wording.place_of(source, one.node),
             f"{names[0]} has {left.size(-1)} in its last axis, and {names[1]} {right.size(-2)} in"
             " its last but one: one of them is the wrong way round.",
             facts=(Fact(names[0], str(left)), Fact(names[1], str(right))),
             fixes=tuple(
                 Fix(
-                    f"Turn {told.text_of(source, node)}: `.transpose(-2, -1)`.",
+                    f"Turn {wording.text_of(source, node)}: `.transpose(-2, -1)`.",
                     appended(source, node, ".transpose(-2, -1)")
                     if isinstance(node, ast.expr) and len(turned) == 1
                     else None,
-                    why_not_tried=told.ONLY_READ,
+                    why_not_tried=wording.ONLY_READ,
                 )
                 for node in turned
             ),

@@ -38,9 +38,9 @@ from surefit.doctor.words import code, shape_of, times
 from surefit.evidence.asked_shapes import Asked, asked_in, is_reshape
 from surefit.evidence.attribute_assignments import assignments_of
 from surefit.evidence.failed_operations import failure_of
-from surefit.evidence.imagined import told
-from surefit.evidence.imagined.mishaps import ReshapeMisfit
-from surefit.evidence.imagined.shapes import Shape, product
+from surefit.interpreter import wording
+from surefit.interpreter.shapes import Shape, product
+from surefit.interpreter.violations import ReshapeMismatch
 
 RULE = Rule(
     "SF307",
@@ -181,14 +181,14 @@ def fixes(asked: Asked, misfit: Misfit, is_map: bool) -> Iterator[Fix]:
 
 @RULE.on(Script)
 def sizes_in_the_source_do_not_multiply(script: Script, seen: Recording) -> Iterator[Finding]:
-    for source, one in told.gone_wrong(script, seen, ReshapeMisfit):
+    for source, one in wording.violations_in(script, seen, ReshapeMismatch):
         have, asked = one.tensor.shape.sizes, one.target
         if len(asked) > 1 and product(have[1:]) == product(asked[1:]):
             continue  # only the number of rows differs
         receiver = one.node.func.value if isinstance(one.node.func, ast.Attribute) else one.node
-        name = told.text_of(source, receiver)
+        name = wording.text_of(source, receiver)
         yield RULE.finding(
-            told.place_of(source, one.node),
+            wording.place_of(source, one.node),
             f"{name} is {one.tensor.shape}, and {Shape(asked)} is asked for: the numbers of"
             " elements differ.",
             why="`view` and `reshape` deal out the elements that there are.",
@@ -196,7 +196,7 @@ def sizes_in_the_source_do_not_multiply(script: Script, seen: Recording) -> Iter
                 Fix(
                     "Ask for the features that there are, or let `flatten(1)` count them, and make"
                     " the layer behind it as wide.",
-                    why_not_tried=told.ONLY_READ,
+                    why_not_tried=wording.ONLY_READ,
                 ),
             ),
             severity=Severity.WARNING,

@@ -38,12 +38,12 @@ from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import code, shape_of, spoken, times
 from surefit.evidence.failed_operations import failure_of
 from surefit.evidence.failing_expressions import calls_or_adds
-from surefit.evidence.imagined import told
-from surefit.evidence.imagined.joins import is_of_sides
-from surefit.evidence.imagined.mishaps import JoinMisfit
 from surefit.evidence.joins import Misjoin, misjoin_of
 from surefit.evidence.map_sizes import Change, changes, multiple_of, sides, way_back
 from surefit.evidence.written_sizes import where_written
+from surefit.interpreter import wording
+from surefit.interpreter.violation_kinds import is_of_map_sides
+from surefit.interpreter.violations import JoinMismatch
 from surefit.source.edits import argument_added, both, inserted_before, replaced, with_import
 from surefit.source.patches import Edit
 from surefit.source.reading import Source, called
@@ -300,13 +300,13 @@ def unused(source: Source, name: str) -> str:
 
 @RULE.on(Script)
 def sides_in_the_source_differ(script: Script, seen: Recording) -> Iterator[Finding]:
-    for source, one in told.gone_wrong(script, seen, JoinMisfit):
-        if not is_of_sides(one):
+    for source, one in wording.violations_in(script, seen, JoinMismatch):
+        if not is_of_map_sides(one):
             continue
-        names = [told.text_of(source, node) for node in one.nodes]
+        names = [wording.text_of(source, node) for node in one.nodes]
         shapes = [str(tensor.shape) for tensor in one.tensors]
         yield RULE.finding(
-            told.place_of(source, one.node),
+            wording.place_of(source, one.node),
             f"{names[0]} is {shapes[0]} and {names[1]} is {shapes[1]}: the skip connection is of"
             " another size than what it meets.",
             why="A pooling of stride 2 rounds down, and going up again doubles what is left.",
@@ -314,7 +314,7 @@ def sides_in_the_source_differ(script: Script, seen: Recording) -> Iterator[Find
                 Fix(
                     "Pad the pictures to a multiple of 2 for each step down, or bring the one map"
                     " to the size of the other before they are joined (`F.interpolate`, `F.pad`).",
-                    why_not_tried=told.ONLY_READ,
+                    why_not_tried=wording.ONLY_READ,
                 ),
             ),
             severity=Severity.WARNING,

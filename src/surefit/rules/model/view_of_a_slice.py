@@ -39,9 +39,9 @@ from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import code, shape_of
 from surefit.evidence.frame_names import name_in
-from surefit.evidence.imagined import mishaps, told
-from surefit.evidence.strides import can_view, inferred
 from surefit.evidence.views import Cause, Viewed, cause_of, viewed_in
+from surefit.interpreter import violations, wording
+from surefit.interpreter.strides import can_view, inferred
 from surefit.source.definitions import definition
 from surefit.source.edits import appended
 from surefit.source.patches import Edit, Replace
@@ -195,15 +195,16 @@ def given_fix(cause: Cause | None, must: Condition, crash: Crash, viewed: Viewed
 
 @RULE.on(Script)
 def gaps_in_the_source_are_viewed(script: Script, seen: Recording) -> Iterator[Finding]:
-    for source, one in told.gone_wrong(script, seen, mishaps.ViewOfGaps):
+    for source, one in wording.violations_in(script, seen, violations.NonContiguousView):
         if any(call is one.node for call, _ in joined_rows(source)):
             continue
-        cause = told.text_of(source, one.cause)
+        cause = wording.text_of(source, one.cause)
         yield RULE.finding(
-            told.place_of(source, one.node),
-            f"{told.text_of(source, one.node)} fails as soon as there are two rows: by {cause} the"
+            wording.place_of(source, one.node),
+            f"{wording.text_of(source, one.node)} fails as soon as there are two rows: by"
+            f" {cause} the"
             " elements do not lie one behind the other.",
-            facts=(Fact("made so at", told.seen_at(source, one.cause)),),
+            facts=(Fact("made so at", wording.line_at(source, one.cause)),),
             why=NO_COPY,
             fixes=(
                 Fix(

@@ -33,8 +33,8 @@ from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.evidence.argument_origins import number_named, where_given
-from surefit.evidence.imagined import told
-from surefit.evidence.imagined.mishaps import Indivisible
+from surefit.interpreter import wording
+from surefit.interpreter.violations import NotDivisible
 
 RULE = Rule(
     "SF306",
@@ -171,22 +171,22 @@ def multiples_near(pair: Pair) -> list[int]:
 
 @RULE.on(Script)
 def numbers_in_the_source_do_not_divide(script: Script, seen: Recording) -> Iterator[Finding]:
-    for source, one in told.gone_wrong(script, seen, Indivisible):
-        width, count = one.width.value, one.count.value
+    for source, one in wording.violations_in(script, seen, NotDivisible):
+        width, count = one.width, one.count
         yield RULE.finding(
-            told.place_of(source, told.number_place(source, one.count, one.node)),
+            wording.place_of(source, one.birth),
             f"`{one.width_name}` is {width}, which {count} do not divide (`{one.count_name}`):"
             f" {width} / {count} = {width / count:.6g}.",
             facts=(
                 Fact(f"`{one.width_name}`", str(width)),
                 Fact(f"`{one.count_name}`", str(count)),
-                Fact("used at", told.seen_at(source, one.node)),
+                Fact("used at", wording.line_at(source, one.node)),
             ),
             why="Every head or group gets an equal part of the width.",
             fixes=(
                 Fix(
                     "Choose a width that is a multiple of the number, or another number.",
-                    why_not_tried=told.ONLY_READ,
+                    why_not_tried=wording.ONLY_READ,
                 ),
             ),
             severity=Severity.WARNING,
