@@ -153,7 +153,6 @@ class Contents:
         self.inside: dict[Fingerprint, list[int]] = {}
         """What mappings hold that a library made, as a tokenizer does, and rows of that."""
         self.rows: dict[Fingerprint, list[tuple[int, int]]] | None = None
-        self.members: dict[Fingerprint, list[tuple[int, str]]] | None = None
         self.complete = True
         ends = time.monotonic() + SECONDS
         for record in list(records.kept.values()):
@@ -165,7 +164,7 @@ class Contents:
             known = safe_fingerprint(record.value)
             if known is not None:
                 self.found.setdefault(known, []).append(record.serial)
-            elif nodes[record.node].kind == "call":
+            elif nodes[record.node].kind == "call" and record.operation != "mutation":
                 self.index_members(record)
 
     def index_members(self, record: Record) -> None:
@@ -208,32 +207,6 @@ class Contents:
         known = safe_fingerprint(row)
         found = self.rows.get(known, ()) if known is not None else ()
         return next((one for one in reversed(found) if one[0] < before), (0, 0))
-
-    def in_members(self, value: Any, before: int) -> tuple[int, str]:
-        """Serial of an expression whose mapping has this as a column, or as a row of one, and the
-        key: what a tokenizer returns is not a list of its own."""
-        if self.members is None:
-            self.members = {}
-            ends = time.monotonic() + SECONDS
-            for record in list(self.records.kept.values()):
-                if record.node >= 0 and time.monotonic() < ends:
-                    self.index_members(record)
-        known = safe_fingerprint(value)
-        found = self.members.get(known, ()) if known is not None else ()
-        return next((one for one in reversed(found) if one[0] < before), (0, ""))
-
-    def index_members(self, record: Record) -> None:
-        kind = nodes[record.node].kind
-        if self.members is None or kind in ("name", "parameter", "attribute", "subscript"):
-            return
-        inside = mapping(record.value) if record.value is not GONE else None
-        for key, member in (inside or {}).items():
-            if type(key) is not str:
-                continue
-            for content in (member, *rows_of(member, MOST_ROWS)):
-                known = safe_fingerprint(content)
-                if known is not None and known[0] != "text":
-                    self.members.setdefault(known, []).append((record.serial, key))
 
     def index_rows(self, record: Record) -> None:
         kind = nodes[record.node].kind

@@ -5,7 +5,7 @@ import itertools
 import os
 import sys
 import weakref
-from collections import UserDict, deque
+from collections import deque
 from collections.abc import Callable, Iterable
 from types import CodeType, FrameType, MethodType, ModuleType
 from typing import Any
@@ -580,8 +580,6 @@ class Records:
             return sys.getsizeof(value)
         if module.startswith("datasets.") and kind.__name__ == "Dataset":
             return size_of_table(value)
-        if isinstance(value, UserDict):
-            return min(size_of_columns(value.data), LARGE)
         return None
 
     def size_of_tensor(self, record: Record, value: Any) -> int | None:
@@ -774,14 +772,6 @@ def put_in(tree: Any, file: str, raw: bytes) -> None:
         records.wrapped(file)
     except RecursionError as error:
         spool.could_not(f"expressions of {os.path.basename(file)}", error)
-
-
-def size_of_columns(columns: Any) -> int:
-    """Of what a tokenizer returns: lists of numbers, or lists of such lists."""
-    sizes = [len(column) for column in columns.values() if type(column) is list]
-    first = [column[0] for column in columns.values() if type(column) is list and column]
-    inside = max((len(row) for row in first if type(row) is list), default=1)
-    return 8 * sum(sizes) * inside
 
 
 def size_of_table(dataset: Any) -> int | None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from surefit.lineage.producers import Input, Way
 from surefit.observe.inside.autopsy.values import attributes, is_module, mapping
-from surefit.observe.inside.lineage.contents import Contents, rows_of, without_padding
+from surefit.observe.inside.lineage.contents import Contents, rows_of
 from surefit.observe.inside.lineage.records import (
     AUGMENTED,
     CREATES,
@@ -177,29 +177,7 @@ class Tracing:
         members = self.by_members(value, before)
         if members:
             return [Input(serial=members, way=Way.CONTENT)]
-        return (
-            self.by_column(value, before)
-            or self.by_rows(value, before)
-            or self.by_sibling(value, before)
-        )
-
-    def by_column(self, value: Any, before: int) -> list[Input]:
-        """A column, or a row of one, of a mapping that an expression evaluated to."""
-        serial, key = self.contents.in_members(value, before)
-        if not serial:
-            return []
-        holder = self.records.kept[serial].value
-        newest = self.same(holder, before) if holder is not GONE else 0
-        item = self.one_item(newest or serial, key, GONE)
-        if item is None:
-            maker = self.maker(self.records.kept[serial])
-            item = maker.serial if maker is not None else serial
-        return [Input(serial=item, way=Way.CONTENT, name=key)]
-
-    def members_of_row(self, row: Any, before: int) -> Iterator[Input]:
-        """Of a row of a batch, also of one that was padded since."""
-        for content in (row, *without_padding(row)):
-            yield from self.by_column(content, before)
+        return self.by_rows(value, before) or self.by_sibling(value, before)
 
     def by_members(self, value: Any, before: int) -> int:
         """Of a row as a dict: the display that holds an equal value under the same key."""
@@ -238,9 +216,6 @@ class Tracing:
             serial = serial or self.by_members(row, before)
             if not serial:
                 serial, _ = self.contents.in_rows(row, before)
-            if not serial:
-                member = next((one for one in self.members_of_row(row, before)), None)
-                serial = member.serial if member is not None else 0
             if serial and serial not in found:
                 found[serial] = Input(serial=serial, way=Way.ROW, name=str(at))
             if len(found) == MOST_ELEMENTS:
