@@ -173,3 +173,14 @@ def is_batch_of_one(value: Value) -> bool | None:
 
 
 batch_of_one = Property("is a batch of one", is_batch_of_one)
+
+
+def has_column(name: str) -> Property:
+    """A table that has a column of this name."""
+
+    def holds(value: Value) -> bool | None:
+        if value.kind not in ("Dataset", "DatasetDict"):
+            return False
+        return name in value.members if value.members else None
+
+    return Property(f"has a column `{name}`", holds)

@@ -97,10 +97,7 @@ def rows_are_batches_of_one(broken: ExtraNesting, case: Case) -> Finding | None:
                 )
                 for column in broken.wrong
             ),
-            *(
-                Fact("the axis", f"{how(item)}, {item.at.place}")
-                for item in by_onset(nested)
-            ),
+            *(Fact("the axis", f"{how(item)}, {item.at.place}") for item in by_onset(nested)),
         ),
         why="A loader adds the axis of the batch; a row must come without it.",
         remedies=remedies(broken, nested, case),

@@ -117,15 +117,13 @@ def roots_of_rows(tracing: Tracing, frames: Sequence[FrameType]) -> Iterator[Roo
     """Each column of the rows that a collator was given, and the dataset that they are from."""
     rows, _ = rows_in(frames)
     columns: dict[str, list[Input]] = {}
-    for number, row in enumerate(rows[:MOST_ELEMENTS]):
+    for row in rows[:MOST_ELEMENTS]:
         inside = mapping(row)
         if inside is None:
             inside = dict(enumerate(row)) if type(row) in (list, tuple) else {"row": row}
         for key, value in list(inside.items())[:MOST_MEMBERS]:
             from_row = column_of(tracing, row, key, value)
-            columns.setdefault(str(key), []).extend(
-                replace(one, name=str(number)) for one in from_row
-            )
+            columns.setdefault(str(key), []).extend(replace(one, name=str(key)) for one in from_row)
     for key, inputs in columns.items():
         if inputs:
             yield Root(function=ROWS, file="", line=0, text=key, inputs=tuple(inputs))
