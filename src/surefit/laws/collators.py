@@ -94,3 +94,20 @@ def names_handed_over(case: Case, collator: CollatorSeen) -> Iterator[Expression
                     continue
                 if source and source.imported(keyword.value).endswith(f".{collator.kind}"):
                     yield case.expression(source, keyword.value)
+
+
+def rows_given(case: Case) -> Expression | None:
+    """The dataset that the one Trainer or loader of the user's files is given."""
+    given = [
+        case.expression(source, rows)
+        for script in case.recording.all(Script)
+        if (source := case.source(script.file)) is not None
+        for call in source.every(ast.Call)
+        if (rows := dataset_of(source, call)) is not None
+    ]
+    return given[0] if len(given) == 1 else None
+
+
+def dataset_of(source: Source, call: ast.Call) -> ast.expr | None:
+    rows = source.argument(call, "train_dataset")
+    return source.argument(call, "dataset", 0) if called(call) == "DataLoader" else rows

@@ -236,7 +236,25 @@ def in_a_batch(case: Case, own: Frame) -> Iterator[Stacked]:
             rows=value.length or 0,
             columns=columns,
             wrong=wrong,
+            operand=beside_in(case, holder, name),
         )
+
+
+def beside_in(case: Case, holder: Value, name: str) -> Operand | None:
+    """A tensor that the batch holds beside a column, in the frame that the batch is a name of."""
+    frames = enumerate(case.crash.frames if case.crash is not None else ())
+    having = [
+        (number, value.text)
+        for number, frame in frames
+        for value in frame.values
+        if value.identity == holder.identity and not frame.function.endswith("comp>")
+    ]
+    for key, member in holder.members.items():
+        if key != name and member.shape and having:
+            number, text = having[-1]
+            value = replace(member, text=f'{text}["{key}"]')
+            return Operand(value=value, name=key, frame=number)
+    return None
 
 
 def in_a_model(case: Case, own: Frame) -> Iterator[Stacked]:
