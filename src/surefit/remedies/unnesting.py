@@ -48,7 +48,7 @@ def squeezed(case: Case, onset: Producer, tensors: Written | None, value: Produc
     """`.squeeze(0)` after what a row is given; of a whole mapping, each of its values."""
     node, source = case.node(value), case.source(value.place)
     call = case.node(tensors)
-    if node is None or source is None or onset.kind is ProducerKind.DISPLAY and tensors is None:
+    if node is None or source is None or (onset.kind is ProducerKind.DISPLAY and tensors is None):
         return None
     if value.value.shape is not None and (tensors is None or stands_in(case, value, tensors)):
         return appended(source, node, ".squeeze(0)")

@@ -91,7 +91,8 @@ def is_join(source: Source, node: ast.expr | None) -> bool:
 
 
 def joined_list(case: Case, own: Frame, source: Source, node: ast.expr | None) -> JoinedList | None:
-    assert isinstance(node, ast.Call) and case.crash is not None
+    assert isinstance(node, ast.Call)
+    assert case.crash is not None
     axis = source.argument(node, "axis", 1) or source.argument(node, "dim", 1)
     along = 0 if axis is None else axis.value if isinstance(axis, ast.Constant) else None
     if type(along) is not int:

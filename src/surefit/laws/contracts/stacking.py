@@ -289,7 +289,7 @@ def batch_in_frames(case: Case, column: RowColumn) -> Iterator[Operand]:
     """The batch as frames have it: under its name, or else by its shape; the user's first."""
     shape = (len(column.shapes), *column.shapes[0])
     frames = list(enumerate(case.crash.frames if case.crash is not None else ()))
-    for number, frame in sorted(reversed(frames), key=lambda pair: not pair[1].own):
+    for number, frame in sorted(frames, key=lambda pair: not pair[1].own):
         for value in frame.values:
             if value.shape == shape and (column.name.isdigit() or column.name in value.text):
                 yield Operand(value=value, name=column.words, frame=number)

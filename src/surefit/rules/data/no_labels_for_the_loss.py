@@ -31,8 +31,8 @@ from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.evidence.argument_names import meant_for
-from surefit.evidence.padding_edits import tokenizer_at
 from surefit.evidence.trainers import dropped_columns, is_text, is_trainer, trainer_of
+from surefit.remedies.collators import tokenizer_at
 from surefit.source.edits import argument_added, with_import
 from surefit.source.patches import Edit
 from surefit.source.reading import Source

@@ -103,7 +103,8 @@ def remedies(broken: UnequalWidths, case: Case) -> Iterator[Remedy | Fix]:
 
 def condition(joined: JoinedList, case: Case) -> All:
     """All elements are in the padded whole, which has the right shape where it has a name."""
-    assert case.crash is not None and case.own is not None
+    assert case.crash is not None
+    assert case.own is not None
     about = {
         "frame": case.crash.frames.index(case.own),
         "text": ast.unparse(ast.parse(joined.items.text, mode="eval").body),

@@ -79,11 +79,14 @@ def _numbered(frames: Sequence[FrameType], names: list[str]) -> tuple[dict[str, 
                 return {one: table[one] for one in names}, f"{name}[{{}}]", listing
     for name, table in tables.items():
         if (
-            type(table) in (list, tuple)
-            and len(table) <= MOST_NAMES
-            and set(names) <= set(one for one in table if type(one) is str)
+            (
+                type(table) in (list, tuple)
+                and len(table) <= MOST_NAMES
+                and set(names) <= {one for one in table if type(one) is str}
+            )
+            and all(type(one) is str for one in table)
+            and len(set(table)) == len(table)
         ):
-            if all(type(one) is str for one in table) and len(set(table)) == len(table):
-                numbers = {one: table.index(one) for one in names}
-                return numbers, f"{name}.index({{}})", name
+            numbers = {one: table.index(one) for one in names}
+            return numbers, f"{name}.index({{}})", name
     return {one: number for number, one in enumerate(names)}, "", ""
