@@ -8,7 +8,7 @@ import msgspec
 from surefit.doctor.observations import Crash, Frame, Json, Question, Value
 from surefit.doctor.recording import Recording
 from surefit.lineage.lineage import Lineage
-from surefit.lineage.producers import LINEAGE, Producer, ProducerGraph, Root
+from surefit.lineage.producers import LINEAGE, Producer, ProducerGraph, ValueRoot
 
 
 def lineage_of(
@@ -48,10 +48,10 @@ def lineage_at(recording: Recording, file: str, line: int, text: str, step: int)
     return lineage_from(graph, graph.roots[0]) if graph is not None and graph.roots else None
 
 
-def lineage_from(graph: ProducerGraph, root: Root) -> Lineage:
-    every = next((one[2] for one in _read.values() if one[1] is graph), None)
+def lineage_from(graph: ProducerGraph, root: ValueRoot) -> Lineage:
+    every = next((entry[2] for entry in _read.values() if entry[1] is graph), None)
     if every is None:
-        every = {one.serial: one for one in graph.producers}
+        every = {producer.serial: producer for producer in graph.producers}
     return Lineage(every, root.inputs, graph.ended)
 
 
@@ -63,11 +63,11 @@ def where(crash: Crash, value: Value) -> list[tuple[int, str]]:
         for other in frame.values
         if other == value or (value.identity and other.identity == value.identity)
     ]
-    exact = [one for one in same if one[1] == value.text]
-    return [*exact, *(one for one in same if one not in exact)]
+    exact = [place for place in same if place[1] == value.text]
+    return [*exact, *(place for place in same if place not in exact)]
 
 
-def root_of(graph: ProducerGraph, frame: Frame, text: str) -> Root | None:
+def root_of(graph: ProducerGraph, frame: Frame, text: str) -> ValueRoot | None:
     key = frame.function, Path(frame.place.file).name, frame.place.line or 0
     for root in graph.roots:
         if (root.function, root.file, root.line) == key and plain(root.text) == plain(text):
@@ -87,5 +87,9 @@ def read(said: dict[str, Json]) -> ProducerGraph:
     known = _read.get(id(said))
     if known is None or known[0] is not said:
         graph = msgspec.convert(said, ProducerGraph, strict=False)
-        known = _read[id(said)] = said, graph, {one.serial: one for one in graph.producers}
+        known = _read[id(said)] = (
+            said,
+            graph,
+            {producer.serial: producer for producer in graph.producers},
+        )
     return known[1]

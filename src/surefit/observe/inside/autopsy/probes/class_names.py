@@ -73,20 +73,24 @@ def _numbered(frames: Sequence[FrameType], names: list[str]) -> tuple[dict[str, 
         if own_code.own(frame.f_code):
             tables.update(frame.f_globals)
     for name, table in tables.items():
-        if type(table) is dict and set(names) <= set(table):
-            if sorted(table.values(), key=repr) == sorted(range(len(table)), key=repr):
-                listing = f"sorted({name}, key={name}.get)"
-                return {one: table[one] for one in names}, f"{name}[{{}}]", listing
+        if is_numbering(table) and set(names) <= set(table):
+            listing = f"sorted({name}, key={name}.get)"
+            return {one: table[one] for one in names}, f"{name}[{{}}]", listing
     for name, table in tables.items():
-        if (
-            (
-                type(table) in (list, tuple)
-                and len(table) <= MOST_NAMES
-                and set(names) <= {one for one in table if type(one) is str}
-            )
-            and all(type(one) is str for one in table)
-            and len(set(table)) == len(table)
-        ):
-            numbers = {one: table.index(one) for one in names}
-            return numbers, f"{name}.index({{}})", name
+        if is_listing(table) and set(names) <= set(table):
+            return {one: table.index(one) for one in names}, f"{name}.index({{}})", name
     return {one: number for number, one in enumerate(names)}, "", ""
+
+
+def is_numbering(table: Any) -> bool:
+    """From names to 0, 1, 2 ..., each once."""
+    if type(table) is not dict or not 0 < len(table) <= MOST_NAMES:
+        return False
+    plain = all(type(key) is str and type(number) is int for key, number in table.items())
+    return plain and sorted(table.values()) == list(range(len(table)))
+
+
+def is_listing(table: Any) -> bool:
+    if type(table) not in (list, tuple) or not 0 < len(table) <= MOST_NAMES:
+        return False
+    return all(type(name) is str for name in table) and len(set(table)) == len(table)
