@@ -87,7 +87,7 @@ def rows_are_batches_of_one(broken: ExtraNesting, case: Case) -> Finding | None:
     where = f"`{maker}`" if "<" not in maker.rpartition(".")[2] else code(first.onset.text)
     return case.finding(
         place,
-        f"{where} gives every row an extra axis: {name} is {shape_of(shape)}, not"
+        f"{where} makes every row a batch of one: {name} is {shape_of(shape)}, not"
         f" {shape_of((shape[0], *shape[2:]))}.",
         facts=(
             *(
