@@ -218,3 +218,30 @@ def has_key(name: str) -> Property:
         return name in value.members if value.members else None
 
     return Property(f"has the key {name}", holds)
+
+
+def is_batch_of_one(value: Value) -> bool | None:
+    """A tensor or an array of (1, ...), a list of one, or a mapping of nothing but such."""
+    if value.shape is not None:
+        return len(value.shape) > 1 and value.shape[0] == 1
+    if value.kind in ("list", "tuple"):
+        return value.length == 1
+    if value.scalar is not None or value.kind == "str":
+        return False
+    parts = [is_batch_of_one(member) for member in value.members.values()]
+    known = [part for part in parts if part is not None]
+    return all(known) if known and value.length is not None else None
+
+
+batch_of_one = Property("is a batch of one", is_batch_of_one)
+
+
+def has_column(name: str) -> Property:
+    """A table that has a column of this name."""
+
+    def holds(value: Value) -> bool | None:
+        if value.kind not in ("Dataset", "DatasetDict"):
+            return False
+        return name in value.members if value.members else None
+
+    return Property(f"has a column `{name}`", holds)
