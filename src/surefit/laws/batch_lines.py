@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from surefit.doctor.findings import Place
 from surefit.doctor.observations import Crash, Frame
-from surefit.evidence.origins import names_in
+from surefit.laws.batches import is_method_of_module
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,14 +20,14 @@ class BatchLine:
 def batch_line(crash: Crash, rows: int) -> BatchLine | None:
     """The innermost own frame that has both."""
     for frame in reversed(crash.frames):
-        text = given_with(frame, rows) if frame.own else None
+        text = with_rows(frame, rows) if frame.own else None
         mode = mode_in(frame) if text else None
         if text and mode:
             return BatchLine(frame.place, text, mode)
     return None
 
 
-def given_with(frame: Frame, rows: int) -> str | None:
+def with_rows(frame: Frame, rows: int) -> str | None:
     """A tensor in the failing part of a line, or an argument of its function, with these rows."""
     failing = names_in(frame.expression or frame.line)
     for value in frame.values:
@@ -35,6 +35,16 @@ def given_with(frame: Frame, rows: int) -> str | None:
         if named and value.shape and value.shape[0] == rows and value.kind != "Parameter":
             return value.text
     return None
+
+
+def names_in(text: str) -> set[str]:
+    """Every name, attribute and subscript in an expression or a statement, as `ast` writes it."""
+    try:
+        tree = ast.parse(text.strip().rstrip(":"))
+    except SyntaxError:
+        return set()
+    kinds = ast.Name | ast.Attribute | ast.Subscript | ast.Call
+    return {ast.unparse(node) for node in ast.walk(tree) if isinstance(node, kinds)}
 
 
 def mode_in(frame: Frame) -> str | None:
@@ -48,7 +58,7 @@ def mode_in(frame: Frame) -> str | None:
     if not isinstance(node, ast.Call):
         return None
     text = ast.unparse(node.func)
-    is_model = any(one.text == text and one.layer is not None for one in frame.values)
+    is_model = any(value.text == text and value.layer is not None for value in frame.values)
     return f"{text}.training" if is_model else None
 
 
@@ -62,10 +72,10 @@ def caller_of_model(crash: Crash) -> Frame | None:
     return None
 
 
-def is_method_of_module(frame: Frame) -> bool:
-    """Not a function that is only given a model first: `train(model, rows)`."""
-    owner = frame.function.rpartition(".")[0]
-    return frame.layer is not None and bool(owner) and not owner.endswith("<locals>")
+def is_training(crash: Crash) -> bool:
+    """By the mode of the outermost module that was called."""
+    layers = [frame.layer for frame in crash.frames if frame.layer is not None]
+    return layers[0].training if layers else True
 
 
 def is_without_gradients(frame: Frame, tree: ast.Module) -> bool:
@@ -73,8 +83,8 @@ def is_without_gradients(frame: Frame, tree: ast.Module) -> bool:
     line = frame.place.line or 0
     for node in ast.walk(tree):
         if isinstance(node, ast.With | ast.FunctionDef) and covers(node, line):
-            said = node.items if isinstance(node, ast.With) else node.decorator_list
-            texts = [ast.unparse(one) for one in said]
+            parts = node.items if isinstance(node, ast.With) else node.decorator_list
+            texts = [ast.unparse(part) for part in parts]
             if any("no_grad" in text or "inference_mode" in text for text in texts):
                 return True
     return False
