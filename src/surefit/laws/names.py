@@ -3,6 +3,7 @@
 import ast
 
 from surefit.doctor.observations import Frame, Value
+from surefit.doctor.violations import Expression
 from surefit.doctor.words import code
 from surefit.laws.case import Case, use_of
 
@@ -37,6 +38,30 @@ def quoted(name: str) -> str:
 def is_model(frame: Frame) -> bool:
     """Not one of torch's own layers."""
     return frame.layer is not None and "torch/nn/" not in frame.place.file
+
+
+def reading_of_value(case: Case, value: Value) -> Expression | None:
+    """Where the outermost of the user's frames that has the very object reads it, before it goes
+    into a model or an operation."""
+    for frame in case.crash.frames if case.crash is not None else ():
+        text = shortest(frame, value) if frame.own else ""
+        source = case.source(frame.place)
+        statement = source.statement_at(frame.place.line) if source and frame.place.line else None
+        if not text or source is None or statement is None or hasattr(statement, "body"):
+            continue
+        for node in ast.walk(statement):
+            is_read = isinstance(getattr(node, "ctx", None), ast.Load)
+            if is_read and isinstance(node, ast.expr) and ast.unparse(node) == plain(text):
+                return case.expression(source, node)
+    return None
+
+
+def plain(text: str) -> str:
+    """As `ast.unparse` writes it."""
+    try:
+        return ast.unparse(ast.parse(text, mode="eval"))
+    except SyntaxError:
+        return text
 
 
 def called_in(frame: Frame, case: Case) -> str:

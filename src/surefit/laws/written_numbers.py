@@ -20,9 +20,11 @@ POSITIONS = (
 )
 
 
-def written_in_model(case: Case, number: int, names: Collection[str]) -> Producer | None:
-    """The one literal or setting of this value that the models of a crash were given under one of
-    these names; None where there are several."""
+def written_in_model(
+    case: Case, number: int, names: Collection[str] | None = None
+) -> Producer | None:
+    """The one literal or setting of this value that the models of a crash were given, under one of
+    these names if there are any; None where there are several."""
     found = {
         (str(literal.place), literal.text): literal
         for lineage in lineages_of_models(case)
@@ -42,11 +44,11 @@ def lineages_of_models(case: Case) -> Iterator[Lineage]:
                 yield case.lineage(Operand(value=value, name=value.text, frame=number))
 
 
-def given_as(lineage: Lineage, names: Collection[str]) -> Iterator[Producer]:
-    """What arguments of these names go back to."""
+def given_as(lineage: Lineage, names: Collection[str] | None) -> Iterator[Producer]:
+    """What arguments of these names, or of any, go back to."""
     for producer in lineage.all:
         for source, _ in lineage.inputs(producer):
-            if source.way is Way.ARGUMENT and source.name in names:
+            if source.way is Way.ARGUMENT and (names is None or source.name in names):
                 literal = Lineage(lineage.graph, (source,)).written()
                 if literal is not None:
                     yield literal
