@@ -31,7 +31,14 @@ from surefit.doctor.violations import fact_at
 from surefit.doctor.words import code, counted, shape_of
 from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.indices import IndexArguments, IndexRange, IndexShape
-from surefit.laws.index_fits import Fit, Picking, along_another_axis, assigned_name, fits, picking
+from surefit.laws.index_fits import (
+    IndexFit,
+    Picking,
+    along_another_axis,
+    assigned_name,
+    fits,
+    picking,
+)
 from surefit.laws.written_numbers import written_in
 from surefit.lineage.properties import contains, holds_at_least, of_several
 from surefit.remedies.append import Append
@@ -109,7 +116,7 @@ def facts(broken: IndexArguments) -> Iterator[Fact]:
     yield Fact("picked along", f"axis {broken.axis}, of size {broken.size}")
 
 
-def remedy(here: Picking, fit: Fit) -> Remedy:
+def remedy(here: Picking, fit: IndexFit) -> Remedy:
     shown = f": {code(fit.index)}." if fit.index else "."
     parts: list[Remedy] = []
     if fit.index:
@@ -122,7 +129,7 @@ def remedy(here: Picking, fit: Fit) -> Remedy:
     return Together(parts=tuple(parts), words=words, must=holds(here, fit), choice=fit.choice)
 
 
-def holds(here: Picking, fit: Fit) -> ValuesAt | None:
+def holds(here: Picking, fit: IndexFit) -> ValuesAt | None:
     """The named result is as it must be; where it has no name, the index is."""
     statement = here.source.statement_of(here.call)
     name, place = assigned_name(statement), here.broken.use.place
