@@ -9,11 +9,12 @@ from surefit.doctor.findings import Place
 from surefit.doctor.observations import Answer, Crash, Question, Value
 from surefit.lineage.producers import (
     LINEAGE,
+    ROWS,
     Input,
     Producer,
     ProducerGraph,
     ProducerKind,
-    Root,
+    ValueRoot,
     Way,
 )
 from surefit.source.reading import Source
@@ -36,21 +37,22 @@ KINDS: dict[type[ast.expr], ProducerKind] = {
 
 
 def lineage_answer(
-    crash: Crash, source: Source, chains: Mapping[tuple[int, str], Sequence[Step]]
+    crash: Crash, source: Source, chains: Mapping[tuple[int | str, str], Sequence[Step]]
 ) -> Answer:
-    """`chains`: number of a frame and text of a value there -> its expressions, newest first. No
-    chain: nothing is known of a value."""
+    """`chains`: number of a frame and text of a value there -> its expressions, newest first; in
+    place of a frame ROWS or DATASET. No chain: nothing is known of a value."""
     producers: list[Producer] = []
-    roots: list[Root] = []
+    roots: list[ValueRoot] = []
     serial = 10_000
     for (number, text), steps in chains.items():
-        frame = crash.frames[number]
-        first = Input(serial=serial, way=Way.SAME_OBJECT)
+        frame = crash.frames[number] if isinstance(number, int) else None
+        way, name = (Way.SAME_OBJECT, "") if number != ROWS else (Way.ITEM, text)
+        first = Input(serial=serial, way=way, name=name)
         roots.append(
-            Root(
-                function=frame.function,
-                file=Path(frame.place.file).name,
-                line=frame.place.line or 0,
+            ValueRoot(
+                function=frame.function if frame else str(number),
+                file=Path(frame.place.file).name if frame else "",
+                line=(frame.place.line or 0) if frame else 0,
                 text=text,
                 inputs=(first,) if steps else (),
             )
