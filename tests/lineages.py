@@ -84,4 +84,5 @@ def producer(
         kind=KINDS.get(type(node), ProducerKind.OPERATOR),
         value=value,
         inputs=inputs,
+        name=source.segment(node.func) if isinstance(node, ast.Call) else "",
     )
