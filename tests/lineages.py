@@ -21,7 +21,7 @@ from surefit.source.reading import Source
 
 Step = tuple[str, Value] | tuple[str, Value, Way, str]
 """An expression as it is written and what it evaluated to; then how the expression before it in the
-list got it, and under which name."""
+list got it, and under which name; of the first, how the frame did."""
 
 KINDS: dict[type[ast.expr], ProducerKind] = {
     ast.Call: ProducerKind.CALL,
@@ -46,7 +46,9 @@ def lineage_answer(
     serial = 10_000
     for (number, text), steps in chains.items():
         frame = crash.frames[number] if isinstance(number, int) else None
+        newest = steps[0] if steps else ()
         way, name = (Way.SAME_OBJECT, "") if number != ROWS else (Way.ITEM, text)
+        way, name = (newest[2], newest[3]) if len(newest) > 2 else (way, name)
         first = Input(serial=serial, way=way, name=name)
         roots.append(
             ValueRoot(

@@ -85,9 +85,17 @@ class Case:
         text = " ".join(source.segment(node).split())
         return Expression(Place(source.file, node.lineno, node.end_lineno), source.span(node), text)
 
-    def argument(self, call: Written, name: str, position: int | None) -> Expression | None:
+    def owner(self, call: Written | None) -> Expression | None:
+        """`model` of `model.load_state_dict(...)`."""
+        node, source = self.node(call), self.source(call.place) if call is not None else None
+        match node:
+            case ast.Call(func=ast.Attribute(value=owner)) if source is not None:
+                return self.expression(source, owner)
+        return None
+
+    def argument(self, call: Written | None, name: str, position: int | None) -> Expression | None:
         """What a call of the user's gives for one argument."""
-        node, source = self.node(call), self.source(call.place)
+        node, source = self.node(call), self.source(call.place) if call is not None else None
         if source is None or not isinstance(node, ast.Call):
             return None
         value = source.argument(node, name, position)
@@ -153,6 +161,14 @@ class Case:
                 raise Unanswered(kind)
             return None
         return msgspec.convert(known.said, answer, strict=False) if known.said is not None else None
+
+    def answered(self, kind: str, **about: Json) -> Question:
+        """A question that a condition is judged by, once it has an answer."""
+        question = Question(kind, self.crash.id if self.crash is not None else "", about)
+        if not self.read and self.recording.answer(question) is None:
+            self.recording.ask(question)
+            raise Unanswered(kind)
+        return question
 
     def lineage(self, operand: Operand) -> Lineage:
         """Where a value came from; empty where that is not known. Of source that was only read, the

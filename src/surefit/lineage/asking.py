@@ -20,7 +20,7 @@ def lineage_of(
     if said is None:
         return None
     graph = read(said)
-    places = [value] if isinstance(value, tuple) else list(where(crash, value))
+    places = where_written(crash, *value) if isinstance(value, tuple) else where(crash, value)
     for number, text in places:
         root = root_of(graph, crash.frames[number], text)
         if root is not None:
@@ -53,6 +53,12 @@ def lineage_from(graph: ProducerGraph, root: ValueRoot) -> Lineage:
     if every is None:
         every = {producer.serial: producer for producer in graph.producers}
     return Lineage(every, root.inputs, graph.ended)
+
+
+def where_written(crash: Crash, number: int, text: str) -> list[tuple[int, str]]:
+    """An expression in a frame, and wherever else its value stands."""
+    values = [value for value in crash.frames[number].values if plain(value.text) == plain(text)]
+    return [(number, text), *(place for value in values[:1] for place in where(crash, value))]
 
 
 def where(crash: Crash, value: Value) -> list[tuple[int, str]]:

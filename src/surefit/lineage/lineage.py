@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
+from surefit.doctor.findings import Place
 from surefit.doctor.observations import Value
 from surefit.lineage.producers import PASSING, Input, Producer, ProducerKind, Way
 from surefit.lineage.properties import Property
@@ -54,6 +55,14 @@ class Lineage:
             producer for producer in self.all if producer.own and producer.kind not in PASSING
         )
 
+    @property
+    def expressions(self) -> tuple[Producer, ...]:
+        """The same, each expression once: its newest evaluation."""
+        newest: dict[tuple[Place, str], Producer] = {}
+        for producer in self.producers:
+            newest.setdefault((producer.place, producer.text), producer)
+        return tuple(newest.values())
+
     def inputs(self, producer: Producer) -> Iterator[tuple[Input, Producer]]:
         """What an expression got values from, and how."""
         for link in producer.inputs:
@@ -67,7 +76,10 @@ class Lineage:
         tables that it came from are looked at in that column."""
         met: set[tuple[int, str, str]] = set()
         rows = of.of_rows or of
-        waiting = [(link.serial, "", rows if link.way in OF_ROWS else of) for link in self.root]
+        changed = [link for link in self.root if link.way is Way.MUTATED]
+        waiting = [
+            (link.serial, "", rows if link.way in OF_ROWS else of) for link in changed or self.root
+        ]
         for serial, column, wanted in waiting:
             producer = self.graph.get(serial)
             key = serial, column, wanted.words
@@ -75,10 +87,16 @@ class Lineage:
                 continue
             met.add(key)
             before = [
-                Before(inner, column_of(producer, inner, column), across(producer, link, wanted))
+                Before(
+                    inner,
+                    column_of(producer, inner, column),
+                    across(producer, link, wanted),
+                    link.way,
+                )
                 for link, inner in self.inputs(producer)
             ]
             value = part(producer, column)
+            before = as_it_was(producer, before)
             having = bearing(wanted.measure(value), before)
             unknown = [earlier for earlier in before if earlier.holds is None]
             is_passing = producer.kind in PASSING and bool(before)
@@ -223,6 +241,7 @@ class Before:
     producer: Producer
     column: str
     wanted: Property
+    way: Way
 
     @property
     def value(self) -> Value:
@@ -239,6 +258,16 @@ def across(producer: Producer, link: Input, wanted: Property) -> Property:
         producer.kind is ProducerKind.OPERATION and producer.name == "stack"
     )
     return wanted.of_rows or wanted if is_batch else wanted
+
+
+def as_it_was(producer: Producer, before: list[Before]) -> list[Before]:
+    """An object that was changed in place is described as it is now, also where it was made: what
+    was put in comes before it, and the change before the name that it was bound to."""
+    changed = [earlier for earlier in before if earlier.way is Way.MUTATED]
+    if producer.kind is not ProducerKind.MUTATION:
+        return changed or before
+    put_in = [earlier for earlier in before if earlier not in changed]
+    return put_in if any(earlier.holds for earlier in put_in) else before
 
 
 def bearing(number: float | None, before: list[Before]) -> list[Before]:

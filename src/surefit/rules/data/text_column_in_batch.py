@@ -39,7 +39,7 @@ from surefit.lineage.lineage import Lineage
 from surefit.lineage.producers import Producer, ProducerKind
 from surefit.remedies.append import Append
 from surefit.remedies.arguments import SetArgument
-from surefit.remedies.columns import DropColumns
+from surefit.remedies.drop_columns import DropColumns
 
 RULE = Rule(
     "SF203",

@@ -191,12 +191,19 @@ def values_of(
     if mine:
         for text, serial in under_way(tracing.records, frame):
             met.add(text)
-            yield text, [Input(serial=serial, way=Way.SAME_OBJECT)]
+            yield text, as_it_is_now(tracing.records, serial)
     for text, value, holder in values_in(frame, span, mine or innermost):
         if text not in met:
             met.add(text)
             argument = handed.get(id(value)) if not mine else None
             yield text, [argument] if argument else source_of(tracing, value, holder)
+
+
+def as_it_is_now(records: Records, serial: int) -> list[Input]:
+    """What an expression gave, and what has changed that in place since."""
+    links = [Input(serial=serial, way=Way.SAME_OBJECT)]
+    newest = records.newest_of(records.by_serial[serial].value)
+    return [*links, Input(serial=newest, way=Way.MUTATED)] if newest > serial else links
 
 
 def under_way(records: Records, frame: FrameType) -> Iterator[tuple[str, int]]:

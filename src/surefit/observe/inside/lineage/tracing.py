@@ -114,7 +114,8 @@ class Tracing:
             role = roles.get(child.node, "")
             if role.isdigit() and int(role) < len(names):
                 role = names[int(role)]
-            way = Way.CONTROL if role in ("test", "key") else way_of(kind, role)
+            chooses = role in ("test", "key") or (node.kind == "subscript" and role != "object")
+            way = Way.CONTROL if chooses else way_of(kind, role)
             links.append(Input(serial=serial, way=way, name=role))
         return links
 
