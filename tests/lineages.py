@@ -13,7 +13,7 @@ from surefit.lineage.producers import (
     Producer,
     ProducerGraph,
     ProducerKind,
-    Root,
+    ValueRoot,
     Way,
 )
 from surefit.source.reading import Source
@@ -41,13 +41,13 @@ def lineage_answer(
     """`chains`: number of a frame and text of a value there -> its expressions, newest first. No
     chain: nothing is known of a value."""
     producers: list[Producer] = []
-    roots: list[Root] = []
+    roots: list[ValueRoot] = []
     serial = 10_000
     for (number, text), steps in chains.items():
         frame = crash.frames[number]
         first = Input(serial=serial, way=Way.SAME_OBJECT)
         roots.append(
-            Root(
+            ValueRoot(
                 function=frame.function,
                 file=Path(frame.place.file).name,
                 line=frame.place.line or 0,
@@ -82,4 +82,5 @@ def producer(
         kind=KINDS.get(type(node), ProducerKind.OPERATOR),
         value=value,
         inputs=inputs,
+        name=source.segment(node.func) if isinstance(node, ast.Call) else "",
     )
