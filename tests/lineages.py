@@ -20,7 +20,7 @@ from surefit.source.reading import Source
 
 Step = tuple[str, Value] | tuple[str, Value, Way, str]
 """An expression as it is written and what it evaluated to; then how the expression before it in the
-list got it, and under which name."""
+list got it, and under which name; of the first, how the frame did."""
 
 KINDS: dict[type[ast.expr], ProducerKind] = {
     ast.Call: ProducerKind.CALL,
@@ -45,7 +45,9 @@ def lineage_answer(
     serial = 10_000
     for (number, text), steps in chains.items():
         frame = crash.frames[number]
-        first = Input(serial=serial, way=Way.SAME_OBJECT)
+        newest = steps[0] if steps else ()
+        way, name = (newest[2], newest[3]) if len(newest) > 2 else (Way.SAME_OBJECT, "")
+        first = Input(serial=serial, way=way, name=name)
         roots.append(
             ValueRoot(
                 function=frame.function,

@@ -1,6 +1,5 @@
 """What is done when a crash is known, before the script has ended."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +34,7 @@ class Noted(Forks):
 
 
 @pytest.fixture
-def told(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+def told(monkeypatch: pytest.MonkeyPatch) -> Any:
     def after(*fixes: Fix, severity: Severity = Severity.ERROR, **more: Any) -> list[str]:
         finding = Finding("rule", "SF1", severity, Place("a.py", 1), "It.", fixes=fixes)
         monkeypatch.setattr(examination, "diagnose", lambda *_: Diagnosis((finding,)))

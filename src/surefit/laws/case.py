@@ -18,9 +18,17 @@ from surefit.doctor.observations import Crash, Frame, Json, Layer, Question, Val
 from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule, Unanswered
 from surefit.doctor.violations import Expression, Operand, Written
-from surefit.lineage.asking import lineage_of
+from surefit.lineage.asking import lineage_of, lineage_of_rows
 from surefit.lineage.lineage import Lineage
-from surefit.lineage.producers import LINEAGE, Input, Producer, ProducerKind, Way
+from surefit.lineage.producers import (
+    DATASET,
+    LINEAGE,
+    ROWS,
+    Input,
+    Producer,
+    ProducerKind,
+    Way,
+)
 from surefit.source.patches import Edit
 from surefit.source.reading import Source, called
 
@@ -169,12 +177,30 @@ class Case:
             return lineage_of_birth(operand)
         if self.crash is None or operand.frame is None:
             return NO_LINEAGE
+        self.ask_for_lineage()
+        found = lineage_of(self.recording, self.crash, (operand.frame, operand.value.text))
+        return found or NO_LINEAGE
+
+    def lineage_of_column(self, column: str) -> Lineage:
+        """Where a column of the rows came from that a collator was given; a root for each row."""
+        return self.of_rows(ROWS, column)
+
+    def lineage_of_dataset(self) -> Lineage:
+        """Where the dataset came from that these rows are from."""
+        return self.of_rows(DATASET)
+
+    def of_rows(self, function: str, text: str = "") -> Lineage:
+        if self.crash is None:
+            return NO_LINEAGE
+        self.ask_for_lineage()
+        return lineage_of_rows(self.recording, self.crash, function, text) or NO_LINEAGE
+
+    def ask_for_lineage(self) -> None:
+        assert self.crash is not None
         question = Question(LINEAGE, self.crash.id, {})
         if self.recording.answer(question) is None:
             self.recording.ask(question)
             raise Unanswered(question.kind)
-        found = lineage_of(self.recording, self.crash, (operand.frame, operand.value.text))
-        return found or NO_LINEAGE
 
     def finding(
         self,

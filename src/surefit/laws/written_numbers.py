@@ -1,14 +1,22 @@
 """Where the user wrote a number that sizes a model: how many classes, rows or features it has."""
 
+import ast
 from collections.abc import Collection, Iterator
 
-from surefit.doctor.violations import Operand
+from surefit.doctor.observations import Script
+from surefit.doctor.violations import Expression, Operand
 from surefit.laws.case import Case
 from surefit.lineage.lineage import Lineage
-from surefit.lineage.producers import Producer, Way
+from surefit.lineage.producers import Producer, ProducerKind, Way
 
 CLASSES = ("num_labels", "num_classes", "n_classes", "n_labels", "out_features", "out_channels")
 """Arguments of models and layers that say how many classes there are."""
+VOCABULARY = ("vocab_size", "vocabulary_size", "n_vocab", "num_tokens", "num_embeddings")
+TYPES = ("type_vocab_size",)
+POSITIONS = (
+    *("max_position_embeddings", "n_positions", "n_ctx", "max_source_positions"),
+    *("max_target_positions", "max_seq_len", "max_sequence_length", "block_size"),
+)
 
 
 def written_in_model(
@@ -26,12 +34,11 @@ def written_in_model(
 
 
 def lineages_of_models(case: Case) -> Iterator[Lineage]:
-    """Of the largest modules that the frames of a crash hold, each once."""
+    """Of the modules that the frames of a crash hold, each once."""
     known: set[int] = set()
     for number, frame in enumerate(case.crash.frames if case.crash is not None else ()):
         for value in frame.values:
-            is_root = value.layer is not None and value.layer.path == ""
-            if is_root and value.identity not in known:
+            if value.layer is not None and value.identity not in known:
                 known.add(value.identity)
                 yield case.lineage(Operand(value=value, name=value.text, frame=number))
 
@@ -44,3 +51,27 @@ def given_as(lineage: Lineage, names: Collection[str] | None) -> Iterator[Produc
                 literal = Lineage(lineage.graph, (source,)).written()
                 if literal is not None:
                     yield literal
+
+
+def config_of(case: Case) -> Producer | None:
+    """The user's call that created the configuration of a model of the crash; None for a model
+    that was loaded."""
+    for lineage in lineages_of_models(case):
+        for producer in lineage.all:
+            is_config = producer.value.kind.endswith("Config") and producer.own
+            if is_config and producer.kind is ProducerKind.CALL:
+                return producer if "from_pretrained" not in producer.text else None
+    return None
+
+
+def called_with(case: Case, number: int, names: Collection[str]) -> Expression | None:
+    """The first literal of this value that a call of the user's has under one of these names."""
+    for script in case.recording.all(Script):
+        source = case.source(script.file)
+        for call in source.every(ast.Call) if source is not None else ():
+            for keyword in call.keywords:
+                literal = keyword.value
+                is_it = isinstance(literal, ast.Constant) and literal.value == number
+                if source is not None and keyword.arg in names and is_it:
+                    return case.expression(source, literal)
+    return None

@@ -28,6 +28,18 @@ def lineage_of(
     return None
 
 
+def lineage_of_rows(
+    recording: Recording, crash: Crash, function: str, text: str = ""
+) -> Lineage | None:
+    """Of a column of the rows that a collator was given, or of the dataset that they are from."""
+    said = recording.ask(Question(LINEAGE, crash.id, {}))
+    graph = read(said) if said is not None else None
+    for root in graph.roots if graph is not None else ():
+        if graph is not None and (root.function, root.text) == (function, text):
+            return lineage_from(graph, root)
+    return None
+
+
 def lineage_at(recording: Recording, file: str, line: int, text: str, step: int) -> Lineage | None:
     """Of the value of an expression at a line, at an optimizer step of a run that does not fail."""
     about: dict[str, Json] = {"file": file, "line": line, "text": text, "step": step}

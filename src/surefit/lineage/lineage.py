@@ -108,6 +108,20 @@ class Lineage:
             ]
         return None
 
+    def of_shape(self, shape: tuple[int, ...]) -> "Lineage":
+        """The lineage of the first values of a shape: of the rows of a batch."""
+        waiting, met, found = list(self.root), set[int](), list[Input]()
+        for one in waiting:
+            producer = self.graph.get(one.serial)
+            if producer is None or one.serial in met:
+                continue
+            met.add(one.serial)
+            if producer.value.shape == shape:
+                found.append(one)
+            else:
+                waiting += [source for source, _ in self.inputs(producer)]
+        return Lineage(self.graph, tuple(found), self.ended)
+
     def role(self) -> Producer | None:
         """Where the value becomes a label, a mask, a column: the newest item or attribute with a
         name, and of that the expression that is put in, not the whole display; else the argument

@@ -12,6 +12,9 @@ from surefit.source.spans import Span
 
 LINEAGE = "lineage"
 """The kind of the question that a second run answers with producers."""
+ROWS = "rows of the batch"
+DATASET = "dataset of the rows"
+"""In place of the function of a root: a column that a collator was given, and what it is from."""
 
 
 class Way(StrEnum):

@@ -9,13 +9,23 @@ from typing import Any
 
 from surefit.doctor.findings import COMMAND_LINE, Place
 from surefit.doctor.observations import Crash, Json, Value
-from surefit.lineage.producers import Input, Producer, ProducerGraph, ProducerKind, ValueRoot, Way
+from surefit.lineage.producers import (
+    DATASET,
+    ROWS,
+    Input,
+    Producer,
+    ProducerGraph,
+    ProducerKind,
+    ValueRoot,
+    Way,
+)
 from surefit.observe.inside.autopsy import expressions
+from surefit.observe.inside.autopsy.collators import datasets_in, rows_in
 from surefit.observe.inside.autopsy.values import LOOKED_AT, describe, mapping, untouched
 from surefit.observe.inside.lineage.contents import flat
 from surefit.observe.inside.lineage.records import GONE, SCALARS, Record, Records
 from surefit.observe.inside.lineage.settings import SETTING, setting_read
-from surefit.observe.inside.lineage.tracing import Tracing, file_read
+from surefit.observe.inside.lineage.tracing import MOST_ELEMENTS, Tracing, file_read
 from surefit.observe.inside.lineage.wrapping import Node, nodes
 from surefit.observe.inside.own_code import is_own, own
 from surefit.source.spans import Span
@@ -85,6 +95,7 @@ def roots_of(tracing: Tracing, crash: Crash, frames: Sequence[FrameType]) -> Ite
     for frame in frames:
         tracing.containers.update(containers_in(frame))
     handed = arguments_under_way(tracing.records, frames[last_own]) if frames else {}
+    yield from roots_of_rows(tracing, frames)
     for at, (frame, shown) in reversed(list(enumerate(pairs))):
         mine = own(frame.f_code)
         if not mine and at < last_own:
@@ -100,6 +111,45 @@ def roots_of(tracing: Tracing, crash: Crash, frames: Sequence[FrameType]) -> Ite
                     text=text,
                     inputs=tuple(inputs),
                 )
+
+
+def roots_of_rows(tracing: Tracing, frames: Sequence[FrameType]) -> Iterator[ValueRoot]:
+    """Each column of the rows that a collator was given, and the dataset that they are from."""
+    rows, _ = rows_in(frames)
+    columns: dict[str, list[Input]] = {}
+    for row in rows[:MOST_ELEMENTS]:
+        inside = mapping(row)
+        if inside is None:
+            inside = dict(enumerate(row)) if type(row) in (list, tuple) else {"row": row}
+        for key, value in list(inside.items())[:MOST_MEMBERS]:
+            from_row = column_of(tracing, row, key, value)
+            columns.setdefault(str(key), []).extend(replace(one, name=str(key)) for one in from_row)
+    for key, inputs in columns.items():
+        if inputs:
+            yield ValueRoot(function=ROWS, file="", line=0, text=key, inputs=tuple(inputs))
+    for dataset in datasets_in(frames):
+        located = tracing.locate(dataset, sys.maxsize) or newest_that_is(tracing, dataset)
+        if located:
+            yield ValueRoot(function=DATASET, file="", line=0, text="", inputs=tuple(located))
+            return
+
+
+def newest_that_is(tracing: Tracing, value: Any) -> list[Input]:
+    """An expression that only passes it on, of what a library created: `split["train"]`."""
+    for record in reversed(list(tracing.records.by_serial.values())):
+        if record.value is value and record.node >= 0:
+            return [Input(serial=record.serial, way=Way.SAME_OBJECT)]
+    return []
+
+
+def column_of(tracing: Tracing, row: Any, key: Any, value: Any) -> list[Input]:
+    """By what the user put into the row; otherwise by content, or by what stands beside it."""
+    serial = tracing.same(row, sys.maxsize)
+    item = tracing.one_item(serial, str(key), value) if serial else None
+    if item is not None:
+        return [Input(serial=item, way=Way.ITEM)]
+    located = [] if isinstance(value, SCALARS) else tracing.locate(value, sys.maxsize)
+    return located or tracing.sibling(row, key, sys.maxsize)
 
 
 def containers_in(frame: FrameType) -> Iterator[tuple[int, tuple[Any, Any]]]:

@@ -164,7 +164,7 @@ class ContentIndex:
             known = safe_fingerprint(record.value)
             if known is not None:
                 self.whole.setdefault(known, []).append(record.serial)
-            elif nodes[record.node].kind == "call":
+            elif nodes[record.node].kind == "call" and record.operation != "mutation":
                 self.index_members(record)
 
     def index_members(self, record: Record) -> None:

@@ -32,6 +32,7 @@ MOST_OPERATIONS = 200_000
 BYTES = 512 << 20
 LARGE = 1 << 20
 """Bytes of a tensor or an array that is only referred to weakly."""
+MOST_OF_A_TABLE = 256 << 20
 MOST_CONTAINERS = 48
 """Of large tensors, or of tensors with graphs: of these the last ones are held."""
 MOST_CALLBACKS = 16
@@ -604,6 +605,8 @@ class Records:
             return int(getattr(value, "size", 0)) * 8
         if isinstance(value, dict | list | tuple) or kind.__name__ in ROWS:
             return sys.getsizeof(value)
+        if module.startswith("datasets.") and kind.__name__ == "Dataset":
+            return size_of_table(value)
         return None
 
     def size_of_tensor(self, record: Record, value: Any) -> int | None:
@@ -799,3 +802,9 @@ def put_in(tree: Any, file: str, raw: bytes) -> None:
         records.wrapped(file)
     except RecursionError as error:
         spool.could_not(f"expressions of {os.path.basename(file)}", error)
+
+
+def size_of_table(dataset: Any) -> int | None:
+    """Most lie on disk; of those in memory only small ones are held."""
+    size = getattr(getattr(dataset, "_data", None), "nbytes", None)
+    return min(size, LARGE) if isinstance(size, int) and size <= MOST_OF_A_TABLE else None
