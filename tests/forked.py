@@ -1,17 +1,11 @@
 """Scripts run in forks of a Python that has imported torch, which saves the seconds of that."""
 
 import atexit
-import json
 import os
-import select
-import shutil
-import socket
-import struct
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -20,8 +14,10 @@ from types import SimpleNamespace
 from typing import Any
 from unittest.mock import patch
 
-import fork_server
 from surefit.observe import watching
+from surefit.observe.forks import Fork, Forks, Server
+from surefit.observe.launch import Launch
+from surefit.observe.preloading import Preload
 
 TORCH = "torch torch._dynamo"
 TRANSFORMERS = (
@@ -30,12 +26,8 @@ TRANSFORMERS = (
 )
 
 PER_RUN = (
-    "SUREFIT_",
     "PYTEST_",
-    "FORK_SERVER_",
-    "PYTHONPATH",
     "PYTHONHASHSEED",
-    "TORCHDYNAMO_DISABLE",
     "HF_",
     "TRANSFORMERS_OFFLINE",
     "DO_NOT_TRACK",
@@ -45,125 +37,29 @@ PER_RUN = (
     "SWANLAB_MODE",
     "CLEARML_OFFLINE_MODE",
     "GRADIO_ANALYTICS_ENABLED",
-    "MLFLOW_TRACKING_URI",
-    "TRACKIO_DIR",
-    "PWD",
 )
 """Variables that nothing reads before a script runs, or that surefit sets the same for all."""
-
-
-class Server:
-    """One Python to fork from, for as long as this process lives."""
-
-    def __init__(self, preload: str) -> None:
-        self.folder = Path(tempfile.mkdtemp(prefix="surefit-forks-"))
-        start = f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r})\n"
-        start += "import fork_server; del sys.path[0]\n"
-        start += f"fork_server.serve({str(self.folder)!r})\n"
-        (self.folder / "sitecustomize.py").write_text(start)
-        self.environment = dict(os.environ)
-        lifeline, self.held = os.pipe()
-        self.process = subprocess.Popen(
-            [sys.executable, str(self.folder / "main.py")],
-            env={
-                **self.environment,
-                "PYTHONPATH": str(self.folder),
-                "PYTHONHASHSEED": "0",
-                fork_server.SOCKET: str(self.folder / "socket"),
-                fork_server.PRELOAD: preload,
-                fork_server.LIFELINE: str(lifeline),
-            },
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            pass_fds=[lifeline],
-            start_new_session=True,
-        )
-        os.close(lifeline)
-        atexit.register(self.end)
-        self.wait_until_it_serves()
-
-    def end(self) -> None:
-        os.close(self.held)
-        self.process.wait()
-        shutil.rmtree(self.folder, ignore_errors=True)
-
-    def wait_until_it_serves(self) -> None:
-        while not (self.folder / "socket").exists():
-            if self.process.poll() is not None:
-                raise RuntimeError(f"the fork server ended with code {self.process.returncode}")
-            time.sleep(0.02)
-
-    def refuse_another(self, environment: Mapping[str, str]) -> None:
-        """In which a process of its own could have imported something else."""
-        every = sorted({*environment, *self.environment})
-        others = [
-            name
-            for name in every
-            if not name.startswith(PER_RUN) and environment.get(name) != self.environment.get(name)
-        ]
-        if others:
-            raise RuntimeError(f"a fork cannot have {', '.join(others)} of its own")
+LONGEST_START = 120.0
 
 
 @cache
 def server(preload: str) -> Server:
-    return Server(preload)
-
-
-class Fork:
-    """A fork that runs a script; to be used as a `subprocess.Popen` is."""
-
-    def __init__(
-        self,
-        command: Sequence[str],
-        cwd: Path,
-        env: Mapping[str, str],
-        stdin: int | None = None,
-        stdout: int | None = None,
-        stderr: int | None = None,
-        start_new_session: bool = False,
-    ) -> None:
-        asked = {
-            "command": command,
-            "cwd": str(cwd),
-            "environment": dict(env),
-            "new_session": start_new_session,
-        }
-        self.args = command
-        self.returncode: int | None = None
-        text = json.dumps(asked).encode()
-        nothing = os.open(os.devnull, os.O_RDWR)
-        try:
-            given = [
-                number if to is None else nothing if to == subprocess.DEVNULL else to
-                for number, to in enumerate((stdin, stdout, stderr))
-            ]
-            self.socket = socket.socket(socket.AF_UNIX)
-            self.socket.connect(str(server(preload_for(command, cwd)).folder / "socket"))
-            socket.send_fds(self.socket, [struct.pack("i", len(text))], given)
-            self.socket.sendall(text)
-        finally:
-            os.close(nothing)
-        self.pid: int = struct.unpack("i", self.socket.recv(4))[0]
-
-    def poll(self) -> int | None:
-        return self._told(0)
-
-    def wait(self, timeout: float | None = None) -> int:
-        code = self._told(timeout)
-        if code is None:
-            raise subprocess.TimeoutExpired(list(self.args), timeout or 0)
-        return code
-
-    def send_signal(self, number: int) -> None:
-        if self.poll() is None:
-            os.kill(self.pid, number)
-
-    def _told(self, timeout: float | None) -> int | None:
-        if self.returncode is None and select.select([self.socket], [], [], timeout)[0]:
-            (self.returncode,) = struct.unpack("i", self.socket.recv(4))
-            self.socket.close()
-        return self.returncode
+    """For as long as this process lives."""
+    what = Preload(
+        script=str(Path(__file__).parent / "main.py"),
+        imports=tuple(f"import {name}" for name in preload.split()),
+        parts=(),
+        libraries={},
+        sources=(),
+        imports_first=True,
+        random=None,
+    )
+    launch = Launch((sys.executable, "main.py"), Path.cwd(), environment={"PYTHONHASHSEED": "0"})
+    made = Server(what, launch, {})
+    atexit.register(made.close)
+    if not made.is_ready(LONGEST_START):
+        raise RuntimeError(f"there is nothing to fork from: {made.why_not}")
+    return made
 
 
 def preload_for(command: Sequence[str], cwd: Path) -> str:
@@ -176,15 +72,22 @@ def started(command: Sequence[str], **how: Any) -> "Fork | subprocess.Popen[byte
     """A fork of a script; a process of its own for all else."""
     if command[0] != sys.executable or not command[1].endswith(".py"):
         return subprocess.Popen(command, **how)
-    server(preload_for(command, how["cwd"])).refuse_another(how["env"])
-    return Fork(command, **how)
+    ours = server(preload_for(command, how["cwd"]))
+    others = [name for name in ours.others(how["env"]) if not name.startswith(PER_RUN)]
+    if others:
+        raise RuntimeError(f"a fork cannot have {', '.join(others)} of its own")
+    return Fork(ours, command, **how)
 
 
 @contextmanager
 def forking() -> Iterator[None]:
-    """Inside, what surefit watches in this process runs in forks."""
+    """Inside, what surefit watches in this process runs in forks, also what it starts plainly."""
     instead = SimpleNamespace(**{**vars(subprocess), "Popen": started})
-    with patch.object(watching, "subprocess", instead), patch.dict(os.environ, PYTHONHASHSEED="0"):
+    with (
+        patch.object(watching, "subprocess", instead),
+        patch.object(Forks, "begin"),
+        patch.dict(os.environ, PYTHONHASHSEED="0"),
+    ):
         yield
 
 

@@ -1,10 +1,12 @@
 """Crashes inside a loss function of torch, made by hand for tests of rules."""
 
 import ast
+from collections.abc import Sequence
 from dataclasses import replace
 from textwrap import dedent
 from typing import Any
 
+from lineages import Step, lineage_answer
 from surefit.doctor.findings import Finding, Place
 from surefit.doctor.observations import (
     Answer,
@@ -19,11 +21,17 @@ from surefit.doctor.observations import (
 )
 from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
-from surefit.evidence.failed_losses import OF_CLASSES
+from surefit.laws.contracts.losses import OF_CLASSES
+from surefit.laws.crashes import violations_in
+from surefit.lineage.producers import LINEAGE
 from surefit.source.edits import patched
 from surefit.source.reading import Source, called
 
 FILE = "train.py"
+
+
+def is_lineage(observation: Observation) -> bool:
+    return isinstance(observation, Answer) and observation.question.kind == LINEAGE
 
 
 def tensor(text: str, shape: tuple[int, ...], dtype: str = "float32", **more: Any) -> Value:
@@ -68,6 +76,7 @@ class LossCrash:
         self.ignored = ignored if function in OF_CLASSES else None
         self.crash = Crash("1-1", 1.0, Process(1), "RuntimeError", "x", (own, layer, inside))
         self.answers: list[Observation] = []
+        self.chains: dict[tuple[int, str], Sequence[Step]] = {}
 
     def holds(self, values: dict[float, int], **more: Any) -> "LossCrash":
         """What the probe of labels says: value -> how many labels have it."""
@@ -89,8 +98,24 @@ class LossCrash:
         self.answers.append(Answer(Question("labels", "1-1", about), said))
         return self
 
+    def through(self, *steps: Step, of: str = "target") -> "LossCrash":
+        """What a second run tells of the targets: expressions and values, newest first."""
+        source = Source(FILE, self.text)
+        self.chains[(2, of)] = steps
+        self.answers = [one for one in self.answers if not is_lineage(one)]
+        self.answers.append(lineage_answer(self.crash, source, self.chains))
+        return self
+
     def found(self, rule: Rule) -> list[Finding]:
-        return list(rule.look(Recording([Script(FILE, self.text), self.crash, *self.answers])))
+        """Of this rule alone; without a lineage of its own, nothing is known of any value."""
+        answers = list(self.answers)
+        if not any(map(is_lineage, answers)):
+            answers.append(lineage_answer(self.crash, Source(FILE, self.text), {}))
+        recording = Recording([Script(FILE, self.text), self.crash, *answers])
+        broken: list[str] = []
+        findings = list(rule.look(recording, violations_in(recording, broken)))
+        assert broken == []
+        return findings
 
     def mended(self, finding: Finding, number: int = 0) -> str:
         edit = finding.fixes[number].edit

@@ -1,6 +1,5 @@
 """A check on a few rows: what goes wrong there is told only if it goes wrong with all of them."""
 
-from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ from surefit.cli import few_rows
 from surefit.doctor.findings import Finding, Place, Severity
 from surefit.doctor.observations import Chance, Crash, Frame, Observation, Process, Shrunk, Steps
 from surefit.doctor.recording import Recording
-from surefit.examination import Examination
+from surefit.examination import Examination, Proofs, Subject
 from surefit.observe.inside.chance import AGAIN
 from surefit.observe.inside.small_batches import ROWS
 from surefit.observe.script import Launch, Watched
@@ -49,18 +48,11 @@ class Script:
         code = int(any(isinstance(one, Crash) for one in seen))
         return Watched(Recording([*seen]), code, 1.0, self.stopped)
 
-    def concluded(
-        self,
-        watched: Watched,
-        launch: Launch,
-        _before: Any,
-        faults: list[str],
-        prove: bool,
-        *_: Any,
-    ) -> Examination:
-        self.proved.append(prove)
-        found = self.found_on_few if ROWS in launch.environment else self.found_on_own
-        return Examination(watched.recording, found, watched.code, tuple(faults))
+    def concluded(self, watched: Watched, subject: Subject) -> Examination:
+        self.proved.append(subject.proofs.wanted)
+        on_few = ROWS in subject.launch.environment
+        found = self.found_on_few if on_few else self.found_on_own
+        return Examination(watched.recording, found, watched.code, tuple(subject.faults))
 
 
 @pytest.fixture
@@ -68,7 +60,7 @@ def checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     def check(script: Script, rows: int = 4) -> Preflight:
         monkeypatch.setattr(preflight, "attempt", script.attempt)
         monkeypatch.setattr(preflight, "concluded", script.concluded)
-        terms = Terms(rows, 60.0, True, 60.0, lambda _: nullcontext())
+        terms = Terms(rows, 60.0, Proofs())
         return preflight.preflight(Launch(("python", "train.py"), tmp_path, "train.py"), terms)
 
     return check

@@ -11,7 +11,7 @@ import pytest
 
 import forked
 from running import Ran, forked_observed, forked_plainly, forked_run, observed, surefit_run, written
-from surefit.doctor.observations import Chance
+from surefit.doctor.observations import Chance, Imported
 from surefit.doctor.recording import as_line
 
 TRAINS = """
@@ -68,8 +68,10 @@ def settled(value: Any, folder: Path) -> Any:
 
 
 def seen(ran: Ran, folder: Path) -> list[Any]:
-    """Where unseeded streams begin is chance itself."""
-    lines = [as_line(one) for one in ran.seen.observations if not isinstance(one, Chance)]
+    """Where unseeded streams begin is chance itself, and a fork has imported everything before."""
+    lines = [
+        as_line(one) for one in ran.seen.observations if not isinstance(one, Chance | Imported)
+    ]
     return [settled(json.loads(line), folder) for line in lines]
 
 

@@ -3,7 +3,7 @@
 import traceback
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
@@ -12,14 +12,46 @@ from surefit.doctor.findings import Finding
 from surefit.doctor.observations import Answer, Crash, NotObserved, Question, Steps
 from surefit.doctor.recording import Recording
 from surefit.observe import launched
+from surefit.observe.forks import Forks
 from surefit.observe.script import Ask, Launch, Watched, watch
 from surefit.proof.chance import again, that_can_be_repeated
-from surefit.proof.sandbox import Snapshot, snapshot
+from surefit.proof.sandbox import IN_EVERY_COPY, Snapshot, snapshot
 from surefit.proof.second_run import answer_by_second_run
-from surefit.proof.trial import prove
+from surefit.proof.trial import may_be_tried, prove
 
 Result = TypeVar("Result")
 Progress = Callable[[str], AbstractContextManager[object]]
+
+
+@dataclass(frozen=True, slots=True)
+class Proofs:
+    """Whether fixes are tried, for how long, and who is told meanwhile."""
+
+    wanted: bool = True
+    seconds: float = 60.0
+    progress: Progress = lambda _text: nullcontext()
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What is examined."""
+
+    launch: Launch
+    before: Snapshot | None
+    """Its folder before the run."""
+    forks: Forks
+    proofs: Proofs
+    faults: list[str] = field(default_factory=list)
+    """Of surefit itself."""
+
+    def on_crash(self, seen: Recording, ask: Ask) -> None:
+        """While libraries are imported for the tries, the crashed process is asked."""
+        if self.proofs.wanted:
+            self.guarded(lambda: self.forks.begin(seen), None, "a Python to fork from")
+        self.guarded(lambda: diagnose(seen, ask), None, "questions to the crashed process")
+
+    def guarded(self, work: Callable[[], Result], otherwise: Result, what: str) -> Result:
+        return guarded(work, otherwise, self.faults, what)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,51 +100,61 @@ def examine(
     if seat is not None and not seat.reports:
         return for_the_report_of_another(launch, seat, hang_after, proof_seconds)
     before = guarded(lambda: snapshot(launch.cwd), None, faults, "the folder before the run")
-
-    def on_crash(seen: Recording, ask: Ask) -> None:
-        guarded(lambda: diagnose(seen, ask), None, faults, "questions to the crashed process")
-
     launch = that_can_be_repeated(launch)
-    watched = watch(launch, hang_after=hang_after, on_crash=on_crash, seat=seat)
-    return concluded(watched, launch, before, faults, prove_fixes, proof_seconds, progress, seat)
+    proofs = Proofs(prove_fixes, proof_seconds, progress)
+    with Forks(launch, IN_EVERY_COPY) as forks:
+        subject = Subject(launch, before, forks, proofs, faults)
+        watched = watch(launch, hang_after=hang_after, on_crash=subject.on_crash, seat=seat)
+        return concluded(watched, subject, seat)
 
 
-def concluded(
-    watched: Watched,
-    launch: Launch,
-    before: Snapshot | None,
-    faults: list[str],
-    prove_fixes: bool,
-    proof_seconds: float,
-    progress: Progress,
-    seat: launched.Seat | None = None,
-) -> Examination:
+def concluded(watched: Watched, subject: Subject, seat: launched.Seat | None = None) -> Examination:
     """From what was watched to findings with proved fixes."""
     seen = watched.recording
-    diagnosis = found(seen, launch, before, proof_seconds, faults, progress)
+    diagnosis = diagnosed(seen, subject)
     findings = diagnosis.findings
-    if prove_fixes and findings:
-        with progress("trying the fix on a copy"):
-            findings = guarded(
-                lambda: proved(findings, seen, launch, before, proof_seconds),
-                findings,
-                faults,
-                "the proof",
+    if subject.proofs.wanted and findings:
+        with subject.proofs.progress("trying the fixes on a copy"):
+            findings = subject.guarded(
+                lambda: proved(findings, seen, subject), findings, "the proof"
             )
-    faults += diagnosis.broken_rules
-    faults_once = tuple(dict.fromkeys(faults))
-    return Examination(seen, tuple(findings), watched.code, faults_once, seat)
+    faults = tuple(dict.fromkeys([*subject.faults, *diagnosis.broken_rules]))
+    return Examination(seen, tuple(findings), watched.code, faults, seat)
 
 
-def proved(
-    findings: Sequence[Finding],
-    seen: Recording,
-    launch: Launch,
-    before: Snapshot | None,
-    seconds: float,
-) -> tuple[Finding, ...]:
-    with again(launch, seen) as same:
-        return prove(findings, seen, same, before, seconds=seconds)
+def diagnosed(seen: Recording, subject: Subject) -> Diagnosis:
+    """What the rules say; how a value came to be is found out by a second run, if one asks."""
+
+    def second_run(questions: Sequence[Question]) -> Iterable[Answer]:
+        if launched.is_one_of_several():
+            return [Answer(one, None, "it is one of several ranks") for one in questions]
+        doing = "running it again to see how a value came to be"
+        with subject.proofs.progress(doing), again(subject.launch, seen) as same:
+            subject.forks.begin(seen)
+            return answer_by_second_run(
+                questions,
+                seen,
+                same,
+                subject.before,
+                seconds=subject.proofs.seconds,
+                watch=subject.forks.watch,
+            )
+
+    return subject.guarded(lambda: diagnose(seen, second_run), Diagnosis(()), "the diagnosis")
+
+
+def proved(findings: Sequence[Finding], seen: Recording, subject: Subject) -> tuple[Finding, ...]:
+    with again(subject.launch, seen) as same:
+        if any(may_be_tried(fix) for finding in findings for fix in finding.fixes):
+            subject.forks.begin(seen)
+        return prove(
+            findings,
+            seen,
+            same,
+            subject.before,
+            seconds=subject.proofs.seconds,
+            watch=subject.forks.watch,
+        )
 
 
 def for_the_report_of_another(
@@ -123,27 +165,6 @@ def for_the_report_of_another(
     if watched.code:
         seat.stay(launched.LONGEST_REPORT + proof_seconds)
     return Examination(watched.recording, (), watched.code, (), seat)
-
-
-def found(
-    seen: Recording,
-    launch: Launch,
-    before: Snapshot | None,
-    seconds: float,
-    faults: list[str],
-    progress: Progress,
-) -> Diagnosis:
-    """What the rules say; how a value came to be is found out by a second run, if one asks."""
-
-    def second_run(questions: Sequence[Question]) -> Iterable[Answer]:
-        if launched.is_one_of_several():
-            return [Answer(one, None, "it is one of several ranks") for one in questions]
-        doing = "running it again to see how a value came to be"
-        with progress(doing), again(launch, seen) as same:
-            return answer_by_second_run(questions, seen, same, before, seconds=seconds)
-
-    nothing = Diagnosis(())
-    return guarded(lambda: diagnose(seen, second_run), nothing, faults, "the diagnosis")
 
 
 def guarded(work: Callable[[], Result], otherwise: Result, faults: list[str], what: str) -> Result:

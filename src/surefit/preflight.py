@@ -12,16 +12,16 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import IO
 
-from surefit.doctor.diagnose import diagnose
 from surefit.doctor.findings import Finding
 from surefit.doctor.observations import Chance, Crash, Process, Shrunk, Steps
 from surefit.doctor.progress import first_crash, steps_taken
 from surefit.doctor.recording import Recording
-from surefit.examination import Examination, Progress, concluded, guarded
+from surefit.examination import Examination, Proofs, Subject, concluded
+from surefit.observe.forks import Forks
 from surefit.observe.inside import small_batches, spool
 from surefit.observe.script import Ask, Launch, Watched, watch
 from surefit.proof.chance import again, that_can_be_repeated
-from surefit.proof.sandbox import Snapshot, attempt, snapshot
+from surefit.proof.sandbox import IN_EVERY_COPY, attempt, snapshot
 
 TO_THE_FIRST_STEP = {spool.STOP_AFTER: "1"}
 OF_THE_COPY = frozenset(
@@ -126,31 +126,34 @@ class Terms:
     """Of a batch that are kept; 0: all."""
     seconds: float
     """In which each run must come to its first step."""
-    prove_fixes: bool
-    proof_seconds: float
-    progress: Progress
+    proofs: Proofs
 
 
 def preflight(launch: Launch, terms: Terms) -> Preflight:
     """Raises `CannotTry` where there can be no copy, or where the script reaches outside of it."""
     launch = that_can_be_repeated(launch)
     before = snapshot(launch.cwd)
-    few = with_rows(launch, terms.rows)
-    faults: list[str] = []
-    with terms.progress("running to the first step, in a copy"):
-        small = run_to_its_first_step(few, before, terms.seconds, faults)
+    with Forks(launch, IN_EVERY_COPY) as forks:
+        return to_the_first_step(Subject(launch, before, forks, terms.proofs), terms)
+
+
+def to_the_first_step(subject: Subject, terms: Terms) -> Preflight:
+    few = replace(subject, launch=with_rows(subject.launch, terms.rows))
+    with terms.proofs.progress("running to the first step, in a copy"):
+        small = run_to_its_first_step(few, terms.seconds)
     if not small.cut:
-        return Preflight(small, examined(small, launch, before, faults, terms), small)
+        return Preflight(small, examined(small, subject), small)
     found: tuple[Finding, ...] = ()
     if not small.failed:
-        seen = Examination(small.recording, (), small.code, tuple(faults))
+        seen = Examination(small.recording, (), small.code, tuple(subject.faults))
         if small.reached_a_step:
-            seen = examined(small, few, before, faults, replace(terms, prove_fixes=False))
+            seen = examined(small, replace(few, proofs=replace(terms.proofs, wanted=False)))
         if not seen.findings:
             return Preflight(small, seen, small)
         found = seen.findings
-    own = with_own_batches(launch, before, small, faults := [], terms)
-    return Preflight(own, examined(own, launch, before, faults, terms), small, found)
+    whole = replace(subject, faults=[])
+    own = with_own_batches(whole, small, terms)
+    return Preflight(own, examined(own, whole), small, found)
 
 
 def with_rows(launch: Launch, rows: int) -> Launch:
@@ -159,30 +162,26 @@ def with_rows(launch: Launch, rows: int) -> Launch:
     return replace(launch, environment={**launch.environment, small_batches.ROWS: str(rows)})
 
 
-def with_own_batches(
-    launch: Launch, before: Snapshot, small: Ran, faults: list[str], terms: Terms
-) -> Ran:
+def with_own_batches(subject: Subject, small: Ran, terms: Terms) -> Ran:
     """The same chances as in the first run: its rows are the first of these batches."""
     with (
-        terms.progress("running it again with its own batches"),
-        again(launch, small.recording) as same,
+        terms.proofs.progress("running it again with its own batches"),
+        again(subject.launch, small.recording) as same,
     ):
-        ran = run_to_its_first_step(same, before, terms.seconds, faults)
+        ran = run_to_its_first_step(replace(subject, launch=same), terms.seconds)
     began = [*small.recording.all(Chance)]
     return replace(ran, recording=Recording([*began, *ran.recording.observations]))
 
 
-def run_to_its_first_step(
-    launch: Launch, before: Snapshot, seconds: float, faults: list[str]
-) -> Ran:
+def run_to_its_first_step(subject: Subject, seconds: float) -> Ran:
     def on_crash(seen: Recording, ask: Ask) -> None:
         if all(one.why_not for one in seen.all(Shrunk)):  # or the run with whole batches is asked
-            guarded(lambda: diagnose(seen, ask), None, faults, "questions to the crashed process")
+            subject.on_crash(seen, ask)
 
     with output() as printed:
         watched: Watched = attempt(
-            launch,
-            before,
+            subject.launch,
+            subject.before,
             {},
             environment=TO_THE_FIRST_STEP,
             seconds=seconds,
@@ -193,13 +192,8 @@ def run_to_its_first_step(
     return Ran(watched.recording, watched.code, watched.seconds, watched.stopped, said)
 
 
-def examined(
-    ran: Ran, launch: Launch, before: Snapshot, faults: list[str], terms: Terms
-) -> Examination:
-    watched = Watched(ran.recording, ran.code, ran.seconds, ran.stopped)
-    return concluded(
-        watched, launch, before, faults, terms.prove_fixes, terms.proof_seconds, terms.progress
-    )
+def examined(ran: Ran, subject: Subject) -> Examination:
+    return concluded(Watched(ran.recording, ran.code, ran.seconds, ran.stopped), subject)
 
 
 @contextmanager

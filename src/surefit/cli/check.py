@@ -141,6 +141,7 @@ def read_first(script: str | None) -> list[Finding]:
 def run_to_the_first_step(
     command: Sequence[str], script: str | None, cells: Cells | None, settings: Check
 ) -> "Preflight":
+    from surefit.examination import Proofs
     from surefit.observe.script import Launch, python_command
     from surefit.preflight import Terms, preflight
 
@@ -149,9 +150,7 @@ def run_to_the_first_step(
         Terms(
             settings.rows,
             settings.seconds,
-            settings.proof,
-            settings.proof_seconds,
-            console.working,
+            Proofs(settings.proof, settings.proof_seconds, console.working),
         ),
     )
 

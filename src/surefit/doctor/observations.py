@@ -12,6 +12,7 @@ Only the standard library is imported here: this module is loaded inside the use
     Passed      values at a line that a condition watches, in a proof run
     Trace       files written outside and addresses talked to
     Chance      where random streams began
+    Imported    what of large libraries the main process has imported
     Shrunk      batches that a check cut to their first rows, or left as they were
     NotObserved what could not be watched, and why
     Ended       how the whole run ended
@@ -790,6 +791,15 @@ class Chance:
 
 
 @dataclass(frozen=True, slots=True)
+class Imported:
+    """A library that takes long to import, or such a part of it, as the main process has it."""
+
+    name: str
+    path: str
+    """Of its `__init__.py`, in full, unlike files that findings name."""
+
+
+@dataclass(frozen=True, slots=True)
 class Shrunk:
     """Batches of one size of one loader, in a check: cut to their first rows, or left alone."""
 
@@ -836,6 +846,7 @@ Observation = (
     | Passed
     | Trace
     | Chance
+    | Imported
     | Shrunk
     | NotObserved
     | Ended

@@ -28,6 +28,7 @@ KINDS: dict[str, Any] = {
         observations.Passed,
         observations.Trace,
         observations.Chance,
+        observations.Imported,
         observations.Shrunk,
         observations.NotObserved,
         observations.Ended,

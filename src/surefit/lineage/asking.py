@@ -1,6 +1,6 @@
 """The lineage of a value of a crash, asked of the recording that knows it."""
 
-import os
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -56,7 +56,7 @@ def where(crash: Crash, value: Value) -> list[tuple[int, str]]:
 
 
 def root_of(graph: ProducerGraph, frame: Frame, text: str) -> Root | None:
-    key = frame.function, os.path.basename(frame.place.file), frame.place.line or 0
+    key = frame.function, Path(frame.place.file).name, frame.place.line or 0
     for root in graph.roots:
         if (root.function, root.file, root.line) == key and plain(root.text) == plain(text):
             return root

@@ -7,8 +7,7 @@ from functools import cached_property
 from surefit.lineage.producers import PASSING, Input, Producer, ProducerKind, Way
 from surefit.lineage.properties import Property
 
-PARAMETER = ProducerKind.PARAMETER
-ROLE_WAYS = (Way.ITEM, Way.ARGUMENT, Way.ATTRIBUTE, Way.SIBLING)
+ROLE_WAYS = (Way.ITEM, Way.ATTRIBUTE, Way.SIBLING)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,28 +78,24 @@ class Lineage:
         return of.holds(producer.value) is None
 
     def role(self) -> Producer | None:
-        """Where the value becomes a label, a mask, a column: the newest item, argument or
-        attribute, and of that the expression that is handed in, not the whole display."""
+        """Where the value becomes a label, a mask, a column: the newest item or attribute with a
+        name, and of that the expression that is put in, not the whole display; else the argument
+        by which it is handed to a library."""
+        for one in self.root:
+            if one.way in ROLE_WAYS and has_name(one) and one.serial in self.graph:
+                return self.graph[one.serial]
         for producer in self.all:
             for one, before in self.inputs(producer):
-                if one.way in ROLE_WAYS and self.is_role(producer, one) and before.own:
+                if one.way in ROLE_WAYS and has_name(one) and before.own:
                     return before
-        return next((one for one in self.from_roots(Way.SIBLING, Way.ITEM)), None)
-
-    def from_roots(self, *ways: Way) -> Iterator[Producer]:
-        for one in self.root:
-            producer = self.graph.get(one.serial)
-            if producer is not None and one.way in ways:
-                yield producer
-
-    def is_role(self, producer: Producer, one: Input) -> bool:
-        """A key of a dict, a column, an attribute: a role has a name."""
-        named = one.name.replace("_", "a").isalnum() and not one.name.isdigit()
-        return named and (one.way is not Way.ARGUMENT or producer.kind is not PARAMETER)
+        arguments = (one for one in self.root if one.way is Way.ARGUMENT and has_name(one))
+        return next((self.graph[one.serial] for one in arguments if one.serial in self.graph), None)
 
     def handed_over(self) -> Producer | None:
         """The user's last expression before the value goes to a library."""
-        return next(iter(self.producers), None)
+        arguments = (one.serial for one in self.root if one.way is Way.ARGUMENT)
+        argument = next((self.graph[one] for one in arguments if one in self.graph), None)
+        return argument or next(iter(self.producers), None)
 
     def constructor(self) -> Construction | None:
         """Of an object: the call that made it and what it was given."""
@@ -128,3 +123,8 @@ class Lineage:
             and one.place.file == file
             and (one.place.line or 0) <= line <= (one.place.end_line or one.place.line or 0)
         )
+
+
+def has_name(one: Input) -> bool:
+    """A key, a column, a keyword: a number alone is no role."""
+    return one.name.replace("_", "a").isalnum() and not one.name.isdigit()

@@ -1,4 +1,4 @@
-"""Properties of a value, each with the words for it; where one is born is a question to a lineage."""
+"""Properties of a value, each with the words for it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

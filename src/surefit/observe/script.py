@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import IO
 
+from surefit.observe.child import Start
 from surefit.observe.launch import Launch as Launch
 from surefit.observe.launch import observed_environment as observed_environment
 from surefit.observe.launch import program as program
@@ -27,16 +28,18 @@ def watch(
     on_crash: OnCrash | None = None,
     seat: Seat | None = None,
     output: IO[bytes] | None = None,
+    start: Start | None = None,
 ) -> Watched:
     """Runs the command to its end; quiet: in a session of its own, and what it prints is dropped,
     or goes to `output`.
 
     `seat`: the place among ranks that share a spool; whoever reports for all waits for them.
+    `start`: another way to start it.
     """
     where = seat.folder if seat else Path(tempfile.mkdtemp(prefix="surefit-"))
     limits = Limits(seconds, bytes_, hang_after)
     try:
-        with Watch(launch, where, limits, quiet, on_crash, seat, output) as watching:
+        with Watch(launch, where, limits, quiet, on_crash, seat, output, start) as watching:
             watching.start(environment or {})
             stopped = watching.until_it_ends()
             watching.leave_word(stopped)

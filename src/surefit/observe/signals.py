@@ -2,10 +2,11 @@
 
 import os
 import signal
-import subprocess
 from contextlib import suppress
 from types import FrameType
 from typing import Any
+
+from surefit.observe.child import Child
 
 PASSED_ON = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -13,7 +14,7 @@ PASSED_ON = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 class PassedOn:
     """While this is entered, signals go to the child; the parent waits for what it does."""
 
-    def __init__(self, child: subprocess.Popen[bytes]) -> None:
+    def __init__(self, child: Child) -> None:
         self.child = child
         self.handlers: dict[signal.Signals, Any] = {}
 

@@ -21,6 +21,7 @@ from surefit.doctor.observations import (
 )
 from surefit.doctor.recording import Recording, as_line, latest, read
 from surefit.observe.asking import Asker
+from surefit.observe.child import Child, Start
 from surefit.observe.deaths import Remains
 from surefit.observe.inside.autopsy import stacks
 from surefit.observe.inside.training.last_event import read_last
@@ -70,6 +71,7 @@ class Watch:
         on_crash: OnCrash | None = None,
         seat: Seat | None = None,
         output: IO[bytes] | None = None,
+        start: Start | None = None,
     ) -> None:
         self.launch = launch
         self.folder = folder
@@ -78,6 +80,7 @@ class Watch:
         self.on_crash = on_crash
         self.seat = seat
         self.output = output
+        self.start_child = start
         self.answers: list[Answer] = []
         self.seen: list[Observation] = []
         self.peak = 0
@@ -103,15 +106,16 @@ class Watch:
         printed = nothing if self.output is None else self.output.fileno()
         self.began = self.ended = time.monotonic()
         self.progress = 0, self.began
-        self.child = subprocess.Popen(
-            self.launch.command,
-            cwd=self.launch.cwd,
-            env=environment,
-            stdin=nothing,
-            stdout=printed,
-            stderr=printed,
-            start_new_session=self.quiet,
-        )
+        how: dict[str, Any] = {
+            "cwd": self.launch.cwd,
+            "env": environment,
+            "stdin": nothing,
+            "stdout": printed,
+            "stderr": printed,
+            "start_new_session": self.quiet,
+        }
+        child = self.start_child(self.launch.command, **how) if self.start_child else None
+        self.child: Child = child or subprocess.Popen(self.launch.command, **how)
         self.leaving.callback(self._end_for_good)
         if not self.quiet:
             self.leaving.enter_context(PassedOn(self.child))
@@ -191,7 +195,7 @@ class Watch:
 
     def leave_word(self, stopped: str) -> None:
         """In a launched run: for the rank that reports; and that one waits here for the others."""
-        number = -self.child.returncode
+        number = -(self.child.returncode or 0)
         if number > 0 and not stopped:
             by_signal = self._remains().by_signal
             death = self._guarded("the end of the process", by_signal, self.child.pid, number)
@@ -211,7 +215,7 @@ class Watch:
         """As a shell would say it; that of the rank that failed, where this one was only ended."""
         if stopped == "rank" and self.seat is not None:
             return self.seat.failed() or 1
-        code = self.child.returncode
+        code = self.child.returncode or 0
         return code if code >= 0 else 128 - code
 
     def result(self, stopped: str) -> Watched:

@@ -4,12 +4,14 @@ import shutil
 import tempfile
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from os import environ, pathsep
 from pathlib import Path
 from typing import Protocol
 
 from surefit.doctor.observations import Trace
 from surefit.doctor.recording import Recording, as_line, read
+from surefit.observe.forks import ForkLost
 from surefit.observe.inside.traces import outside
 from surefit.observe.script import Launch, Watched
 from surefit.proof.mirror import Mirror, copied
@@ -33,6 +35,7 @@ TRACKERS_OFF = {
 }
 """Off by saying so, never by hiding the library: a Trainer that was told to report to one that it
 cannot find stops with an error. Trackers of files are given a folder in the copy."""
+IN_EVERY_COPY = {**OFFLINE, **TRACKERS_OFF}
 TRACKED_IN_FILES = {"MLFLOW_TRACKING_URI": "file://{}", "TRACKIO_DIR": "{}"}
 
 SAID = {
@@ -71,6 +74,32 @@ def attempt(
     Files are named in the result as in the first run. The copy is removed whatever happens.
     Raises `CannotTry` with the reason where it could not be made, or reached outside of itself.
     """
+    once = partial(
+        attempt_once,
+        launch,
+        before,
+        texts,
+        environment=environment,
+        seconds=seconds,
+        bytes_=bytes_,
+        watch=watch,
+    )
+    try:
+        return once()
+    except ForkLost:
+        return once()  # in a new copy: the lost run may have written to its own
+
+
+def attempt_once(
+    launch: Launch,
+    before: Snapshot | None,
+    texts: Mapping[str, bytes],
+    *,
+    environment: Mapping[str, str],
+    seconds: float,
+    bytes_: int | None,
+    watch: Watch,
+) -> Watched:
     root = Path(tempfile.mkdtemp(prefix="surefit-proof-")).resolve()
     try:
         mirror = prepared(launch, before, texts, root)
@@ -117,8 +146,7 @@ def surroundings(mirror: Mirror) -> dict[str, str]:
     tracked = mirror.root / "tracked"
     return {
         **{name: value for name, value in translated.items() if value != environ[name]},
-        **OFFLINE,
-        **TRACKERS_OFF,
+        **IN_EVERY_COPY,
         **{name: value.format(tracked) for name, value in TRACKED_IN_FILES.items()},
         outside.SANDBOX: str(mirror.root),
         outside.SANDBOX_OF: pathsep.join(map(str, mirror.folders)),
@@ -137,4 +165,4 @@ def refuse_outside(seen: Recording) -> None:
         raise CannotTry(SAID[trace.what].format(trace.where))
 
 
-__all__ = ["CannotTry", "Snapshot", "attempt", "refuse_outside", "snapshot"]
+__all__ = ["IN_EVERY_COPY", "CannotTry", "Snapshot", "attempt", "refuse_outside", "snapshot"]

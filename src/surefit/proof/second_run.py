@@ -7,6 +7,7 @@ from dataclasses import asdict
 from surefit.doctor.observations import Answer, Ended, Question
 from surefit.doctor.progress import steps_before
 from surefit.doctor.recording import Recording
+from surefit.lineage.producers import LINEAGE
 from surefit.observe.inside.autopsy.questions import probes
 from surefit.observe.inside.stories.graphs import OF_GRAPH
 from surefit.observe.inside.stories.stories import (
@@ -61,7 +62,13 @@ def recognisable(question: Question, seen: Recording) -> Asked | None:
     if question.kind == OF_LOSS:
         return Asked(question)
     crash = seen.crash(question.crash)
-    if crash is None or question.kind not in (OF_VALUE, OF_GRAPH, OF_FAILURE, *probes()):
+    if crash is None or question.kind not in (
+        OF_VALUE,
+        OF_GRAPH,
+        OF_FAILURE,
+        LINEAGE,
+        *probes(),
+    ):
         return None
     own, number = crash.own_frame, question.about.get("frame")
     known = isinstance(number, int) and 0 <= number < len(crash.frames)

@@ -211,8 +211,8 @@ def broken_by(case: Case, number: int, values: dict[str, Value]) -> Iterator[Los
     kind = broken_kind(loss, sides["input"], sides["target"])
     if kind is None:
         return
-    tensor = values["target"].shape is not None
-    labels = case.ask(LabelValues, **about(number, loss, values)) if tensor else None
+    asked = about(number, loss, values)
+    labels = case.ask(LabelValues, **asked) if kind is not NotATensor else None
     if kind is TargetRange and not (labels and labels.all_known):
         return
     violation = kind(
@@ -234,7 +234,7 @@ def broken_by(case: Case, number: int, values: dict[str, Value]) -> Iterator[Los
 
 def broken_kind(loss: str, predictions: Operand, target: Operand) -> type[LossArguments] | None:
     """What is wrong, from what both sides are; None where it cannot be told from that."""
-    if predictions.value.shape is None or target.value.shape is None:
+    if not (is_tensor(predictions.value) and is_tensor(target.value)):
         return NotATensor
     if predictions.value.device != target.value.device:
         return None
@@ -245,6 +245,10 @@ def broken_kind(loss: str, predictions: Operand, target: Operand) -> type[LossAr
     if not dtype_fits(loss, predictions.dtype, target.dtype):
         return TargetDtype if predictions.dtype in FLOATS else None
     return TargetRange if loss in OF_CLASSES and target.dtype in INDICES else None
+
+
+def is_tensor(value: Value) -> bool:
+    return value.shape is not None and value.kind not in ("ndarray", "memmap", "Series")
 
 
 def is_probabilities(loss: str, predictions: Operand, target: Operand) -> bool:

@@ -12,6 +12,7 @@ PARTS = (
     "autopsy.stacks",
     "autopsy.memory",
     "chance",
+    "libraries",
     "origins",
     "epochs",
     "small_batches",

@@ -50,6 +50,8 @@ RULE = Rule(
     ),
 )
 
+FLATTENERS = ("view", "reshape", "flatten", "ravel")
+
 
 @dataclass(frozen=True, slots=True)
 class Columns:
@@ -144,10 +146,19 @@ def remedies(
     if indices:
         words = f"Give the class indices as they are, {code(indices)}, without `one_hot`."
         found.append(ReplaceWith(at=birth, text=indices, words=words, must=must))
-    for at in (birth, None if columns.flat else broken.target.use):
+    for at in (birth, before_flattening(broken, case) if columns.flat else broken.target.use):
         words = f"Give class indices: {code((at.text if at else '') + suffix)}."
         found.append(Append(at=at, suffix=suffix, words=words, must=must))
     return found
+
+
+def before_flattening(broken: TargetShape, case: Case) -> Written | None:
+    """`labels` of `labels.view(-1)`."""
+    node, source = case.node(broken.target.use), case.source(broken.use.place)
+    match node:
+        case ast.Call(func=ast.Attribute(value=inner, attr=name)) if name in FLATTENERS and source:
+            return case.expression(source, inner)
+    return None
 
 
 def indices_of(birth: Written | None, case: Case) -> str:

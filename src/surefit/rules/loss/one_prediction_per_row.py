@@ -21,6 +21,7 @@ they were flattened, had as many rows and an axis of positions that the model wa
 
 import ast
 import re
+from dataclasses import replace
 from math import prod
 
 from surefit.doctor.findings import Fact, Finding, Fix, Severity
@@ -111,10 +112,11 @@ def for_positions(
     plain = isinstance(owner, ast.Name)
     text = sibling if plain else f"{source.segment(owner).rpartition('.')[0]}.{sibling}"
     flat = prod(positions)
+    gets = broken.gets(INDICES, target_shape=(flat,), shape=(flat, broken.classes))
     return ReplaceWith(
         at=case.expression(source, owner),
         text=text,
         words=f"Use the model that predicts a class for every token: {code(sibling)}.",
-        must=broken.gets(INDICES, target_shape=(flat,), shape=(flat, broken.classes)),
+        must=replace(gets, total=None, changes_the_past=True),  # another head draws other numbers
         imports=("transformers", sibling) if plain else None,
     )

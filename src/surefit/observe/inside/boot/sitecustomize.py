@@ -6,7 +6,22 @@ run in another environment than surefit's own.
 
 import os
 import sys
+from collections.abc import Callable
 from contextlib import suppress
+
+
+def _serve(here: str) -> Callable[[], None]:
+    """Of a Python that runs fork from: returns in each fork, which goes on as if just started."""
+    from importlib.util import module_from_spec, spec_from_file_location
+
+    file = os.path.join(os.path.dirname(here), "fork_server.py")
+    spec = spec_from_file_location("surefit_fork_server", file)
+    assert spec is not None
+    assert spec.loader is not None
+    server = module_from_spec(spec)
+    spec.loader.exec_module(server)
+    begin: Callable[[], None] = server.serve()
+    return begin
 
 
 def _observe(here: str) -> None:
@@ -48,9 +63,12 @@ def _runs_nothing_of_the_users() -> bool:
 
 
 _here = os.path.dirname(os.path.abspath(__file__))
+_begin_fork = _serve(_here) if os.environ.get("SUREFIT_FORKS") else None
 if os.environ.get("SUREFIT_SPOOL") and not _runs_nothing_of_the_users():
     try:
         _observe(_here)
     except Exception as error:  # noqa: BLE001 - the user's program runs, observed or not
         _say_unobserved(error)
 _step_aside(_here)
+if _begin_fork is not None:
+    _begin_fork()

@@ -18,6 +18,7 @@ from surefit.doctor.findings import Place
 from surefit.doctor.observations import Assigned, Swallowed
 from surefit.observe.inside import finishing, own_code, spool, watchpoints
 from surefit.observe.inside.after_import import after_import
+from surefit.observe.inside.lineage import records
 from surefit.observe.inside.unseen import strip
 
 TRIED, CAUGHT = "__surefit_tried__", "__surefit_caught__"
@@ -94,6 +95,7 @@ def probed(raw: bytes, file: str) -> CodeType:
         if isinstance(node, Tries) and node.handlers and not _is_translated(scope):
             _probe(node, scope, os.path.abspath(file))
     watchpoints.put_in(tree, file)
+    records.put_in(tree, file, raw)
     code = compile(tree, file, "exec", dont_inherit=True)
     sources[file] = Probed(raw, code)
     return code

@@ -15,6 +15,7 @@ from types import CodeType, FrameType
 from typing import Any
 
 from surefit.doctor.findings import Place
+from surefit.observe.inside.lineage.records import Records
 from surefit.observe.inside.own_code import SUREFIT, own
 from surefit.observe.inside.spool import guarded
 from surefit.observe.inside.stories.clamps import Clamped, clamped
@@ -73,14 +74,15 @@ class Made:
 class Recorder:
     """Tensors are known by weak reference: an id alone is soon another tensor's."""
 
-    def __init__(self, torch: Any) -> None:
+    def __init__(self, torch: Any, lineage: Records | None = None) -> None:
         self.torch = torch
+        self.lineage = lineage
         self.active = True
         self.made: dict[int, Made] = {}
         self.failed: Made | None = None
         """The last operation that raised; it takes what it was given, and has no result."""
         self._known: dict[int, tuple[Callable[[], Any], int]] = {}
-        self._serials = itertools.count(1)
+        self._serials = itertools.count(1) if lineage is None else lineage.serials
 
     @contextmanager
     def pause(self) -> Iterator[None]:
@@ -140,6 +142,9 @@ class Recorder:
         numbers = tuple(itertools.islice(plain_numbers((args, kwargs)), MOST_NUMBERS))
         for out in outs:
             self._add(out, name, line, inside, takes, numbers, before)
+        if self.lineage is not None and inside is not None and not own(inside.code):
+            for out in outs:
+                self.lineage.operation(name, line, inside, ins, out)
 
     def note_failure(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         takes = tuple(self.serial_of(one) for one in self.tensors((args, kwargs)))

@@ -13,9 +13,12 @@ from types import FrameType
 from typing import Any
 
 from surefit.doctor.observations import Answer, Crash, Frame, Json, Question
+from surefit.lineage.producers import LINEAGE
 from surefit.observe.inside.after_import import after_import
 from surefit.observe.inside.autopsy import questions
 from surefit.observe.inside.autopsy.values import is_tensor, untouched
+from surefit.observe.inside.lineage import libraries, records
+from surefit.observe.inside.lineage.records import Records
 from surefit.observe.inside.spool import guarded, process, saw
 from surefit.observe.inside.stories.graphs import OF_GRAPH, Graphs, watch
 from surefit.observe.inside.stories.recorder import Recorder, note_arrays, recording_mode
@@ -65,12 +68,13 @@ class Stories:
         self.until_step = until_step
         self.steps = 0
         self.recorder: Recorder | None = None
+        self.lineage: Records | None = None
         self.graphs: Graphs | None = None
 
     def record(self, torch: Any) -> None:
         if any(asked.question.kind == OF_GRAPH for asked in self.open):
             self.graphs = watch(torch)
-        self.recorder = Recorder(torch)
+        self.recorder = Recorder(torch, self.lineage)
         note_arrays(self.recorder)
         recording_mode(self.recorder).__enter__()
 
@@ -90,6 +94,8 @@ class Stories:
                 self.settle(asked, Answer(asked.question, self.of_graph(frames)))
             elif asked.question.kind == OF_FAILURE:
                 self.tell_failure(asked, frames)
+            elif asked.question.kind == LINEAGE:
+                self.tell_lineage(asked, crash, frames)
             else:
                 self.settle(asked, replace(questions.answer(here, frames), question=asked.question))
 
@@ -101,6 +107,8 @@ class Stories:
 
     def stepped(self, optimizer: Any = None) -> None:
         self.steps += 1
+        if self.lineage is not None:
+            self.lineage.stepped(self.steps, self.until_step)
         if self.graphs is not None:
             self.graphs.steps = self.steps
             self.graphs.stepped.append(optimizer)
@@ -125,6 +133,19 @@ class Stories:
             return
         with recorder.pause():
             said = story_of_failure(recorder, failed, frames)
+        self.settle(asked, Answer(asked.question, said))
+
+    def tell_lineage(self, asked: Asked, crash: Crash, frames: Sequence[FrameType]) -> None:
+        from surefit.observe.inside.lineage import answering
+
+        if self.lineage is None:
+            self.settle(asked, Answer(asked.question, None, "no lineage was recorded"))
+            return
+        try:
+            said = answering.of_crash(self.lineage, crash, frames)
+        except Exception as error:
+            self.settle(asked, Answer(asked.question, None, f"{type(error).__name__}: {error}"))
+            raise
         self.settle(asked, Answer(asked.question, said))
 
     def settle(self, asked: Asked, answer: Answer) -> None:
@@ -163,6 +184,9 @@ def install() -> None:
     stories = asked_here()
     if stories is None:
         return
+    if any(asked.question.kind == LINEAGE for asked in stories.open):
+        stories.lineage = records.start()
+        libraries.install()
     after_import("torch")(_record)
     after_import("torch.autograd")(_watch_backward)
     after_import("torch.optim.optimizer")(_count_steps)

@@ -1,0 +1,1 @@
+"""Where values came from, recorded in a second run."""

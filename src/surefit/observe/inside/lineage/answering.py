@@ -1,0 +1,336 @@
+"""The answer to a question about lineage: producers that the values of a crash lead back to."""
+
+import linecache
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, fields
+from types import FrameType
+from typing import Any
+
+from surefit.doctor.findings import Place
+from surefit.doctor.observations import Crash, Json, Value
+from surefit.lineage.producers import Input, Producer, ProducerGraph, ProducerKind, Root, Way
+from surefit.observe.inside.autopsy import expressions
+from surefit.observe.inside.autopsy.values import describe, mapping, untouched
+from surefit.observe.inside.lineage.records import GONE, SCALARS, Record, Records
+from surefit.observe.inside.lineage.tracing import Tracing, file_read
+from surefit.observe.inside.lineage.wrapping import Node, nodes
+from surefit.observe.inside.own_code import is_own, own
+from surefit.source.spans import Span
+
+MOST_PRODUCERS = 4_000
+MOST_OF_A_NODE = 60
+"""Evaluations of one expression among them."""
+MOST_ROOTS = 600
+MOST_MEMBERS = 40
+
+
+def of_crash(records: Records, crash: Crash, frames: Sequence[FrameType]) -> dict[str, Json]:
+    """Of every value in the user's frames, and in the library's frames below the innermost."""
+    with paused(records), untouched():
+        tracing = Tracing(records)
+        roots = list(roots_of(tracing, crash, frames))[:MOST_ROOTS]
+        return as_json(graph(tracing, roots))
+
+
+def of_value(records: Records, serial: int, text: str) -> dict[str, Json]:
+    """Of the value of one expression."""
+    with paused(records), untouched():
+        tracing = Tracing(records)
+        record = records.kept[serial]
+        node = nodes[record.node]
+        root = Root(
+            function=node.function,
+            file=os.path.basename(node.file),
+            line=node.line,
+            text=text,
+            inputs=(Input(serial=serial, way=Way.SAME_OBJECT),),
+        )
+        return as_json(graph(tracing, [root]))
+
+
+class paused:  # noqa: N801 - reads as what it does
+    """Nothing is noted inside."""
+
+    def __init__(self, records: Records) -> None:
+        self.records = records
+
+    def __enter__(self) -> None:
+        self.records.active = False
+
+    def __exit__(self, *_: object) -> None:
+        self.records.active = True
+
+
+def roots_of(tracing: Tracing, crash: Crash, frames: Sequence[FrameType]) -> Iterator[Root]:
+    last_own = max((at for at, frame in enumerate(frames) if own(frame.f_code)), default=0)
+    shown = list(zip(frames, crash.frames, strict=False))
+    for frame in frames:
+        tracing.containers.update(containers_in(frame))
+    handed = arguments_under_way(tracing.records, frames[last_own]) if frames else {}
+    for at, (frame, told) in reversed(list(enumerate(shown))):
+        mine = own(frame.f_code)
+        if not mine and at < last_own:
+            continue
+        for text, inputs in values_of(
+            tracing, frame, told.span, mine, at == len(shown) - 1, handed
+        ):
+            if inputs:
+                yield Root(
+                    function=told.function,
+                    file=os.path.basename(told.place.file),
+                    line=told.place.line or 0,
+                    text=text,
+                    inputs=tuple(inputs),
+                )
+
+
+def containers_in(frame: FrameType) -> Iterator[tuple[int, tuple[Any, Any]]]:
+    """Values that a dict or a tuple of the frame holds beside others."""
+    for held in list(frame.f_locals.values()):
+        inside = mapping(held)
+        if inside is None and type(held) in (list, tuple) and len(held) <= MOST_MEMBERS:
+            inside = dict(enumerate(held))
+        if inside is not None and len(inside) > 1:
+            for key, member in inside.items():
+                if not isinstance(member, SCALARS):
+                    yield id(member), (held, key)
+
+
+def arguments_under_way(records: Records, frame: FrameType) -> dict[int, Input]:
+    """Identity of what the user's innermost call gives to a library -> the argument."""
+    state = records.states.get(id(frame))
+    number = records.call_under_way(frame)
+    if state is None or state.code is not frame.f_code or number is None:
+        return {}
+    roles = dict(nodes[number].slots)
+    return {
+        one.identity: Input(serial=one.serial, way=Way.ARGUMENT, name=roles[one.node])
+        for one in state.pending
+        if roles.get(one.node, "func") not in ("func", "self")
+        and not isinstance(one.value, SCALARS)
+    }
+
+
+def values_of(
+    tracing: Tracing,
+    frame: FrameType,
+    span: Span | None,
+    mine: bool,
+    innermost: bool,
+    handed: dict[int, Input],
+) -> Iterator[tuple[str, list[Input]]]:
+    met: set[str] = set()
+    if mine:
+        for text, serial in under_way(tracing.records, frame):
+            met.add(text)
+            yield text, [Input(serial=serial, way=Way.SAME_OBJECT)]
+    for text, value, holder in values_in(frame, span, mine or innermost):
+        if text not in met:
+            met.add(text)
+            argument = handed.get(id(value)) if not mine else None
+            yield text, [argument] if argument else source_of(tracing, value, holder)
+
+
+def under_way(records: Records, frame: FrameType) -> Iterator[tuple[str, int]]:
+    """Expressions of the statement that failed, and names by what they were bound to."""
+    state = records.states.get(id(frame))
+    if state is None or state.code is not frame.f_code:
+        return
+    for record in reversed(state.pending):
+        yield from texts_below(records, record)
+    for key, serial in state.names.items():
+        name = key.partition("@")[0]
+        if records.is_value(serial, frame.f_locals.get(name, GONE)):
+            yield name, serial
+
+
+def texts_below(records: Records, record: Record, depth: int = 6) -> Iterator[tuple[str, int]]:
+    yield nodes[record.node].text, record.serial
+    for serial in record.children if depth else ():
+        child = records.kept.get(serial)
+        if child is not None and child.node >= 0:
+            yield from texts_below(records, child, depth - 1)
+
+
+def values_in(
+    frame: FrameType, span: Span | None, every: bool
+) -> Iterator[tuple[str, Any, tuple[Any, Any] | None]]:
+    """Texts and values; with each the container that holds it and its key, where it is a member."""
+    code = frame.f_code
+    count = code.co_argcount + code.co_kwonlyargcount + bool(code.co_flags & 4)
+    count += bool(code.co_flags & 8)
+    names = frame.f_locals if every else code.co_varnames[:count]
+    if span is not None:
+        failed = expressions.failed_at(frame, frame.f_lasti, span.line)
+        if failed.expression is not None:
+            for text, value in expressions.parts(failed.expression, frame):
+                yield text, value, None
+    for name in list(names):
+        value = frame.f_locals.get(name, GONE)
+        if value is GONE or name.startswith("__") or expressions.is_code(value):
+            continue
+        yield name, value, None
+        inside = mapping(value)
+        for key, member in list((inside or {}).items())[:MOST_MEMBERS]:
+            if type(key) is str:
+                yield f"{name}[{key!r}]".replace("'", '"'), member, (value, key)
+        if type(value) in (list, tuple):
+            for at, member in enumerate(value[:MOST_MEMBERS]):
+                yield f"{name}[{at}]", member, (value, at)
+
+
+def source_of(tracing: Tracing, value: Any, holder: tuple[Any, Any] | None) -> list[Input]:
+    located = tracing.locate(value, sys.maxsize)
+    if not located and holder is not None:
+        located = tracing.sibling(*holder, sys.maxsize)
+    return located
+
+
+def graph(tracing: Tracing, roots: list[Root]) -> ProducerGraph:
+    """The nearest to the roots first, up to a bound."""
+    records = tracing.records
+    waiting = [one.serial for root in roots for one in root.inputs]
+    met: dict[int, Producer] = {}
+    often: dict[int, int] = {}
+    ended = ""
+    for serial in waiting:
+        record = records.kept.get(serial)
+        if serial in met or record is None:
+            continue
+        if len(met) >= MOST_PRODUCERS:
+            ended = f"more than {MOST_PRODUCERS:,} expressions are involved"
+            break
+        often[record.node] = often.get(record.node, 0) + 1
+        if record.node >= 0 and often[record.node] > MOST_OF_A_NODE:
+            continue
+        produced = producer(tracing, record)
+        met[serial] = produced
+        waiting += [one.serial for one in produced.inputs]
+    if not ended and (records.let_go or records.left_out):
+        ended = (
+            f"{records.let_go:,} values and {records.left_out:,} evaluations were not kept, "
+            "for want of memory and time"
+        )
+    return ProducerGraph(
+        producers=tuple(met.values()), roots=tuple(roots), records=records.total, ended=ended
+    )
+
+
+def producer(tracing: Tracing, record: Record) -> Producer:
+    node = tracing.node(record)
+    inputs = tuple(one for one in tracing.inputs(record) if one.serial in tracing.records.kept)
+    if node is None:
+        return of_operation(record, inputs)
+    kind = ProducerKind(tracing.kind(record))
+    if kind is ProducerKind.CALL and file_read(record, tracing.records):
+        kind = ProducerKind.FILE
+    return Producer(
+        serial=record.serial,
+        place=Place(node.file, node.line, node.end_line if node.end_line != node.line else None),
+        span=span_of(node),
+        text=node.text,
+        kind=kind,
+        value=value_of(record, node.text),
+        inputs=inputs,
+        function=node.function,
+        times=tracing.records.counts.get(node.number, 1),
+        step=record.step,
+        name=node.name,
+        ended="" if record.value is not GONE or inputs else "its value was not kept",
+    )
+
+
+def of_operation(record: Record, inputs: tuple[Input, ...]) -> Producer:
+    name, line, inside = record.operation
+    at = inside or line
+    place = at.place if at is not None else Place("")
+    return Producer(
+        serial=record.serial,
+        place=place,
+        span=None,
+        text=name,
+        kind=ProducerKind.OPERATION,
+        value=value_of(record, name),
+        inputs=inputs,
+        function=at.code.co_qualname if at is not None else "",
+        step=record.step,
+        own=at is not None and is_own(place.file),
+        name=name,
+    )
+
+
+def value_of(record: Record, text: str) -> Value:
+    value = record.value
+    if value is not GONE:
+        try:
+            return describe(value, text)
+        except Exception:  # noqa: BLE001 - what it was when it was noted is known
+            pass
+    light = record.light or {}
+    return Value(text=text, **{"kind": "", **light})
+
+
+def span_of(node: Node) -> Span:
+    """Columns count bytes in `ast`, characters here."""
+    lines = linecache.getlines(node.file)
+
+    def characters(line: int, count: int) -> int:
+        if line > len(lines):
+            return count
+        return len(lines[line - 1].encode()[:count].decode(errors="ignore"))
+
+    return Span(
+        node.line,
+        characters(node.line, node.column),
+        node.end_line,
+        characters(node.end_line, node.end_column),
+    )
+
+
+def as_json(told: ProducerGraph) -> dict[str, Json]:
+    """Without what is as it is by default: there are thousands of them."""
+    return {
+        "producers": [
+            {**sparse(one), "value": sparse_value(one.value), "inputs": inputs_as_json(one.inputs)}
+            for one in told.producers
+        ],
+        "roots": [{**asdict(one), "inputs": inputs_as_json(one.inputs)} for one in told.roots],
+        "records": told.records,
+        "ended": told.ended,
+    }
+
+
+def inputs_as_json(inputs: tuple[Input, ...]) -> list[Json]:
+    return [{"serial": one.serial, "way": str(one.way), "name": one.name} for one in inputs]
+
+
+def sparse(one: Producer) -> dict[str, Json]:
+    span = asdict(one.span) if one.span is not None else None
+    plain = ("serial", "text", "function", "times", "step", "own", "name", "ended")
+    return {
+        **{name: getattr(one, name) for name in plain},
+        "kind": str(one.kind),
+        "place": asdict(one.place),
+        "span": span,
+    }
+
+
+def sparse_value(value: Value) -> dict[str, Json]:
+    found: dict[str, Json] = {}
+    for one in fields(value):
+        content = getattr(value, one.name)
+        if (
+            content is None
+            or content == ()
+            or content == {}
+            or (one.name == "nones" and not content)
+        ):
+            continue
+        if one.name == "members":
+            content = {key: sparse_value(member) for key, member in content.items()}
+        elif one.name in ("layer", "made_at"):
+            content = asdict(content)
+        found[one.name] = content
+    return found

@@ -1,0 +1,486 @@
+"""From a value back to the expressions that it came from, over the records of a run."""
+
+import inspect
+import os
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+from surefit.lineage.producers import Input, Way
+from surefit.observe.inside.autopsy.values import attributes, is_module, mapping
+from surefit.observe.inside.lineage.contents import Contents, rows_of
+from surefit.observe.inside.lineage.records import CREATES, GONE, SCALARS, Record, Records
+from surefit.observe.inside.lineage.wrapping import Node, nodes
+
+MOST_ELEMENTS = 8
+"""Of a comprehension or a batch that are followed."""
+DEEPEST = 12
+PASSING = ("name", "parameter", "attribute", "subscript")
+
+
+class Tracing:
+    """Finds the inputs of records, when they are asked for."""
+
+    def __init__(self, records: Records) -> None:
+        self.records = records
+        self._contents: Contents | None = None
+        self.modules: dict[int, int] | None = None
+        self.containers: dict[int, tuple[Any, Any]] = {}
+        """Identity of a value in the frames of a crash -> what holds it, and under which key."""
+
+    @property
+    def contents(self) -> Contents:
+        if self._contents is None:
+            self._contents = Contents(self.records)
+        return self._contents
+
+    def node(self, record: Record) -> Node | None:
+        return nodes[record.node] if record.node >= 0 else None
+
+    def kind(self, record: Record) -> str:
+        if record.operation == "mutation":
+            return "mutation"
+        if record.operation == CREATES:
+            return "operator"
+        return nodes[record.node].kind if record.node >= 0 else "operation"
+
+    def inputs(self, record: Record) -> list[Input]:
+        node = self.node(record)
+        if node is None:
+            return self.of_operation(record)
+        kind = self.kind(record)
+        found = [
+            Input(serial=serial, way=way, name=name)
+            for serial, way, name in record.came
+            if way is not Way.ITEM or kind == "mutation"
+        ]
+        if kind in PASSING:
+            found += self.of_passing(record, node, kind)
+            return found or self.children(record, node, kind)
+        children = self.children(record, node, kind)
+        returned = any(way is Way.RETURNED for _, way, _ in record.came)
+        if returned and self.is_function(record):
+            children = as_control(children)
+        if kind == "comprehension":
+            elements = self.elements(record, node)
+            children = [*elements, *(as_control(children) if elements else children)]
+        return unique([*found, *children])
+
+    def is_function(self, record: Record) -> bool:
+        """A call of a function, or of a method; a constructor returns nothing of its own."""
+        return self.kind(record) in ("call", "operator")
+
+    def children(self, record: Record, node: Node, kind: str) -> list[Input]:
+        roles = dict(node.slots)
+        found = []
+        for serial in record.children:
+            child = self.records.kept.get(serial)
+            if child is None:
+                continue
+            role = roles.get(child.node, "")
+            way = Way.CONTROL if role in ("test", "key") else way_of(kind, role)
+            found.append(Input(serial=serial, way=way, name=role))
+        return found
+
+    def of_passing(self, record: Record, node: Node, kind: str) -> list[Input]:
+        """Of a name, a parameter, an attribute, an item: what is not known from the time it ran."""
+        value = record.value
+        known = [one for one in record.came if one[1] is not Way.ITEM]
+        if known:
+            return []
+        for serial, _, path in (one for one in record.came if one[1] is Way.ITEM):
+            item = self.item(serial, path.split("."), value)
+            if item is not None:
+                return [item]
+        if kind == "subscript" and record.children:
+            key = node.name or self.key_of(record, node)
+            item = self.item(record.children[0], [key], value)
+            if item is not None:
+                return [item]
+        if kind == "attribute" and record.children:
+            given = self.given(record.children[-1], node.name, value)
+            if given is not None:
+                return [given]
+        located = self.locate(value, record.serial)
+        if located:
+            return located
+        return [
+            Input(serial=serial, way=way, name=path)
+            for serial, way, path in record.came
+            if way is Way.ITEM
+        ]
+
+    def key_of(self, record: Record, node: Node) -> str:
+        numbers = [number for number, role in node.slots if role == "key"]
+        for serial in record.children:
+            child = self.records.kept.get(serial)
+            if child is not None and child.node in numbers and type(child.value) in (int, str):
+                return str(child.value)
+        return ""
+
+    def locate(self, value: Any, before: int) -> list[Input]:
+        """By identity; else by content; else row by row."""
+        if value is GONE or value is None or isinstance(value, int | float):
+            return []
+        serial = self.same(value, before)
+        if serial:
+            record = self.records.kept[serial]
+            if record.node >= 0 or record.came or record.operation[0] != "given":
+                return [Input(serial=serial, way=Way.SAME_OBJECT)]
+        serial = self.contents.newest(value, before)
+        if serial:
+            return [Input(serial=serial, way=Way.CONTENT)]
+        holder = self.holder(value)
+        if holder is not None:
+            return [Input(serial=holder, way=Way.ATTRIBUTE)]
+        return self.by_rows(value, before) or self.by_sibling(value, before)
+
+    def by_sibling(self, value: Any, before: int) -> list[Input]:
+        container = self.containers.get(id(value))
+        return self.sibling(*container, before) if container is not None else []
+
+    def same(self, value: Any, before: int) -> int:
+        """The newest that made this very object, before another expression."""
+        if isinstance(value, SCALARS):
+            return 0
+        serial = self.records.newest_of(value)
+        seen = set()
+        while serial >= before and serial not in seen:
+            seen.add(serial)
+            record = self.records.kept.get(serial)
+            ways = (Way.SAME_OBJECT, Way.MUTATED)
+            earlier = [one[0] for one in record.came if one[1] in ways] if record else []
+            serial = next((one for one in earlier if self.records.is_value(one, value)), 0)
+        return serial if serial < before else 0
+
+    def by_rows(self, value: Any, before: int) -> list[Input]:
+        found: dict[int, Input] = {}
+        for at, row in enumerate(rows_of(value)):
+            serial = self.same(row, before) if not hasattr(row, "base") else 0
+            serial = serial or self.contents.newest_row(row, before)
+            if not serial:
+                serial, _ = self.contents.in_rows(row, before)
+            if serial and serial not in found:
+                found[serial] = Input(serial=serial, way=Way.ROW, name=str(at))
+            if len(found) == MOST_ELEMENTS:
+                break
+        return list(found.values())
+
+    def item(self, serial: int, path: list[str], value: Any) -> Input | None:
+        """The expression that was put under these keys into a container, one inside another."""
+        current, name = serial, ""
+        for key in path:
+            step = self.one_item(current, key, value if key == path[-1] else GONE)
+            if step is None:
+                return None
+            current, name = step, key
+        record = self.records.kept.get(current)
+        if record is None or (record.value is not value and not same_number(record.value, value)):
+            return None
+        return Input(serial=current, way=Way.ITEM, name=name)
+
+    def one_item(self, serial: int, key: str, value: Any) -> int | None:
+        for record in self.back(serial):
+            found = self.item_of(record, key, value)
+            if found is not None:
+                return found
+        return None
+
+    def back(self, serial: int) -> Iterator[Record]:
+        """A container as it is passed on: its name, its parameter, what a function returned."""
+        waiting, met = [serial], set[int]()
+        while waiting and len(met) < DEEPEST * 4:
+            current = waiting.pop(0)
+            if current in met:
+                continue
+            met.add(current)
+            record = self.records.kept.get(current)
+            if record is None:
+                continue
+            yield record
+            waiting += [one for one, way, _ in record.came if way is not Way.ITEM]
+            kind = self.kind(record)
+            if kind == "call":
+                waiting += record.children if self.is_through(record) else ()
+            elif kind in PASSING:
+                waiting += [one.serial for one in self.of_passing(record, nodes[record.node], kind)]
+            elif kind == "operator":
+                waiting += record.children
+
+    def is_through(self, record: Record) -> bool:
+        """`list(x)`, `enumerate(x)`, `zip(x, y)`, `x.items()`: items go through as they are."""
+        word = nodes[record.node].name.rpartition(".")[2]
+        return word in ("list", "tuple", "iter", "reversed", "sorted", "dict", "copy", "set")
+
+    def item_of(self, record: Record, key: str, value: Any) -> int | None:
+        kind, node = self.kind(record), self.node(record)
+        if node is None:
+            return None
+        if kind == "mutation":
+            for serial, way, name in record.came:
+                if way is Way.ITEM and (name == key or self.records.is_value(serial, value)):
+                    return serial
+            return next((one for one in record.children if self.has(one, value)), None)
+        if kind == "call":
+            return self.item_of_call(record, node, key, value)
+        if kind not in ("display", "comprehension", "parameter"):
+            return None
+        if kind == "parameter":
+            named = [serial for serial, way, name in record.came if name == key]
+            return named[0] if named and named[0] != record.serial else None
+        roles = dict(node.slots)
+        children = [self.records.kept[one] for one in record.children if one in self.records.kept]
+        if kind == "display":
+            exact = self.by_key(children, roles, key, record.value)
+            if exact is not None:
+                return exact
+            return next((one.serial for one in children if self.has(one.serial, value)), None)
+        elements = self.element_serials(record, node)
+        if key.isdigit() and not node.filtered and int(key) < len(elements):
+            return elements[int(key)]
+        return next((one for one in reversed(elements) if self.has(one, value)), None)
+
+    def item_of_call(self, record: Record, node: Node, key: str, value: Any) -> int | None:
+        """`zip(a, b)` and `enumerate(a)` by position; `dict(labels=x)` by name."""
+        roles = dict(node.slots)
+        children = [self.records.kept[one] for one in record.children if one in self.records.kept]
+        word = node.name.rpartition(".")[2]
+        if word in ("zip", "enumerate") and value is not GONE:
+            for child in children:
+                for held in self.back(child.serial):
+                    found = self.item_of(held, "", value)
+                    if found is not None:
+                        return found
+        if word == "dict":
+            return next((one.serial for one in children if roles.get(one.node) == key), None)
+        return None
+
+    def by_key(
+        self, children: list[Record], roles: dict[int, str], key: str, container: Any
+    ) -> int | None:
+        if key.startswith("-") and type(container) in (list, tuple):
+            key = str(len(container) + int(key)) if key[1:].isdigit() else key
+        return next((one.serial for one in children if roles.get(one.node) == key), None)
+
+    def has(self, serial: int, value: Any) -> bool:
+        return value is not GONE and self.records.is_value(serial, value)
+
+    def elements(self, record: Record, node: Node) -> list[Input]:
+        serials = self.element_serials(record, node)
+        return [Input(serial=one, way=Way.ITEM) for one in self.telling(serials)]
+
+    def value(self, serial: int) -> Any:
+        record = self.records.kept.get(serial)
+        return record.value if record is not None else GONE
+
+    def element_serials(self, record: Record, node: Node) -> list[int]:
+        """What a comprehension put in, in order."""
+        began = max((one for one in record.children), default=0)
+        number = node.elements[-1] if node.elements else -1
+        every = self.records.of_node.get(number, [])
+        return [one for one in every if began < one < record.serial and one in self.records.kept]
+
+    def given(self, serial: int, name: str, value: Any) -> Input | None:
+        """An attribute that the constructor of an object was given."""
+        holder = self.records.kept.get(serial)
+        maker = self.maker(holder) if holder is not None else None
+        if maker is None:
+            return None
+        for role, child in self.arguments(maker).items():
+            record = self.records.kept[child]
+            if role == name and (record.value is value or same_number(record.value, value)):
+                return Input(serial=child, way=Way.ATTRIBUTE, name=name)
+        return None
+
+    def maker(self, holder: Record) -> Record | None:
+        """The call that constructed an object."""
+        serial = self.same(holder.value, sys.maxsize) if holder.value is not GONE else 0
+        met: set[int] = set()
+        while serial and serial not in met:
+            met.add(serial)
+            record = self.records.kept.get(serial)
+            if record is None:
+                return None
+            if self.kind(record) == "call" and record.operation is None:
+                return record
+            ways = (Way.SAME_OBJECT, Way.MUTATED)
+            serial = next((one for one, way, _ in record.came if way in ways), 0)
+        return None
+
+    def arguments(self, call: Record) -> dict[str, int]:
+        """Arguments of a call by the names of the parameters that they go to."""
+        node = nodes[call.node]
+        roles = dict(node.slots)
+        names = parameter_names(type(call.value)) if call.value is not GONE else []
+        found = {}
+        for serial in call.children:
+            child = self.records.kept.get(serial)
+            role = roles.get(child.node, "") if child is not None else ""
+            if role.isdigit() and int(role) < len(names):
+                role = names[int(role)]
+            if child is not None and role not in ("", "self", "func", "*", "**"):
+                found[role] = serial
+        return found
+
+    def holder(self, value: Any) -> int | None:
+        """Of a parameter or a buffer: the call that made the module which holds it."""
+        if self.modules is None:
+            self.modules = {}
+            for record in list(self.records.kept.values()):
+                if record.node >= 0 and is_module(record.value):
+                    self.index_module(record.value)
+        return self.modules.get(id(value))
+
+    def index_module(self, module: Any) -> None:
+        assert self.modules is not None
+        waiting, met = [module], set()
+        serial = 0
+        while waiting:
+            inner = waiting.pop()
+            if id(inner) in met:
+                continue
+            met.add(id(inner))
+            made = self.records.newest_of(inner)
+            serial = made or serial
+            held = attributes(inner)
+            for table in ("_parameters", "_buffers"):
+                for tensor in list(held.get(table, {}).values()):
+                    if tensor is not None and serial and (made or id(tensor) not in self.modules):
+                        self.modules[id(tensor)] = serial
+            waiting += [one for one in held.get("_modules", {}).values() if one is not None]
+
+    def of_operation(self, record: Record) -> list[Input]:
+        found = [Input(serial=one, way=way, name=name) for one, way, name in record.came]
+        if found:
+            return found
+        serial = record.serial
+        value = record.value
+        if value is GONE:
+            return []
+        content = self.contents.newest(value, serial)
+        if content:
+            return [Input(serial=content, way=Way.CONTENT)]
+        holder = self.holder(value)
+        if holder is not None:
+            return [Input(serial=holder, way=Way.ATTRIBUTE)]
+        return self.by_rows(value, serial) or self.by_sibling(value, serial)
+
+    def sibling(self, holder: Any, key: Any, before: int) -> list[Input]:
+        """What stands beside a value that is known by its content, under a key: `labels` beside
+        the `input_ids` of a row."""
+        found: dict[int, Input] = {}
+        for other, value in members_of(holder):
+            if other == key:
+                continue
+            for row in [value, *rows_of(value)]:
+                serial = self.contents.newest_row(row, before)
+                beside = self.beside(serial, str(other), str(key)) if serial else None
+                if beside is not None:
+                    found[beside] = Input(serial=beside, way=Way.SIBLING, name=str(key))
+            if found:
+                break
+        return [found[one] for one in self.telling(list(found))]
+
+    def telling(self, serials: list[int]) -> list[int]:
+        """A few of many: the first, the last, and those with the least and greatest number."""
+        chosen = [*serials[: MOST_ELEMENTS // 2], *serials[-MOST_ELEMENTS // 2 :]]
+        numbers = [one for one in serials if type(self.value(one)) in (int, float)]
+        if numbers:
+            chosen += [min(numbers, key=self.value), max(numbers, key=self.value)]
+        return list(dict.fromkeys(chosen))
+
+    def beside(self, serial: int, other: str, key: str) -> int | None:
+        """In the display or call that holds an expression under one key: that under another."""
+        for holder in self.holders_of(serial):
+            node = nodes[holder.node]
+            roles = dict(node.slots)
+            children = [
+                self.records.kept[one] for one in holder.children if one in self.records.kept
+            ]
+            by_role = {roles.get(one.node, ""): one.serial for one in children}
+            if key in by_role and other in by_role:
+                return by_role[key]
+        return None
+
+    def holders_of(self, serial: int) -> Iterator[Record]:
+        """Displays and calls that an expression, or the name that it was bound to, is part of."""
+        if self._parents is None:
+            self._parents = {}
+            for record in self.records.kept.values():
+                if record.node >= 0 and self.kind(record) in (
+                    "display",
+                    "call",
+                    "name",
+                    "parameter",
+                    "mutation",
+                ):
+                    for child in (*record.children, *(one[0] for one in record.came)):
+                        self._parents.setdefault(child, []).append(record.serial)
+        waiting, met = [serial], set[int]()
+        while waiting and len(met) < 200:
+            current = waiting.pop(0)
+            if current in met:
+                continue
+            met.add(current)
+            for parent in self._parents.get(current, ()):
+                record = self.records.kept[parent]
+                if self.kind(record) in ("display", "call"):
+                    yield record
+                if self.kind(record) != "call" or any(
+                    way is Way.RETURNED for _, way, _ in record.came
+                ):
+                    waiting.append(parent)
+
+    _parents: dict[int, list[int]] | None = None
+
+
+def way_of(kind: str, role: str) -> Way:
+    if kind == "call":
+        return Way.OPERAND if role in ("func", "self", "") else Way.ARGUMENT
+    if kind in ("display", "mutation"):
+        return Way.ITEM
+    return Way.OPERAND
+
+
+def as_control(found: list[Input]) -> list[Input]:
+    return [replace(one, way=Way.CONTROL) for one in found]
+
+
+def same_number(first: Any, second: Any) -> bool:
+    plain = (bool, int, float, str)
+    return type(first) in plain and type(first) is type(second) and bool(first == second)
+
+
+def members_of(holder: Any) -> Iterator[tuple[Any, Any]]:
+    inside = mapping(holder)
+    if inside is not None:
+        yield from inside.items()
+    elif type(holder) in (list, tuple):
+        yield from enumerate(holder)
+
+
+def parameter_names(kind: type) -> list[str]:
+    try:
+        names = list(inspect.signature(kind).parameters)
+    except (TypeError, ValueError):
+        return []
+    return names
+
+
+def unique(found: list[Input]) -> list[Input]:
+    return list({one.serial: one for one in reversed(found)}.values())[::-1]
+
+
+def file_read(record: Record, records: Records) -> bool:
+    """A call that was given the name of a file that exists."""
+    for serial in record.children:
+        child = records.kept.get(serial)
+        value = child.value if child is not None else None
+        if type(value) is str or type(value).__module__.startswith("pathlib"):
+            try:
+                if os.path.isfile(value):  # type: ignore[arg-type]
+                    return True
+            except (OSError, ValueError):
+                continue
+    return False
