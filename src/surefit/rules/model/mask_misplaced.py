@@ -91,15 +91,16 @@ def remedies(broken: MaskKind, case: Case) -> Iterator[Remedy | Fix]:
     if sure and not broken.true_keeps:
         ways = ways[:1] if broken.hides else ways[1:]
     for way in ways:
+        argument = code(f"{broken.meant}={way}")
         yield GiveAs(
             at=broken.use,
             name=broken.argument,
             value=broken.mask.use,
             to=broken.meant,
             text=way,
-            words=f"Give it as {code(f'{broken.meant}={way}')}."
+            words=f"Give it as {argument}."
             if sure
-            else f"If True must come out where positions are hidden: {code(f'{broken.meant}={way}')}.",
+            else f"If this is True where positions are hidden, give it as {argument}.",
             must=broken.holds,
             choice=not sure,
         )
