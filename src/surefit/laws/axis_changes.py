@@ -7,7 +7,7 @@ from itertools import pairwise
 from surefit.laws.case import Case
 from surefit.laws.ways import STACKS, operation, shape, way_back
 from surefit.lineage.lineage import Lineage
-from surefit.lineage.producers import Producer, Way
+from surefit.lineage.producers import PASSING, Producer, Way
 from surefit.source.edits import BINDS_TIGHTLY
 from surefit.source.reading import Source
 
@@ -46,12 +46,10 @@ class AxisChange:
 
 @dataclass(frozen=True, slots=True)
 class AxisChanges:
-    """Changes, the newest first, and what the data began with."""
+    """Changes, the newest first, and the user's expressions on the way."""
 
     changes: tuple[AxisChange, ...] = ()
-    began: Producer | None = None
-    rows: int = 0
-    """Axes that a loader added in front of what it began with."""
+    way: tuple[Producer, ...] = ()
 
 
 def axis_changes(lineage: Lineage) -> AxisChanges:
@@ -66,8 +64,8 @@ def axis_changes(lineage: Lineage) -> AxisChanges:
             rows -= 1
         elif grown:
             found.append(AxisChange(after, shape(before), shape(after), rows))
-    own = [producer for producer in way if producer.own]
-    return AxisChanges(tuple(found), own[-1] if own else None, rows)
+    own = [producer for producer in way if producer.own and producer.kind not in PASSING]
+    return AxisChanges(tuple(found), tuple(own))
 
 
 def is_stack(lineage: Lineage, after: Producer, before: Producer) -> bool:

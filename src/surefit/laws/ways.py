@@ -116,10 +116,23 @@ def sized_by(lineage: Lineage, axis: int) -> SizedBy | None:
         weights = [inner for inner in weights if len(shape(inner)) > 1]
         if weights:
             having = [weight for weight in weights if length in shape(weight)]
-            return of_weight(lineage, at, having[-1]) if having else None
+            gives = having and is_its_width(at, roots[0], axis, length)
+            return of_weight(lineage, at, having[-1]) if gives else None
         same = [inner for inner in tensors(lineage, at) if length in shape(inner)]
         at = same[0] if same else None
     return None
+
+
+def is_its_width(operated: Producer, value: Producer, axis: int, length: int | None) -> bool:
+    """The size is that of the channels of a convolution, or of the features of another layer; not
+    a height or a width that happens to be equal."""
+    result = shape(operated)
+    if len(result) < 2:
+        return False
+    channels = operation(operated).startswith("conv")
+    if channels and result == shape(value) and axis != 1 - len(result):
+        return False
+    return result[1 if channels else -1] == length
 
 
 def of_weight(lineage: Lineage, operated: Producer, weight: Producer) -> SizedBy | None:
@@ -127,6 +140,13 @@ def of_weight(lineage: Lineage, operated: Producer, weight: Producer) -> SizedBy
         if source.way is Way.ATTRIBUTE and holder.kind is ProducerKind.CALL:
             return SizedBy(lineage, operated, holder)
     return None
+
+
+def creator(lineage: Lineage, operated: Producer) -> Producer | None:
+    """The user's call that created the layer whose weights an operation took."""
+    weights = [inner for _, inner in lineage.inputs(operated) if is_weight(inner)]
+    made = of_weight(lineage, operated, weights[0]) if weights else None
+    return made.constructor if made is not None and made.by_hand else None
 
 
 def chosen_at(lineage: Lineage, call: Producer, name: str, position: int) -> list[Producer]:

@@ -39,8 +39,8 @@ from surefit.laws.axis_changes import (
     without_last_part,
 )
 from surefit.laws.case import Case, Remedy
-from surefit.laws.contracts.widths import CHANNELS, LayerAxes, LayerInput, LayerWidth
-from surefit.laws.layer_tables import AXES
+from surefit.laws.contracts.widths import LayerAxes, LayerInput, LayerWidth
+from surefit.laws.layer_tables import AXES, CHANNELS
 from surefit.remedies.append import Append
 from surefit.remedies.replace import ReplaceWith
 
@@ -136,9 +136,9 @@ def remedies(
         kept = "Leave the extra axis out" if missing < 0 else "Keep the axis"
         words = f"{kept}: {code(rest)}."
         yield ReplaceWith(at=change.producer, text=rest, words=words, choice=missing > 0)
-    if missing == -1:
+    elif missing == -1:
         yield from squeezed(broken, story)
-    elif missing > 0 and change is None and broken.given.use is not None:
+    elif missing > 0 and broken.given.use is not None:
         yield batch_of_one(broken.given.use, choice=True)
         yield Fix("If its first axis counts rows, look where it lost an axis.", choice=True)
 
@@ -168,8 +168,10 @@ def squeezed(broken: LayerInput, story: AxisChanges) -> Iterator[Remedy]:
     ones = [at for at, size in enumerate(broken.shape) if size == 1]
     if len(ones) != 1:
         return
-    began, own = story.began, ones[0] - story.rows
-    if began is not None and own >= 0 and (began.value.shape or ())[own : own + 1] == (1,):
+    after = broken.shape[ones[0] :]
+    alike = [known for known in story.way if (known.value.shape or ())[-len(after) :] == after]
+    for began in alike[-1:]:
+        own = len(began.value.shape or ()) - len(after)
         text = f"{began.text}.squeeze({own})"
         words = f"Remove the axis of size 1 where the data begin: {code(text)}."
         yield Append(at=began, suffix=f".squeeze({own})", words=words, choice=True, alike=False)
