@@ -24,12 +24,11 @@ def written_in_model(case: Case, number: int, names: Collection[str]) -> Produce
 
 
 def lineages_of_models(case: Case) -> Iterator[Lineage]:
-    """Of the largest modules that the frames of a crash hold, each once."""
+    """Of the modules that the frames of a crash hold, each once."""
     known: set[int] = set()
     for number, frame in enumerate(case.crash.frames if case.crash is not None else ()):
         for value in frame.values:
-            is_root = value.layer is not None and value.layer.path == ""
-            if is_root and value.identity not in known:
+            if value.layer is not None and value.identity not in known:
                 known.add(value.identity)
                 yield case.lineage(Operand(value=value, name=value.text, frame=number))
 

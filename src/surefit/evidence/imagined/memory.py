@@ -10,7 +10,7 @@ from typing import Any
 
 from surefit.evidence.imagined.shapes import Shape, Size, Some
 from surefit.evidence.imagined.values import Tensor
-from surefit.evidence.strides import can_view, contiguous_strides, inferred
+from surefit.laws.strides import can_view, contiguous_strides, inferred
 
 LARGE = 10_007
 """Stands for a number of rows that is not known: no other size is a multiple of it."""

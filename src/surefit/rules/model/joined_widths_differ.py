@@ -170,9 +170,7 @@ def a_block_adds_its_own_input(broken: SizesDiffer, case: Case) -> Finding | Non
         facts=(old.fact(), new.fact()),
         why="A shortcut that passes its input on as it is needs a block that keeps the shape.",
         remedies=(
-            Fix(
-                f"Give the shortcut a projection: {projection(old.shape, new.shape)}.", choice=True
-            ),
+            Fix(f"Give the shortcut a projection: {shortcut}.", choice=True),
             Fix(f"Make the block give {shape_of(old.shape[1:])} again.", choice=True),
         ),
     )

@@ -5,7 +5,7 @@ from math import prod
 
 
 def contiguous_strides(shape: Sequence[int]) -> tuple[int, ...]:
-    """Of a tensor of this shape whose elements lie one behind the other."""
+    """Of a tensor of this shape that is contiguous."""
     strides: list[int] = []
     step = 1
     for size in reversed(shape):
@@ -36,7 +36,7 @@ def inferred(shape: Sequence[int], target: Sequence[int]) -> tuple[int, ...] | N
 def can_view(shape: Sequence[int], stride: Sequence[int], target: Sequence[int]) -> bool:
     """Whether `view` of a tensor works; `target` has the right number of elements.
 
-    Neighbouring axes can be taken together, and split anew, only if stepping over the end of one
+    Neighbouring axes can be taken together, and split again, only if stepping over the end of one
     leads to the next element of the other.
     """
     if prod(shape) == 0:
