@@ -4,7 +4,7 @@ it no second run is worth its time."""
 from collections.abc import Iterator
 
 from surefit.doctor.observations import Crash, Value
-from surefit.evidence.asked_shapes import is_reshape
+from surefit.laws.contracts.reshapes import is_reshape
 
 FLOATING = ("float16", "bfloat16", "float32", "float64")
 INNER_FRAMES = 12

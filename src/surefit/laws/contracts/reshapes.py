@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from math import prod
 
-from surefit.doctor.observations import Value
+from surefit.doctor.observations import Frame, Value
 from surefit.doctor.violations import Expression, Operand, Violation, in_code
 from surefit.laws.case import Case, use_of
 from surefit.laws.frame_numbers import size_nodes, sizes_in
@@ -68,11 +68,15 @@ def violations_of(case: Case) -> Iterator[Violation]:
         whole = inferred(shape, target)
         if whole is None and fails_in_own_code(case):
             yield from of_count(case, tensor, target)
-        elif whole is not None and called(node) == "view" and stride is not None:
-            if not can_view(shape, stride, whole):
-                yield of_strides(case, tensor, ast.unparse(node), target)
-    elif called(node) == "view" and tensor.value.contiguous is False:
-        yield of_strides(case, tensor, ast.unparse(node), None)
+        elif whole is not None and stride is not None and not can_view(shape, stride, whole):
+            yield from of_strides(case, tensor, node, target)
+    elif tensor.value.contiguous is False:
+        yield from of_strides(case, tensor, node, None)
+
+
+def is_reshape(frame: Frame) -> bool:
+    node = parsed(frame.expression)
+    return isinstance(node, ast.Call) and called(node) in RESHAPES
 
 
 def parsed(text: str | None) -> ast.expr | None:
@@ -99,16 +103,18 @@ def viewed(case: Case, receiver: ast.expr) -> Operand:
 
 
 def of_strides(
-    case: Case, tensor: Operand, call: str, target: tuple[int, ...] | None
-) -> NotContiguous:
+    case: Case, tensor: Operand, call: ast.Call, target: tuple[int, ...] | None
+) -> Iterator[NotContiguous]:
+    if called(call) != "view":
+        return
     assert case.crash is not None
     assert case.own is not None
     innermost = case.crash.frames[-1]
     inside = innermost.layer.kind if innermost.layer is not None else innermost.function
-    return NotContiguous(
+    yield NotContiguous(
         use=use_of(case.own),
         tensor=tensor,
-        call=call,
+        call=ast.unparse(call),
         target=target,
         inside="" if innermost.own else inside,
     )

@@ -1,4 +1,4 @@
-"""What joins and sums take: tensors of equal sizes, but for the axis along which they are joined."""
+"""What joins and sums take: tensors of equal sizes, but for the axis of a join."""
 
 import ast
 from collections.abc import Iterator
