@@ -1,17 +1,30 @@
-"""Real processes in real copies: what they may do, and what becomes of the copy."""
+"""Real processes in real copies, started plainly and forked: what they may do, and what becomes of
+the copy."""
 
 import os
 import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 
 from surefit.doctor.observations import Crash, Process, Script, Trace
 from surefit.doctor.recording import Recording
+from surefit.observe import forks
+from surefit.observe.preloading import Preload
 from surefit.observe.script import Launch, Watched, watch
-from surefit.proof.sandbox import CannotTry, attempt, refuse_outside, snapshot
+from surefit.proof.sandbox import (
+    IN_EVERY_COPY,
+    CannotTry,
+    Watch,
+    attempt,
+    refuse_outside,
+    snapshot,
+)
 
 
 @pytest.fixture(autouse=True)
@@ -30,20 +43,67 @@ def run(tmp_path: Path) -> Path:
     return tmp_path / "run"
 
 
+@pytest.fixture(params=["plainly", "forked"])
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """How runs start in the copy."""
+    monkeypatch.setitem(WAY, "is", request.param)
+    return str(request.param)
+
+
+WAY = {"is": "plainly"}
+FORKED: list[bool] = []
+"""Whether each run that was to be forked was."""
+
+
+@contextmanager
+def watching(command: Launch) -> Iterator[Watch]:
+    if WAY["is"] == "plainly":
+        yield watch
+        return
+    preload = Preload(
+        script=str(command.cwd / "train.py"),
+        imports=("import colorsys",),
+        parts=(),
+        libraries={},
+        sources=(),
+        imports_first=True,
+        random=None,
+    )
+    with (
+        patch.object(forks, "preload_for", return_value=preload),
+        patch.object(forks, "Fork", side_effect=forks.Fork) as made,
+        forks.Forks(command, IN_EVERY_COPY) as started,
+    ):
+        started.begin(Recording([]))
+        yield started.watch
+        FORKED.append(made.called)
+
+
 def tried(
     run: Path, code: str, *words: str, seconds: float = 30.0, bytes_: int | None = None, **more: Any
 ) -> Watched:
     (run / "train.py").write_text(code)
     command = Launch((sys.executable, "train.py", *words), run, "train.py")
-    return attempt(
-        command,
-        more.get("before"),
-        more.get("texts", {}),
-        environment=more.get("environment", {}),
-        seconds=seconds,
-        bytes_=bytes_,
-        watch=watch,
-    )
+    with watching(command) as watched:
+        return attempt(
+            command,
+            more.get("before"),
+            more.get("texts", {}),
+            environment=more.get("environment", {}),
+            seconds=seconds,
+            bytes_=bytes_,
+            watch=watched,
+        )
+
+
+def test_forks_are_forks(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the other tests try is not a plain start under another name."""
+    monkeypatch.setitem(WAY, "is", "forked")
+    code = "import sys; raise SystemExit(4 if 'colorsys' in sys.modules else 3)\n"
+    assert tried(run, code).code == 4
+    assert FORKED[-1]
+    monkeypatch.setitem(WAY, "is", "plainly")
+    assert tried(run, code).code == 3
 
 
 def refused(run: Path, code: str, *words: str) -> str:
@@ -52,6 +112,7 @@ def refused(run: Path, code: str, *words: str) -> str:
     return error.value.said
 
 
+@pytest.mark.usefixtures("way")
 def test_it_runs_on_the_copy_and_leaves_nothing(run: Path, temporary: Path) -> None:
     watched = tried(
         run,
@@ -66,12 +127,14 @@ def test_it_runs_on_the_copy_and_leaves_nothing(run: Path, temporary: Path) -> N
     assert list(temporary.iterdir()) == []
 
 
+@pytest.mark.usefixtures("way")
 def test_patched_files_are_what_runs(run: Path) -> None:
     watched = tried(run, "raise SystemExit(3)\n", texts={"train.py": b"raise SystemExit(4)\n"})
     assert watched.code == 4
     assert (run / "train.py").read_text() == "raise SystemExit(3)\n"
 
 
+@pytest.mark.usefixtures("way")
 def test_names_are_those_of_the_first_run(run: Path) -> None:
     watched = tried(run, "import sys\nraise ValueError(__file__)\n")
     (crash,) = watched.recording.all(Crash)
@@ -80,6 +143,7 @@ def test_names_are_those_of_the_first_run(run: Path) -> None:
     assert [script.file for script in watched.recording.all(Script)] == ["train.py"]
 
 
+@pytest.mark.usefixtures("way")
 def test_arguments_and_environment_lead_to_the_copy(
     run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -98,6 +162,7 @@ def test_arguments_and_environment_lead_to_the_copy(
     assert sorted(path.name for path in run.iterdir()) == ["lib", "train.py"]
 
 
+@pytest.mark.usefixtures("way")
 def test_it_is_offline_and_trackers_are_off(run: Path, temporary: Path) -> None:
     names = ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE", "HF_DATASETS_OFFLINE", "WANDB_MODE", "MINE")
     watched = tried(
@@ -111,6 +176,7 @@ def test_it_is_offline_and_trackers_are_off(run: Path, temporary: Path) -> None:
     assert list(temporary.iterdir()) == []
 
 
+@pytest.mark.usefixtures("way")
 def test_writing_outside_ends_the_try(run: Path, tmp_path: Path) -> None:
     (tmp_path / "other").mkdir()
     there = tmp_path / "other" / "out.txt"
@@ -119,6 +185,7 @@ def test_writing_outside_ends_the_try(run: Path, tmp_path: Path) -> None:
     assert not there.exists()
 
 
+@pytest.mark.usefixtures("way")
 def test_writing_to_the_folder_itself_ends_the_try(
     run: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -129,6 +196,7 @@ def test_writing_to_the_folder_itself_ends_the_try(
     assert not (run / "out.txt").exists()
 
 
+@pytest.mark.usefixtures("way")
 def test_writing_through_a_link_ends_the_try(run: Path, tmp_path: Path) -> None:
     (tmp_path / "far").mkdir()
     (run / "far").symlink_to(tmp_path / "far")
@@ -137,22 +205,26 @@ def test_writing_through_a_link_ends_the_try(run: Path, tmp_path: Path) -> None:
     assert list((tmp_path / "far").iterdir()) == []
 
 
+@pytest.mark.usefixtures("way")
 def test_a_swallowed_refusal_is_one_all_the_same(run: Path, tmp_path: Path) -> None:
     there = tmp_path / "out.txt"
     code = f"try:\n    open({str(there)!r}, 'w')\nexcept BaseException:\n    pass\n"
     assert refused(run, code) == f"not tried: it writes to {there}, outside of its folder"
 
 
+@pytest.mark.usefixtures("way")
 def test_talking_ends_the_try(run: Path) -> None:
     said = refused(run, "import socket; socket.create_connection(('192.0.2.1', 443), 1)\n")
     assert said == "not tried: it talks to 192.0.2.1:443 over the network"
 
 
+@pytest.mark.usefixtures("way")
 def test_other_programs_end_the_try(run: Path) -> None:
     said = refused(run, "import os; os.system('touch x')\n")
     assert said == "not tried: it starts `touch x`, which cannot be watched"
 
 
+@pytest.mark.usefixtures("way")
 def test_a_child_that_writes_outside_ends_the_try(run: Path, tmp_path: Path) -> None:
     there = tmp_path / "out.txt"
     code = (
@@ -164,6 +236,7 @@ def test_a_child_that_writes_outside_ends_the_try(run: Path, tmp_path: Path) -> 
     assert not there.exists()
 
 
+@pytest.mark.usefixtures("way")
 def test_time_and_memory_are_limited(run: Path, temporary: Path) -> None:
     watched = tried(run, "import time; time.sleep(60)\n", seconds=1.0)
     assert (watched.stopped, watched.seconds < 20) == ("time", True)
@@ -172,6 +245,7 @@ def test_time_and_memory_are_limited(run: Path, temporary: Path) -> None:
     assert list(temporary.iterdir()) == []
 
 
+@pytest.mark.usefixtures("way")
 def test_the_folder_is_as_it_was_before_the_first_run(run: Path) -> None:
     (run / "train.py").write_text("")
     code = (

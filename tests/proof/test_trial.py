@@ -515,7 +515,7 @@ class TestSeveral:
         words = Fix("Choose.", why_not_tried="only you know")
         (found,) = scene.prove(finding(words, FIX, replace(FIX, edit=edit(1, "8"))))
         statuses = [fix.proof.status for fix in found.fixes if fix.proof]
-        assert statuses == ["not-tried", "held", "held"]
+        assert statuses == ["held", "held", "not-tried"]
         assert [text.splitlines()[0] for text in scene.ran] == ["x = 7", "x = 8"]
 
     def test_one_that_is_not_reached_says_so(
@@ -541,7 +541,8 @@ class TestSeveral:
         second = finding(replace(FIX, edit=edit(2, "9")), rule="other-rule")
         one, _ = scene.prove(finding(choice, plain), second)
         assert [fix.proof.status for fix in one.fixes if fix.proof] == ["held", "held"]
-        assert one.held == one.fixes[1]
+        assert one.held == one.fixes[0]
+        assert [fix.choice for fix in one.fixes] == [False, True]
         assert scene.ran[-1] == "x = 8\ny = 9\nprint(x, y)\n"
         scene.prove(finding(choice), second)
         assert scene.ran[-1] == "x = 7\ny = 9\nprint(x, y)\n"
@@ -557,7 +558,20 @@ class TestSeveral:
     def test_after_one_that_failed_the_next_is_tried(self, scene: Scene) -> None:
         bad = replace(FIX, must=Holds(False, "3 of 12"))
         (found,) = scene.prove(finding(bad, replace(FIX, edit=edit(1, "8"))))
-        assert [fix.proof.status for fix in found.fixes if fix.proof] == ["failed", "held"]
+        assert [fix.proof.status for fix in found.fixes if fix.proof] == ["held", "failed"]
+
+    def test_a_finding_stands_where_its_fix_held(self, scene: Scene) -> None:
+        here, there = Place("train.py", 1), Place("train.py", 2)
+        bad = replace(FIX, must=Holds(False, "3 of 12"), place=here)
+        good = replace(FIX, edit=edit(2, "8"), must=Sees(text="y = 8"), place=there)
+        (found,) = scene.prove(replace(finding(bad, good), place=here))
+        assert found.place == there
+        assert [fix.place for fix in found.fixes] == [there]
+        (rejected,) = found.ruled_out
+        assert (rejected.name, "3 of 12" in rejected.value) == ("train.py:1", True)
+        chosen = replace(good, choice=True)
+        (found,) = scene.prove(replace(finding(bad, chosen), place=here))
+        assert found.place == here  # what the user must choose moves nothing
 
     def test_what_held_is_applied_for_the_next_finding(self, scene: Scene) -> None:
         second = Fix("Make it 8.", edit(2, "8"), Sees(text="y = 8"))

@@ -77,6 +77,8 @@ class Fix:
     proof: Proof | None = None
     shown: str | None = None
     """Of a notebook: the diff of its cells, for people; `patch` is one of the file."""
+    place: Place | None = None
+    """Where its edit is made, if not at the place of the finding."""
     choice: bool = False
     """Several fixes are legitimate, or this one changes sizes, rows or targets: it is tried all the
     same, and the decision is the user's."""

@@ -379,6 +379,9 @@ class LossGiven:
     """Labels that are not ignored; of a loss that ignores none, all elements."""
     total: float
     """Sum of these labels, so that two runs can be told to have had the same ones."""
+    least: float | None = None
+    """Of the predictions, least and greatest, for the same reason."""
+    greatest: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,7 @@
 """A violation with all that a rule needs to explain it: frames, source, answers and lineage."""
 
 import ast
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -19,7 +20,7 @@ from surefit.doctor.rule import Rule, Unanswered
 from surefit.doctor.violations import Expression, Operand, Written
 from surefit.lineage.asking import lineage_of
 from surefit.lineage.lineage import Lineage
-from surefit.lineage.producers import LINEAGE
+from surefit.lineage.producers import LINEAGE, Input, Producer, ProducerKind, Way
 from surefit.source.patches import Edit
 from surefit.source.reading import Source, called
 
@@ -146,7 +147,10 @@ class Case:
         return msgspec.convert(known.said, answer, strict=False) if known.said is not None else None
 
     def lineage(self, operand: Operand) -> Lineage:
-        """Where a value came from; empty where that is not known."""
+        """Where a value came from; empty where that is not known. Of source that was only read, the
+        one expression that the interpreter says it is from."""
+        if operand.birth is not None:
+            return lineage_of_birth(operand)
         if self.crash is None or operand.frame is None:
             return NO_LINEAGE
         question = Question(LINEAGE, self.crash.id, {})
@@ -169,7 +173,7 @@ class Case:
         """A finding of the rule that this case was shown to. What Python said, which fault it is
         and, for source that was only read, its severity are filled in here."""
         assert self.rule is not None
-        return self.rule.finding(
+        finding = self.rule.finding(
             place,
             headline,
             facts=tuple(facts),
@@ -180,6 +184,7 @@ class Case:
             about=self.crash.id if self.crash is not None else "",
             severity=Severity.WARNING if self.read else None,
         )
+        return with_symbols(finding) if self.read else finding
 
     def fixes(self, remedies: Sequence[Remedy | Fix]) -> tuple[Fix, ...]:
         """Each edit once. Where none of the remedies finds its place, the first says so."""
@@ -197,8 +202,10 @@ class Case:
             return Fix(remedy.words, why_not_tried=NOT_FOUND, choice=remedy.choice)
         if self.read:
             return Fix(remedy.words, edit, why_not_tried=ONLY_READ, choice=remedy.choice)
+        at = getattr(remedy, "at", None)
         must = remedy.must or TrainingGoesOn(changes_the_past=remedy.choice)
-        return Fix(remedy.words, edit, self.holds(must), choice=remedy.choice)
+        place = at.place if at is not None else None
+        return Fix(remedy.words, edit, self.holds(must), place=place, choice=remedy.choice)
 
     def holds(self, condition: Condition) -> Condition:
         """The condition; where the exception was caught, that its `try` is passed through."""
@@ -208,6 +215,39 @@ class Case:
 
     def shown_to(self, rule: Rule) -> "Case":
         return replace(self, rule=rule)
+
+
+STAND_IN = re.compile(r"\b1,?000,?\d\d\d\b")
+"""Numbers that stand for sizes which source does not tell: see `surefit.interpreter.operands`."""
+
+
+def with_symbols(finding: Finding) -> Finding:
+    """Sizes that are not known are `n`."""
+
+    def named(facts: Iterable[Fact]) -> tuple[Fact, ...]:
+        return tuple(Fact(fact.name, STAND_IN.sub("n", fact.value)) for fact in facts)
+
+    return replace(
+        finding,
+        headline=STAND_IN.sub("n", finding.headline),
+        why=STAND_IN.sub("n", finding.why),
+        facts=named(finding.facts),
+        ruled_out=named(finding.ruled_out),
+    )
+
+
+def lineage_of_birth(operand: Operand) -> Lineage:
+    birth = operand.birth
+    assert birth is not None
+    producer = Producer(
+        serial=1,
+        place=birth.place,
+        span=birth.span,
+        text=birth.text,
+        kind=ProducerKind.CALL,
+        value=operand.value,
+    )
+    return Lineage({1: producer}, (Input(serial=1, way=Way.SAME_OBJECT),))
 
 
 def use_of(frame: Frame) -> Expression:

@@ -54,7 +54,9 @@ class LabelValues:
 
     @property
     def words(self) -> str:
-        """`0, 1, 2 and 3`; of many the range."""
+        """`0, 1, 2 and 3`; of many the range; nothing where none is known."""
+        if not self.values:
+            return ""
         if self.different <= MOST_LISTED and self.all_known:
             return spoken(f"{value:g}" for value in self.values)
         return f"{self.values[0]:g} … {self.values[-1]:g}"

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
+from surefit.doctor.violations import Written
 from surefit.laws.layer_tables import GIVES, declared_by
 from surefit.lineage.lineage import Lineage
 from surefit.lineage.producers import Input, Producer, ProducerKind, Way
@@ -79,32 +80,23 @@ def learned(lineage: Lineage) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class SizedBy:
-    """A layer that gave a tensor the size of one axis: the operation, and what created it."""
+class WidthSource:
+    """A layer that gave a tensor the size of one axis."""
 
-    lineage: Lineage
-    operation: Producer
-    constructor: Producer
-    """The user's call that created the layer, or the library's model that it is part of."""
-
-    @property
-    def kind(self) -> str:
-        layer = self.constructor.value.layer
-        return layer.kind if layer is not None else self.constructor.value.kind
+    kind: str
+    constructor: Written
+    """The user's call that created it, or the library's model that it is part of."""
+    chosen: tuple[Written, ...] = ()
+    """Where the width that it gives is chosen: the argument of the constructor, then that of the
+    function around it, and so on outwards, as long as it is used for nothing else there."""
 
     @property
     def by_hand(self) -> bool:
         """The user's call creates the layer itself."""
         return self.kind in GIVES
 
-    def widths(self) -> list[Producer]:
-        """Where the width that it gives is chosen: the argument of the constructor, then that of
-        the function around it, and so on outwards, as long as it is used for nothing else there."""
-        name, position = GIVES.get(self.kind, ("", -1))
-        return chosen_at(self.lineage, self.constructor, name, position)
 
-
-def sized_by(lineage: Lineage, axis: int) -> SizedBy | None:
+def sized_by(lineage: Lineage, axis: int) -> WidthSource | None:
     """Back from a tensor as long as the size stays, to a layer whose weight has it; `axis` is
     counted from the end. None where the size comes from a join or from the data."""
     roots = [lineage.graph[root.serial] for root in lineage.root if root.serial in lineage.graph]
@@ -117,7 +109,7 @@ def sized_by(lineage: Lineage, axis: int) -> SizedBy | None:
         if weights:
             having = [weight for weight in weights if length in shape(weight)]
             gives = having and is_its_width(at, roots[0], axis, length)
-            return of_weight(lineage, at, having[-1]) if gives else None
+            return of_weight(lineage, having[-1]) if gives else None
         same = [inner for inner in tensors(lineage, at) if length in shape(inner)]
         at = same[0] if same else None
     return None
@@ -135,17 +127,20 @@ def is_its_width(operated: Producer, value: Producer, axis: int, length: int | N
     return result[1 if channels else -1] == length
 
 
-def of_weight(lineage: Lineage, operated: Producer, weight: Producer) -> SizedBy | None:
+def of_weight(lineage: Lineage, weight: Producer) -> WidthSource | None:
     for source, holder in lineage.inputs(weight):
         if source.way is Way.ATTRIBUTE and holder.kind is ProducerKind.CALL:
-            return SizedBy(lineage, operated, holder)
+            layer = holder.value.layer
+            kind = layer.kind if layer is not None else holder.value.kind
+            chosen = chosen_at(lineage, holder, *GIVES.get(kind, ("", -1)))
+            return WidthSource(kind, holder, tuple(chosen))
     return None
 
 
-def creator(lineage: Lineage, operated: Producer) -> Producer | None:
+def creator(lineage: Lineage, operated: Producer) -> Written | None:
     """The user's call that created the layer whose weights an operation took."""
     weights = [inner for _, inner in lineage.inputs(operated) if is_weight(inner)]
-    made = of_weight(lineage, operated, weights[0]) if weights else None
+    made = of_weight(lineage, weights[0]) if weights else None
     return made.constructor if made is not None and made.by_hand else None
 
 

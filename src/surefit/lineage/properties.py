@@ -15,6 +15,10 @@ class Property:
     words: str
     """After "is" or "has": `is float64`, `has 3 axes`."""
     holds: Callable[[Value], bool | None]
+    measure: Callable[[Value], float | None] = lambda _value: None
+    """The number that it is about: an input with another one has it by coincidence."""
+    of_rows: "Property | None" = None
+    """What each row has if a batch of rows has this; None where that is the same."""
 
 
 def dtype(name: str) -> Property:
@@ -47,12 +51,22 @@ def numbers(value: Value) -> tuple[float, float] | None:
     return None
 
 
+def least(value: Value) -> float | None:
+    pair = numbers(value)
+    return pair[0] if pair is not None else None
+
+
+def greatest(value: Value) -> float | None:
+    pair = numbers(value)
+    return pair[1] if pair is not None else None
+
+
 def holds_at_least(number: float) -> Property:
     def holds(value: Value) -> bool | None:
         pair = numbers(value)
         return pair[1] >= number if pair is not None else None
 
-    return Property(f"holds a number of at least {number:g}", holds)
+    return Property(f"holds a number of at least {number:g}", holds, greatest)
 
 
 def holds_below(number: float) -> Property:
@@ -60,7 +74,7 @@ def holds_below(number: float) -> Property:
         pair = numbers(value)
         return pair[0] < number if pair is not None else None
 
-    return Property(f"holds a number below {number:g}", holds)
+    return Property(f"holds a number below {number:g}", holds, least)
 
 
 def shape_of(value: Value) -> tuple[int, ...] | None:
@@ -81,7 +95,8 @@ def axes(count: int) -> Property:
         shape = shape_of(value)
         return len(shape) == count if shape is not None else None
 
-    return Property(f"has {count} axes" if count != 1 else "has one axis", holds)
+    words = f"has {count} axes" if count != 1 else "has one axis"
+    return Property(words, holds, of_rows=axes(count - 1) if count > 0 else None)
 
 
 def size(axis: int, length: int) -> Property:
@@ -92,7 +107,8 @@ def size(axis: int, length: int) -> Property:
         inside = -len(shape) <= axis < len(shape)
         return inside and shape[axis] == length
 
-    return Property(f"has {length:,} along axis {axis}", holds)
+    of_rows = size(axis - 1, length) if axis > 0 else None
+    return Property(f"has {length:,} along axis {axis}", holds, of_rows=of_rows)
 
 
 def length(count: int) -> Property:

@@ -120,21 +120,17 @@ class Fork:
             "new_session": start_new_session,
         }
         self.line, theirs = socket.socketpair()
-        nothing = os.open(os.devnull, os.O_RDWR)
         try:
-            given = [
-                number if to is None else nothing if to == subprocess.DEVNULL else to
-                for number, to in enumerate((stdin, stdout, stderr))
-            ]
-            send(server.control, asked, [*given, theirs.fileno()])
-        finally:
-            os.close(nothing)
-            theirs.close()
-        pid = self._number(PROMPT)
-        if pid is None:
+            with theirs, open(os.devnull, "r+b", buffering=0) as nothing:
+                given = [
+                    number if to is None else nothing.fileno() if to == subprocess.DEVNULL else to
+                    for number, to in enumerate((stdin, stdout, stderr))
+                ]
+                send(server.control, asked, [*given, theirs.fileno()])
+            self.pid = self._number(PROMPT)
+        except OSError:
             self.line.close()
-            raise OSError("the fork server does not answer")
-        self.pid = pid
+            raise
 
     def poll(self) -> int | None:
         return self._code(0)
@@ -151,8 +147,9 @@ class Fork:
 
     def _code(self, timeout: float | None) -> int | None:
         if self.returncode is None and select.select([self.line], [], [], timeout)[0]:
-            self.returncode = self._number(0)
-            if self.returncode is None:
+            try:
+                self.returncode = self._number(PROMPT)
+            except OSError:
                 self.lost, self.returncode = True, -signal.SIGKILL
                 for kill in (os.killpg, os.kill):
                     with suppress(OSError):
@@ -160,14 +157,13 @@ class Fork:
             self.line.close()
         return self.returncode
 
-    def _number(self, patience: float) -> int | None:
-        """None: nothing came in time, or nothing more comes."""
-        if not select.select([self.line], [], [], patience)[0]:
-            return None
-        with suppress(OSError):
-            raw = self.line.recv(4)
-            return struct.unpack("i", raw)[0] if len(raw) == 4 else None
-        return None
+    def _number(self, patience: float) -> int:
+        self.line.settimeout(patience)
+        raw = self.line.recv(4)
+        if len(raw) < 4:
+            raise OSError("the fork server has ended")
+        number: int = struct.unpack("i", raw)[0]
+        return number
 
 
 class Forks:

@@ -1,14 +1,15 @@
 """How values came to be, found out by running the script once more with a recorder in a copy."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 
-from surefit.doctor.observations import Answer, Ended, Question
+from surefit.doctor.observations import Answer, Crash, Ended, Question
 from surefit.doctor.progress import steps_before
 from surefit.doctor.recording import Recording
 from surefit.lineage.producers import LINEAGE
 from surefit.observe.inside.autopsy.questions import probes
+from surefit.observe.inside.lineage.libraries import WITH_WORKERS
 from surefit.observe.inside.stories.graphs import OF_GRAPH
 from surefit.observe.inside.stories.stories import (
     OF_FAILURE,
@@ -39,27 +40,47 @@ def answer_by_second_run(
     asked = [one for question in questions if (one := recognisable(question, seen)) is not None]
     if not asked:
         return [Answer(question, None, "the process had ended") for question in questions]
-    try:
-        refuse_outside(seen)
+    answers: dict[tuple[str, str, str], Answer] = {}
+    missing = "the second run did not come to it"
+
+    def run(open_: Sequence[Asked], environment: Mapping[str, str]) -> None:
+        environment = {STORY: as_environment(open_, seen), **environment}
         watched = attempt(
             launch,
             before,
             {},
-            environment={STORY: as_environment(asked, seen), "TORCHDYNAMO_DISABLE": "1"},
+            environment={**environment, "TORCHDYNAMO_DISABLE": "1"},
             seconds=seconds,
             bytes_=most_bytes(seen),
             watch=watch,
         )
+        answers.update({key(one.question): one for one in watched.recording.all(Answer)})
+
+    try:
+        refuse_outside(seen)
+        run(asked, {})
+        left = [one for one in asked if key(one.question) not in answers]
+        if about_workers := [one for one in left if needs_workers(one.question, seen)]:
+            run(about_workers, {WITH_WORKERS: "1"})
     except CannotTry as reason:
-        return [Answer(question, None, str(reason)) for question in questions]
-    told = {key(answer.question): answer for answer in watched.recording.all(Answer)}
-    missing = "the second run did not come to it"
-    return [told.get(key(question), Answer(question, None, missing)) for question in questions]
+        missing = str(reason)
+    return [answers.get(key(question), Answer(question, None, missing)) for question in questions]
+
+
+def needs_workers(question: Question, seen: Recording) -> bool:
+    """A lineage is recorded without loaders' workers first; what is about them needs them."""
+    crash = seen.crash(question.crash)
+    return question.kind == LINEAGE and crash is not None and in_loader(crash)
+
+
+def in_loader(crash: Crash) -> bool:
+    files = (frame.place.file.replace("\\", "/") for frame in crash.frames)
+    return any("torch/utils/data" in file or "multiprocessing" in file for file in files)
 
 
 def recognisable(question: Question, seen: Recording) -> Asked | None:
     """The question with what tells its crash and frame in another run; None where nothing does."""
-    if question.kind == OF_LOSS:
+    if question.kind == OF_LOSS or (question.kind == LINEAGE and not question.crash):
         return Asked(question)
     crash = seen.crash(question.crash)
     if crash is None or question.kind not in (

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from surefit.doctor.conditions.condition import Condition
-from surefit.doctor.findings import Finding, Fix, Proof, Severity
+from surefit.doctor.findings import Fact, Finding, Fix, Proof, Severity
 from surefit.doctor.moved import became
 from surefit.doctor.observations import Ended, Process
 from surefit.doctor.recording import Recording
@@ -29,6 +29,8 @@ from surefit.source.reading import Source
 LEAST_SECONDS = 2.0
 """No Python with torch in it starts in less."""
 MORE_MEMORY = 1 << 30
+MOST_HELD = 2
+"""Ways to do the same that a finding shows."""
 
 
 def prove(
@@ -69,7 +71,7 @@ class Trial:
         """Every fix in its order, as long as there is time."""
         patched = [self.with_patch(fix) for fix in finding.fixes]
         fixes = [replace(fix, proof=self.proof(finding, fix)) for fix in patched]
-        tried = replace(finding, fixes=tuple(fixes))
+        tried = at_what_held(replace(finding, fixes=tuple(fixes)))
         if tried.held is not None:
             self.held.append((tried, tried.held))
         return tried
@@ -215,6 +217,46 @@ class Trial:
         run = "a run on a copy proved nothing" if why.was_run else "the script was not run again"
         said = f"re-executed on the captured input: {judgement.said}; {run}: {why.reason}"
         return Proof("held", said)
+
+
+def at_what_held(finding: Finding) -> Finding:
+    """What held comes first. Where the fix at the finding's own place was tried and failed, the
+    fault is where another held: an experiment outweighs what was concluded."""
+    order = sorted(finding.fixes, key=lambda fix: (not fix.has_held, fix.choice))
+    first, best = finding.fixes[:1], order[:1]
+    ordered = replace(finding, fixes=tuple(order))
+    if best and best[0].has_held and not best[0].choice:
+        ordered = without_alternatives(ordered)
+    if not first or not best[0].has_held or best[0].choice or best[0].place is None:
+        return ordered
+    failed = first[0].proof is not None and first[0].proof.status == "failed"
+    if failed and first[0].place == finding.place:
+        return replace(ordered, place=best[0].place)
+    return ordered
+
+
+def without_alternatives(finding: Finding) -> Finding:
+    """Of a fault with a fix that held: other ways that held beyond a second one are left out, and
+    what was tried and failed is ruled out. What the user must choose between stays."""
+    plain = [fix for fix in finding.fixes if fix.has_held and not fix.choice]
+    failed = [fix for fix in finding.fixes if is_rejected(fix)]
+    gone = [*plain[MOST_HELD:], *failed]
+    rejected = [Fact(f"{fix.place}", rejection(fix)) for fix in failed]
+    return replace(
+        finding,
+        fixes=tuple(fix for fix in finding.fixes if fix not in gone),
+        ruled_out=(*finding.ruled_out, *rejected),
+    )
+
+
+def is_rejected(fix: Fix) -> bool:
+    failed = fix.proof is not None and fix.proof.status == "failed"
+    return failed and not fix.choice and fix.place is not None
+
+
+def rejection(fix: Fix) -> str:
+    said = fix.proof.said.partition("did not hold: ")[2] if fix.proof is not None else ""
+    return f"a change there was tried, and did not hold: {said}"
 
 
 def may_be_tried(fix: Fix) -> bool:

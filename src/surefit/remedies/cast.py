@@ -67,6 +67,10 @@ class Cast:
         method = TENSOR_CASTS.get(self.to)
         return f".{method}()" if method else f".to(torch.{self.to})"
 
+    @property
+    def scalar_type(self) -> str:
+        return "int" if self.to.startswith("int") else "float"
+
     def dtype_replaced(self, source: Source, node: ast.expr) -> Edit | None:
         """`.float()`, `astype("float64")`, `dtype=torch.float32`."""
         if not isinstance(node, ast.Call):
@@ -76,6 +80,9 @@ class Cast:
             written = f'"{self.to}"' if isinstance(dtype, ast.Constant) else None
             name = written or f"{alias(source, dtype)}.{self.to}"
             return argument_added(source, node, "dtype", name)
+        plain = node.func.id if isinstance(node.func, ast.Name) else ""
+        if plain in ("int", "float", "bool") and len(node.args) == 1:
+            return replaced(source, node.func, self.scalar_type)
         method = node.func if isinstance(node.func, ast.Attribute) else None
         if method is not None and called(node) in TENSOR_CASTS.values() and not node.args:
             return replaced(source, node, f"{source.segment(method.value)}{self.tensor_cast}")
@@ -85,8 +92,7 @@ class Cast:
 
     def items_converted(self, source: Source, node: ast.expr) -> Edit | None:
         """Of a number `int(...)`, of a list of numbers each of them."""
-        function = "int" if self.to.startswith("int") else "float"
-        value = self.value
+        function, value = self.scalar_type, self.value
         if value is not None and value.scalar is not None:
             return wrapped(source, node, f"{function}(", ")")
         if value is None or value.kind not in ("list", "tuple"):

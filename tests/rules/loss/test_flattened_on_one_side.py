@@ -21,7 +21,7 @@ def crash(
 def test_predictions_are_flattened_too() -> None:
     one = crash((4, 8, 5), (32,))
     (finding,) = one.found(RULE)
-    assert "finds 4 rows where 4 × 8 = 32 are meant" in finding.headline
+    assert "sees 4 rows instead of 4 × 8 = 32" in finding.headline
     assert "criterion(model(words).flatten(0, 1), tags)" in one.mended(finding)
 
 

@@ -32,7 +32,7 @@ def test_a_list_of_numbers() -> None:
     one = LossCrash(LOOP, tensor("out", (4, 3)), numbers(0, 2, 1, 1))
     (finding,) = one.found(RULE)
     assert finding.headline == (
-        "`y` is a list of 4 numbers, not a tensor: `criterion` wants one of (4,)."
+        "`y` is a list of 4 numbers, not a tensor; `criterion` takes one of (4,)."
     )
     assert "criterion(model(x), torch.tensor(y))" in one.mended(finding)
     must = finding.fixes[0].must
@@ -49,6 +49,8 @@ def test_an_array() -> None:
 
 def test_lists_of_rows_are_mended_in_the_dataset() -> None:
     one = LossCrash(LOOP, tensor("out", (8, 3)), columns(3, 8), function=BINARY)
+    marks = Value("marks", "list", 6, length=3, kinds={"int": 3})
+    one.through(("self.marks[row]", marks))
     (finding,) = one.found(RULE)
     assert finding.place.line == 4
     wanted = "return self.x[row], torch.tensor(self.marks[row], dtype=torch.float)\n"

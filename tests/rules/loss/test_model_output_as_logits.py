@@ -21,7 +21,7 @@ def test_logits_of_an_output() -> None:
     one = crash("SequenceClassifierOutput", logits=tensor("logits", (8, 3)))
     (finding,) = one.found(RULE)
     assert finding.headline == (
-        "`out` is a SequenceClassifierOutput, not a tensor: `criterion` wants its `.logits`,"
+        "`out` is a SequenceClassifierOutput, not a tensor; `criterion` takes its `.logits`,"
         " (8, 3)."
     )
     assert "criterion(model(x).logits, y)" in one.mended(finding)

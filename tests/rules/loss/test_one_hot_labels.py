@@ -9,10 +9,9 @@ from surefit.doctor.conditions.loss_inputs import LossGets
 from surefit.rules.loss.one_hot_labels import RULE
 
 ROWS = """
-    class Rows(Dataset):
-        def __getitem__(self, row):
-            return {"x": self.x[row], "y": torch.tensor(self.marks[row])}
-    for batch in loader:
+    import torch.nn.functional as F
+    marks = F.one_hot(kinds, 4)
+    for batch in loader(marks):
         loss = criterion(model(batch["x"]), batch["y"])
     """
 FLAT = """
@@ -32,32 +31,33 @@ SINGLE = {
 def crash(text: str = ROWS, target: tuple[int, ...] = (8, 4), **more: Any) -> LossCrash:
     flat = len(target) == 1
     batch = tensor("y", (8, 4), "int64")
-    one = LossCrash(
+    made = LossCrash(
         text,
         tensor("out", (8, 4)),
         tensor("flat" if flat else 'batch["y"]', target, "int64"),
         values=(batch,) if flat else (),
     )
     about = {"rows_of": 4} if flat else {"axis": 1}
-    return one.holds({0.0: 24, 1.0: 8}, **about, **{**SINGLE, **more})
+    return made.holds({0.0: 24, 1.0: 8}, **about, **{**SINGLE, **more})
 
 
-def test_the_row_gives_its_class() -> None:
-    one = crash()
-    (finding,) = one.found(RULE)
-    assert finding.place.line == 3
+def test_class_indices_are_given_as_they_are() -> None:
+    broken = crash().through(("F.one_hot(kinds, 4)", tensor("marks", (80, 4), "int64")))
+    (finding,) = broken.found(RULE)
+    assert finding.place.line == 2
     assert "is one-hot, (8, 4)" in finding.headline
-    assert "torch.tensor(self.marks[row]).argmax(-1)}" in one.mended(finding)
+    assert "marks = kinds\n" in broken.mended(finding)
+    assert "F.one_hot(kinds, 4).argmax(-1)\n" in broken.mended(finding, 1)
     must = finding.fixes[0].must
     assert isinstance(must, LossGets)
     assert (must.target_shape, must.supervised, must.total) == ((8,), 8, 13.0)
 
 
 def test_before_they_are_flattened() -> None:
-    one = crash(FLAT, (32,))
-    (finding,) = one.found(RULE)
-    assert "`y` is one-hot, (8, 4)" in finding.headline
-    assert "y.argmax(-1).view(-1))" in one.mended(finding)
+    broken = crash(FLAT, (32,))
+    (finding,) = broken.found(RULE)
+    assert "is one-hot, (8, 4)" in finding.headline
+    assert "y.argmax(-1).view(-1))" in broken.mended(finding)
 
 
 @pytest.mark.parametrize(
@@ -66,12 +66,11 @@ def test_before_they_are_flattened() -> None:
 def test_several_classes_are_the_users_choice(more: dict[str, Any]) -> None:
     (finding,) = crash(**more).found(RULE)
     assert "multi-label" in finding.headline
-    assert [fix.edit for fix in finding.fixes] == [None, None]
-    assert all(fix.why_not_tried for fix in finding.fixes)
+    assert [(fix.edit, fix.choice) for fix in finding.fixes] == [(None, True)]
 
 
 @pytest.mark.parametrize(
-    "one",
+    "broken",
     [
         crash(indicator=False),
         crash(FLAT, (24,)),
@@ -80,5 +79,5 @@ def test_several_classes_are_the_users_choice(more: dict[str, Any]) -> None:
     ],
     ids=["counts", "another number", "rows folded", "probabilities"],
 )
-def test_silence(one: LossCrash) -> None:
-    assert one.found(RULE) == []
+def test_silence(broken: LossCrash) -> None:
+    assert broken.found(RULE) == []

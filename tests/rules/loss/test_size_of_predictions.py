@@ -57,7 +57,7 @@ def quiet(given: tuple[int, ...], target: tuple[int, ...], training: bool = True
 
 def test_every_pair_is_compared_in_silence() -> None:
     (finding,) = quiet((8, 1), (8,))
-    assert finding.facts[0].value == "8 × 8 = 64 pairs; 8 pairs are meant"
+    assert finding.facts[0].value == "8 × 8 = 64 pairs, instead of 8 pairs"
     edit = finding.fixes[0].edit
     assert edit is not None
     assert "criterion(model(x).squeeze(-1), y)" in patched(edit, QUIET)

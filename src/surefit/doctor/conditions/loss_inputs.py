@@ -39,6 +39,8 @@ class LossGets:
     """`total` is not that of the first run: each label has become another."""
     any_size: bool = False
     """Only how many axes there are counts, and that both sides agree."""
+    predictions: tuple[float, float] | None = None
+    """Least and greatest in the first run: a fix of the labels alone leaves them as they are."""
 
     def steps_needed(self, before: Recording) -> int | None:
         crash = first_crash(before)
@@ -55,6 +57,11 @@ class LossGets:
         first = next((one for one in given if self.is_it(one)), None)
         if first is None:
             return Judgement(False, self.said(given[0]))
+        if not any(self.has_its_predictions(one) for one in given if self.is_it(one)):
+            least, greatest = first.least or 0.0, first.greatest or 0.0
+            said = f"its predictions are {least:.6g} to {greatest:.6g}"
+            had = "they were {:.6g} to {:.6g}".format(*(self.predictions or ()))
+            return Judgement(False, f"{said}, and {had}: more than the labels has changed")
         unlike = next((one for one in given if not self.is_like(one)), None)
         if unlike is not None:
             return Judgement(False, self.said(unlike))
@@ -91,6 +98,15 @@ class LossGets:
         if self.shape is not None and one.shape != self.shape:
             return False
         return self.total is None or abs(one.total - self.total) <= NEAR * max(1, abs(self.total))
+
+    def has_its_predictions(self, one: LossGiven) -> bool:
+        """As in the first run, as far as both were looked at."""
+        if self.changes_the_past or self.predictions is None:
+            return True
+        if one.least is None or one.greatest is None:
+            return True
+        pairs = zip(self.predictions, (one.least, one.greatest), strict=True)
+        return all(abs(had - has) <= NEAR * max(1, abs(had)) for had, has in pairs)
 
     def is_like(self, one: LossGiven) -> bool:
         if len(one.target_shape) != len(self.target_shape):

@@ -18,7 +18,7 @@ USUAL = re.compile(r"^embed|^hidden|model$|^n_embd$|channels$")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NotDivisible(Violation):
+class IndivisibleWidth(Violation):
     """A width that a number of heads or groups does not divide."""
 
     width_name: str
@@ -49,7 +49,7 @@ def violations_of(case: Case) -> Iterator[Violation]:
     pair = pair_in(crash.frames[-1])
     if pair is None:
         return
-    yield NotDivisible(
+    yield IndivisibleWidth(
         use=use_of(case.own),
         width_name=short(pair.width_name),
         width=pair.width,

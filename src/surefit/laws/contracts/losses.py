@@ -75,7 +75,16 @@ class LossArguments(Violation):
             labels.elements if labels else None,
             labels.total if labels else None,
             shape,
+            predictions=self.predicted,
         )
+
+    @property
+    def predicted(self) -> tuple[float, float] | None:
+        """Least and greatest of the predictions, where all of them are finite."""
+        value = self.predictions.value
+        if value.least is None or value.greatest is None or value.not_finite:
+            return None
+        return value.least, value.greatest
 
     def converted(
         self, target_shape: tuple[int, ...], labels: int, total: float, *, loss: str = ""
@@ -89,6 +98,7 @@ class LossArguments(Violation):
             labels,
             total,
             converted=True,
+            predictions=self.predicted,
         )
 
 
@@ -286,7 +296,7 @@ def about(number: int, loss: str, values: dict[str, Value]) -> dict[str, object]
     if loss in OF_CLASSES and shape and len(shape) > 1:
         if shape == target:
             asked["axis"] = 1
-        elif target and len(target) == 1 and target[0] == prod(shape):
+        elif target and len(target) == 1 and target[0] == prod(shape) > shape[0]:
             asked["rows"] = shape[-1]
     return asked
 

@@ -12,6 +12,7 @@ from surefit.laws.operands import fails_in_own_code, operand_in, result_is
 from surefit.source.reading import called
 
 PRODUCTS = ("matmul", "mm", "bmm")
+Turned = Literal["left", "right"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,7 +23,7 @@ class InnerSizes(Violation):
     right: Operand
     inner: tuple[str, str]
     """The last size of the left side and the last but one of the right."""
-    turns: tuple[Literal["left", "right"], ...]
+    turns: tuple[Turned, ...]
     """Sides that fit once their last two axes are swapped."""
 
     def holds(self, side: str, case: Case) -> ValuesAt | None:
@@ -58,7 +59,7 @@ def violations_of(case: Case) -> Iterator[Violation]:
     )
 
 
-def turns(first: tuple[int, ...], second: tuple[int, ...]) -> Iterator[Literal["left", "right"]]:
+def turns(first: tuple[int, ...], second: tuple[int, ...]) -> Iterator[Turned]:
     if first[-1] == second[-1]:
         yield "right"
     if first[-2] == second[-2]:

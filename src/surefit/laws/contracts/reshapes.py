@@ -1,7 +1,7 @@
 """What `view` and `reshape` take: as many elements as there are; `view`, strides that fit."""
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -121,13 +121,23 @@ def of_strides(
 
 
 def of_count(case: Case, tensor: Operand, target: tuple[int, ...]) -> Iterator[ElementCount]:
+    assert case.own is not None
+    use = use_of(case.own)
+    node, source = case.node(use), case.source(use.place)
+    if source is not None and isinstance(node, ast.Call):
+        written = [case.expression(source, part) for part in size_nodes(node.args)]
+        yield from count_differs(use, tensor, target, written)
+
+
+def count_differs(
+    use: Expression, tensor: Operand, target: tuple[int, ...], written: Sequence[Expression]
+) -> Iterator[ElementCount]:
     """Equal axes in front, or a -1 for them, and equal ones at the end are removed; nothing where
     the rows are among what is left, or where a -1 is."""
-    assert case.own is not None
-    use, shape = use_of(case.own), tensor.shape
+    shape = tensor.shape
     start, end = 0, 0
     shorter = min(len(shape), len(target))
-    if target[0] == -1 and len(shape) > 1:
+    if target and target[0] == -1 and len(shape) > 1:
         start = 1
     else:
         while start < shorter and shape[start] == target[start]:
@@ -135,17 +145,12 @@ def of_count(case: Case, tensor: Operand, target: tuple[int, ...]) -> Iterator[E
     while end < shorter - start and shape[-1 - end] == target[-1 - end]:
         end += 1
     axes, asked = shape[start : len(shape) - end], target[start : len(target) - end]
-    node, source = case.node(use), case.source(use.place)
-    if not start or not axes or not asked or -1 in asked or prod(axes) == prod(asked):
-        return
-    if source is None or not isinstance(node, ast.Call):
-        return
-    written = size_nodes(node.args)[start : len(target) - end]
-    yield ElementCount(
-        use=use,
-        tensor=tensor,
-        target=target,
-        axes=axes,
-        asked=asked,
-        written=tuple(case.expression(source, part) for part in written),
-    )
+    if start and axes and asked and -1 not in asked and prod(axes) != prod(asked):
+        yield ElementCount(
+            use=use,
+            tensor=tensor,
+            target=target,
+            axes=axes,
+            asked=asked,
+            written=tuple(written[start : len(target) - end]),
+        )

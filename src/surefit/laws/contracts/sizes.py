@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from surefit.doctor.violations import Expression, Operand, Violation
 from surefit.laws.case import Case, use_of
 from surefit.laws.operands import fails_in_own_code, operand_in, own_number
+from surefit.laws.ways import WidthSource, sized_by
 from surefit.source.reading import Source, called
 
 JOINS = ("cat", "concat", "concatenate")
@@ -29,6 +30,10 @@ class SizesDiffer(Violation):
     """Along which they are joined, counted from the end; None where element meets element."""
     axes: tuple[int, ...]
     """Where they differ, counted from the end."""
+    of_maps: bool
+    """Only heights, widths or lengths differ; rows and channels fit, or are joined."""
+    sources: tuple[WidthSource | None, ...] = ()
+    """Of source that was only read: the layers that gave the sizes."""
 
     @property
     def joins(self) -> bool:
@@ -38,11 +43,16 @@ class SizesDiffer(Violation):
     def rank(self) -> int:
         return len(self.operands[0].shape)
 
-    @property
-    def of_maps(self) -> bool:
-        """Only heights, widths or lengths differ; rows and channels fit, or are joined."""
-        inner = range(2 - self.rank, 0) if self.rank >= SMALLEST_MAP else ()
-        return set(self.axes) <= set(inner) and self.dim in (None, 1 - self.rank)
+    def source_of(self, operand: Operand, case: Case) -> WidthSource | None:
+        """The layer that gave it the size that differs."""
+        if self.sources:
+            return self.sources[self.operands.index(operand)]
+        return sized_by(case.lineage(operand), self.axes[0])
+
+
+def is_of_maps(rank: int, axes: tuple[int, ...], dim: int | None) -> bool:
+    inner = range(2 - rank, 0) if rank >= SMALLEST_MAP else ()
+    return set(axes) <= set(inner) and dim in (None, 1 - rank)
 
 
 def violations_of(case: Case) -> Iterator[Violation]:
@@ -65,7 +75,14 @@ def violations_of(case: Case) -> Iterator[Violation]:
         if axis != along and differ(operation, [operand.shape[axis] for operand in operands])
     )
     if axes:
-        yield SizesDiffer(use=use, operation=operation, operands=operands, dim=along, axes=axes)
+        yield SizesDiffer(
+            use=use,
+            operation=operation,
+            operands=operands,
+            dim=along,
+            axes=axes,
+            of_maps=is_of_maps(rank, axes, along),
+        )
 
 
 Together = tuple[str, tuple[Operand, ...], int | None]

@@ -19,7 +19,7 @@ from surefit.laws.layer_tables import (
 )
 from surefit.laws.layer_words import described, layer_name
 from surefit.laws.names import name_in
-from surefit.laws.ways import input_widths
+from surefit.laws.ways import WidthSource, input_widths, learned, sized_by
 from surefit.lineage.producers import ProducerKind
 
 USUAL_CHANNELS = (1, 3, 4)
@@ -76,6 +76,18 @@ class LayerWidth(LayerInput):
     size: int
     """As it is."""
     axis: int
+    source: WidthSource | None = None
+    """Of source that was only read: the layer that gave the size."""
+
+    def given_by(self, case: Case) -> WidthSource | None:
+        """The layer that gave the input its size."""
+        if case.crash is None or not self.shape:
+            return self.source
+        return sized_by(case.lineage(self.given), self.axis - len(self.shape))
+
+    def is_data(self, case: Case) -> bool:
+        """No layer has changed the input yet."""
+        return self.source is None if case.crash is None else not learned(case.lineage(self.given))
 
     @property
     def counts_channels(self) -> bool:

@@ -6,10 +6,11 @@ Everything is numbered in the order it was made.
 
 import itertools
 import os
+import sys
 import weakref
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from types import CodeType, ModuleType
+from types import CodeType, FrameType, ModuleType
 from typing import Any
 
 from surefit.doctor.findings import Place
@@ -38,6 +39,8 @@ class Origin:
 _made: dict[int, Origin] = {}
 _serials = itertools.count(1)
 
+IMPORTING = ("importlib._bootstrap", "_frozen_importlib")
+
 
 def note(thing: object) -> None:
     """Writes down where a thing is being made; the first call for an object counts."""
@@ -45,8 +48,21 @@ def note(thing: object) -> None:
     if known is not None and known.alive() is thing:
         return
     frame = own_frame(thing, 2)
+    if _in_an_import(frame):
+        return
     code, line = (frame.f_code, frame.f_lineno) if frame else (None, 0)
     _made[identity(thing)] = Origin(next(_serials), code, line, _weakly(thing))
+
+
+def _in_an_import(own: FrameType | None) -> bool:
+    """A library that is being imported makes it, at most once in a process and not in a fork of one
+    that had imported it before: numbers are to be the same in both."""
+    frame: FrameType | None = sys._getframe(2)
+    while frame is not None and frame is not own:
+        if frame.f_globals.get("__name__") in IMPORTING:
+            return True
+        frame = frame.f_back
+    return False
 
 
 def _weakly(thing: object) -> Callable[[], object]:

@@ -29,8 +29,8 @@ from surefit.doctor.observations import Crash, Script
 from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
-from surefit.evidence.imagined import mishaps, told
 from surefit.evidence.origins import names_in
+from surefit.interpreter import violations, wording
 from surefit.source.edits import argument_added
 
 RULE = Rule(
@@ -92,22 +92,22 @@ def facts(crash: Crash) -> Iterator[Fact]:
 
 @RULE.on(Script)
 def object_in_the_source_is_saved(script: Script, seen: Recording) -> Iterator[Finding]:
-    for source, one in told.gone_wrong(script, seen, mishaps.Unpickled):
+    for source, one in wording.violations_in(script, seen, violations.LoadNeedsUnpickling):
         yield RULE.finding(
-            told.place_of(source, one.node),
-            f"{told.text_of(source, one.node)} reads tensors alone, and the file holds a"
-            f" `{one.what}`.",
-            facts=(Fact("saved at", told.seen_at(source, one.saved_at)),),
+            wording.place_of(source, one.node),
+            f"{wording.text_of(source, one.node)} reads tensors alone, and the file holds a"
+            f" `{one.class_name}`.",
+            facts=(Fact("saved at", wording.line_at(source, one.saved_at)),),
             why="Since torch 2.6 `weights_only=True` is the default: other classes would run code.",
             fixes=(
                 Fix(
                     "Save `model.state_dict()` and plain values instead of whole objects.",
-                    why_not_tried=told.ONLY_READ,
+                    why_not_tried=wording.ONLY_READ,
                 ),
                 Fix(
                     "Or, for files that you trust, read them by `weights_only=False`.",
                     argument_added(source, one.node, "weights_only", "False"),
-                    why_not_tried=told.ONLY_READ,
+                    why_not_tried=wording.ONLY_READ,
                 ),
             ),
             severity=Severity.WARNING,

@@ -28,8 +28,6 @@ from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import counted, some
-from surefit.evidence.imagined import mishaps, told
-from surefit.evidence.imagined.saved_states import how_states_differ
 from surefit.evidence.state_dicts import (
     Loading,
     by_layer,
@@ -38,6 +36,8 @@ from surefit.evidence.state_dicts import (
     prefix_too_few,
     prefix_too_many,
 )
+from surefit.interpreter import violations, wording
+from surefit.interpreter.checkpoints import how_states_differ
 
 RULE = Rule(
     "SF904",
@@ -138,29 +138,29 @@ def fixes(loading: Loading, missing: list[str], unexpected: list[str]) -> Iterat
 
 @RULE.on(Script)
 def names_in_the_source_differ(script: Script, seen: Recording) -> Iterator[Finding]:
-    for source, one in told.gone_wrong(script, seen, mishaps.StateMisfit):
+    for source, one in wording.violations_in(script, seen, violations.StateDictMismatch):
         if how_states_differ(one)[0] != "names":
             continue
         saved, has = set(one.saved.tensors or ()), set(one.tensors)
         missing, strange = sorted(has - saved), sorted(saved - has)
-        name = told.model_name(one.model)
+        name = wording.model_name(one.model)
         said = (
             f"lacks {some(missing)}, which {name} has"
             if missing
             else (f"has {some(strange)}, which {name} lacks")
         )
         yield RULE.finding(
-            told.place_of(source, one.node),
+            wording.place_of(source, one.node),
             f"The checkpoint {said}.",
             facts=(
-                Fact("saved from", told.seen_at(source, one.saved.node)),
-                Fact(f"{name} is made at", str(told.place_of(source, one.model.node))),
+                Fact("saved from", wording.line_at(source, one.saved.node)),
+                Fact(f"{name} is made at", str(wording.place_of(source, one.model.node))),
             ),
             fixes=(
                 Fix(
                     "Make the model as it was when it was saved, or load with `strict=False` and"
                     " train what is missing.",
-                    why_not_tried=told.ONLY_READ,
+                    why_not_tried=wording.ONLY_READ,
                 ),
             ),
             severity=Severity.WARNING,

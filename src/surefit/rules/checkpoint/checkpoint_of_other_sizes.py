@@ -30,9 +30,9 @@ from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import code, counted, shape_of, some
-from surefit.evidence.imagined import mishaps, told
-from surefit.evidence.imagined.saved_states import how_states_differ
 from surefit.evidence.state_dicts import Loading, by_layer, loading_in
+from surefit.interpreter import violations, wording
+from surefit.interpreter.checkpoints import how_states_differ
 
 RULE = Rule(
     "SF903",
@@ -159,15 +159,15 @@ def fixes(loading: Loading, names: list[str], saved: int, own: int) -> Iterator[
 
 @RULE.on(Script)
 def sizes_in_the_source_are_others(script: Script, seen: Recording) -> Iterator[Finding]:
-    for source, one in told.gone_wrong(script, seen, mishaps.StateMisfit):
+    for source, one in wording.violations_in(script, seen, violations.StateDictMismatch):
         how, names = how_states_differ(one)
         if how != "sizes":
             continue
         saved = one.saved.tensors or {}
         yield RULE.finding(
-            told.place_of(source, one.model.node),
+            wording.place_of(source, one.model.node),
             f"The checkpoint has {counted(len(names), 'tensor')} of another shape than"
-            f" {told.model_name(one.model)}.",
+            f" {wording.model_name(one.model)}.",
             facts=tuple(
                 Fact(f"`{name}`", f"saved {saved[name]}, here {one.tensors[name]}")
                 for name in names[:3]
@@ -177,7 +177,7 @@ def sizes_in_the_source_are_others(script: Script, seen: Recording) -> Iterator[
                 Fix(
                     "Make the model with the sizes that it was saved with; for another task, load"
                     " everything but the head.",
-                    why_not_tried=told.ONLY_READ,
+                    why_not_tried=wording.ONLY_READ,
                 ),
             ),
             severity=Severity.WARNING,

@@ -36,7 +36,7 @@ from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import code, spoken
 from surefit.evidence.failed_keys import Asked, parts_of, subscript_in
-from surefit.evidence.imagined import mishaps, told
+from surefit.interpreter import violations, wording
 from surefit.source.edits import appended, replaced
 from surefit.source.patches import Edit
 from surefit.source.reading import Function, Source, called
@@ -253,20 +253,20 @@ def entry_added(saved: Saved, key: str, value: str) -> Edit:
 
 @RULE.on(Script)
 def entry_in_the_source_is_not_saved(script: Script, seen: Recording) -> Iterator[Finding]:
-    for source, one in told.gone_wrong(script, seen, mishaps.KeyMissing):
-        entries = [str(name) for name in one.mapped.items or ()]
+    for source, one in wording.violations_in(script, seen, violations.CheckpointKeyMissing):
+        entries = [str(name) for name in one.checkpoint.items or ()]
         yield RULE.finding(
-            told.place_of(source, one.mapped.node or one.node),
+            wording.place_of(source, one.checkpoint.node or one.node),
             f"`{one.key}` is read from the checkpoint, and is not among the entries saved here.",
             facts=(
                 Fact("entries", spoken(f"`{name}`" for name in entries)),
-                Fact("read at", told.seen_at(source, one.node)),
+                Fact("read at", wording.line_at(source, one.node)),
             ),
             why="A checkpoint holds what was given to `torch.save`, under the names it had there.",
             fixes=(
                 Fix(
                     "Save it with the others, or read it by the name that it has.",
-                    why_not_tried=told.ONLY_READ,
+                    why_not_tried=wording.ONLY_READ,
                 ),
             ),
             severity=Severity.WARNING,

@@ -29,8 +29,8 @@ from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import counted, listed
-from surefit.evidence.imagined import mishaps, told
 from surefit.evidence.optimizer_states import optimizer_in, saved_order
+from surefit.interpreter import violations, wording
 
 RULE = Rule(
     "SF906",
@@ -95,23 +95,23 @@ def facts(here: tuple[int, ...], saved: tuple[int, ...], loaded_at: str) -> Iter
 
 @RULE.on(Script)
 def numbers_in_the_source_differ(script: Script, seen: Recording) -> Iterator[Finding]:
-    for source, one in told.gone_wrong(script, seen, mishaps.OptimizerMisfit):
+    for source, one in wording.violations_in(script, seen, violations.OptimizerStateMismatch):
         saved, has = [len(group) for group in one.saved], [len(group) for group in one.has]
         if (saved == has) is False:
             yield RULE.finding(
-                told.place_of(source, one.optimizer),
+                wording.place_of(source, one.optimizer),
                 f"`{one.kind}` has {counted(sum(has), 'parameter')} in"
                 f" {counted(len(has), 'group')}, and its"
                 f" state was saved with {counted(sum(saved), 'parameter')} in"
                 f" {counted(len(saved), 'group')}.",
-                facts=(Fact("loaded at", told.seen_at(source, one.node)),),
+                facts=(Fact("loaded at", wording.line_at(source, one.node)),),
                 why="An optimizer's state goes by position: it knows no names.",
                 fixes=(
                     Fix(
                         "Make the optimizer over the parameters that it had when it was saved, or"
                         " begin"
                         " with a new state.",
-                        why_not_tried=told.ONLY_READ,
+                        why_not_tried=wording.ONLY_READ,
                     ),
                 ),
                 severity=Severity.WARNING,

@@ -32,8 +32,8 @@ from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import code, listed, shape_of
-from surefit.evidence.imagined import mishaps, told
 from surefit.evidence.optimizer_states import Held, OptimizerState, optimizer_in, saved_order
+from surefit.interpreter import violations, wording
 from surefit.source.definitions import definition
 from surefit.source.edits import replaced
 from surefit.source.patches import Edit, both
@@ -147,20 +147,20 @@ def groups_at(source: Source, line: int, kind: str) -> list[ast.expr] | None:
 
 @RULE.on(Script)
 def order_in_the_source_differs(script: Script, seen: Recording) -> Iterator[Finding]:
-    for source, one in told.gone_wrong(script, seen, mishaps.OptimizerMisfit):
+    for source, one in wording.violations_in(script, seen, violations.OptimizerStateMismatch):
         saved, has = [len(group) for group in one.saved], [len(group) for group in one.has]
         if (saved == has) is True:
             yield RULE.finding(
-                told.place_of(source, one.optimizer),
+                wording.place_of(source, one.optimizer),
                 f"`{one.kind}` lists its parameters in another order than the one whose state it"
                 " loads:"
                 " moments of one tensor are held for another.",
-                facts=(Fact("loaded at", told.seen_at(source, one.node)),),
+                facts=(Fact("loaded at", wording.line_at(source, one.node)),),
                 why="An optimizer's state goes by position: it knows no names.",
                 fixes=(
                     Fix(
                         "List the groups in the order in which they were saved.",
-                        why_not_tried=told.ONLY_READ,
+                        why_not_tried=wording.ONLY_READ,
                     ),
                 ),
                 severity=Severity.WARNING,

@@ -32,8 +32,6 @@ from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import code, counted
-from surefit.evidence.imagined import mishaps, told
-from surefit.evidence.imagined.saved_states import how_states_differ
 from surefit.evidence.state_dicts import (
     Loading,
     loader_call,
@@ -41,6 +39,8 @@ from surefit.evidence.state_dicts import (
     prefix_too_few,
     prefix_too_many,
 )
+from surefit.interpreter import violations, wording
+from surefit.interpreter.checkpoints import how_states_differ
 from surefit.source.edits import replaced, wrapped
 from surefit.source.patches import Edit
 
@@ -144,23 +144,23 @@ def fix(
 
 @RULE.on(Script)
 def names_in_the_source_differ_by_a_prefix(script: Script, seen: Recording) -> Iterator[Finding]:
-    for source, one in told.gone_wrong(script, seen, mishaps.StateMisfit):
+    for source, one in wording.violations_in(script, seen, violations.StateDictMismatch):
         how, prefix = how_states_differ(one)
         if how != "prefix":
             continue
         saved = one.saved.tensors or {}
         begin = "begin" if next(iter(saved)).startswith(prefix[0]) else "do not begin"
         yield RULE.finding(
-            told.place_of(source, one.node),
+            wording.place_of(source, one.node),
             f"All {len(saved)} names of the state dict {begin} with `{prefix[0]}`, and those of"
-            f" {told.model_name(one.model)} {'do not' if begin == 'begin' else 'do'}.",
-            facts=(Fact("saved from", told.seen_at(source, one.saved.node)),),
+            f" {wording.model_name(one.model)} {'do not' if begin == 'begin' else 'do'}.",
+            facts=(Fact("saved from", wording.line_at(source, one.saved.node)),),
             why="A wrapper gives its model's tensors its own name in front.",
             fixes=(
                 Fix(
                     "Save the state dict of the model inside the wrapper (`model.module`), or take"
                     " the prefix off when it is loaded.",
-                    why_not_tried=told.ONLY_READ,
+                    why_not_tried=wording.ONLY_READ,
                 ),
             ),
             severity=Severity.WARNING,

@@ -27,8 +27,8 @@ from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import counted, some, spoken
-from surefit.evidence.imagined import mishaps, told
 from surefit.evidence.state_dicts import key_of_the_module, loader_call, loading_in
+from surefit.interpreter import violations, wording
 from surefit.source.edits import appended
 
 RULE = Rule(
@@ -82,12 +82,13 @@ def fix(crash: Crash, seen: Recording, key: str) -> Fix:
 
 @RULE.on(Script)
 def checkpoint_in_the_source_is_loaded_whole(script: Script, seen: Recording) -> Iterator[Finding]:
-    for source, one in told.gone_wrong(script, seen, mishaps.WholeCheckpoint):
+    for source, one in wording.violations_in(script, seen, violations.CheckpointLoadedWhole):
         given = source.argument(one.node, "state_dict", 0)
-        entries = list(one.mapped.items or ())
+        entries = list(one.checkpoint.items or ())
         yield RULE.finding(
-            told.place_of(source, one.node),
-            f"{told.model_name(one.model)} is given a whole checkpoint; its state dict is the entry"
+            wording.place_of(source, one.node),
+            f"{wording.model_name(one.model)} is given a whole checkpoint; its state dict"
+            " is the entry"
             f" `{one.entry}`.",
             facts=(Fact("entries", spoken(f"`{name}`" for name in entries)),),
             why="`load_state_dict` takes every entry of its argument for a tensor of the model.",
@@ -95,7 +96,7 @@ def checkpoint_in_the_source_is_loaded_whole(script: Script, seen: Recording) ->
                 Fix(
                     f'Give it the entry: `["{one.entry}"]`.',
                     appended(source, given, f'["{one.entry}"]') if given is not None else None,
-                    why_not_tried=told.ONLY_READ,
+                    why_not_tried=wording.ONLY_READ,
                 ),
             ),
             severity=Severity.WARNING,

@@ -39,13 +39,13 @@ from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import code, shape_of
 from surefit.evidence.failed_operations import Failure, failure_of
 from surefit.evidence.failing_expressions import assigned_to
-from surefit.evidence.imagined import mishaps, told
 from surefit.evidence.layer_names import name
 from surefit.evidence.plain_attributes import left_behind
 from surefit.evidence.stray_names import Named, names_of, outside_the_model
 from surefit.evidence.strays import PARAMETER, Stray, stray_device
 from surefit.evidence.two_kinds import several_devices
 from surefit.evidence.value_stories import line_of
+from surefit.interpreter import violations, wording
 from surefit.source.edits import appended, argument_added, inserted_after, inserted_before, wrapped
 from surefit.source.patches import Edit
 from surefit.source.reading import Source, called
@@ -351,31 +351,31 @@ def weights_on(frame: Frame, device: str) -> ValuesAt | None:
 
 @RULE.on(Script)
 def tensor_in_the_source_is_not_moved(script: Script, seen: Recording) -> Iterator[Finding]:
-    for source, one in told.gone_wrong(script, seen, mishaps.TwoDevices):
-        if told.plain_attribute(source, one.left_node) is not None:
+    for source, one in wording.violations_in(script, seen, violations.DeviceMismatch):
+        if wording.attribute_assignment(source, one.left_node) is not None:
             continue
-        name = told.text_of(source, one.left_node)
-        move = told.move_before(source, one.node)
+        name = wording.text_of(source, one.left_node)
+        move = wording.last_move_before(source, one.node)
         yield RULE.finding(
-            told.place_of(source, move or one.node),
+            wording.place_of(source, move or one.node),
             f"{name} is on the CPU, and what it meets at line"
-            f" {told.place_of(source, one.node).line}"
+            f" {wording.place_of(source, one.node).line}"
             f" was moved to `{one.moved}`.",
-            facts=(Fact("used at", told.seen_at(source, one.node)),),
+            facts=(Fact("used at", wording.line_at(source, one.node)),),
             why="Every tensor is moved on its own, and an operation takes tensors of one device.",
-            fixes=(Fix(f"Move {name}, too: `.to(...)`.", why_not_tried=told.ONLY_READ),),
+            fixes=(Fix(f"Move {name}, too: `.to(...)`.", why_not_tried=wording.ONLY_READ),),
             severity=Severity.WARNING,
         )
 
 
 @RULE.on(Script)
 def moved_tensor_is_dropped(script: Script, seen: Recording) -> Iterator[Finding]:
-    for source, one in told.gone_wrong(script, seen, mishaps.Discarded):
+    for source, one in wording.violations_in(script, seen, violations.MoveDiscarded):
         owner = one.node.func.value if isinstance(one.node.func, ast.Attribute) else one.node
         name = source.segment(owner)
         yield RULE.finding(
-            told.place_of(source, one.node),
-            f"{told.text_of(source, one.node)} gives back another tensor, which is dropped:"
+            wording.place_of(source, one.node),
+            f"{wording.text_of(source, one.node)} gives back another tensor, which is dropped:"
             f" `{name}`"
             " stays where it is.",
             why="`.to` moves a model in place, and a tensor never.",
@@ -383,7 +383,7 @@ def moved_tensor_is_dropped(script: Script, seen: Recording) -> Iterator[Finding
                 Fix(
                     f"Keep the result: `{name} = {source.segment(one.node)}`.",
                     wrapped(source, one.node, f"{name} = ", ""),
-                    why_not_tried=told.ONLY_READ,
+                    why_not_tried=wording.ONLY_READ,
                 ),
             ),
             severity=Severity.WARNING,

@@ -37,10 +37,10 @@ from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import code, shape_of
 from surefit.evidence.attribute_assignments import Assignment, assignments_of
 from surefit.evidence.failed_operations import failure_of
-from surefit.evidence.imagined import mishaps, told
 from surefit.evidence.plain_attributes import Attribute, left_behind
 from surefit.evidence.strays import Stray, stray_device, stray_dtype
 from surefit.evidence.two_kinds import several_devices, several_dtypes
+from surefit.interpreter import violations, wording
 from surefit.source.edits import replaced
 from surefit.source.patches import Edit
 
@@ -143,23 +143,23 @@ def registered(assigned: Assignment, name: str) -> Edit | None:
 
 @RULE.on(Script)
 def plain_attribute_in_the_source_stays(script: Script, seen: Recording) -> Iterator[Finding]:
-    for source, one in told.gone_wrong(script, seen, mishaps.TwoDevices):
-        attribute = told.plain_attribute(source, one.left_node)
+    for source, one in wording.violations_in(script, seen, violations.DeviceMismatch):
+        attribute = wording.attribute_assignment(source, one.left_node)
         if attribute is None:
             continue
         owner, statement, target = attribute
         yield RULE.finding(
-            told.place_of(source, statement),
+            wording.place_of(source, statement),
             f"`self.{target.attr}` of `{owner.name}` is a plain attribute, no registered buffer, so"
             f" that it stays on the CPU while the model is moved to `{one.moved}`.",
-            facts=(Fact("used at", told.seen_at(source, one.node)),),
+            facts=(Fact("used at", wording.line_at(source, one.node)),),
             why="`.to()` moves parameters and registered buffers, and nothing else.",
             fixes=(
                 Fix(
                     f'Register it: `self.register_buffer("{target.attr}", ...)`; with'
                     " `persistent=False` it stays out of `state_dict`.",
                     registered(Assignment(source, statement, target), target.attr),
-                    why_not_tried=told.ONLY_READ,
+                    why_not_tried=wording.ONLY_READ,
                 ),
             ),
             severity=Severity.WARNING,

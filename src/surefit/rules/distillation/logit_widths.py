@@ -34,7 +34,7 @@ from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import shape_of
 from surefit.evidence.failed_losses import FailedLoss, failed_loss, loss_name
-from surefit.evidence.imagined import mishaps, told
+from surefit.interpreter import violations, wording
 from surefit.source.definitions import definition
 from surefit.source.reading import Source
 
@@ -190,28 +190,29 @@ def facts(
 
 @RULE.on(Script)
 def widths_in_the_source_are_compared(script: Script, seen: Recording) -> Iterator[Finding]:
-    for source, one in told.gone_wrong(script, seen, mishaps.LossMisfit):
-        first, second = one.tensors
+    for source, one in wording.violations_in(script, seen, violations.LossShapeMismatch):
+        first, second = one.inputs.tensors
         sizes = first.shape.size(-1), second.shape.size(-1)
-        by_models = first.by is not None and second.by is not None
+        by_models = first.source_layer is not None and second.source_layer is not None
         if sizes[0] == sizes[1] or None in sizes or not by_models:
             continue
-        names = [told.text_of(source, node) for node in one.nodes]
+        names = [wording.text_of(source, node) for node in one.inputs.nodes]
         yield RULE.finding(
-            told.place_of(source, one.node),
-            f"{names[0]} is {sizes[0]} wide and {names[1]} is {sizes[1]}: `{one.name}` compares"
+            wording.place_of(source, one.node),
+            f"{names[0]} is {sizes[0]} wide and {names[1]} is {sizes[1]}:"
+            f" `{one.inputs.function}` compares"
             " them"
             " entry by entry.",
             facts=tuple(
-                Fact(name, told.comes_from(source, tensor))
-                for name, tensor in zip(names, one.tensors, strict=True)
+                Fact(name, wording.describe_tensor(source, tensor))
+                for name, tensor in zip(names, one.inputs.tensors, strict=True)
             ),
             why="Both must be distributions over the same vocabulary.",
             fixes=(
                 Fix(
                     "If the wider one is only padded, cut both to the entries that they share; if"
                     " the tokenizers differ, the logits cannot be compared.",
-                    why_not_tried=told.ONLY_READ,
+                    why_not_tried=wording.ONLY_READ,
                 ),
             ),
             severity=Severity.WARNING,

@@ -33,7 +33,7 @@ from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.evidence.graph_stories import Cut, GraphStory, story_of_lost_graph
-from surefit.evidence.imagined import mishaps, told
+from surefit.interpreter import violations, wording
 from surefit.source.edits import argument_added
 from surefit.source.reading import Source, called
 
@@ -146,16 +146,16 @@ def fixes(source: Source, call: ast.Call) -> Iterator[Fix]:
 def checkpointing_in_the_source_records_no_graph(
     script: Script, seen: Recording
 ) -> Iterator[Finding]:
-    for source, one in told.gone_wrong(script, seen, mishaps.NoGraph):
+    for source, one in wording.violations_in(script, seen, violations.BackwardWithoutGraph):
         cut = one.tensor.cut
         if cut is None or cut.how != "checkpoint":
             continue
         yield RULE.finding(
-            told.place_of(source, cut.node),
+            wording.place_of(source, cut.node),
             "Reentrant checkpointing records a graph only if its input wants a gradient, and this"
             " input"
             " comes from frozen layers and wants none.",
-            facts=(Fact("`backward` is called at", told.seen_at(source, one.node)),),
+            facts=(Fact("`backward` is called at", wording.line_at(source, one.node)),),
             why="Whether the block will be run again for `backward` is decided by its inputs, never"
             " by its"
             " parameters.",
@@ -165,7 +165,7 @@ def checkpointing_in_the_source_records_no_graph(
                     argument_added(source, cut.node, "use_reentrant", "False")
                     if isinstance(cut.node, ast.Call)
                     else None,
-                    why_not_tried=told.ONLY_READ,
+                    why_not_tried=wording.ONLY_READ,
                 ),
             ),
             severity=Severity.WARNING,

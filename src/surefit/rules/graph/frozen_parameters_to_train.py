@@ -34,7 +34,7 @@ from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import code, counted
 from surefit.evidence.graph_stories import GraphStory, story_of_lost_graph
-from surefit.evidence.imagined import mishaps, told
+from surefit.interpreter import violations, wording
 from surefit.source.edits import both, inserted_before, removed
 from surefit.source.line_edits import shares_lines
 from surefit.source.reading import Source, called
@@ -230,16 +230,16 @@ def modules_given(seen: Recording) -> Iterator[tuple[Source, ast.stmt, str]]:
 
 @RULE.on(Script)
 def all_on_the_way_is_frozen_in_the_source(script: Script, seen: Recording) -> Iterator[Finding]:
-    for source, one in told.gone_wrong(script, seen, mishaps.NoGraph):
+    for source, one in wording.violations_in(script, seen, violations.BackwardWithoutGraph):
         cut = one.tensor.cut
         if cut is None or cut.how != "frozen":
             continue
         yield RULE.finding(
-            told.place_of(source, cut.node),
+            wording.place_of(source, cut.node),
             "Every parameter on the way to the loss is frozen, by"
-            f" {told.text_of(source, source.statement_of(cut.node))}: none"
+            f" {wording.text_of(source, source.statement_of(cut.node))}: none"
             " wants a gradient, so that the loss has no graph.",
-            facts=(Fact("`backward` is called at", told.seen_at(source, one.node)),),
+            facts=(Fact("`backward` is called at", wording.line_at(source, one.node)),),
             why="Operations on tensors that want no gradient record nothing."
             " `loss.requires_grad_(True)`"
             " would silence the error and train nothing.",
@@ -247,7 +247,7 @@ def all_on_the_way_is_frozen_in_the_source(script: Script, seen: Recording) -> I
                 Fix(
                     "Freeze only what shall stay as it is, or unfreeze, behind this, what shall be"
                     " trained: `requires_grad_(True)` on the new head.",
-                    why_not_tried=told.ONLY_READ,
+                    why_not_tried=wording.ONLY_READ,
                 ),
             ),
             severity=Severity.WARNING,

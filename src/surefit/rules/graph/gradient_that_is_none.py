@@ -35,7 +35,7 @@ from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import code, counted, some, spoken
-from surefit.evidence.imagined import mishaps, told
+from surefit.interpreter import violations, wording
 from surefit.source.edits import inserted_before
 from surefit.source.line_edits import shares_lines
 from surefit.source.patches import Edit
@@ -174,12 +174,12 @@ def loop_over(source: Source, statement: ast.stmt, name: str) -> ast.For | None:
 
 @RULE.on(Script)
 def gradient_in_the_source_is_none(script: Script, seen: Recording) -> Iterator[Finding]:
-    for source, one in told.gone_wrong(script, seen, mishaps.NoGradient):
-        layers = [told.described(layer) for layer in one.layers]
-        at = told.place_of(source, one.layers[0].node)
+    for source, one in wording.violations_in(script, seen, violations.GradientMissing):
+        layers = [wording.describe_layer(layer) for layer in one.layers]
+        at = wording.place_of(source, one.layers[0].node)
         yield RULE.finding(
-            told.place_of(source, one.node),
-            f"{told.text_of(source, one.node)} needs a gradient of every parameter, and"
+            wording.place_of(source, one.node),
+            f"{wording.text_of(source, one.node)} needs a gradient of every parameter, and"
             f" {layers[0]}, made at {at}, gets none: the loss does not use it.",
             facts=(Fact("without a gradient", spoken(layers)),),
             why="`.grad` is made by a backward pass that reaches the parameter, and is None"
@@ -188,7 +188,7 @@ def gradient_in_the_source_is_none(script: Script, seen: Recording) -> Iterator[
                 Fix(
                     "Leave such parameters out: `if parameter.grad is not None`; or take the layers"
                     " out of the model.",
-                    why_not_tried=told.ONLY_READ,
+                    why_not_tried=wording.ONLY_READ,
                 ),
             ),
             severity=Severity.WARNING,

@@ -36,8 +36,8 @@ from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import code, counted
 from surefit.evidence.detaching import moved_into_loop
 from surefit.evidence.graph_stories import GraphStory, Joint, story_of_used_up_graph
-from surefit.evidence.imagined import mishaps, told
 from surefit.evidence.repeated_steps import Made, Round, round_of, when_made
+from surefit.interpreter import violations, wording
 from surefit.source.edits import appended
 from surefit.source.reading import Source
 
@@ -143,23 +143,23 @@ def is_single(node: ast.Assign) -> bool:
 
 @RULE.on(Script)
 def every_round_in_the_source_uses_one_graph(script: Script, seen: Recording) -> Iterator[Finding]:
-    for source, one in told.gone_wrong(script, seen, mishaps.Freed):
+    for source, one in wording.violations_in(script, seen, violations.GraphFreed):
         if one.how != "before":
             continue
-        node = told.parting(one)
-        names = told.bound_names(source, node)
-        made = f"`{names[-1]}`" if names else told.text_of(source, node)
+        node = one.birth
+        names = wording.assigned_names(source, node)
+        made = f"`{names[-1]}`" if names else wording.text_of(source, node)
         yield RULE.finding(
-            told.place_of(source, node),
+            wording.place_of(source, node),
             f"{made} is computed once, before the loop, with a graph, and every step goes back"
             " through that graph; the first one frees it.",
-            facts=(Fact("`backward` is called at", told.seen_at(source, one.node)),),
+            facts=(Fact("`backward` is called at", wording.line_at(source, one.node)),),
             why="`backward` frees what a graph kept as it passes through.",
             fixes=(
                 Fix(
                     "If it shall not be trained, compute it under `torch.no_grad()`; if it shall,"
                     " compute it anew in every step.",
-                    why_not_tried=told.ONLY_READ,
+                    why_not_tried=wording.ONLY_READ,
                 ),
             ),
             severity=Severity.WARNING,

@@ -34,9 +34,9 @@ from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import code, counted
 from surefit.evidence.graph_stories import GraphStory, Joint, Stood, story_of_used_up_graph
-from surefit.evidence.imagined import mishaps, told
 from surefit.evidence.repeated_steps import Made, when_made
 from surefit.evidence.shared_graphs import Use, call_of, one_backward, use_of
+from surefit.interpreter import violations, wording
 from surefit.source.edits import appended, removed
 from surefit.source.line_edits import shares_lines
 
@@ -166,25 +166,25 @@ def once_only(seen: Recording, here: Sequence[Stood]) -> Iterator[Fix]:
 
 @RULE.on(Script)
 def two_passes_in_the_source_share_a_graph(script: Script, seen: Recording) -> Iterator[Finding]:
-    for source, one in told.gone_wrong(script, seen, mishaps.Freed):
+    for source, one in wording.violations_in(script, seen, violations.GraphFreed):
         if one.how != "twice":
             continue
-        shared = told.parting(one)
-        used = told.use_before(source, shared, one.freed_by, one.node)
-        name = told.text_of(source, shared)
+        shared = one.birth
+        used = wording.first_use_before(source, shared, one.freed_by, one.node)
+        name = wording.text_of(source, shared)
         yield RULE.finding(
-            told.place_of(source, used or one.freed_by),
+            wording.place_of(source, used or one.freed_by),
             f"{name} is gone through by two backward passes, and the first one frees its graph.",
             facts=(
-                Fact("freed by", told.seen_at(source, one.freed_by)),
-                Fact("needed again at", told.seen_at(source, one.node)),
+                Fact("freed by", wording.line_at(source, one.freed_by)),
+                Fact("needed again at", wording.line_at(source, one.node)),
             ),
             why="`backward` frees what a graph kept as it passes through.",
             fixes=(
                 Fix(
                     "If both losses train it, call `backward` once, on their sum; if only one"
                     " does, give the other one its value: `.detach()`.",
-                    why_not_tried=told.ONLY_READ,
+                    why_not_tried=wording.ONLY_READ,
                 ),
             ),
             severity=Severity.WARNING,

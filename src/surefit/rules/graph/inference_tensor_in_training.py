@@ -32,7 +32,7 @@ from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import code, some
-from surefit.evidence.imagined import mishaps, told
+from surefit.interpreter import violations, wording
 from surefit.source.edits import replaced
 from surefit.source.patches import Edit
 from surefit.source.reading import Source
@@ -122,22 +122,22 @@ def with_no_grad(source: Source, node: ast.expr) -> Edit | None:
 
 @RULE.on(Script)
 def inference_tensor_in_the_source(script: Script, seen: Recording) -> Iterator[Finding]:
-    for source, one in told.gone_wrong(script, seen, mishaps.InferenceUsed):
+    for source, one in wording.violations_in(script, seen, violations.InferenceTensorInTraining):
         mode = one.tensor.inference
         if not isinstance(mode, ast.expr):
             continue
         yield RULE.finding(
-            told.place_of(source, mode),
-            f"{told.text_of(source, mode)} makes tensors that no training step can use, and"
-            f" {told.layer_name(source, one.node, one.layer)} must keep one of them for"
+            wording.place_of(source, mode),
+            f"{wording.text_of(source, mode)} makes tensors that no training step can use, and"
+            f" {wording.layer_name(source, one.node, one.layer)} must keep one of them for"
             " `backward`.",
-            facts=(Fact("used at", told.seen_at(source, one.node)),),
+            facts=(Fact("used at", wording.line_at(source, one.node)),),
             fixes=(
                 Fix(
                     "Use `torch.no_grad()` here: no graph is recorded either, and what it makes can"
                     " be trained on.",
                     with_no_grad(source, mode),
-                    why_not_tried=told.ONLY_READ,
+                    why_not_tried=wording.ONLY_READ,
                 ),
             ),
             severity=Severity.WARNING,

@@ -34,9 +34,9 @@ from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import code, shape_of
 from surefit.evidence.graph_stories import Stood
-from surefit.evidence.imagined import mishaps, told
 from surefit.evidence.switched_off import switch_of
 from surefit.evidence.writing_in_place import written_text
+from surefit.interpreter import violations, wording
 from surefit.source.line_edits import block_of, shares_lines
 from surefit.source.patches import Edit, Replace
 from surefit.source.reading import Source
@@ -144,11 +144,11 @@ def together(source: Source, node: ast.stmt) -> Iterator[ast.stmt]:
 
 @RULE.on(Script)
 def leaf_in_the_source_is_written_to(script: Script, seen: Recording) -> Iterator[Finding]:
-    for source, one in told.gone_wrong(script, seen, mishaps.LeafWritten):
+    for source, one in wording.violations_in(script, seen, violations.LeafModifiedInPlace):
         statement = source.statement_of(one.node)
         whole, text = " ".join(source.segment(statement).split()), source.segment(one.target)
         yield RULE.finding(
-            told.place_of(source, statement),
+            wording.place_of(source, statement),
             f"{code(whole)} writes into {code(text)}, a leaf that wants a gradient, while"
             " operations"
             " are being recorded.",
@@ -159,7 +159,7 @@ def leaf_in_the_source_is_written_to(script: Script, seen: Recording) -> Iterato
                 Fix(
                     "Write to it under `with torch.no_grad():`.",
                     under_no_grad(source, statement),
-                    why_not_tried=told.ONLY_READ,
+                    why_not_tried=wording.ONLY_READ,
                 ),
             ),
             severity=Severity.WARNING,

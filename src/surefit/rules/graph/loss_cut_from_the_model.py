@@ -36,7 +36,7 @@ from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import code
 from surefit.evidence.graph_stories import Cut, LostGraph, story_of_lost_graph
-from surefit.evidence.imagined import mishaps, told
+from surefit.interpreter import violations, wording
 from surefit.source.edits import replaced
 from surefit.source.patches import Edit
 from surefit.source.reading import Source, called
@@ -206,16 +206,17 @@ def is_filled(source: Source, node: ast.expr) -> bool:
 
 @RULE.on(Script)
 def loss_in_the_source_has_no_way_back(script: Script, seen: Recording) -> Iterator[Finding]:
-    for source, one in told.gone_wrong(script, seen, mishaps.NoGraph):
+    for source, one in wording.violations_in(script, seen, violations.BackwardWithoutGraph):
         cut = one.tensor.cut
         if cut is None or cut.how != "value":
             continue
         yield RULE.finding(
-            told.place_of(source, cut.node),
-            f"{told.text_of(source, cut.node)} gives a value without its graph: the loss has no way"
+            wording.place_of(source, cut.node),
+            f"{wording.text_of(source, cut.node)} gives a value without its graph: the loss"
+            " has no way"
             " back"
             " to the model.",
-            facts=(Fact("`backward` is called at", told.seen_at(source, one.node)),),
+            facts=(Fact("`backward` is called at", wording.line_at(source, one.node)),),
             why="A gradient flows along recorded operations only. `loss.requires_grad_(True)` would"
             " silence"
             " the error and train nothing.",
@@ -223,7 +224,7 @@ def loss_in_the_source_has_no_way_back(script: Script, seen: Recording) -> Itera
                 Fix(
                     "Compute the loss from what the model gave; of several losses, by"
                     " `torch.stack(losses)`. Take the plain value for printing alone.",
-                    why_not_tried=told.ONLY_READ,
+                    why_not_tried=wording.ONLY_READ,
                 ),
             ),
             severity=Severity.WARNING,

@@ -35,8 +35,8 @@ from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import code, counted, shape_of
 from surefit.evidence.graph_stories import Root, graph_left
-from surefit.evidence.imagined import mishaps, told
 from surefit.evidence.value_stories import story_of_value
+from surefit.interpreter import violations, wording
 from surefit.source.edits import appended
 from surefit.source.reading import Source
 
@@ -172,22 +172,22 @@ def told_by_the_rest(found: tuple[Source, ast.Call] | None, name: str) -> str:
 
 @RULE.on(Script)
 def loss_in_the_source_is_not_reduced(script: Script, seen: Recording) -> Iterator[Finding]:
-    for source, one in told.gone_wrong(script, seen, mishaps.NoScalar):
+    for source, one in wording.violations_in(script, seen, violations.BackwardOfNonScalar):
         owner = one.node.func.value if isinstance(one.node.func, ast.Attribute) else one.node
         name = source.segment(owner)
         node = one.tensor.unreduced or one.node
         told_shape = "" if one.tensor.shape.more else f", which is {one.tensor.shape}"
         yield RULE.finding(
-            told.place_of(source, node),
+            wording.place_of(source, node),
             f"`backward` is called on {code(name)}{told_shape}: one loss for each element, and a"
             " gradient is that of a single number.",
-            facts=(Fact("`backward` is called at", told.seen_at(source, one.node)),),
+            facts=(Fact("`backward` is called at", wording.line_at(source, one.node)),),
             why="Nothing has reduced the loss to one number: neither `mean` nor `sum` was taken.",
             fixes=(
                 Fix(
                     f"Reduce it: {code(f'{name}.mean().backward()')}.",
                     appended(source, owner, ".mean()"),
-                    why_not_tried=told.ONLY_READ,
+                    why_not_tried=wording.ONLY_READ,
                 ),
             ),
             severity=Severity.WARNING,

@@ -38,8 +38,8 @@ from surefit.evidence.graph_stories import (
     by_an_optimizer,
     story_of_overwritten_graph,
 )
-from surefit.evidence.imagined import mishaps, told
 from surefit.evidence.writing_in_place import Writing, writing_of
+from surefit.interpreter import violations, wording
 
 RULE = Rule(
     "SF628",
@@ -129,17 +129,17 @@ def fixes(value: Overwritten, writing: Writing | None) -> Iterator[Fix]:
 
 @RULE.on(Script)
 def value_in_the_source_is_overwritten(script: Script, seen: Recording) -> Iterator[Finding]:
-    for source, one in told.gone_wrong(script, seen, mishaps.Overwritten):
-        if one.by != "write":
+    for source, one in wording.violations_in(script, seen, violations.SavedValueOverwritten):
+        if one.writer != "write":
             continue
         statement = source.statement_of(one.written)
         whole = " ".join(source.segment(statement).split())
         yield RULE.finding(
-            told.place_of(source, statement),
+            wording.place_of(source, statement),
             f"{code(whole)} writes in place into a value that `backward` still needs.",
             facts=(
-                Fact("the value is kept by", told.seen_at(source, one.part.node)),
-                Fact("`backward` is called at", told.seen_at(source, one.node)),
+                Fact("the value is kept by", wording.line_at(source, one.operation.node)),
+                Fact("`backward` is called at", wording.line_at(source, one.node)),
             ),
             why="`backward` computes with the value as it was; what stands there now is another"
             " one.",
@@ -147,7 +147,7 @@ def value_in_the_source_is_overwritten(script: Script, seen: Recording) -> Itera
                 Fix(
                     "Make a new tensor instead: `masked_fill` for `x[mask] = ...`, `x = x + y` for"
                     " `x += y`; or write into a `clone()`.",
-                    why_not_tried=told.ONLY_READ,
+                    why_not_tried=wording.ONLY_READ,
                 ),
             ),
             severity=Severity.WARNING,

@@ -47,8 +47,8 @@ from surefit.evidence.graph_stories import (
     story_of_overwritten_graph,
     story_of_used_up_graph,
 )
-from surefit.evidence.imagined import mishaps, told
 from surefit.evidence.repeated_steps import Made, when_made
+from surefit.interpreter import violations, wording
 from surefit.source.edits import both
 from surefit.source.reading import Source
 
@@ -220,21 +220,21 @@ def fixes(crash: Crash, found: list[Carrier], story: GraphStory) -> Iterator[Fix
 
 @RULE.on(Script)
 def state_in_the_source_has_its_graph(script: Script, seen: Recording) -> Iterator[Finding]:
-    for source, one in told.gone_wrong(script, seen, mishaps.Freed):
+    for source, one in wording.violations_in(script, seen, violations.GraphFreed):
         if one.how != "carried":
             continue
-        node, name = told.carrier(source, one)
-        carried = code(name) if name else told.text_of(source, node)
+        node, name = wording.carried_value(source, one)
+        carried = code(name) if name else wording.text_of(source, node)
         yield RULE.finding(
-            told.place_of(source, node),
+            wording.place_of(source, node),
             f"{carried} is carried from one step to the next with the graph of the previous step,"
             " which that step's `backward` has freed; it must be detached.",
-            facts=(Fact("`backward` is called at", told.seen_at(source, one.node)),),
+            facts=(Fact("`backward` is called at", wording.line_at(source, one.node)),),
             why="`backward` frees what a graph kept as it passes through.",
             fixes=(
                 Fix(
                     "Detach it before the next step uses it: `.detach()`, of a tuple each part.",
-                    why_not_tried=told.ONLY_READ,
+                    why_not_tried=wording.ONLY_READ,
                 ),
             ),
             severity=Severity.WARNING,

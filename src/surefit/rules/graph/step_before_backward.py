@@ -41,8 +41,8 @@ from surefit.evidence.graph_stories import (
     by_an_optimizer,
     story_of_overwritten_graph,
 )
-from surefit.evidence.imagined import mishaps, told
 from surefit.evidence.repeated_steps import Made, when_made
+from surefit.interpreter import violations, wording
 from surefit.source.line_edits import moved_after
 from surefit.source.reading import Source
 
@@ -144,16 +144,16 @@ def loss_statement(source: Source, value: Overwritten, step: Stood) -> ast.Assig
 
 @RULE.on(Script)
 def step_in_the_source_comes_too_early(script: Script, seen: Recording) -> Iterator[Finding]:
-    for source, one in told.gone_wrong(script, seen, mishaps.Overwritten):
-        if one.by != "step" or one.earlier:
+    for source, one in wording.violations_in(script, seen, violations.SavedValueOverwritten):
+        if one.writer != "step" or one.earlier:
             continue
         yield RULE.finding(
-            told.place_of(source, one.written),
-            f"{told.text_of(source, one.written)} changes weights that a loss computed before it"
+            wording.place_of(source, one.written),
+            f"{wording.text_of(source, one.written)} changes weights that a loss computed before it"
             " still needs for its `backward`.",
             facts=(
-                Fact("used before it at", told.seen_at(source, one.part.calls[0])),
-                Fact("needed again at", told.seen_at(source, one.node)),
+                Fact("used before it at", wording.line_at(source, one.operation.calls[0])),
+                Fact("needed again at", wording.line_at(source, one.node)),
             ),
             why="A step writes into the parameters; `backward` needs them as they were in the"
             " forward pass.",
@@ -161,7 +161,7 @@ def step_in_the_source_comes_too_early(script: Script, seen: Recording) -> Itera
                 Fix(
                     "Call every `backward` before the first `step`, or compute the second loss"
                     " after it.",
-                    why_not_tried=told.ONLY_READ,
+                    why_not_tried=wording.ONLY_READ,
                 ),
             ),
             severity=Severity.WARNING,

@@ -33,8 +33,8 @@ from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import code
 from surefit.evidence.graph_stories import Cut, story_of_lost_graph
-from surefit.evidence.imagined import mishaps, told
 from surefit.evidence.switched_off import Switch, switch_of
+from surefit.interpreter import violations, wording
 
 RULE = Rule(
     "SF625",
@@ -91,21 +91,22 @@ def fixes(switch: Switch) -> Iterator[Fix]:
 
 @RULE.on(Script)
 def gradients_are_off_in_the_source(script: Script, seen: Recording) -> Iterator[Finding]:
-    for source, one in told.gone_wrong(script, seen, mishaps.NoGraph):
+    for source, one in wording.violations_in(script, seen, violations.BackwardWithoutGraph):
         cut = one.tensor.cut
         if cut is None or cut.how != "recording":
             continue
         yield RULE.finding(
-            told.place_of(source, cut.node),
-            f"The loss is computed with gradients switched off by {told.text_of(source, cut.node)},"
+            wording.place_of(source, cut.node),
+            f"The loss is computed with gradients switched off by"
+            f" {wording.text_of(source, cut.node)},"
             " so that"
             " it has no graph to go back through.",
-            facts=(Fact("`backward` is called at", told.seen_at(source, one.node)),),
+            facts=(Fact("`backward` is called at", wording.line_at(source, one.node)),),
             why="Operations record no graph there, whatever the parameters want.",
             fixes=(
                 Fix(
                     "Switch gradients off where the model is evaluated, not where it is trained.",
-                    why_not_tried=told.ONLY_READ,
+                    why_not_tried=wording.ONLY_READ,
                 ),
             ),
             severity=Severity.WARNING,

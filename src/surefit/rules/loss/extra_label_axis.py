@@ -24,6 +24,7 @@ from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.violations import Written, fact_at
 from surefit.doctor.words import code, counted, shape_of
+from surefit.laws.along import along
 from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.losses import INDICES, OF_CLASSES, TargetShape
 from surefit.lineage.producers import Producer
@@ -50,9 +51,9 @@ def labels_have_an_axis_too_many(broken: TargetShape, case: Case) -> Finding | N
     if axis is None or broken.labels is None or not broken.labels_are_classes:
         return None
     target = broken.target
-    birth = case.lineage(target).birth(of=axes(len(target.shape)))
-    row = birth is not None and birth.value.shape == target.shape[1:]
-    places = counted(prod(broken.expected), "prediction")
+    places = along(case.lineage(target), of=axes(len(target.shape)))
+    birth = places[0] if places else None
+    predictions = counted(prod(broken.expected), "prediction")
     return case.finding(
         (birth or broken.use).place,
         f"{target.name} is {target.shape_words}, with an extra axis of size 1; {broken.called}"
@@ -60,17 +61,18 @@ def labels_have_an_axis_too_many(broken: TargetShape, case: Case) -> Finding | N
         facts=(
             broken.predictions.fact(counted(broken.classes, "class")),
             target.fact(broken.labels.words),
-            *fact_at("created at", birth),
             *fact_at("used at", broken.use if birth else None),
         ),
         ruled_out=(
-            Fact("several targets", f"{counted(broken.labels.elements, 'label')} for {places}"),
+            Fact(
+                "several targets", f"{counted(broken.labels.elements, 'label')} for {predictions}"
+            ),
         ),
         why="There is one target for each prediction, and cross entropy takes a second axis for a"
         " second target.",
         remedies=(
-            removed_at_birth(birth, case, broken),
-            squeeze(birth, axis - 1 if row and axis else axis, broken) if birth else None,
+            *(removed_at_birth(at, case, broken) for at in places),
+            *(squeeze(at, axis, broken) for at in places),
             squeeze(target.use, axis, broken),
         ),
     )

@@ -25,8 +25,10 @@ from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.violations import fact_at
 from surefit.doctor.words import counted
+from surefit.laws.along import along
 from surefit.laws.case import Case
 from surefit.laws.contracts.losses import TargetDtype
+from surefit.lineage.lineage import Lineage
 from surefit.lineage.properties import dtype
 from surefit.remedies.cast import Cast
 
@@ -56,7 +58,8 @@ def targets_have_a_dtype_the_loss_does_not_take(broken: TargetDtype, case: Case)
         if labels.outside(broken.classes):
             return None
     lineage = case.lineage(target)
-    birth = lineage.birth(of=dtype(target.dtype))
+    places = along(lineage, of=dtype(target.dtype))
+    birth = places[0] if places else None
     return case.finding(
         (birth or broken.use).place,
         f"{target.name} is {target.dtype}; {broken.called} takes {broken.takes}"
@@ -64,7 +67,6 @@ def targets_have_a_dtype_the_loss_does_not_take(broken: TargetDtype, case: Case)
         facts=(
             target.fact(labels.words),
             broken.predictions.fact(),
-            *fact_at("created at", birth),
             *fact_at("used at", broken.use if birth else None),
         ),
         ruled_out=(
@@ -73,18 +75,17 @@ def targets_have_a_dtype_the_loss_does_not_take(broken: TargetDtype, case: Case)
                 f"{broken.predictions.name} is {broken.predictions.dtype}, as it should be",
             ),
         ),
-        why=why(broken),
+        why=why(broken, lineage),
         remedies=(
-            Cast(at=birth, to=broken.takes, value=birth.value, must=broken.holds())
-            if birth
-            else None,
+            *(Cast(at=at, to=broken.takes, value=at.value, must=broken.holds()) for at in places),
             Cast(at=target.use, to=broken.takes, must=broken.holds()),
         ),
     )
 
 
-def why(broken: TargetDtype) -> str:
-    if broken.takes == "int64" and broken.target.dtype == "float64":
+def why(broken: TargetDtype, lineage: Lineage) -> str:
+    table = any(producer.value.kind in ("Series", "DataFrame") for producer in lineage.all)
+    if table and broken.target.dtype == "float64":
         return "A loss does not convert its targets; a pandas column with a blank cell is float64."
     return "A loss does not convert its targets."
 

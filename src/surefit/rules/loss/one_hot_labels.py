@@ -23,13 +23,15 @@ in every row.
 """
 
 import ast
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from surefit.doctor.findings import Fact, Finding, Fix, Severity
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
-from surefit.doctor.violations import Written, fact_at
+from surefit.doctor.violations import Written
 from surefit.doctor.words import code, counted, shape_of
+from surefit.laws.along import along
 from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.losses import OF_CLASSES, TargetShape
 from surefit.laws.label_values import LabelValues
@@ -71,7 +73,8 @@ def labels_have_a_column_per_class(broken: TargetShape, case: Case) -> Finding |
     if columns is None or labels is None or not labels.indicator or not labels.most_ones:
         return None
     target = broken.target
-    birth = case.lineage(target).birth(of=size(-1, broken.classes))
+    places = along(case.lineage(target), of=size(-1, broken.classes))
+    birth = places[0] if places else None
     rows, predictions = columns.shape[0], broken.predictions.shape[0]
     return case.finding(
         (birth or broken.use).place,
@@ -81,11 +84,10 @@ def labels_have_a_column_per_class(broken: TargetShape, case: Case) -> Finding |
             Fact(target.name, f"{target.dtype} {shape_of(columns.shape)}, zeros and ones"),
             Fact("rows with a single one", f"{labels.single:,} of {labels.rows:,}"),
             *stored(labels),
-            *fact_at("created at", birth),
         ),
         ruled_out=(Fact("batch size", f"{rows} rows of labels, {predictions} of predictions"),),
         why=why(broken, labels),
-        remedies=remedies(broken, columns, labels, birth, case),
+        remedies=remedies(broken, columns, labels, places, case),
     )
 
 
@@ -132,7 +134,11 @@ def why(broken: TargetShape, labels: LabelValues) -> str:
 
 
 def remedies(
-    broken: TargetShape, columns: Columns, labels: LabelValues, birth: Written | None, case: Case
+    broken: TargetShape,
+    columns: Columns,
+    labels: LabelValues,
+    places: Sequence[Written],
+    case: Case,
 ) -> list[Remedy | Fix]:
     if not labels.one_hot:
         setting = 'Set `problem_type="multi_label_classification"` in the configuration'
@@ -142,11 +148,14 @@ def remedies(
     last = columns.axis == len(columns.shape) - 1
     suffix = f".argmax({-1 if last else columns.axis})"
     found: list[Remedy | Fix] = []
-    indices = indices_of(birth, case)
-    if indices:
-        words = f"Give the class indices as they are, {code(indices)}, without `one_hot`."
-        found.append(ReplaceWith(at=birth, text=indices, words=words, must=must))
-    for at in (birth, before_flattening(broken, case) if columns.flat else broken.target.use):
+    candidates: list[Written | None] = list(places)
+    for at in candidates:
+        indices = indices_of(at, case)
+        if indices:
+            words = f"Give the class indices as they are, {code(indices)}, without `one_hot`."
+            found.append(ReplaceWith(at=at, text=indices, words=words, must=must))
+    candidates.append(before_flattening(broken, case) if columns.flat else broken.target.use)
+    for at in candidates:
         words = f"Give class indices: {code((at.text if at else '') + suffix)}."
         found.append(Append(at=at, suffix=suffix, words=words, must=must))
     return found

@@ -29,20 +29,14 @@ from collections.abc import Iterator
 from math import prod
 
 from surefit.doctor.findings import Fact, Finding, Fix, Severity
-from surefit.doctor.observations import Script
-from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.violations import Written, fact_at
 from surefit.doctor.words import code, shape_of, times
-from surefit.evidence.imagined import told
-from surefit.evidence.imagined.layouts import is_layout
-from surefit.evidence.imagined.mishaps import WidthMisfit
 from surefit.laws.arrays_on_disk import width_on_disk
 from surefit.laws.axis_changes import lost_axis
 from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.widths import LayerWidth
-from surefit.laws.ways import learned, sized_by
 from surefit.laws.width_arithmetic import (
     axes_as_wide,
     axes_that_make,
@@ -51,7 +45,6 @@ from surefit.laws.width_arithmetic import (
     goes_both_ways,
     items_in_a_row,
 )
-from surefit.lineage.lineage import Lineage
 from surefit.lineage.properties import size
 from surefit.remedies.append import Append
 from surefit.remedies.replace import ReplaceWith
@@ -77,7 +70,7 @@ RULE = Rule(
 @RULE.on(LayerWidth)
 def layer_was_given_another_width(broken: LayerWidth, case: Case) -> Finding | None:
     lineage = case.lineage(broken.given)
-    outside = not learned(lineage)
+    outside = broken.is_data(case)
     if (outside and broken.layout is not None) or (broken.lacks_an_axis and lost_axis(lineage)):
         return None  # `pictures-in-another-layout` and `wrong-number-of-axes` have these
     declared = broken.declared_at(case)
@@ -99,7 +92,7 @@ def layer_was_given_another_width(broken: LayerWidth, case: Case) -> Finding | N
         remedies=(
             *turned,
             wider(broken, declared),
-            *narrower(broken, lineage),
+            *narrower(broken, case),
             *joined_rows(broken),
             other_data(broken, case) if outside and not turned else None,
         ),
@@ -190,18 +183,17 @@ def wider(broken: LayerWidth, declared: Written | None) -> Remedy:
     )
 
 
-def narrower(broken: LayerWidth, lineage: Lineage) -> Iterator[Remedy]:
+def narrower(broken: LayerWidth, case: Case) -> Iterator[Remedy]:
     """The other layer gives the width that this one takes."""
-    other = sized_by(lineage, broken.axis - len(broken.shape)) if broken.shape else None
-    if other is not None and other.by_hand:
-        for at in reversed(other.widths()):
-            yield ReplaceWith(
-                at=at,
-                text=str(broken.width),
-                words=f"If {broken.width} is right, {code(other.constructor.text)} must give it:"
-                f" {broken.width} at {at.place}.",
-                choice=True,
-            )
+    other = broken.given_by(case)
+    if other is None or not other.by_hand:
+        return
+    for at in reversed(other.chosen):
+        words = (
+            f"If {broken.width} is right, {code(other.constructor.text)} must give it:"
+            f" {broken.width} at {at.place}."
+        )
+        yield ReplaceWith(at=at, text=str(broken.width), words=words, choice=True)
 
 
 def joined_rows(broken: LayerWidth) -> Iterator[Remedy]:
@@ -217,30 +209,3 @@ def other_data(broken: LayerWidth, case: Case) -> Fix:
     file = width_on_disk(case, broken.shape, broken.size)
     where = f"where {broken.given.name} is read{f' ({file})' if file else ''}"
     return Fix(f"If {broken.width} is right, these are other data: check {where}.", choice=True)
-
-
-@RULE.on(Script)
-def widths_in_the_source_do_not_fit(script: Script, seen: Recording) -> Iterator[Finding]:
-    for source, one in told.gone_wrong(script, seen, WidthMisfit):
-        if is_layout(one):
-            continue
-        name = told.layer_name(source, one.node, one.layer)
-        yield RULE.finding(
-            told.place_of(source, one.node),
-            f"{name} takes {one.takes} features per item and is given {one.has}.",
-            facts=(
-                told.made(source, name, one.layer),
-                Fact("its input", told.comes_from(source, one.tensor)),
-            ),
-            fixes=(
-                Fix(
-                    f"If {one.has} is right, declare it where {name} is made.",
-                    why_not_tried=told.ONLY_READ,
-                ),
-                Fix(
-                    f"If {one.takes} is right, change what comes before it.",
-                    why_not_tried=told.ONLY_READ,
-                ),
-            ),
-            severity=Severity.WARNING,
-        )

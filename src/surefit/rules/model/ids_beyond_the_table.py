@@ -30,9 +30,6 @@ from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import counted
-from surefit.evidence.imagined import told
-from surefit.evidence.imagined.lookups import kind_of_lookup
-from surefit.evidence.imagined.mishaps import OutsideTable
 from surefit.evidence.set_sizes import chosen, place_of, step_back
 from surefit.evidence.table_lookups import Lookup, are_plain, facts, lookup_of
 from surefit.evidence.table_makers import (
@@ -42,6 +39,9 @@ from surefit.evidence.table_makers import (
     outputs_like,
     shares_its_rows,
 )
+from surefit.interpreter import wording
+from surefit.interpreter.violation_kinds import kind_of_lookup
+from surefit.interpreter.violations import IndexOutsideTable
 from surefit.source.edits import replaced
 from surefit.source.patches import Edit, both
 from surefit.source.reading import Source, called
@@ -276,23 +276,23 @@ def what_is_counted(source: Source, size: ast.expr) -> str | None:
 
 @RULE.on(Script)
 def ids_in_the_source_have_no_row(script: Script, seen: Recording) -> Iterator[Finding]:
-    for source, one in told.gone_wrong(script, seen, OutsideTable):
+    for source, one in wording.violations_in(script, seen, IndexOutsideTable):
         rows = one.layer.number("num_embeddings") or 0
         if kind_of_lookup(one) != "ids":
             continue
-        name = told.layer_name(source, one.node, one.layer)
+        name = wording.layer_name(source, one.node, one.layer)
         yield RULE.finding(
-            told.place_of(source, one.layer.node),
+            wording.place_of(source, one.layer.node),
             f"{name} has {rows} rows, for the ids 0 to {rows - 1}, and is given ids up to"
             f" {one.id}.",
             facts=(
-                told.made(source, name, one.layer),
-                Fact("looked up at", told.seen_at(source, one.node)),
+                wording.layer_fact(source, name, one.layer),
+                Fact("looked up at", wording.line_at(source, one.node)),
             ),
             fixes=(
                 Fix(
                     f"Give the table {one.id + 1} rows, or count the ids from 0.",
-                    why_not_tried=told.ONLY_READ,
+                    why_not_tried=wording.ONLY_READ,
                 ),
             ),
             severity=Severity.WARNING,

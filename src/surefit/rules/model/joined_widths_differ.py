@@ -29,20 +29,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from surefit.doctor.findings import Fact, Finding, Fix, Severity
-from surefit.doctor.observations import Script
-from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
-from surefit.doctor.violations import Operand
+from surefit.doctor.violations import Operand, Written
 from surefit.doctor.words import code, shape_of
-from surefit.evidence.imagined import told
-from surefit.evidence.imagined.joins import is_of_widths
-from surefit.evidence.imagined.joins import to_blame as blamed
-from surefit.evidence.imagined.mishaps import JoinMisfit
 from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.sizes import SizesDiffer
-from surefit.laws.ways import SizedBy, sized_by
-from surefit.lineage.producers import Producer
+from surefit.laws.ways import WidthSource
 from surefit.remedies.replace import ReplaceWith
 
 RULE = Rule(
@@ -69,16 +62,16 @@ class Side:
 
     operand: Operand
     width: int
-    layer: SizedBy
+    layer: WidthSource
 
     @property
     def name(self) -> str:
         return code(" ".join(self.layer.constructor.text.split()))
 
     @property
-    def chosen(self) -> Producer:
+    def chosen(self) -> Written:
         """Where its width was chosen."""
-        return [self.layer.constructor, *self.layer.widths()][-1]
+        return [self.layer.constructor, *self.layer.chosen][-1]
 
     def fact(self) -> Fact:
         return self.operand.fact(f"from {self.name}, created at {self.layer.constructor.place}")
@@ -88,18 +81,14 @@ class Side:
 def widths_differ(broken: SizesDiffer, case: Case) -> Finding | None:
     if len(broken.axes) != 1:
         return None
-    sides = [side for operand in broken.operands for side in sized(broken, operand, case)]
+    sides = list(sized(broken, case))
     if len(sides) != len(broken.operands) or len({side.width for side in sides}) != 2:
         return None
     wrong, why = to_blame(sides)
-    widths = wrong.layer.widths() if wrong is not None else []
-    first, second = (wrong, other(sides, wrong)) if wrong is not None else sides[:2]
+    first = wrong or sides[0]
+    second = other(sides, first)
     return case.finding(
-        widths[-1].place
-        if widths
-        else wrong.layer.constructor.place
-        if wrong
-        else broken.use.place,
+        wrong.chosen.place if wrong is not None else broken.use.place,
         f"{first.operand.name} has {first.width} features, from {first.name}, and"
         f" {second.operand.name} that it is {'joined with' if broken.joins else 'added to'} has"
         f" {second.width}.",
@@ -109,11 +98,11 @@ def widths_differ(broken: SizesDiffer, case: Case) -> Finding | None:
     )
 
 
-def sized(broken: SizesDiffer, operand: Operand, case: Case) -> Iterator[Side]:
-    axis = broken.axes[0]
-    layer = sized_by(case.lineage(operand), axis)
-    if layer is not None:
-        yield Side(operand, operand.shape[axis], layer)
+def sized(broken: SizesDiffer, case: Case) -> Iterator[Side]:
+    for operand in broken.operands:
+        layer = broken.source_of(operand, case)
+        if layer is not None:
+            yield Side(operand, operand.shape[broken.axes[0]], layer)
 
 
 def to_blame(sides: Sequence[Side]) -> tuple[Side | None, str]:
@@ -140,14 +129,14 @@ def other(sides: Sequence[Side], side: Side) -> Side:
 def remedies(wrong: Sequence[Side], sides: Sequence[Side]) -> Iterator[Remedy | Fix]:
     for side in wrong:
         width = other(sides, side).width
-        for at in reversed(side.layer.widths()):
+        for at in reversed(side.layer.chosen):
             yield ReplaceWith(
                 at=at,
                 text=str(width),
                 words=f"Make {side.name} give {width}: {code(at.text)} → {width} at {at.place}.",
                 choice=True,
             )
-        if not side.layer.widths():
+        if not side.layer.chosen:
             yield Fix(f"Make {side.name} give {width}.", choice=True)
 
 
@@ -183,31 +172,3 @@ def projection(old: tuple[int, ...], new: tuple[int, ...]) -> str:
     step = round(old[2] / new[2]) if new[2] else 1
     stride = f", stride={step}" if step > 1 else ""
     return f"`nn.Conv{sides}d({old[1]}, {new[1]}, 1{stride})`"
-
-
-@RULE.on(Script)
-def widths_in_the_source_differ(script: Script, seen: Recording) -> Iterator[Finding]:
-    for source, one in told.gone_wrong(script, seen, JoinMisfit):
-        if not is_of_widths(one):
-            continue
-        sizes = [tensor.shape.size(one.axis) for tensor in one.tensors]
-        names = [told.text_of(source, node) for node in one.nodes]
-        layer = blamed(one)
-        made = f" {told.described(layer)} gives the one." if layer is not None else ""
-        yield RULE.finding(
-            told.place_of(source, layer.node if layer is not None else one.node),
-            f"{names[0]} has {sizes[0]} features and {names[1]} has {sizes[1]}, and they are"
-            f" {'added' if one.how == 'sum' else 'joined'} at line"
-            f" {told.place_of(source, one.node).line}.",
-            facts=tuple(
-                Fact(name, told.comes_from(source, tensor))
-                for name, tensor in zip(names, one.tensors, strict=True)
-            ),
-            why=f"Vectors that are put together must be equally wide.{made}",
-            fixes=(
-                Fix(
-                    "Make one of the two layers as wide as the other.", why_not_tried=told.ONLY_READ
-                ),
-            ),
-            severity=Severity.WARNING,
-        )

@@ -1,18 +1,18 @@
-"""A layer is made anew, as wide as whatever arrives, in place of the one that was declared.
+"""A layer is created again, as wide as whatever arrives, in place of the one that was declared.
 
 ## What happens
-`nn.Linear(271, 256)` is declared for 271 features. The data bring 4000, and a line makes
+`nn.Linear(271, 256)` is declared for 271 features. The data bring 4000, and a line creates
 `nn.Linear(x.shape[-1], 256)` in its place, so that the shapes fit.
 
 ## Why it matters
 That silences the one sign that the data are other data. The model trains on the wrong features,
-with axes swapped just as readily; and a layer that is made after the optimizer, or beside the
+with axes swapped just as readily; and a layer that is created after the optimizer, or beside the
 model, is in no optimizer and keeps its random weights.
 
 ## What to do
 Find out which of the two widths is meant. If it is the declared one, let it fail: the data, or the
 order of their axes, are wrong. If it is that of the data, declare it once, where the layer is first
-made, before the optimizer. Sizing the first layer from the table itself, `nn.Linear(X.shape[1],
+created, before the optimizer. Sizing the first layer from the table itself, `nn.Linear(X.shape[1],
 64)`, once and before the optimizer, is another matter and fine.
 
 ## How it is recognised
@@ -20,7 +20,7 @@ A name gets a new layer whose width is read from a tensor (`x.shape[-1]`, `x.siz
 source shows that another one was declared: the line stands under a comparison with the layer's own
 width, or with a number while a layer of that name is declared; in the handler of a failed call of
 it; or in a loop over batches, while it is declared outside. In a run it is reported where that line
-has made a layer that got gradients. In a script that is only read: the same lines, as a warning.
+has created a layer that got gradients. In a script that is only read: the same lines, as a warning.
 """
 
 import ast

@@ -20,21 +20,13 @@ In a script that is only read: a mask of two axes is applied to a tensor with mo
 are written in the source, and fits only with axes added after its rows.
 """
 
-import ast
-from collections.abc import Iterator
-
-from surefit.doctor.findings import Fact, Finding, Fix, Severity
-from surefit.doctor.observations import Script
-from surefit.doctor.recording import Recording
+from surefit.doctor.findings import Fact, Finding, Severity
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import code, counted
-from surefit.evidence.imagined import told
-from surefit.evidence.imagined.mishaps import MaskMisfit
 from surefit.laws.case import Case
 from surefit.laws.contracts.masks import MaskAxes
 from surefit.remedies.append import Append
-from surefit.source.edits import appended
 
 RULE = Rule(
     "SF310",
@@ -72,30 +64,3 @@ def rows_of_the_mask_meet_another_axis(broken: MaskAxes, case: Case) -> Finding:
             ),
         ),
     )
-
-
-@RULE.on(Script)
-def mask_in_the_source_lacks_axes(script: Script, seen: Recording) -> Iterator[Finding]:
-    for source, one in told.gone_wrong(script, seen, MaskMisfit):
-        mask, sizes = one.mask.shape, one.tensor.shape
-        if mask.rank != 2 or sizes.rank is None or sizes.rank < 3:
-            continue
-        if (mask.size(0), mask.size(1)) != (sizes.size(0), sizes.size(-1)):
-            continue
-        index = f"[:, {'None, ' * (sizes.rank - 2)}:]"
-        name = told.text_of(source, one.mask_node)
-        node = one.mask_node if isinstance(one.mask_node, ast.expr) else None
-        yield RULE.finding(
-            told.place_of(source, one.mask_node),
-            f"{name} is {mask} and is laid over {sizes}: its {mask.size(0)} rows meet axis"
-            f" {sizes.rank - 2}, which has the size {sizes.size(-2)}.",
-            why="Axes are lined up from the right.",
-            fixes=(
-                Fix(
-                    f"Put axes behind its rows: `{index}`.",
-                    appended(source, node, index) if node is not None else None,
-                    why_not_tried=told.ONLY_READ,
-                ),
-            ),
-            severity=Severity.WARNING,
-        )

@@ -32,9 +32,6 @@ from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import code, counted
-from surefit.evidence.imagined import told
-from surefit.evidence.imagined.lookups import kind_of_lookup
-from surefit.evidence.imagined.mishaps import OutsideTable
 from surefit.evidence.known_numbers import numbers_in
 from surefit.evidence.looked_up import Entry, entries_of
 from surefit.evidence.paddings import Padding, paddings
@@ -47,6 +44,9 @@ from surefit.evidence.table_makers import (
     shares_its_rows,
     with_filler,
 )
+from surefit.interpreter import wording
+from surefit.interpreter.violation_kinds import kind_of_lookup
+from surefit.interpreter.violations import IndexOutsideTable
 from surefit.source.edits import replaced
 from surefit.source.patches import Edit, both
 from surefit.source.reading import dotted
@@ -352,26 +352,26 @@ def pad_row_added(lookup: Lookup, maker: Maker | None) -> tuple[Edit | None, str
 
 @RULE.on(Script)
 def padding_in_the_source_has_no_row(script: Script, seen: Recording) -> Iterator[Finding]:
-    for source, one in told.gone_wrong(script, seen, OutsideTable):
+    for source, one in wording.violations_in(script, seen, IndexOutsideTable):
         rows = one.layer.number("num_embeddings") or 0
         if kind_of_lookup(one) != "padding":
             continue
-        name = told.layer_name(source, one.node, one.layer)
+        name = wording.layer_name(source, one.node, one.layer)
         yield RULE.finding(
-            told.place_of(source, one.tensor.padding or one.node),
+            wording.place_of(source, one.tensor.padding or one.node),
             f"Rows are padded with {one.id}, and the padded ids are looked up: {name} has {rows}"
             " rows, 0"
             f" to {rows - 1}.",
             facts=(
-                told.made(source, name, one.layer),
-                Fact("looked up at", told.seen_at(source, one.node)),
+                wording.layer_fact(source, name, one.layer),
+                Fact("looked up at", wording.line_at(source, one.node)),
             ),
             fixes=(
                 Fix(
                     "Pad with an id that has a row, and give the table `padding_idx`; let the loss"
                     " ignore it by"
                     " `ignore_index`.",
-                    why_not_tried=told.ONLY_READ,
+                    why_not_tried=wording.ONLY_READ,
                 ),
             ),
             severity=Severity.WARNING,

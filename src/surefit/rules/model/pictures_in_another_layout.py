@@ -22,21 +22,14 @@ In a script that is only read: a tensor whose sizes are written in the source re
 for 1, 3 or 4 channels, and only its last axis has as many; or the axis for channels is missing.
 """
 
-from collections.abc import Iterator
-
-from surefit.doctor.findings import Fact, Finding, Fix, Severity
-from surefit.doctor.observations import Script
-from surefit.doctor.recording import Recording
+from surefit.doctor.findings import Fact, Finding, Severity
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import code, shape_of
-from surefit.evidence.imagined import told
-from surefit.evidence.imagined.layouts import is_layout, lacks_channels
-from surefit.evidence.imagined.mishaps import WidthMisfit
 from surefit.laws.axis_changes import lost_axis
 from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.widths import LayerWidth, Layout
-from surefit.laws.ways import learned, shape, way_back
+from surefit.laws.ways import shape, way_back
 from surefit.lineage.lineage import Lineage
 from surefit.lineage.producers import PASSING, Producer
 from surefit.remedies.append import Append
@@ -59,7 +52,7 @@ RULE = Rule(
 def axes_are_in_another_order(broken: LayerWidth, case: Case) -> Finding | None:
     layout = broken.layout
     lineage = case.lineage(broken.given) if layout is not None else None
-    if layout is None or lineage is None or learned(lineage) or lost_axis(lineage):
+    if layout is None or lineage is None or not broken.is_data(case) or lost_axis(lineage):
         return None
     origin = first_tensor_of(lineage, broken.shape)
     layer = broken.layer
@@ -107,22 +100,3 @@ def before_the_layer(broken: LayerWidth, layout: Layout) -> Remedy:
         words=f"Put the axes in order before {broken.layer.name}: {code(text)}.",
         alike=False,
     )
-
-
-@RULE.on(Script)
-def channels_stand_elsewhere_in_the_source(script: Script, seen: Recording) -> Iterator[Finding]:
-    for source, one in told.gone_wrong(script, seen, WidthMisfit):
-        if not is_layout(one):
-            continue
-        name = told.layer_name(source, one.node, one.layer)
-        lacks = lacks_channels(one)
-        said = "has no axis for channels" if lacks else "has its channels last"
-        way = "`unsqueeze(1)`" if lacks else "`permute(0, 3, 1, 2)`"
-        yield RULE.finding(
-            told.place_of(source, one.tensor.made or one.node),
-            f"{name} takes {one.takes} channels in front of height and width, and its input"
-            f" {one.tensor.shape} {said}.",
-            facts=(told.made(source, name, one.layer),),
-            fixes=(Fix(f"Bring the input into that order: {way}.", why_not_tried=told.ONLY_READ),),
-            severity=Severity.WARNING,
-        )

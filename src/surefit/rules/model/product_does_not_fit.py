@@ -19,21 +19,13 @@ In a script that is only read: the inner sizes of the two tensors of a product a
 source and differ, and swapping the last two axes of one of them makes them equal.
 """
 
-import ast
-from collections.abc import Iterator
-
-from surefit.doctor.findings import Fact, Finding, Fix, Severity
-from surefit.doctor.observations import Script
-from surefit.doctor.recording import Recording
+from surefit.doctor.findings import Finding, Severity
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import code
-from surefit.evidence.imagined import told
-from surefit.evidence.imagined.mishaps import ProductMisfit
 from surefit.laws.case import Case
 from surefit.laws.contracts.products import InnerSizes
 from surefit.remedies.append import Append
-from surefit.source.edits import appended
 
 RULE = Rule(
     "SF309",
@@ -74,34 +66,3 @@ def inner_sizes_differ(broken: InnerSizes, case: Case) -> Finding | None:
             for side in broken.turns
         ],
     )
-
-
-@RULE.on(Script)
-def sizes_in_the_source_do_not_fit(script: Script, seen: Recording) -> Iterator[Finding]:
-    for source, one in told.gone_wrong(script, seen, ProductMisfit):
-        left, right = (tensor.shape for tensor in one.tensors)
-        turned = []
-        if right.has(-2) and left.size(-1) == right.size(-1):
-            turned.append(one.nodes[1])
-        if left.has(-2) and left.size(-2) == right.size(-2):
-            turned.append(one.nodes[0])
-        if not turned:
-            continue
-        names = [told.text_of(source, node) for node in one.nodes]
-        yield RULE.finding(
-            told.place_of(source, one.node),
-            f"{names[0]} has {left.size(-1)} in its last axis, and {names[1]} {right.size(-2)} in"
-            " its last but one: one of them is the wrong way round.",
-            facts=(Fact(names[0], str(left)), Fact(names[1], str(right))),
-            fixes=tuple(
-                Fix(
-                    f"Turn {told.text_of(source, node)}: `.transpose(-2, -1)`.",
-                    appended(source, node, ".transpose(-2, -1)")
-                    if isinstance(node, ast.expr) and len(turned) == 1
-                    else None,
-                    why_not_tried=told.ONLY_READ,
-                )
-                for node in turned
-            ),
-            severity=Severity.WARNING,
-        )

@@ -28,15 +28,11 @@ from collections.abc import Iterator
 from math import prod
 
 from surefit.doctor.findings import Fact, Finding, Fix, Severity
-from surefit.doctor.observations import Script, Value
-from surefit.doctor.recording import Recording
+from surefit.doctor.observations import Value
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.violations import Expression, Operand, Written
 from surefit.doctor.words import code, shape_of, times
-from surefit.evidence.imagined import told
-from surefit.evidence.imagined.mishaps import ReshapeMisfit
-from surefit.evidence.imagined.shapes import Shape, product
 from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.reshapes import ElementCount
 from surefit.laws.operands import own_number
@@ -136,27 +132,3 @@ def fitted(broken: ElementCount, case: Case, has: int) -> Remedy | Fix:
     if other is not None and width is not None and other.file == source.file:
         edit = both(edit, replaced(other, width, str(has)))
     return Change(to=edit, words=words, choice=True)
-
-
-@RULE.on(Script)
-def sizes_in_the_source_do_not_multiply(script: Script, seen: Recording) -> Iterator[Finding]:
-    for source, one in told.gone_wrong(script, seen, ReshapeMisfit):
-        have, asked = one.tensor.shape.sizes, one.target
-        if len(asked) > 1 and product(have[1:]) == product(asked[1:]):
-            continue  # only the number of rows differs
-        receiver = one.node.func.value if isinstance(one.node.func, ast.Attribute) else one.node
-        name = told.text_of(source, receiver)
-        yield RULE.finding(
-            told.place_of(source, one.node),
-            f"{name} is {one.tensor.shape}, and {Shape(asked)} is asked for: the numbers of"
-            " elements differ.",
-            why="`view` and `reshape` deal out the elements that there are.",
-            fixes=(
-                Fix(
-                    "Ask for the features that there are, or let `flatten(1)` count them, and make"
-                    " the layer behind it as wide.",
-                    why_not_tried=told.ONLY_READ,
-                ),
-            ),
-            severity=Severity.WARNING,
-        )

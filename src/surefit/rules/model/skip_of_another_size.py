@@ -28,15 +28,10 @@ ones.
 from collections.abc import Iterator
 
 from surefit.doctor.findings import Fact, Finding, Fix, Severity
-from surefit.doctor.observations import Script
-from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.violations import Operand
 from surefit.doctor.words import spoken, times
-from surefit.evidence.imagined import told
-from surefit.evidence.imagined.joins import is_of_sides
-from surefit.evidence.imagined.mishaps import JoinMisfit
 from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.sizes import SizesDiffer
 from surefit.laws.map_sizes import (
@@ -86,7 +81,20 @@ def maps_have_other_sides(broken: SizesDiffer, case: Case) -> Finding | None:
         return rounded(broken, case, lineage, changes, newer, skip)
     if any(change.takes_off_an_edge for change in changes):
         return without_padding(broken, case, lineage, changes, newer, skip)
-    return None
+    return different(broken, case, newer, skip) if case.read else None
+
+
+def different(broken: SizesDiffer, case: Case, newer: Operand, skip: Operand) -> Finding:
+    return case.finding(
+        broken.use.place,
+        f"{newer.name} is {newer.shape_words} and {skip.name} is {skip.shape_words}: the skip"
+        " connection has another size than what it meets.",
+        why="A pooling of stride 2 rounds down, and going up again doubles what is left.",
+        remedies=(
+            Fix("Pad the pictures to a multiple of 2 for each step down.", choice=True),
+            ResizeLike(at=newer.use, like=skip.use),
+        ),
+    )
 
 
 def is_short(change: SideChange, newer: Operand, skip: Operand) -> bool:
@@ -214,26 +222,3 @@ def one_short(
             ResizeLike(at=newer.use, like=skip.use),
         ),
     )
-
-
-@RULE.on(Script)
-def sides_in_the_source_differ(script: Script, seen: Recording) -> Iterator[Finding]:
-    for source, one in told.gone_wrong(script, seen, JoinMisfit):
-        if not is_of_sides(one):
-            continue
-        names = [told.text_of(source, node) for node in one.nodes]
-        shapes = [str(tensor.shape) for tensor in one.tensors]
-        yield RULE.finding(
-            told.place_of(source, one.node),
-            f"{names[0]} is {shapes[0]} and {names[1]} is {shapes[1]}: the skip connection is of"
-            " another size than what it meets.",
-            why="A pooling of stride 2 rounds down, and going up again doubles what is left.",
-            fixes=(
-                Fix(
-                    "Pad the pictures to a multiple of 2 for each step down, or bring the one map"
-                    " to the size of the other before they are joined (`F.interpolate`, `F.pad`).",
-                    why_not_tried=told.ONLY_READ,
-                ),
-            ),
-            severity=Severity.WARNING,
-        )

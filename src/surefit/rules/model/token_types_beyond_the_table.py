@@ -29,13 +29,13 @@ from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import counted
-from surefit.evidence.imagined import told
-from surefit.evidence.imagined.lookups import kind_of_lookup
-from surefit.evidence.imagined.mishaps import OutsideTable
 from surefit.evidence.known_numbers import number_of, numbers_in
 from surefit.evidence.set_sizes import chosen, keywords, place_of
 from surefit.evidence.table_lookups import TYPES, Lookup, are_types, facts, lookup_of
 from surefit.evidence.table_makers import maker_of, more
+from surefit.interpreter import wording
+from surefit.interpreter.violation_kinds import kind_of_lookup
+from surefit.interpreter.violations import IndexOutsideTable
 from surefit.source.edits import argument_added, replaced
 from surefit.source.patches import Edit
 from surefit.source.reading import Source, called, dotted, targets
@@ -203,21 +203,23 @@ def more_types(lookup: Lookup, declared: Set | None, seen: Recording) -> Edit | 
 
 @RULE.on(Script)
 def types_in_the_source_have_no_row(script: Script, seen: Recording) -> Iterator[Finding]:
-    for source, one in told.gone_wrong(script, seen, OutsideTable):
+    for source, one in wording.violations_in(script, seen, IndexOutsideTable):
         rows = one.layer.number("num_embeddings") or 0
         if kind_of_lookup(one) != "types":
             continue
-        name = told.layer_name(source, one.node, one.layer)
+        name = wording.layer_name(source, one.node, one.layer)
         yield RULE.finding(
-            told.place_of(
+            wording.place_of(
                 source,
-                told.number_place(source, one.layer.given.get("num_embeddings"), one.layer.node),
+                one.birth,
             ),
             f"Token types go up to {one.id}, and {name} has {rows} rows: 0 to {rows - 1}.",
             facts=(
-                told.made(source, name, one.layer),
-                Fact("looked up at", told.seen_at(source, one.node)),
+                wording.layer_fact(source, name, one.layer),
+                Fact("looked up at", wording.line_at(source, one.node)),
             ),
-            fixes=(Fix(f"Make the table for {one.id + 1} types.", why_not_tried=told.ONLY_READ),),
+            fixes=(
+                Fix(f"Make the table for {one.id + 1} types.", why_not_tried=wording.ONLY_READ),
+            ),
             severity=Severity.WARNING,
         )

@@ -32,14 +32,13 @@ from typing import ClassVar
 
 from surefit.doctor.causes import was_only_read
 from surefit.doctor.conditions.re_executed import ReExecuted
-from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
-from surefit.doctor.observations import Json, Question, Script
+from surefit.doctor.findings import Fact, Finding, Severity
+from surefit.doctor.observations import Json, Question, Script, Value
 from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
-from surefit.doctor.violations import fact_at
+from surefit.doctor.violations import Operand, fact_at
 from surefit.doctor.words import code, shape_of
-from surefit.evidence.imagined import mishaps, told
 from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.reshapes import NotContiguous
 from surefit.lineage.producers import Producer
@@ -47,9 +46,7 @@ from surefit.lineage.properties import not_contiguous
 from surefit.remedies.append import Append
 from surefit.remedies.methods import RenameMethod
 from surefit.source.definitions import definition
-from surefit.source.patches import Edit, Replace
 from surefit.source.reading import Source
-from surefit.source.spans import Span
 
 RULE = Rule(
     "SF302",
@@ -81,7 +78,8 @@ class Reshaped:
 @RULE.on(NotContiguous)
 def view_needs_a_copy(broken: NotContiguous, case: Case) -> Finding:
     tensor = broken.tensor
-    birth = case.lineage(tensor).birth(of=not_contiguous)
+    lineage = case.lineage(tensor)
+    birth = next(iter(lineage.all), None) if case.read else lineage.birth(of=not_contiguous)
     caller = f"`{broken.inside}` calls " if broken.inside else ""
     from_it = (
         f", because of {code(birth.text)}" if birth and code(birth.text) != tensor.name else ""
@@ -91,9 +89,11 @@ def view_needs_a_copy(broken: NotContiguous, case: Case) -> Finding:
         f"{caller}{code(broken.call)}{',' if caller else ''} {'which ' if caller else ''}takes a"
         f" contiguous tensor, and {tensor.name} is not contiguous{from_it}.",
         facts=facts(broken, birth),
-        ruled_out=(
-            Fact("mixed precision", f"{tensor.name} is {tensor.dtype}; strides have no dtype"),
-        ),
+        ruled_out=[
+            Fact("mixed precision", f"{tensor.name} is {dtype}; strides have no dtype")
+            for dtype in (tensor.dtype,)
+            if dtype
+        ],
         why=NO_COPY,
         remedies=remedies(broken, birth, case),
     )
@@ -134,50 +134,18 @@ def must(broken: NotContiguous, case: Case) -> ReExecuted | None:
 
 
 @RULE.on(Script)
-def gaps_in_the_source_are_viewed(script: Script, seen: Recording) -> Iterator[Finding]:
-    for source, one in told.gone_wrong(script, seen, mishaps.ViewOfGaps):
-        if any(call is one.node for call, _ in joined_rows(source)):
-            continue
-        cause = told.text_of(source, one.cause)
-        yield RULE.finding(
-            told.place_of(source, one.node),
-            f"{told.text_of(source, one.node)} fails as soon as there are two rows: by {cause} the"
-            " elements do not lie one behind the other.",
-            facts=(Fact("made so at", told.seen_at(source, one.cause)),),
-            why=NO_COPY,
-            fixes=(
-                Fix(
-                    "Use `.reshape`, which copies where it must.",
-                    reshaped(source, one.node),
-                    why_not_tried=ONLY_READ,
-                ),
-            ),
-            severity=Severity.WARNING,
-        )
-
-
-@RULE.on(Script)
-def columns_are_cut_and_viewed(script: Script, seen: Recording) -> Iterator[Finding]:
-    source = seen.source(script.file) if was_only_read(seen) else None
+def columns_are_cut_and_viewed(script: Script, recording: Recording) -> Iterator[Finding]:
+    source = recording.source(script.file) if was_only_read(recording) else None
+    case = Case(recording, rule=RULE, read=script.file)
     for call, cut in joined_rows(source) if source else ():
-        if source is None:
-            return
-        text = code(source.segment(cut))
-        yield RULE.finding(
-            Place(script.file, call.lineno, call.end_lineno),
-            f"{code(source.segment(call))} fails as soon as a batch has two rows: {text} leaves"
-            " gaps between them.",
-            facts=(Fact("cut at", f"{script.file}:{cut.lineno}  {source.segment(cut)}"),),
-            why=NO_COPY,
-            fixes=(
-                Fix(
-                    "Use `.reshape`, which copies where it must.",
-                    reshaped(source, call),
-                    why_not_tried=ONLY_READ,
-                ),
-            ),
-            severity=Severity.WARNING,
-        )
+        if source is not None and isinstance(call.func, ast.Attribute):
+            use, receiver = case.expression(source, call), call.func.value
+            tensor = Operand(
+                value=Value(ast.unparse(receiver), "Tensor"),
+                name=code(source.segment(receiver)),
+                birth=case.expression(source, cut),
+            )
+            yield view_needs_a_copy(NotContiguous(use=use, tensor=tensor, call=use.text), case)
 
 
 CUT = re.compile(r"\(?:, (0*[1-9]\d*:(-\d+)?|:-\d+)(, :)*\)?")
@@ -196,13 +164,3 @@ def joined_rows(source: Source) -> Iterator[tuple[ast.Call, ast.Subscript]]:
                 text = ast.unparse(cut.slice)
                 if CUT.fullmatch(text) and len(more) < text.count(","):
                     yield call, cut
-
-
-ONLY_READ = "the script was read, not run"
-
-
-def reshaped(source: Source, call: ast.Call) -> Edit:
-    """`view` becomes `reshape`, and nothing else is touched."""
-    span = source.span(call.func)
-    at = Span(span.end_line, span.end_column - len("view"), span.end_line, span.end_column)
-    return Edit(source.file, (Replace(at, "reshape"),))

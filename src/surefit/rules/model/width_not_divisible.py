@@ -23,16 +23,12 @@ own is given are followed to where they are written, and the one does not divide
 
 from collections.abc import Iterator
 
-from surefit.doctor.findings import Fact, Finding, Fix, Severity
-from surefit.doctor.observations import Script
-from surefit.doctor.recording import Recording
+from surefit.doctor.findings import Fact, Finding, Severity
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.violations import fact_at
-from surefit.evidence.imagined import told
-from surefit.evidence.imagined.mishaps import Indivisible
 from surefit.laws.case import Case, Remedy
-from surefit.laws.contracts.divisions import NotDivisible
+from surefit.laws.contracts.divisions import IndivisibleWidth
 from surefit.remedies.replace import ReplaceWith
 
 RULE = Rule(
@@ -49,8 +45,8 @@ RULE = Rule(
 )
 
 
-@RULE.on(NotDivisible)
-def width_does_not_divide(broken: NotDivisible, case: Case) -> Finding:
+@RULE.on(IndivisibleWidth)
+def width_does_not_divide(broken: IndivisibleWidth, case: Case) -> Finding:
     width, parts = broken.width, broken.parts
     return case.finding(
         (broken.parts_written or broken.width_written or broken.use).place,
@@ -66,14 +62,14 @@ def width_does_not_divide(broken: NotDivisible, case: Case) -> Finding:
     )
 
 
-def numbered(broken: NotDivisible) -> tuple[Fact, Fact]:
+def numbered(broken: IndivisibleWidth) -> tuple[Fact, Fact]:
     return (
         Fact(f"`{broken.width_name}`", str(broken.width)),
         Fact(f"`{broken.parts_name}`", str(broken.parts)),
     )
 
 
-def remedies(broken: NotDivisible) -> Iterator[Remedy]:
+def remedies(broken: IndivisibleWidth) -> Iterator[Remedy]:
     width, parts = broken.width, broken.parts
     divisors = [number for number in range(1, width + 1) if width % number == 0]
     near = [*[number for number in divisors if number < parts][-1:]]
@@ -84,27 +80,3 @@ def remedies(broken: NotDivisible) -> Iterator[Remedy]:
     above = (width // parts + 1) * parts
     words = f"Make `{broken.width_name}` a multiple of {parts}: {above}."
     yield ReplaceWith(at=broken.width_written, text=str(above), words=words, choice=True)
-
-
-@RULE.on(Script)
-def numbers_in_the_source_do_not_divide(script: Script, seen: Recording) -> Iterator[Finding]:
-    for source, one in told.gone_wrong(script, seen, Indivisible):
-        width, count = one.width.value, one.count.value
-        yield RULE.finding(
-            told.place_of(source, told.number_place(source, one.count, one.node)),
-            f"`{one.width_name}` is {width}, which {count} do not divide (`{one.count_name}`):"
-            f" {width} / {count} = {width / count:.6g}.",
-            facts=(
-                Fact(f"`{one.width_name}`", str(width)),
-                Fact(f"`{one.count_name}`", str(count)),
-                Fact("used at", told.seen_at(source, one.node)),
-            ),
-            why="Every head or group gets an equal part of the width.",
-            fixes=(
-                Fix(
-                    "Choose a width that is a multiple of the number, or another number.",
-                    why_not_tried=told.ONLY_READ,
-                ),
-            ),
-            severity=Severity.WARNING,
-        )

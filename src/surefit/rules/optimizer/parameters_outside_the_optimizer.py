@@ -38,9 +38,9 @@ from surefit.doctor.rule import Rule
 from surefit.doctor.words import code, counted, spoken
 from surefit.evidence.fitted_layers import fitted_at
 from surefit.evidence.hidden_layers import Hidden, hidden_at, hidden_in, is_used
-from surefit.evidence.imagined import mishaps, told
 from surefit.evidence.late_layers import both_in_one_block
 from surefit.evidence.made_names import name_at
+from surefit.interpreter import violations, wording
 from surefit.source.edits import Edit, inserted_after, moved_after, with_import, wrapped
 from surefit.source.line_edits import block_of, shares_lines
 from surefit.source.reading import Source
@@ -320,15 +320,16 @@ def a_list_hides_layers(script: Script, seen: Recording) -> Iterator[Finding]:
 
 @RULE.on(Script)
 def an_optimizer_holds_another_model(script: Script, seen: Recording) -> Iterator[Finding]:
-    for source, one in told.gone_wrong(script, seen, mishaps.IdleOptimizer):
+    for source, one in wording.violations_in(script, seen, violations.OptimizerWithoutGradients):
         layer = one.outside[0]
         others = f" and {counted(len(one.outside) - 1, 'other layer')}" if one.outside[1:] else ""
         yield RULE.finding(
-            told.place_of(source, one.optimizer),
-            f"{told.text_of(source, one.optimizer)} holds no layer that the loss goes through:"
-            f" {told.described(layer)}, made at {told.place_of(source, layer.node)},{others} get"
+            wording.place_of(source, one.optimizer),
+            f"{wording.text_of(source, one.optimizer)} holds no layer that the loss goes through:"
+            f" {wording.describe_layer(layer)}, made at"
+            f" {wording.place_of(source, layer.node)},{others} get"
             " gradients, and no optimizer holds them.",
-            facts=(Fact("it steps at", told.seen_at(source, one.node)),),
+            facts=(Fact("it steps at", wording.line_at(source, one.node)),),
             why="An optimizer moves the parameters that it was given when it was made.",
             fixes=(
                 Fix(

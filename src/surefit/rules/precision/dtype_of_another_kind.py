@@ -36,7 +36,6 @@ from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import code, shape_of
 from surefit.evidence.failed_operations import Failure, failure_of
-from surefit.evidence.imagined import mishaps, told
 from surefit.evidence.layer_names import described, name
 from surefit.evidence.plain_attributes import left_behind
 from surefit.evidence.returned_rows import returned_for
@@ -51,6 +50,7 @@ from surefit.evidence.strays import (
 )
 from surefit.evidence.two_kinds import several_dtypes
 from surefit.evidence.value_stories import line_of
+from surefit.interpreter import violations, wording
 from surefit.source.edits import appended, argument_added, inserted_before, replaced
 from surefit.source.patches import Edit
 from surefit.source.reading import Source, called
@@ -268,22 +268,22 @@ def layers_differ(crash: Crash, failure: Failure, weights: list[Operation]) -> F
 
 @RULE.on(Script)
 def dtypes_in_the_source_differ(script: Script, seen: Recording) -> Iterator[Finding]:
-    for source, one in told.gone_wrong(script, seen, mishaps.DtypeMisfit):
-        name = told.layer_name(source, one.node, one.layer)
-        weights = one.layer.state["dtype"]
-        made = one.tensor.made if isinstance(one.tensor.made, ast.expr) else one.node
+    for source, one in wording.violations_in(script, seen, violations.LayerDtypeMismatch):
+        name = wording.layer_name(source, one.node, one.layer)
+        weights = one.layer.dtype
+        made = one.tensor.node if isinstance(one.tensor.node, ast.expr) else one.node
         yield RULE.finding(
-            told.place_of(source, made),
-            f"{told.text_of(source, made)} is {one.tensor.dtype}, and {name} is {weights}.",
+            wording.place_of(source, made),
+            f"{wording.text_of(source, made)} is {one.tensor.dtype}, and {name} is {weights}.",
             facts=(
-                Fact("used at", told.seen_at(source, one.node)),
-                Fact(name, f"made at {told.place_of(source, one.layer.node)}"),
+                Fact("used at", wording.line_at(source, one.node)),
+                Fact(name, f"made at {wording.place_of(source, one.layer.node)}"),
             ),
             why="A product takes numbers of one dtype.",
             fixes=(
                 Fix(
                     f"Cast it before it is used: `.to(torch.{weights})`.",
-                    why_not_tried=told.ONLY_READ,
+                    why_not_tried=wording.ONLY_READ,
                 ),
             ),
             severity=Severity.WARNING,

@@ -42,9 +42,9 @@ from surefit.doctor.observations import OptimizerSeen, ParameterSeen, Script, St
 from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.words import counted, spoken
-from surefit.evidence.imagined import mishaps, told
 from surefit.evidence.low_precision import Chosen, choices
 from surefit.evidence.made_names import name_at
+from surefit.interpreter import violations, wording
 
 RULE = Rule("SF701", "updates-lost-to-rounding", Severity.ERROR, __doc__)
 
@@ -171,18 +171,18 @@ def fixes(chosen: Sequence[Chosen]) -> Iterator[Fix]:
 
 @RULE.on(Script)
 def rate_in_the_source_is_too_small(script: Script, seen: Recording) -> Iterator[Finding]:
-    for source, one in told.gone_wrong(script, seen, mishaps.Rounded):
+    for source, one in wording.violations_in(script, seen, violations.UpdatesLostToRounding):
         yield RULE.finding(
-            told.place_of(source, one.cast),
+            wording.place_of(source, one.cast),
             f"The weights are `{one.dtype}`, in which nearly all steps of `{one.kind}` at a rate of"
-            f" {one.rate.value:g} round to nothing.",
-            facts=(Fact("the optimizer", told.seen_at(source, one.node)),),
+            f" {one.rate:g} round to nothing.",
+            facts=(Fact("the optimizer", wording.line_at(source, one.node)),),
             why="A parameter moves to the nearest number that its type has, which is the one where"
             " it stands.",
             fixes=(
                 Fix(
                     "Keep the weights in float32 and compute under `torch.autocast`.",
-                    why_not_tried=told.ONLY_READ,
+                    why_not_tried=wording.ONLY_READ,
                 ),
             ),
             severity=Severity.WARNING,

@@ -1,19 +1,20 @@
 """The answer to a question about lineage: producers that the values of a crash lead back to."""
 
-import linecache
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, fields
+from dataclasses import asdict, fields, replace
 from types import FrameType
 from typing import Any
 
-from surefit.doctor.findings import Place
+from surefit.doctor.findings import COMMAND_LINE, Place
 from surefit.doctor.observations import Crash, Json, Value
 from surefit.lineage.producers import Input, Producer, ProducerGraph, ProducerKind, Root, Way
 from surefit.observe.inside.autopsy import expressions
-from surefit.observe.inside.autopsy.values import describe, mapping, untouched
+from surefit.observe.inside.autopsy.values import LOOKED_AT, describe, mapping, untouched
+from surefit.observe.inside.lineage.contents import flat
 from surefit.observe.inside.lineage.records import GONE, SCALARS, Record, Records
+from surefit.observe.inside.lineage.settings import SETTING, setting_read
 from surefit.observe.inside.lineage.tracing import Tracing, file_read
 from surefit.observe.inside.lineage.wrapping import Node, nodes
 from surefit.observe.inside.own_code import is_own, own
@@ -48,6 +49,21 @@ def of_value(records: Records, serial: int, text: str) -> dict[str, Json]:
             inputs=(Input(serial=serial, way=Way.SAME_OBJECT),),
         )
         return as_json(graph(tracing, [root]))
+
+
+def expressions_at(file: str, line: int, text: str) -> list[int]:
+    """Numbers of the expressions at a line that are written so, or are assigned to that name."""
+    wanted = "".join(text.split()).replace('"', "'")
+    return [
+        node.number
+        for node in nodes
+        if node.file.endswith(os.sep + file.lstrip(os.sep))
+        and node.line <= line <= node.end_line
+        and (
+            "".join(node.text.split()).replace('"', "'") == wanted
+            or any(target.shared[1] == text for target in node.targets)
+        )
+    ]
 
 
 class paused:  # noqa: N801 - reads as what it does
@@ -222,10 +238,13 @@ def producer(tracing: Tracing, record: Record) -> Producer:
     node = tracing.node(record)
     inputs = tuple(one for one in tracing.inputs(record) if one.serial in tracing.records.kept)
     if node is None:
-        return of_operation(record, inputs)
+        return of_operation(tracing, record, inputs)
     kind = ProducerKind(tracing.kind(record))
+    name = node.name
     if kind is ProducerKind.CALL and file_read(record, tracing.records):
         kind = ProducerKind.FILE
+    elif setting := setting_read(record, node, tracing.records):
+        kind, name = ProducerKind.SETTING, setting
     return Producer(
         serial=record.serial,
         place=Place(node.file, node.line, node.end_line if node.end_line != node.line else None),
@@ -237,13 +256,42 @@ def producer(tracing: Tracing, record: Record) -> Producer:
         function=node.function,
         times=tracing.records.counts.get(node.number, 1),
         step=record.step,
-        name=node.name,
-        ended="" if record.value is not GONE or inputs else "its value was not kept",
+        name=name,
+        ended=why_ended(tracing, record),
     )
 
 
-def of_operation(record: Record, inputs: tuple[Input, ...]) -> Producer:
+def why_ended(tracing: Tracing, record: Record) -> str:
+    """What it came from was noted, and let go since."""
+    known = (*record.children, *(serial for serial, _, _ in record.came))
+    missing = sum(serial not in tracing.records.kept for serial in known)
+    if not missing:
+        return ""
+    return f"{missing:,} of the expressions that it came from were not kept"
+
+
+def of_setting(tracing: Tracing, record: Record, name: str, inputs: tuple[Input, ...]) -> Producer:
+    """A flag stands where it is declared."""
+    declared = tracing.records.kept.get(inputs[0].serial) if inputs else None
+    node = tracing.node(declared) if declared is not None else None
+    return Producer(
+        serial=record.serial,
+        place=Place(node.file, node.line) if node is not None else COMMAND_LINE,
+        span=span_of(node) if node is not None else None,
+        text=node.text if node is not None else name,
+        kind=ProducerKind.SETTING,
+        value=value_of(record, name),
+        inputs=inputs,
+        function=node.function if node is not None else "",
+        own=node is not None,
+        name=name,
+    )
+
+
+def of_operation(tracing: Tracing, record: Record, inputs: tuple[Input, ...]) -> Producer:
     name, line, inside = record.operation
+    if name == SETTING:
+        return of_setting(tracing, record, line, inputs)
     at = inside or line
     place = at.place if at is not None else Place("")
     return Producer(
@@ -265,28 +313,37 @@ def value_of(record: Record, text: str) -> Value:
     value = record.value
     if value is not GONE:
         try:
-            return describe(value, text)
+            return with_range(describe(value, text), value)
         except Exception:  # noqa: BLE001 - what it was when it was noted is known
             pass
     light = record.light or {}
     return Value(text=text, **{"kind": "", **light})
 
 
-def span_of(node: Node) -> Span:
-    """Columns count bytes in `ast`, characters here."""
-    lines = linecache.getlines(node.file)
-
-    def characters(line: int, count: int) -> int:
-        if line > len(lines):
-            return count
-        return len(lines[line - 1].encode()[:count].decode(errors="ignore"))
-
-    return Span(
-        node.line,
-        characters(node.line, node.column),
-        node.end_line,
-        characters(node.end_line, node.end_column),
+def with_range(described: Value, value: Any) -> Value:
+    """Least and greatest of a list, a range or a column of numbers, too."""
+    if type(value) is range:
+        numbers: Any = (value[0], value[-1]) if len(value) else ()
+    elif type(value) in (list, tuple):
+        numbers = flat(value)
+    elif type(value).__name__ == "Series":
+        numbers = value.tolist() if value.dtype.kind in "iuf" and len(value) <= LOOKED_AT else ()
+    else:
+        return described
+    plain = [one for one in numbers or () if type(one) in (bool, int, float)]
+    if not plain or len(plain) != len(numbers):
+        return described
+    finite = [float(one) for one in plain if one == one and abs(one) != float("inf")]
+    return replace(
+        described,
+        least=min(finite, default=None),
+        greatest=max(finite, default=None),
+        not_finite=len(plain) - len(finite),
     )
+
+
+def span_of(node: Node) -> Span:
+    return Span(node.line, node.column, node.end_line, node.end_column)
 
 
 def as_json(told: ProducerGraph) -> dict[str, Json]:

@@ -6,7 +6,7 @@ from array import array
 from collections.abc import Iterator
 from typing import Any
 
-from surefit.observe.inside.autopsy.values import is_a, is_tensor
+from surefit.observe.inside.autopsy.values import is_a, is_tensor, mapping
 from surefit.observe.inside.lineage.records import GONE, Record, Records
 from surefit.observe.inside.lineage.wrapping import nodes
 
@@ -117,6 +117,11 @@ def rows_of(value: Any, most: int = 64) -> Iterator[Any]:
         yield from plain[:most]
 
 
+def is_nested(value: Any) -> bool:
+    """A list of lists, or of texts."""
+    return type(value) is list and bool(value) and type(value[0]) in (list, tuple, str)
+
+
 def without_padding(row: Any) -> Iterator[Any]:
     """The row without numbers that repeat at its end, or at its start."""
     plain = as_array(row)
@@ -145,6 +150,8 @@ class Contents:
     def __init__(self, records: Records) -> None:
         self.records = records
         self.found: dict[Fingerprint, list[int]] = {}
+        self.inside: dict[Fingerprint, list[int]] = {}
+        """What mappings hold that a library made, as a tokenizer does, and rows of that."""
         self.rows: dict[Fingerprint, list[tuple[int, int]]] | None = None
         self.complete = True
         ends = time.monotonic() + SECONDS
@@ -157,12 +164,27 @@ class Contents:
             known = safe_fingerprint(record.value)
             if known is not None:
                 self.found.setdefault(known, []).append(record.serial)
+            elif nodes[record.node].kind == "call":
+                self.index_members(record)
+
+    def index_members(self, record: Record) -> None:
+        for held in (mapping(record.value) or {}).values():
+            rows = rows_of(held, MOST_ROWS) if type(held) is not list or is_nested(held) else ()
+            for value in (held, *rows):
+                known = safe_fingerprint(value)
+                if known is not None:
+                    self.inside.setdefault(known, []).append(record.serial)
 
     def newest(self, value: Any, before: int) -> int:
         """Serial of the newest expression with this content, before another; 0 for none."""
         known = safe_fingerprint(value)
-        found = self.found.get(known, ()) if known is not None else ()
-        return next((serial for serial in reversed(found) if serial < before), 0)
+        if known is None:
+            return 0
+        for table in (self.found, self.inside):
+            for serial in reversed(table.get(known, ())):
+                if serial < before:
+                    return serial
+        return 0
 
     def newest_row(self, row: Any, before: int) -> int:
         """Of a row, also of one that was padded since."""
@@ -191,7 +213,7 @@ class Contents:
         if self.rows is None or kind in ("name", "parameter", "attribute", "subscript"):
             return
         value = record.value
-        if not is_tensor(value) and not is_a(value, "numpy", "ndarray"):
+        if not is_nested(value) and not is_tensor(value) and not is_a(value, "numpy", "ndarray"):
             return
         for at, row in enumerate(rows_of(value, MOST_ROWS)):
             known = safe_fingerprint(row)

@@ -10,6 +10,7 @@ from types import ModuleType
 from typing import Any
 
 from surefit.observe.inside.after_import import after_import
+from surefit.observe.inside.lineage import settings
 
 WITH_WORKERS = "SUREFIT_LINEAGE_WORKERS"
 """Environment: loaders keep their workers, because the fault is about them."""
@@ -25,6 +26,7 @@ POSITIONS = ("dataset", "batch_size", "shuffle", "sampler", "batch_sampler", "nu
 
 def install() -> None:
     os.environ.setdefault("HF_DATASETS_DISABLE_CACHING", "1")
+    settings.install()
     after_import("datasets.arrow_dataset")(tables)
     after_import("datasets.fingerprint")(caches)
     if not os.environ.get(WITH_WORKERS):

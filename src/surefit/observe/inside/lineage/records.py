@@ -6,7 +6,7 @@ import os
 import sys
 import weakref
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from types import CodeType, FrameType, MethodType, ModuleType
 from typing import Any
 
@@ -32,6 +32,8 @@ MOST_OPERATIONS = 200_000
 BYTES = 512 << 20
 LARGE = 1 << 20
 """Bytes of a tensor or an array that is only referred to weakly."""
+MOST_CONTAINERS = 48
+"""Of large tensors, or of tensors with graphs: of these the last ones are held."""
 MOST_FRAMES = 60
 """Between a function of the user's and the frame of the user's whose call led to it."""
 
@@ -51,6 +53,8 @@ PASSED_OVER = frozenset(
     }
 )
 """Types whose values nobody asks about; a class with a metaclass is no exception to the rest."""
+ROWS = ("LazyRow", "LazyBatch", "BatchEncoding", "BatchFeature")
+"""Classes of libraries that hold a row or a batch, and that nobody keeps for long."""
 CREATED = frozenset({"call", "operator", "display", "comprehension", "mutation", "operation"})
 """Kinds that make a value or change it; the others pass one on."""
 INNER = ("<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>")
@@ -60,6 +64,10 @@ Came = tuple[int, Way, str]
 
 CREATES = "creates"
 """Of an attribute or a subscript that makes a value and does not only read one."""
+
+
+AUGMENTED = "augmented"
+"""Of the new value of `x.total += y`; the same statement changes `x`, too."""
 
 
 class Gone:
@@ -81,6 +89,7 @@ class Record:
         "node",
         "operation",
         "serial",
+        "size",
         "step",
         "times",
     )
@@ -96,6 +105,8 @@ class Record:
         self.light: dict[str, Any] | None = None
         self.operation: Any = None
         """Of what no expression of the user's did: its name and line."""
+        self.size = 0
+        """Bytes that are counted for it."""
         self.held: Any = GONE
 
     @property
@@ -145,10 +156,20 @@ class Records:
         self.operations: deque[int] = deque()
         self.bytes = 0
         self.budget = BYTES
-        self.sizes: deque[tuple[int, int]] = deque()
+        self.sizes: deque[int] = deque()
+        self.passing: deque[Record] = deque()
+        """Containers of large tensors, or of tensors with graphs."""
         self.let_go = 0
         """Values that were not kept for want of memory."""
         self.left_out = 0
+        self.settings: dict[str, int] = {}
+        """Name -> serial of the flag of the command line."""
+        self.of_classes: dict[str, int] = {}
+        """Name -> serial of what it was bound to in the body of a class."""
+        self.wanted: dict[int, Callable[[int], None]] = {}
+        """Expressions whose next evaluation is waited for."""
+        self.wrapped: Callable[[str], None] = lambda _file: None
+        """Called when a module has been wrapped."""
         self.step = 0
         self.everything = False
         self.active = True
@@ -199,6 +220,8 @@ class Records:
             state.counters[node.source_of] = -1
         if node.returns:
             self.hand_back(record, frame)
+        if self.wanted and number in self.wanted:
+            self.wanted[number](record.serial)
 
     def link(self, record: Record, node: Node, value: Any, state: State) -> None:
         """Where the value of an expression came from, as far as that is known now."""
@@ -240,6 +263,9 @@ class Records:
 
     def of_attribute(self, record: Record, node: Node, value: Any) -> None:
         """What was assigned to it; or what a property makes, which is no attribute."""
+        of_class = self.of_classes.get(node.name, 0)
+        if of_class and self.is_value(of_class, value):
+            record.came = ((of_class, Way.ATTRIBUTE, node.name),)
         holder = self.kept.get(record.children[-1]) if record.children else None
         if holder is None:
             return
@@ -248,7 +274,8 @@ class Records:
         if stored is not None and known and self.is_value(stored[1], value):
             record.came = ((stored[1], Way.ATTRIBUTE, node.name),)
             return
-        if not isinstance(value, SCALARS) and not is_stored(holder.value, node.name, value):
+        new = not record.came and not isinstance(value, SCALARS)
+        if new and not is_stored(holder.value, node.name, value):
             record.operation = CREATES
             self.created(record, value)
 
@@ -412,6 +439,12 @@ class Records:
         if not isinstance(holder, SCALARS):
             self.newest[id(holder)] = record.serial
 
+    def assign(self, holder: Any, name: str, serial: int) -> None:
+        """An attribute got a value outside of the user's source."""
+        record = self.add(-1, holder, 1)
+        record.operation = "given", None, None
+        self.attributes[id(holder), name] = record.serial, serial
+
     def augmented(self, number: int, value: Any, frame: FrameType) -> None:
         """`x += y` has run."""
         binding = bindings[number]
@@ -421,6 +454,7 @@ class Records:
         if binding.kind != "name":
             holder, state.held = state.held, GONE
             if holder is not GONE:
+                self.augment(binding, holder, state)
                 self.stored(binding, holder, state)
             return
         target = binding.targets[0]
@@ -440,6 +474,21 @@ class Records:
         """Of the last step that is asked about everything is noted."""
         self.step = steps
         self.everything = last is not None and 0 < last <= steps
+
+    def augment(self, binding: Binding, holder: Any, state: State) -> None:
+        """`x.total += y`: what is stored now came from what was stored before, and from `y`."""
+        value = member(holder, binding.kind, binding.name)
+        if value is GONE:
+            return
+        known = self.attributes.get((id(holder), binding.name), (0, 0))[1]
+        earlier = known or self.newest_of(value)
+        added = state.sources.get(binding.number, 0)
+        record = self.add(binding.node, value, 1)
+        record.operation = AUGMENTED
+        came = ((earlier, Way.OPERAND, binding.name), (added, Way.OPERAND, ""))
+        record.came = tuple(one for one in came if one[0])
+        self.created(record, value)
+        state.sources[binding.number] = record.serial
 
     # Tables
 
@@ -465,6 +514,7 @@ class Records:
 
     def forget(self, record: Record) -> None:
         del self.kept[record.serial]
+        self.bytes -= record.size
         if self.newest.get(record.identity) == record.serial:
             del self.newest[record.identity]
 
@@ -474,11 +524,16 @@ class Records:
             record.held = value
             return
         size = self.size_of(record, value)
+        if size is not None and holds_tensors(value):
+            record.held = value
+            self.hold_for_a_while(record)
+            return
         if size is not None and size <= LARGE:
             record.held = value
             if record.identity not in self.newest:
                 self.bytes += size
-                self.sizes.append((record.serial, size))
+                record.size = size
+                self.sizes.append(record.serial)
                 if self.bytes > self.budget:
                     self.let_some_go()
             return
@@ -487,12 +542,22 @@ class Records:
         except TypeError:
             record.held = value
 
+    def hold_for_a_while(self, record: Record) -> None:
+        """A container cannot be referred to weakly, and keeps graphs of tensors alive."""
+        self.passing.append(record)
+        if len(self.passing) > MOST_CONTAINERS:
+            old = self.passing.popleft()
+            if self.newest.get(old.identity) == old.serial:
+                del self.newest[old.identity]
+            old.held = GONE
+
     def let_some_go(self) -> None:
         while self.bytes > 0.9 * self.budget and self.sizes:
-            serial, size = self.sizes.popleft()
-            self.bytes -= size
+            serial = self.sizes.popleft()
             old = self.kept.get(serial)
             if old is not None:
+                self.bytes -= old.size
+                old.size = 0
                 if self.newest.get(old.identity) == serial:
                     del self.newest[old.identity]
                 old.held = GONE
@@ -510,7 +575,7 @@ class Records:
             return self.size_of_tensor(record, value)
         if module.startswith("pandas") and kind.__name__ in ("Series", "DataFrame", "Index"):
             return int(getattr(value, "size", 0)) * 8
-        if isinstance(value, dict | list | tuple):
+        if isinstance(value, dict | list | tuple) or kind.__name__ in ROWS:
             return sys.getsizeof(value)
         return None
 
@@ -545,6 +610,8 @@ class Records:
     def bind(self, state: State, target: Target, serial: int) -> None:
         if target.key:
             state.names[target.key] = serial
+        if target.in_class:
+            self.of_classes[target.shared[1]] = serial
         self.shared[target.shared] = serial
 
     def unbind(self, state: State, targets: Iterable[Target]) -> None:
@@ -576,6 +643,43 @@ class Records:
         record.operation = "given", None, None
         self.newest[id(tensor)] = record.serial
         return record
+
+
+def holds_tensors(value: Any) -> bool:
+    """A short list, tuple or dict of tensors that are large or have a graph."""
+    if type(value) in (list, tuple):
+        inside = value[:8]
+    elif isinstance(value, dict):
+        inside = list(itertools.islice(dict.values(value), 8))
+    else:
+        return False
+    return any(is_heavy(one) for one in inside if type(one).__module__ == "torch")
+
+
+def is_heavy(value: Any) -> bool:
+    torch = sys.modules["torch"]
+    if not isinstance(value, torch.Tensor):
+        return False
+    with torch._C.DisableTorchFunction():
+        return value.grad_fn is not None or value.numel() * value.element_size() > LARGE
+
+
+def member(holder: Any, kind: str, name: str) -> Any:
+    """An attribute or an item, read without running anything."""
+    if kind == "attribute":
+        try:
+            return object.__getattribute__(holder, "__dict__").get(name, GONE)
+        except AttributeError:
+            return GONE
+    if type(holder) is dict:
+        return holder.get(name, GONE)
+    if (
+        type(holder) is list
+        and name.lstrip("-").isdigit()
+        and -len(holder) <= int(name) < len(holder)
+    ):
+        return holder[int(name)]
+    return GONE
 
 
 def is_stored(holder: Any, name: str, value: Any) -> bool:
@@ -662,5 +766,6 @@ def put_in(tree: Any, file: str, raw: bytes) -> None:
 
     try:
         wrapping.put_in(tree, file, decode_source(raw))
+        records.wrapped(file)
     except RecursionError as error:
         spool.could_not(f"expressions of {os.path.basename(file)}", error)

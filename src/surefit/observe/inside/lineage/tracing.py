@@ -10,7 +10,14 @@ from typing import Any
 from surefit.lineage.producers import Input, Way
 from surefit.observe.inside.autopsy.values import attributes, is_module, mapping
 from surefit.observe.inside.lineage.contents import Contents, rows_of
-from surefit.observe.inside.lineage.records import CREATES, GONE, SCALARS, Record, Records
+from surefit.observe.inside.lineage.records import (
+    AUGMENTED,
+    CREATES,
+    GONE,
+    SCALARS,
+    Record,
+    Records,
+)
 from surefit.observe.inside.lineage.wrapping import Node, nodes
 
 MOST_ELEMENTS = 8
@@ -41,7 +48,7 @@ class Tracing:
     def kind(self, record: Record) -> str:
         if record.operation == "mutation":
             return "mutation"
-        if record.operation == CREATES:
+        if record.operation in (CREATES, AUGMENTED):
             return "operator"
         return nodes[record.node].kind if record.node >= 0 else "operation"
 
@@ -62,10 +69,35 @@ class Tracing:
         returned = any(way is Way.RETURNED for _, way, _ in record.came)
         if returned and self.is_function(record):
             children = as_control(children)
+        if record.operation == CREATES and node.kind == "subscript" and not returned:
+            beyond = self.beyond(record, node)
+            children = [*beyond, *as_control(children)] if beyond else children
         if kind == "comprehension":
             elements = self.elements(record, node)
             children = [*elements, *(as_control(children) if elements else children)]
         return unique([*found, *children])
+
+    def beyond(self, record: Record, node: Node) -> list[Input]:
+        """Of an item of a row that a library gives: what has its content, or stands beside that."""
+        holder = self.records.kept.get(record.children[0]) if record.children else None
+        is_row = holder is not None and mapping(holder.value) is not None
+        if holder is None or not is_row or not self.is_from_library(holder):
+            return []
+        content = self.contents.newest(record.value, record.serial)
+        if content:
+            return [Input(serial=content, way=Way.CONTENT)]
+        return self.sibling(holder.value, node.name or self.key_of(record, node), record.serial)
+
+    def is_from_library(self, record: Record) -> bool:
+        """A name or a parameter of what no expression of the user's made, or only an equal one."""
+        for _ in range(DEEPEST):
+            if self.kind(record) not in PASSING:
+                return False
+            before = self.inputs(record)
+            if not before or before[0].way in (Way.CONTENT, Way.ROW):
+                return True
+            record = self.records.kept.get(before[0].serial, record)
+        return False
 
     def is_function(self, record: Record) -> bool:
         """A call of a function, or of a method; a constructor returns nothing of its own."""
@@ -73,12 +105,15 @@ class Tracing:
 
     def children(self, record: Record, node: Node, kind: str) -> list[Input]:
         roles = dict(node.slots)
+        names = self.names_of_parameters(record, node) if kind == "call" else []
         found = []
         for serial in record.children:
             child = self.records.kept.get(serial)
             if child is None:
                 continue
             role = roles.get(child.node, "")
+            if role.isdigit() and int(role) < len(names):
+                role = names[int(role)]
             way = Way.CONTROL if role in ("test", "key") else way_of(kind, role)
             found.append(Input(serial=serial, way=way, name=role))
         return found
@@ -103,6 +138,11 @@ class Tracing:
             if given is not None:
                 return [given]
         located = self.locate(value, record.serial)
+        if not located and kind == "subscript" and record.children:
+            holder = self.records.kept.get(record.children[0])
+            key = node.name or self.key_of(record, node)
+            if holder is not None and mapping(holder.value) is not None:
+                located = self.sibling(holder.value, key, record.serial)
         if located:
             return located
         return [
@@ -134,7 +174,21 @@ class Tracing:
         holder = self.holder(value)
         if holder is not None:
             return [Input(serial=holder, way=Way.ATTRIBUTE)]
+        members = self.by_members(value, before)
+        if members:
+            return [Input(serial=members, way=Way.CONTENT)]
         return self.by_rows(value, before) or self.by_sibling(value, before)
+
+    def by_members(self, value: Any, before: int) -> int:
+        """Of a row as a dict: the display that holds an equal value under the same key."""
+        for key, inside in (mapping(value) or {}).items():
+            serial = self.contents.newest_row(inside, before)
+            for holder in self.holders_of(serial) if serial else ():
+                roles = dict(nodes[holder.node].slots)
+                children = (self.records.kept.get(one) for one in holder.children)
+                if str(key) in [roles.get(one.node) for one in children if one is not None]:
+                    return holder.serial
+        return 0
 
     def by_sibling(self, value: Any, before: int) -> list[Input]:
         container = self.containers.get(id(value))
@@ -159,6 +213,7 @@ class Tracing:
         for at, row in enumerate(rows_of(value)):
             serial = self.same(row, before) if not hasattr(row, "base") else 0
             serial = serial or self.contents.newest_row(row, before)
+            serial = serial or self.by_members(row, before)
             if not serial:
                 serial, _ = self.contents.in_rows(row, before)
             if serial and serial not in found:
@@ -205,8 +260,6 @@ class Tracing:
                 waiting += record.children if self.is_through(record) else ()
             elif kind in PASSING:
                 waiting += [one.serial for one in self.of_passing(record, nodes[record.node], kind)]
-            elif kind == "operator":
-                waiting += record.children
 
     def is_through(self, record: Record) -> bool:
         """`list(x)`, `enumerate(x)`, `zip(x, y)`, `x.items()`: items go through as they are."""
@@ -270,13 +323,18 @@ class Tracing:
         serials = self.element_serials(record, node)
         return [Input(serial=one, way=Way.ITEM) for one in self.telling(serials)]
 
+    def number(self, serial: int) -> int:
+        record = self.records.kept.get(serial)
+        return record.node if record is not None else -1
+
     def value(self, serial: int) -> Any:
         record = self.records.kept.get(serial)
         return record.value if record is not None else GONE
 
     def element_serials(self, record: Record, node: Node) -> list[int]:
         """What a comprehension put in, in order."""
-        began = max((one for one in record.children), default=0)
+        iterated = [one for one in record.children if self.number(one) not in node.elements]
+        began = max(iterated, default=0)
         number = node.elements[-1] if node.elements else -1
         every = self.records.of_node.get(number, [])
         return [one for one in every if began < one < record.serial and one in self.records.kept]
@@ -310,18 +368,15 @@ class Tracing:
 
     def arguments(self, call: Record) -> dict[str, int]:
         """Arguments of a call by the names of the parameters that they go to."""
-        node = nodes[call.node]
-        roles = dict(node.slots)
-        names = parameter_names(type(call.value)) if call.value is not GONE else []
-        found = {}
-        for serial in call.children:
-            child = self.records.kept.get(serial)
-            role = roles.get(child.node, "") if child is not None else ""
-            if role.isdigit() and int(role) < len(names):
-                role = names[int(role)]
-            if child is not None and role not in ("", "self", "func", "*", "**"):
-                found[role] = serial
-        return found
+        children = self.children(call, nodes[call.node], "call")
+        unnamed = ("", "self", "func", "*", "**")
+        return {one.name: one.serial for one in children if one.name not in unnamed}
+
+    def names_of_parameters(self, call: Record, node: Node) -> list[str]:
+        """Of a constructor."""
+        kind = type(call.value)
+        constructs = node.name.rpartition(".")[2] == kind.__name__
+        return parameter_names(kind) if constructs and call.value is not GONE else []
 
     def holder(self, value: Any) -> int | None:
         """Of a parameter or a buffer: the call that made the module which holds it."""

@@ -57,6 +57,7 @@ class Target:
     path: tuple[str, ...] = ()
     node: int = -1
     """Number of the name itself as an expression, for what is bound by unpacking."""
+    in_class: bool = False
 
 
 @dataclass(slots=True)
@@ -72,7 +73,7 @@ class Node:
     column: int
     end_line: int
     end_column: int
-    """Columns in bytes, as `ast` counts them."""
+    """Columns in characters."""
     text: str
     function: str
     name: str = ""
@@ -261,7 +262,7 @@ class Wrapping:
 
     def target(self, name: str) -> Target:
         scope = self.holder(name)
-        return Target(key_of(scope, name), (scope.number, name))
+        return Target(key_of(scope, name), (scope.number, name), in_class=scope.kind == "class")
 
     # Statements
 
@@ -669,9 +670,9 @@ class Wrapping:
             kind,
             self.file,
             at.lineno,
-            at.col_offset,
+            self.characters(at.lineno, at.col_offset),
             at.end_lineno,
-            at.end_col_offset,
+            self.characters(at.end_lineno, at.end_col_offset),
             text or one_line(self.text(at)),
             self.scopes[-1].qualname,
             name,
@@ -679,6 +680,12 @@ class Wrapping:
         )
         nodes.append(node)
         return node
+
+    def characters(self, line: int, count: int) -> int:
+        """`ast` counts bytes."""
+        if line > len(self.lines):
+            return count
+        return len(self.lines[line - 1][:count].decode(errors="ignore"))
 
     def text(self, node: Any) -> str:
         """As it is written; the tree has been changed by now."""

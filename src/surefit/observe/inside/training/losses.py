@@ -2,6 +2,7 @@
 
 import functools
 import inspect
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from types import CodeType, FrameType, ModuleType
@@ -44,6 +45,8 @@ OVER_CLASSES = {"cross_entropy": 1, "nll_loss": 1, "kl_div": -1}
 MOST_ELEMENTS = 65_536
 """Of predictions that are looked at in a call."""
 MOST_PLACES = 64
+LOOKED_AT = 1_000_000
+"""Elements of predictions whose range is read in a proof run; as many as an autopsy reads."""
 NEAR = 1e-3
 MOST_SITES = 4096
 MOST_GIVEN = 200
@@ -159,23 +162,35 @@ def _look(calls: Calls, args: tuple[Any, ...], kwargs: dict[str, Any], ignored: 
         label = None
         calls.supervised += count
     if spool.in_proof() and len(calls.each) < MOST_GIVEN:
-        _write_down(calls, target, label)
+        _write_down(calls, given, target, label)
     _look_for_probabilities(calls, given)
     if calls.name == "kl_div":
         calls.tail.look(given)
         calls.target_tail.look(target)
 
 
-def _write_down(calls: Calls, target: Any, ignored: Any) -> None:
+def _write_down(calls: Calls, predictions: Any, target: Any, ignored: Any) -> None:
     """What this very call is given, to be compared with what it was given before a patch."""
     kept = target if ignored is None else target[target != ignored]
     shapes = calls.shape, calls.dtype, calls.target_shape, calls.target_dtype
     step, count = noted.steps, int(kept.numel())
 
+    range_ = _range(predictions)
+
     def add(total: float) -> None:
-        calls.each.append(LossGiven(step, *shapes, count, float(total)))
+        calls.each.append(LossGiven(step, *shapes, count, float(total), *range_))
 
     readable.read(kept.double().sum(), add)
+
+
+def _range(predictions: Any) -> tuple[float | None, float | None]:
+    """Least and greatest, as the autopsy of a crash has them; None where reading them would wait
+    for a device, or some are not finite."""
+    if predictions.device.type != "cpu" or not 0 < predictions.numel() <= LOOKED_AT:
+        return None, None
+    least, greatest = readable.torch().aminmax(predictions.detach())
+    found = float(least), float(greatest)
+    return found if all(map(math.isfinite, found)) else (None, None)
 
 
 def _rows(target: Any) -> int:

@@ -1,0 +1,5 @@
+"""A script's source, evaluated abstractly: shapes, dtypes, devices, graphs, checkpoints."""
+
+from surefit.interpreter.evaluation import violations_of
+
+__all__ = ["violations_of"]

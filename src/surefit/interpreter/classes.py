@@ -1,0 +1,83 @@
+"""Classes of a script."""
+
+import ast
+
+from surefit.interpreter.values import (
+    ABSENT,
+    AbstractValue,
+    BoundMethod,
+    ClassValue,
+    Constant,
+    DictValue,
+    FunctionValue,
+    ImportedName,
+    InstanceValue,
+    LibraryObject,
+    SequenceValue,
+)
+
+MODULES = (
+    "torch.nn.Module",
+    "torch.nn.modules.module.Module",
+    "torch.nn.modules.Module",
+    "lightning.LightningModule",
+    "lightning.pytorch.LightningModule",
+    "pytorch_lightning.LightningModule",
+    "transformers.PreTrainedModel",
+)
+
+
+def class_chain(class_: ClassValue) -> list[ClassValue]:
+    """A class and those of the file that it is made from, nearest first."""
+    results = [class_]
+    for base in class_.bases:
+        if isinstance(base, ClassValue):
+            results += [class_ for class_ in class_chain(base) if class_ not in results]
+    return results
+
+
+def find_in_class(class_: ClassValue, name: str) -> AbstractValue:
+    for item in class_chain(class_):
+        if name in item.scope.names:
+            return item.scope.names[name]
+    return ABSENT
+
+
+def is_module_class(class_: ClassValue) -> bool:
+    return any(
+        isinstance(base, ImportedName)
+        and (base.name in MODULES or base.name.startswith("torch.nn."))
+        for class_ in class_chain(class_)
+        for base in class_.bases
+    )
+
+
+def has_foreign_bases(class_: ClassValue) -> bool:
+    """Attributes and methods can come from elsewhere."""
+    known = (*MODULES, "object", "torch.utils.data.Dataset", "torch.utils.data.IterableDataset")
+    return any(
+        not isinstance(base, ClassValue)
+        and not (isinstance(base, ImportedName) and base.name in known)
+        for class_ in class_chain(class_)
+        for base in class_.bases
+    )
+
+
+def is_decorated(node: ast.FunctionDef | ast.Lambda, name: str) -> bool:
+    """By a plain name: `property`, `staticmethod`."""
+    decorators = node.decorator_list if isinstance(node, ast.FunctionDef) else []
+    return any(isinstance(part, ast.Name) and part.id == name for part in decorators)
+
+
+def truth_of(value: AbstractValue) -> bool | None:
+    match value:
+        case Constant(value=inner):
+            return bool(inner)
+        case SequenceValue() | DictValue():
+            return None if value.items is None else bool(value.items)
+        case FunctionValue() | ClassValue() | BoundMethod() | LibraryObject():
+            return True
+        case InstanceValue(of=class_):
+            special = [find_in_class(class_, name) for name in ("__bool__", "__len__")]
+            return True if all(method is ABSENT for method in special) else None
+    return None

@@ -1,0 +1,1 @@
+"""Violations that the interpreter derives, as the same types that a crash yields."""

@@ -1,0 +1,114 @@
+"""Indices of tensors, and the shapes that they leave."""
+
+import ast
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from surefit.interpreter.copies import view_tensor
+from surefit.interpreter.memory_layout import slice_ends, strides_after_index
+from surefit.interpreter.shapes import ANY, Shape, Size, slice_size
+from surefit.interpreter.value_queries import integer_of, is_none, items_of
+from surefit.interpreter.values import (
+    AbstractValue,
+    Constant,
+    Integer,
+    SequenceValue,
+    SliceValue,
+    TensorValue,
+)
+
+if TYPE_CHECKING:
+    from surefit.interpreter.evaluator import Evaluator
+
+
+def index_tensor(
+    run: "Evaluator", tensor: TensorValue, index: AbstractValue, node: ast.AST
+) -> AbstractValue:
+    shape = indexed_shape(tensor.shape, index)
+    result = view_tensor(run, tensor, shape, node)
+    result.is_array = tensor.is_array
+    result.strides, result.cause = strides_after_index(tensor, index, shape, node)
+    of_rows = isinstance(index, TensorValue | Integer | SliceValue) or integer_of(index) is not None
+    all_there = tensor.everywhere or (tensor.rows_alike and of_rows)
+    if not all_there and not keeps_everything(index):
+        result.low = result.high = None
+    if result.shape.size(-1) != tensor.shape.size(-1) or not result.shape.sizes:
+        result.source_layer = None
+    if result.shape.rank == 0:
+        result.unreduced = None
+    return result
+
+
+def keeps_everything(index: AbstractValue) -> bool:
+    """`[None]`, `[:]`, `[..., None]`: everything stays."""
+    items = items_of(index)
+    parts = (index,) if items is None else items
+    return all(adds_no_index(part) or slice_ends(part) == (None, None, None) for part in parts)
+
+
+def adds_no_index(part: AbstractValue) -> bool:
+    """`None` and `...`, which take no axis."""
+    return isinstance(part, Constant) and part.value in (None, ...)
+
+
+def indexed_shape(shape: Shape, index: AbstractValue) -> Shape:
+    parts = [index]
+    if isinstance(index, SequenceValue) and index.kind == "tuple" and index.items is not None:
+        parts = list(index.items)
+    if len(parts) == 1 and isinstance(parts[0], TensorValue):
+        return shape_by_tensor(shape, parts[0])
+    if not all(is_simple(part) for part in parts):
+        return ANY
+    dots = [at for at, part in enumerate(parts) if isinstance(part, Constant) and part.value is ...]
+    if shape.more and not dots:
+        return ANY
+    middle = dots[0] if dots else len(parts)
+    front, back = parts[:middle], parts[middle + 1 :]
+    before, behind = (sum(not adds_no_index(part) for part in side) for side in (front, back))
+    if (shape.more and before) or before + behind > len(shape.sizes):
+        return ANY
+    end = len(shape.sizes) - behind
+    sizes = sizes_after(front, shape.sizes[:before])
+    sizes += shape.sizes[before:end]
+    return Shape((*sizes, *sizes_after(back, shape.sizes[end:])), shape.more)
+
+
+def is_simple(index: AbstractValue) -> bool:
+    known = isinstance(index, Integer | SliceValue) or integer_of(index) is not None
+    return known or adds_no_index(index)
+
+
+def sizes_after(indices: Sequence[AbstractValue], sizes: Sequence[Size]) -> list[Size]:
+    """What indices leave of their axes."""
+    axes = iter(sizes)
+    left: list[Size] = []
+    for index in indices:
+        if is_none(index):
+            left.append(1)
+            continue
+        size, ends = next(axes), slice_ends(index)
+        if ends == (None, None, None):
+            left.append(size)
+        elif isinstance(index, SliceValue):
+            left.append(None if ends is None else slice_size(size, *ends))
+    return left
+
+
+def shape_by_tensor(shape: Shape, index: TensorValue) -> Shape:
+    if shape.more or index.shape.more or not shape.sizes:
+        return ANY
+    if index.dtype == "int64":
+        return Shape((*index.shape.sizes, *shape.sizes[1:]))
+    if index.dtype == "bool" and len(index.shape.sizes) <= len(shape.sizes):
+        return Shape((None, *shape.sizes[len(index.shape.sizes) :]))
+    return ANY
+
+
+def any_row(run: "Evaluator", tensor: TensorValue) -> TensorValue:
+    """Some row of it."""
+    rest = ANY if tensor.shape.more else Shape(tensor.shape.sizes[1:])
+    result = view_tensor(run, tensor, rest, tensor.node or run.source.tree)
+    result.node = tensor.node
+    if not tensor.everywhere:
+        result.low = result.high = None
+    return result

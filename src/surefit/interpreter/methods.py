@@ -1,0 +1,164 @@
+"""Methods, by what they are called on."""
+
+import ast
+from typing import TYPE_CHECKING
+
+from surefit.interpreter.arguments import Arguments
+from surefit.interpreter.arithmetic import binary
+from surefit.interpreter.attributes import freeze
+from surefit.interpreter.backward import run_backward
+from surefit.interpreter.container_methods import dict_method, list_method
+from surefit.interpreter.in_place import mark_modified, write_in_place
+from surefit.interpreter.module_methods import module_method
+from surefit.interpreter.modules import is_module
+from surefit.interpreter.numpy_arrays import GENERATOR, array_method, draw_array
+from surefit.interpreter.operations import operate
+from surefit.interpreter.optimizers import optimizer_method
+from surefit.interpreter.parameter_sets import check_gradients
+from surefit.interpreter.values import (
+    UNKNOWN,
+    AbstractValue,
+    Constant,
+    DictValue,
+    EachParameter,
+    InstanceValue,
+    LibraryObject,
+    OptimizerValue,
+    Scope,
+    SequenceValue,
+    TensorValue,
+)
+from surefit.interpreter.violations import MoveDiscarded
+
+if TYPE_CHECKING:
+    from surefit.interpreter.evaluator import Evaluator
+
+
+IN_PLACE = (
+    *("add_", "sub_", "mul_", "div_", "fill_", "zero_", "clamp_", "clip_", "copy_", "normal_"),
+    *("uniform_", "masked_fill_", "relu_", "exp_", "sigmoid_", "tanh_", "softmax_", "pow_"),
+    *("random_", "index_fill_", "scatter_", "addcmul_", "addcdiv_", "neg_", "sqrt_", "lerp_"),
+)
+OPERATORS: dict[str, ast.operator] = {
+    "add": ast.Add(),
+    "sub": ast.Sub(),
+    "mul": ast.Mult(),
+    "div": ast.Div(),
+    "matmul": ast.MatMult(),
+}
+
+
+def call_method(
+    run: "Evaluator", receiver: AbstractValue, name: str, arguments: Arguments, node: ast.AST
+) -> AbstractValue:
+    if is_module(receiver):
+        return module_method(run, receiver, name, arguments, node)
+    match receiver:
+        case TensorValue():
+            return tensor_method(run, receiver, name, arguments, node)
+        case OptimizerValue():
+            return optimizer_method(run, receiver, name, arguments, node)
+        case SequenceValue():
+            return list_method(run, receiver, name, arguments)
+        case DictValue():
+            return dict_method(run, receiver, name, arguments)
+        case Constant():
+            return text_method(receiver, name, arguments)
+        case EachParameter():
+            return each_method(run, receiver, name, arguments, node)
+        case LibraryObject():
+            return library_object_method(run, receiver, name, arguments, node)
+    run.escape_all(arguments.values)
+    if isinstance(receiver, InstanceValue):
+        run.escape(receiver)
+    return UNKNOWN
+
+
+def as_function_arguments(tensor: TensorValue, arguments: Arguments, node: ast.AST) -> Arguments:
+    """A method's arguments as those of the function of the same name."""
+    nodes: dict[int | str, ast.AST] = {
+        key + 1 if isinstance(key, int) else key: item for key, item in arguments.nodes.items()
+    }
+    receiver = receiver_node(node)
+    if receiver is not None:
+        nodes[0] = receiver
+    return Arguments([tensor, *arguments.positional], arguments.named, nodes, arguments.open)
+
+
+def receiver_node(node: ast.AST) -> ast.expr | None:
+    """`x` of `x.sum()`."""
+    func = node.func if isinstance(node, ast.Call) else None
+    return func.value if isinstance(func, ast.Attribute) else None
+
+
+def tensor_method(
+    run: "Evaluator", tensor: TensorValue, name: str, arguments: Arguments, node: ast.AST
+) -> AbstractValue:
+    if tensor.is_array:
+        return array_method(tensor, name, arguments, node)
+    if name == "backward" and isinstance(node, ast.Call):
+        run_backward(run, tensor, arguments, node)
+        return Constant(None)
+    if name in IN_PLACE:
+        write_in_place(run, tensor, node, receiver_node(node) or node)
+        if any(not isinstance(value, Constant) for value in arguments.values):
+            mark_modified(run, tensor)
+        return tensor
+    if name in ("tolist", "numpy"):
+        return UNKNOWN
+    if name in OPERATORS:
+        if len(arguments.positional) != 1 or arguments.named:
+            return UNKNOWN
+        return binary(run, tensor, OPERATORS[name], arguments.first, (node, node), node)
+    return operate(run, name, as_function_arguments(tensor, arguments, node), node)
+
+
+def text_method(text: Constant, name: str, arguments: Arguments) -> AbstractValue:
+    constants = [value.value for value in arguments.positional if isinstance(value, Constant)]
+    if (
+        not isinstance(text.value, str)
+        or len(constants) != len(arguments.positional)
+        or arguments.named
+    ):
+        return UNKNOWN
+    if name in ("endswith", "startswith", "lower", "upper", "strip", "replace"):
+        try:
+            return Constant(getattr(text.value, name)(*constants))
+        except TypeError:
+            return UNKNOWN
+    return UNKNOWN
+
+
+def each_method(
+    run: "Evaluator", each: EachParameter, name: str, arguments: Arguments, node: ast.AST
+) -> AbstractValue:
+    if each.grad:
+        check_gradients(run, each, node)
+    elif name == "requires_grad_":
+        flag = arguments.flag("requires_grad", 0, True)
+        freeze(run, each.of.of or (), flag, node)
+    return UNKNOWN
+
+
+def library_object_method(
+    run: "Evaluator", receiver: LibraryObject, name: str, arguments: Arguments, node: ast.AST
+) -> AbstractValue:
+    if receiver.name.endswith("GradScaler"):
+        return arguments.first if name == "scale" else UNKNOWN
+    if receiver.name.startswith("torch.optim.lr_scheduler"):
+        return UNKNOWN
+    if receiver.name == GENERATOR:
+        return draw_array(name, arguments, node)
+    if receiver.name == "io.BytesIO":
+        return receiver if name in ("getvalue", "getbuffer") else UNKNOWN
+    run.escape_all(arguments.values)
+    return UNKNOWN
+
+
+def check_discarded_move(run: "Evaluator", call: ast.Call, scope: Scope) -> None:
+    """`x.to(device)` as a statement of its own: a tensor stays where it is."""
+    match call.func:
+        case ast.Attribute(value=ast.Name(id=name), attr="to" | "cuda"):
+            tensor = scope.find(name)
+            if isinstance(tensor, TensorValue):
+                run.report(MoveDiscarded(call, tensor))

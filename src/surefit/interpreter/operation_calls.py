@@ -1,0 +1,56 @@
+"""The call of an operation of torch on a tensor."""
+
+import ast
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from surefit.interpreter.arguments import Arguments
+from surefit.interpreter.copies import view_tensor
+from surefit.interpreter.graphs import operation_result, without_graph
+from surefit.interpreter.shapes import Shape, Size
+from surefit.interpreter.value_queries import shape_from
+from surefit.interpreter.values import TensorValue
+
+if TYPE_CHECKING:
+    from surefit.interpreter.evaluator import Evaluator
+
+
+@dataclass(frozen=True, slots=True)
+class OperationCall:
+    """`x.sum(1)` and `torch.sum(x, 1)` alike: the tensor is the first argument."""
+
+    run: "Evaluator"
+    name: str
+    tensor: TensorValue
+    arguments: Arguments
+    node: ast.AST
+
+    def result(
+        self, shape: Shape, *others: TensorValue, dtype: str | None = None, keeps: bool = True
+    ) -> TensorValue:
+        """What is recorded for the tensor and others; the tensor's dtype if it stands alone."""
+        if dtype is None and not others:
+            dtype = self.tensor.dtype
+        inputs = [self.tensor, *others]
+        return operation_result(self.run, self.node, shape, inputs, dtype, keeps=keeps)
+
+    def view(self, shape: Shape) -> TensorValue:
+        """The same numbers; their last size is still that of a layer where it is the same."""
+        result = view_tensor(self.run, self.tensor, shape, self.node)
+        if shape.size(-1) != self.tensor.shape.size(-1):
+            result.source_layer = None
+        return result
+
+    def without_graph(self, shape: Shape, dtype: str | None) -> TensorValue:
+        return without_graph(self.tensor, self.node, shape, dtype)
+
+    def sizes(self, name: str) -> tuple[Size, ...] | None:
+        """`(4, 10)`, `((4, 10),)` and `name=(4, 10)` alike; None where they are not known."""
+        values = self.arguments.positional[1:]
+        if not values and name in self.arguments.named:
+            values = [self.arguments.named[name]]
+        return None if self.arguments.open else shape_from(values)
+
+    @property
+    def has_dim(self) -> bool:
+        return len(self.arguments.positional) > 1 or "dim" in self.arguments.named

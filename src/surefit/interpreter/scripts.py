@@ -1,0 +1,46 @@
+"""Contracts that a script will violate, derived from its source: the same types as from a crash."""
+
+import pkgutil
+from collections.abc import Callable, Iterator
+from functools import cache
+from importlib import import_module
+
+from surefit.doctor.causes import was_only_read
+from surefit.doctor.observations import Script
+from surefit.doctor.recording import Recording
+from surefit.doctor.rule import failed
+from surefit.doctor.violations import Violation
+from surefit.interpreter import contracts
+from surefit.interpreter.evaluation import violations_of as derived
+from surefit.interpreter.violations import SourceViolation
+from surefit.laws.case import Case
+from surefit.source.reading import Source
+
+ViolationsOf = Callable[[SourceViolation, Case, Source], Iterator[Violation]]
+
+
+@cache
+def every_adapter() -> tuple[tuple[str, ViolationsOf], ...]:
+    """There is no list to edit: a file in `contracts/` has a `violations_of`."""
+    names = sorted(file.name for file in pkgutil.iter_modules(contracts.__path__))
+    modules = [(name, import_module(f"{contracts.__name__}.{name}")) for name in names]
+    return tuple((name, module.violations_of) for name, module in modules)
+
+
+def violations_in(recording: Recording, broken: list[str]) -> list[tuple[Violation, Case]]:
+    """Of every script that was read and not run."""
+    if not was_only_read(recording):
+        return []
+    found: list[tuple[Violation, Case]] = []
+    for script in recording.all(Script):
+        source = recording.source(script.file)
+        if source is None:
+            continue
+        for violation in derived(source):
+            case = Case(recording, read=script.file)
+            for name, violations_of in every_adapter():
+                try:
+                    found += [(law, case) for law in violations_of(violation, case, source)]
+                except Exception as error:  # noqa: BLE001 - the other adapters still speak
+                    broken.append(failed(f"the interpreter's {name}", error))
+    return found

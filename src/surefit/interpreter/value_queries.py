@@ -1,0 +1,96 @@
+"""Questions that all parts of the interpreter ask of a value."""
+
+import ast
+from collections.abc import Iterable, Iterator, Sequence
+
+from surefit.interpreter.shapes import Size
+from surefit.interpreter.values import (
+    AbstractValue,
+    Constant,
+    DictValue,
+    InstanceValue,
+    Integer,
+    LayerValue,
+    SequenceValue,
+    TensorValue,
+    Unknown,
+)
+
+
+def integer_of(value: AbstractValue | None) -> int | None:
+    """The integer that a value is."""
+    number = value.value if isinstance(value, Constant) else None
+    return number if isinstance(number, int) and type(number) is int else None
+
+
+def text_in(value: AbstractValue | None) -> str | None:
+    text = value.value if isinstance(value, Constant) else None
+    return text if isinstance(text, str) else None
+
+
+def is_none(value: AbstractValue | None) -> bool:
+    return isinstance(value, Constant) and value.value is None
+
+
+def is_true(value: AbstractValue | None) -> bool:
+    return isinstance(value, Constant) and value.value is True
+
+
+def is_array(value: AbstractValue | None) -> bool:
+    return isinstance(value, TensorValue) and value.is_array
+
+
+def sequence(
+    kind: str, items: Iterable[AbstractValue] | None, node: ast.AST | None = None
+) -> SequenceValue:
+    return SequenceValue(kind, None if items is None else tuple(items), node)
+
+
+def dict_value(
+    named: dict[str, AbstractValue],
+    node: ast.AST | None = None,
+    before: dict[object, AbstractValue] | None = None,
+) -> DictValue:
+    items = dict(before or {})
+    for name, value in named.items():
+        items[name] = value
+    return DictValue(items, node)
+
+
+def items_of(value: AbstractValue | None) -> tuple[AbstractValue, ...] | None:
+    """Of a list or tuple, where they are known."""
+    return value.items if isinstance(value, SequenceValue) else None
+
+
+def size_of(value: AbstractValue | None) -> Size:
+    return value.size if isinstance(value, Integer) else integer_of(value)
+
+
+def size_value(size: Size) -> Constant | Integer:
+    return Constant(size) if isinstance(size, int) else Integer(size)
+
+
+def shape_from(values: Sequence[AbstractValue]) -> tuple[Size, ...] | None:
+    """`(4, 10)` and `((4, 10),)` alike."""
+    if len(values) == 1:
+        inner = items_of(values[0])
+        if inner is not None:
+            return shape_from(inner) if len(inner) != 1 else (size_of(inner[0]),)
+        if not isinstance(values[0], Constant | Integer):
+            return None
+    if not all(isinstance(value, Constant | Integer | Unknown) for value in values):
+        return None
+    return tuple(size_of(value) for value in values)
+
+
+def contents(value: AbstractValue) -> Iterator[AbstractValue]:
+    """Values that a list, a dict or an object holds."""
+    match value:
+        case SequenceValue():
+            yield from value.items or ()
+        case DictValue():
+            yield from (value.items or {}).values()
+        case InstanceValue():
+            yield from value.attributes.values()
+        case LayerValue():
+            yield from value.children.values()
