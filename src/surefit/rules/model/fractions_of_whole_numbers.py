@@ -24,10 +24,12 @@ from collections.abc import Iterator
 from surefit.doctor.findings import Finding, Severity
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
+from surefit.doctor.words import code
 from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.integers import CREATE, IntegerOperand
 from surefit.remedies.append import Append
 from surefit.remedies.arguments import SetArgument
+from surefit.source.edits import BINDS_TIGHTLY
 from surefit.source.reading import called
 
 RULE = Rule(
@@ -64,10 +66,13 @@ def integers_have_no_fractions(broken: IntegerOperand, case: Case) -> Finding:
 def remedies(broken: IntegerOperand, case: Case) -> Iterator[Remedy]:
     at = broken.tensor.use
     node, source = case.node(at), case.source(at.place) if at is not None else None
-    creates = isinstance(node, ast.Call) and called(node) in CREATE and source is not None
-    function = creates and source is not None and source.imported(node.func).startswith("torch.")
-    if function and isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-        assert source is not None
+    if (
+        source is not None
+        and isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and called(node) in CREATE
+        and source.imported(node.func).startswith("torch.")
+    ):
         yield SetArgument(
             at=at,
             name="dtype",
@@ -76,5 +81,7 @@ def remedies(broken: IntegerOperand, case: Case) -> Iterator[Remedy]:
             must=broken.holds,
         )
         return
-    words = f"Convert it before: {broken.tensor.name[:-1]}.float()`."
+    text = broken.tensor.name.strip("`")
+    inner = text if isinstance(node, BINDS_TIGHTLY) else f"({text})"
+    words = f"Convert it before: {code(f'{inner}.float()')}."
     yield Append(at=at, suffix=".float()", words=words, must=broken.holds, alike=False)
