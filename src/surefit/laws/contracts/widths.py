@@ -86,8 +86,11 @@ class LayerWidth(LayerInput):
         return sized_by(case.lineage(self.given), self.axis - len(self.shape))
 
     def is_data(self, case: Case) -> bool:
-        """No layer has changed the input yet."""
-        return self.source is None if case.crash is None else not learned(case.lineage(self.given))
+        """No layer has changed the input yet, as far as its lineage is known."""
+        if case.crash is None:
+            return self.source is None
+        lineage = case.lineage(self.given)
+        return bool(lineage.root) and not learned(lineage)
 
     @property
     def counts_channels(self) -> bool:

@@ -127,7 +127,7 @@ def must(broken: NotContiguous, case: Case) -> ReExecuted | None:
     about: dict[str, Json] = {"frame": broken.tensor.frame, "text": text}
     if broken.target:
         about["shape"] = list(broken.target)
-    if case.crash is None or case.ask(Reshaped, **about) is None:
+    if case.crash is None or case.crash.swallowed or case.ask(Reshaped, **about) is None:
         return None
     asked = Question(Reshaped.probe, case.crash.id, about)
     return ReExecuted(asked, f"`.reshape` and `.contiguous().view` of {code(text)}")
