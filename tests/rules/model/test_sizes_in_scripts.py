@@ -59,7 +59,7 @@ BRANCHES_OF_A_LIST = Faulty(
             self.third = nn.Linear(8, 12)
         def forward(self, x):
             branches = [self.first(x), self.second(x), self.third(x)]
-            return torch.stack(branches).mean(0)
+            return torch.cat(branches).mean(0)
     Net()(torch.rand(4, 8))
     """,
     "nn.Linear(8, 12)",
