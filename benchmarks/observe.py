@@ -1,6 +1,6 @@
 """What observing costs a training step, and how long a diagnosis takes.
 
-    python benchmarks/observe.py [--rounds 30] [--only mlp|gpt2|delays]
+    python benchmarks/observe.py [--rounds 30] [--only mlp|gpt2|delays|tries]
 
 Three processes train the same model for as long as this runs: one observed as `surefit run` does
 it, two not observed, which are the noise floor. They take turns, a block of steps each, in an order
@@ -17,6 +17,7 @@ import argparse
 import json
 import os
 import random
+import resource
 import shutil
 import statistics
 import subprocess
@@ -319,9 +320,11 @@ CASES = ("ragged-labels", "feature-width-mismatch", "view-of-a-slice")
 
 @dataclass(frozen=True, slots=True)
 class Delay:
-    """Seconds from an exception to the end of `surefit run`, and what the proof said."""
+    """Seconds from an exception to the end of `surefit run`, CPU seconds of all of it, and what the
+    proof said."""
 
     seconds: float
+    cpu: float
     proof: str
 
 
@@ -332,21 +335,74 @@ def delay(case: str, prove: bool) -> Delay:
         asked = ["--record", record, "--json", told, *([] if prove else ["--no-proof"])]
         command = [sys.executable, "-m", "surefit", "run", *map(str, asked), "bad.py"]
         kept = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
+        before = cpu_of_children()
         subprocess.run(command, cwd=here, env=kept, capture_output=True, check=False)
-        ended = time.time()
+        ended, cpu = time.time(), cpu_of_children() - before
         seen = [json.loads(line) for line in record.read_text(encoding="utf-8").splitlines()]
         findings = json.loads(told.read_text(encoding="utf-8"))["findings"]
     raised = min(one["at"] for one in seen if one["saw"] == "Crash")
     proofs = [fix["proof"]["status"] for fix in findings[0]["fixes"] if fix.get("proof")]
-    return Delay(ended - raised, proofs[0] if proofs else "none")
+    return Delay(ended - raised, cpu, proofs[0] if proofs else "none")
+
+
+def cpu_of_children() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def delays(case: str, times: int) -> str:
     """A line of the second table."""
-    diagnosed = statistics.median(delay(case, prove=False).seconds for _ in range(times))
+    diagnosed = [delay(case, prove=False) for _ in range(times)]
     proved = [delay(case, prove=True) for _ in range(times)]
-    seconds = statistics.median(one.seconds for one in proved)
-    return f"| {case} | {diagnosed:.1f} s | {seconds:.1f} s | {proved[0].proof} |"
+    seconds = [statistics.median(one.seconds for one in every) for every in (diagnosed, proved)]
+    cpu = [statistics.median(one.cpu for one in every) for every in (diagnosed, proved)]
+    return (
+        f"| {case} | {seconds[0]:.1f} s | {seconds[1]:.1f} s | {cpu[0]:.1f} s | {cpu[1]:.1f} s |"
+        f" {proved[0].proof} |"
+    )
+
+
+MOST_TRIES = 10
+
+
+def tries(case: str, count: int) -> tuple[float, float]:
+    """Seconds in which so many fixes of one crash are tried, the same one each time; CPU seconds of
+    the whole examination."""
+    from dataclasses import replace
+    from unittest.mock import patch
+
+    from surefit.examination import examine
+    from surefit.observe.script import Launch
+    from surefit.proof.trial import prove
+
+    def several(findings: Any, *args: Any, **how: Any) -> Any:
+        first = next(fix for fix in findings[0].fixes if fix.edit and fix.must)
+        began = time.monotonic()
+        proved = prove([replace(findings[0], fixes=(first,) * count)], *args, **how)
+        took.append(time.monotonic() - began)
+        held.extend(fix.has_held for fix in proved[0].fixes)
+        return proved
+
+    took: list[float] = []
+    held: list[bool] = []
+    before = cpu_of_children()
+    with tempfile.TemporaryDirectory(prefix="surefit-") as folder:
+        here = Path(shutil.copytree(ROOT / "tests" / "cases" / case, Path(folder) / "case"))
+        launch = Launch((sys.executable, "bad.py"), here, "bad.py")
+        with patch("surefit.examination.prove", several):
+            examine(launch, proof_seconds=600.0)
+    if held != [True] * count:
+        raise RuntimeError(f"{sum(held)} of {count} tries held")
+    return took[0], cpu_of_children() - before
+
+
+def tries_line(case: str, times: int) -> str:
+    """A line of the third table."""
+    single = [tries(case, 1) for _ in range(times)]
+    several = [tries(case, MOST_TRIES) for _ in range(times)]
+    both = (single, several)
+    figures = [statistics.median(one[at] for one in every) for at in (0, 1) for every in both]
+    return "| " + " | ".join([case, *(f"{value:.1f} s" for value in figures)]) + " |"
 
 
 HEAD = (
@@ -355,7 +411,12 @@ HEAD = (
 )
 
 DELAYS_HEAD = (
-    "| case | from crash to diagnosis | from crash to proof | proof |\n| --- | --- | --- | --- |"
+    "| case | from crash to diagnosis | from crash to proof | CPU, diagnosis | CPU, proof |"
+    " proof |\n| --- | --- | --- | --- | --- | --- |"
+)
+TRIES_HEAD = (
+    f"| case | one try | {MOST_TRIES} tries | CPU of all, one | CPU of all, {MOST_TRIES} |\n"
+    "| --- | --- | --- | --- | --- |"
 )
 
 
@@ -363,7 +424,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--rounds", type=int, default=30)
     names = [workload.name for workload in WORKLOADS]
-    parser.add_argument("--only", choices=[*names, "delays"])
+    parser.add_argument("--only", choices=[*names, "delays", "tries"])
     parser.add_argument("--train", help=argparse.SUPPRESS)
     parser.add_argument("--count", action="store_true", help=argparse.SUPPRESS)
     asked = parser.parse_args()
@@ -377,6 +438,10 @@ def main() -> None:
         print(DELAYS_HEAD)
         for case in CASES:
             print(delays(case, times=3), flush=True)
+    if asked.only in (None, "tries"):
+        print(f"\n{TRIES_HEAD}")
+        for case in ("ragged-labels", "view-of-a-slice"):
+            print(tries_line(case, times=3), flush=True)
 
 
 if __name__ == "__main__":

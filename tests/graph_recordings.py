@@ -7,6 +7,8 @@ from surefit.doctor.findings import Finding, Place
 from surefit.doctor.observations import Answer, Crash, Frame, Json, Process, Question, Script, Value
 from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
+from surefit.laws.crashes import violations_in
+from surefit.lineage.producers import LINEAGE
 from surefit.source.edits import patched
 from surefit.source.patches import Edit
 from surefit.source.spans import Span
@@ -82,7 +84,12 @@ def name(text: str, base: str = "", container: str = "", function: str = "<modul
 
 
 def found(rule: Rule, *seen: Any) -> list[Finding]:
-    return list(rule.look(Recording(list(seen))))
+    """What a rule says of a recording; where a value came from, nobody has recorded."""
+    recording = Recording([*seen, Answer(Question(LINEAGE, "1-1"), None)])
+    broken: list[str] = []
+    findings = list(rule.look(recording, violations_in(recording, broken)))
+    assert broken == []
+    return findings
 
 
 def after(one: Script, finding: Finding, number: int = 0) -> str:

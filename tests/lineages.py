@@ -13,14 +13,14 @@ from surefit.lineage.producers import (
     Producer,
     ProducerGraph,
     ProducerKind,
-    Root,
+    ValueRoot,
     Way,
 )
 from surefit.source.reading import Source
 
 Step = tuple[str, Value] | tuple[str, Value, Way, str]
 """An expression as it is written and what it evaluated to; then how the expression before it in the
-list got it, and under which name."""
+list got it, and under which name; of the first, how the frame did."""
 
 KINDS: dict[type[ast.expr], ProducerKind] = {
     ast.Call: ProducerKind.CALL,
@@ -41,13 +41,15 @@ def lineage_answer(
     """`chains`: number of a frame and text of a value there -> its expressions, newest first. No
     chain: nothing is known of a value."""
     producers: list[Producer] = []
-    roots: list[Root] = []
+    roots: list[ValueRoot] = []
     serial = 10_000
     for (number, text), steps in chains.items():
         frame = crash.frames[number]
-        first = Input(serial=serial, way=Way.SAME_OBJECT)
+        newest = steps[0] if steps else ()
+        way, name = (newest[2], newest[3]) if len(newest) > 2 else (Way.SAME_OBJECT, "")
+        first = Input(serial=serial, way=way, name=name)
         roots.append(
-            Root(
+            ValueRoot(
                 function=frame.function,
                 file=Path(frame.place.file).name,
                 line=frame.place.line or 0,

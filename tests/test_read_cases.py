@@ -11,9 +11,25 @@ from surefit.doctor.recording import Recording
 CASES = Path(__file__).parent / "cases"
 READABLE = {
     "argument-not-taken": [6, 13],
+    "checkpoint-of-a-frozen-input": [21],
+    "dtype-of-another-kind": [19],
+    "frozen-parameters-to-train": [21],
+    "gradient-that-is-none": [21],
+    "graph-made-before-the-loop": [14],
+    "graph-used-by-two-losses": [18],
+    "inference-tensor-in-training": [13],
     "layer-made-to-fit": [18],
+    "leaf-changed-in-place": [11],
     "logarithm-misplaced": [15],
+    "loss-cut-from-the-model": [18],
+    "loss-is-no-scalar": [9],
     "name-not-in-library": [9, 17],
+    "needed-value-overwritten": [15],
+    "state-carried-without-detach": [27],
+    "step-before-backward": [22],
+    "tensor-not-moved": [16],
+    "training-without-recording": [12],
+    "unregistered-buffer": [16],
 }
 """The lines of `bad.py` at which its rule speaks."""
 

@@ -17,7 +17,7 @@ from surefit.observe.script import Ask, Launch, Watched, watch
 from surefit.proof.chance import again, that_can_be_repeated
 from surefit.proof.sandbox import IN_EVERY_COPY, Snapshot, snapshot
 from surefit.proof.second_run import answer_by_second_run
-from surefit.proof.trial import may_be_tried, prove
+from surefit.proof.trial import are_worth_a_run, prove
 
 Result = TypeVar("Result")
 Progress = Callable[[str], AbstractContextManager[object]]
@@ -48,7 +48,11 @@ class Subject:
         """While libraries are imported for the tries, the crashed process is asked."""
         if self.proofs.wanted:
             self.guarded(lambda: self.forks.begin(seen), None, "a Python to fork from")
-        self.guarded(lambda: diagnose(seen, ask), None, "questions to the crashed process")
+        nothing = Diagnosis(())
+        asked = "questions to the crashed process"
+        diagnosis = self.guarded(lambda: diagnose(seen, ask), nothing, asked)
+        if not seen.open_questions and not are_worth_a_run(diagnosis.findings):
+            self.forks.cancel()
 
     def guarded(self, work: Callable[[], Result], otherwise: Result, what: str) -> Result:
         return guarded(work, otherwise, self.faults, what)
@@ -145,7 +149,7 @@ def diagnosed(seen: Recording, subject: Subject) -> Diagnosis:
 
 def proved(findings: Sequence[Finding], seen: Recording, subject: Subject) -> tuple[Finding, ...]:
     with again(subject.launch, seen) as same:
-        if any(may_be_tried(fix) for finding in findings for fix in finding.fixes):
+        if are_worth_a_run(findings):
             subject.forks.begin(seen)
         return prove(
             findings,

@@ -8,16 +8,19 @@ from hypothesis import strategies as st
 
 from surefit.doctor.conditions.condition import All, Condition, Needs
 from surefit.doctor.conditions.evaluation import EvaluationRuns
+from surefit.doctor.conditions.first_batches import FirstBatchComes
 from surefit.doctor.conditions.labels import LabelsReachModel
-from surefit.doctor.conditions.left_out import RowsLeftOut
 from surefit.doctor.conditions.parameters import GradientsFlow, Moves, NoUpdatesLost
 from surefit.doctor.conditions.re_executed import ReExecuted
 from surefit.doctor.conditions.rows import RowsArrive
+from surefit.doctor.conditions.training import TrainingGoesOn
+from surefit.doctor.conditions.values import ValuesAt, Wanted
 from surefit.doctor.findings import Place
 from surefit.doctor.moved import moved_to
 from surefit.doctor.observations import (
     Answer,
     Crash,
+    Ended,
     LabelsSeen,
     Observation,
     OptimizerSeen,
@@ -79,6 +82,19 @@ def parameter(name: str = "head.weight", **more: int | None) -> ParameterSeen:
 
 def optimizer(serial: int, taken: int) -> OptimizerSeen:
     return OptimizerSeen("Adam", None, serial, 4, taken, 0.1, 0.1, 0, taken)
+
+
+class TestTrainingGoesOn:
+    """Past the fault, or to the end where the fault came after the last step."""
+
+    def test_a_fault_after_the_last_step(self) -> None:
+        before, ended = recording(steps(8), crash(8)), Ended(("train.py",), None, 0, 1.0)
+        judged = TrainingGoesOn().judge(before, recording(steps(8), ended))
+        assert judged.held
+        assert judged.said == "it runs to its end after step 8"
+        stopped = TrainingGoesOn().judge(before, recording(steps(8), replace(ended, code=1)))
+        assert not stopped.held
+        assert not stopped.decided
 
 
 class TestLabelsReachModel:
@@ -446,10 +462,11 @@ class TestAll:
     def test_what_is_watched_at_one_line_at_several_and_in_parts(self) -> None:
         here, there = Place("train.py", 3), Place("train.py", 9)
         arrives = RowsArrive(4, here, ("batch",))
-        left_out = RowsLeftOut("frame", ("text",), here, there, 2)
-        both = All((arrives, All((left_out,))))
+        first = FirstBatchComes(here, ("batch",), 8)
+        later = ValuesAt(there, (Wanted("frame", rows=2),))
+        both = All((arrives, All((first, later))))
         lines = [one.place.line for one in both.needs(recording()).watchpoints]
-        assert lines == [3, 3, 9]
+        assert lines == [3, 9]
         assert RowsArrive(4, None).needs(recording()).watchpoints == ()
         assert Moves(("a",)).needs(recording()).watchpoints == ()
 

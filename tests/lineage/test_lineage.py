@@ -1,10 +1,13 @@
 """Queries on a lineage pick one expression of many."""
 
+from dataclasses import replace
 from typing import Any
 
 from surefit.doctor.findings import Place
-from surefit.doctor.observations import Value
+from surefit.doctor.observations import Answer, Crash, Frame, Process, Question, Value
+from surefit.doctor.recording import Recording
 from surefit.lineage import properties
+from surefit.lineage.asking import lineage_of
 from surefit.lineage.lineage import Lineage
 from surefit.lineage.producers import Input, Producer, ProducerKind, Way
 
@@ -173,3 +176,54 @@ def test_properties_of_values() -> None:
     assert properties.kind("Linear").holds(Value("x", "Linear"))
     assert properties.length(3).holds(Value("x", "Tensor", shape=(3, 1)))
     assert properties.holds_below(0).holds(Value("x", "int", scalar=-1))
+
+
+def test_a_property_that_was_put_in_later_is_born_there() -> None:
+    found = lineage(
+        producer(1, "[0, 1]", DISPLAY, kind="list", least=0.0, greatest=7.0),
+        producer(2, "7", LITERAL, kind="int", scalar=7),
+        producer(3, "y[0] = 7", ProducerKind.MUTATION, (2, Way.ITEM, "0"), (1, Way.MUTATED, ""),
+                 kind="list", least=0.0, greatest=7.0),
+        producer(4, "y", NAME, (1, Way.BINDING, "y"), (3, Way.MUTATED, ""), kind="list",
+                 least=0.0, greatest=7.0),
+    )  # fmt: skip
+    assert text_of(found.birth(properties.holds_at_least(7))) == "7"
+
+
+def test_an_expression_is_named_once() -> None:
+    again = producer(1, "f(x)", CALL)
+    newer = replace(again, serial=2, inputs=(Input(serial=1, way=Way.OPERAND),))
+    found = lineage(again, newer)
+    assert [one.serial for one in found.producers] == [2, 1]
+    assert [one.serial for one in found.expressions] == [2]
+
+
+def test_a_value_is_looked_up_by_frame_and_text_or_by_identity() -> None:
+    value = Value("labels", "Tensor", identity=5)
+    inner = Frame(Place("torch/loss.py", 9), "loss", False, values=(replace(value, text="target"),))
+    outer = Frame(Place("train.py", 3), "step", own=True, values=(value,))
+    crash = Crash("1-1", 1.0, Process(1), "IndexError", "IndexError: no", (outer, inner))
+    recording = Recording([crash])
+    assert lineage_of(recording, crash, value) is None
+    assert recording.open_questions == [Question("lineage", "1-1", {})]
+    made = {**as_json_producer(4, "torch.tensor(y)")}
+    root = {"function": "step", "file": "train.py", "line": 3, "text": "labels",
+            "inputs": [{"serial": 4, "way": "binding"}]}  # fmt: skip
+    said = {"producers": [made], "roots": [root]}
+    recording.observations.append(Answer(recording.open_questions[0], said))
+    for wanted in (value, (0, "labels"), (1, "target")):
+        known = lineage_of(recording, crash, wanted)
+        assert known is not None
+        assert [one.text for one in known.producers] == ["torch.tensor(y)"]
+    assert lineage_of(recording, crash, (0, "other")) is None
+
+
+def as_json_producer(serial: int, text: str) -> dict[str, Any]:
+    return {
+        "serial": serial,
+        "place": {"file": "train.py", "line": 2},
+        "span": None,
+        "text": text,
+        "kind": "call",
+        "value": {"text": text, "kind": "Tensor"},
+    }

@@ -15,33 +15,33 @@ def test_a_long_loop_is_noted_in_samples(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(records, "FIRST", 20)
     monkeypatch.setattr(records, "LAST", 10)
     monkeypatch.setattr(records, "MOST_IN_DETAIL", 400)
-    with recording() as kept:
-        names = run("for i in range(1000):\n    x = i * 3\nask(x)\n", tmp_path, kept)
-    products = [one for one in kept.kept.values() if one.node >= 0 and one.times > 20]
+    with recording() as recorder:
+        names = run("for i in range(1000):\n    x = i * 3\nask(x)\n", tmp_path, recorder)
+    products = [one for one in recorder.by_serial.values() if one.node >= 0 and one.times > 20]
     assert 10 < len({one.times for one in products}) < 120
-    assert kept.left_out > 500
-    assert names["asked"][0].ended == "" or "not kept" in names["asked"][0].ended
+    assert recorder.left_out > 500
+    assert "not kept" in names["asked"][0].budget
 
 
 def test_the_last_step_is_noted_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(records, "MOST_IN_DETAIL", 4)
-    with recording() as kept:
-        kept.stepped(2, 2)
-        names = run("for i in range(90):\n    x = [i, 3]\nask(x)\n", tmp_path, kept)
-    assert kept.left_out == 0
+    with recording() as recorder:
+        recorder.stepped(2, 2)
+        names = run("for i in range(90):\n    x = [i, 3]\nask(x)\n", tmp_path, recorder)
+    assert recorder.left_out == 0
     assert texts(names["asked"][0]) == ["[i, 3]", "3", "range(90)", "90"]
 
 
 def test_values_beyond_the_budget_are_let_go(tmp_path: Path) -> None:
-    with recording() as kept:
-        kept.budget = 20_000
+    with recording() as recorder:
+        recorder.budget = 20_000
         names = run(
             "keep = []\nfor i in range(50):\n    keep.append(list(range(i, 200)))\nask(keep[0])\n",
             tmp_path,
-            kept,
+            recorder,
         )
-    assert kept.let_go > 10
-    assert kept.bytes <= 20_000
+    assert recorder.let_go > 10
+    assert recorder.bytes <= 20_000
     lineage = names["asked"][0]
     assert "not kept" in (lineage.budget + lineage.ended)
 
@@ -63,11 +63,15 @@ for i in range(60):
     pair = torch.ones(1, requires_grad=True) + i, i
 later = [one() is not None for one in refs]
 """
-    with recording() as kept:
-        names = run(source, tmp_path, kept)
+    with recording() as recorder:
+        names = run(source, tmp_path, recorder)
     assert names["alive"] == [True, True, True]  # in a tuple
     assert names["later"] == [False, False, True]
-    dead = [one for one in kept.kept.values() if one.light and one.light["shape"] == (2, 1 << 18)]
+    dead = [
+        one
+        for one in recorder.by_serial.values()
+        if one.light and one.light["shape"] == (2, 1 << 18)
+    ]
     assert dead
     assert dead[0].value is records.GONE
 
@@ -87,8 +91,8 @@ ask(layer.in_features)
 ask(layer.out_features)
 ask(Settings().rate)
 """
-    with recording() as kept:
-        names = run(source, tmp_path, kept)
+    with recording() as recorder:
+        names = run(source, tmp_path, recorder)
     written = [one.written() for one in names["asked"]]
     assert [one.text if one else None for one in written] == ["12", "7", "0.5"]
 
@@ -119,9 +123,36 @@ def test_loaders_work_in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module.DataLoader, "__init__", module.DataLoader.__init__)
     libraries.loaders(module)
     rows: Any = [1, 2, 3]
-    kept: Any = torch.utils.data.DataLoader(
+    loader: Any = torch.utils.data.DataLoader(
         rows, 2, num_workers=3, prefetch_factor=4, persistent_workers=True, timeout=9
     )
-    assert kept.num_workers == 0
-    assert [one.tolist() for one in kept] == [[1, 2], [3]]
+    assert loader.num_workers == 0
+    assert [one.tolist() for one in loader] == [[1, 2], [3]]
     assert torch.utils.data.DataLoader(rows, 1, False, None, None, 2).num_workers == 0
+
+
+def test_what_a_function_returns_to_a_library_is_part_of_the_call(tmp_path: Path) -> None:
+    source = """
+import re
+def shout(match):
+    return match[0].upper()
+def noise(x):
+    return -x
+class Rows:
+    def __getitem__(self, i):
+        if i > 2:
+            raise IndexError
+        return i + 40
+for row in reversed(sorted([3, 1], key=noise)):
+    pass
+for row in Rows():
+    last = len("abc")
+ask(re.sub("b", shout, "abc"))
+ask(last)
+ask(sorted([3, 1], key=noise))
+"""
+    with recording() as recorder:
+        names = run(source, tmp_path, recorder)
+    assert "match[0].upper()" in texts(names["asked"][0])
+    assert texts(names["asked"][1]) == ['len("abc")', '"abc"']
+    assert "-x" not in texts(names["asked"][2])

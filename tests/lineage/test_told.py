@@ -11,11 +11,12 @@ import pytest
 import forked
 from surefit.doctor.observations import Answer, Crash
 from surefit.doctor.recording import Recording, read
-from surefit.lineage import properties
+from surefit.lineage import asking, properties
 from surefit.lineage.asking import lineage_at, lineage_of
 from surefit.lineage.lineage import Lineage
 from surefit.lineage.producers import LINEAGE, ProducerKind
 from surefit.observe.inside import boot
+from surefit.observe.inside.lineage import libraries
 from surefit.observe.inside.stories import stories
 
 BOOT = Path(next(iter(boot.__path__)))
@@ -79,10 +80,15 @@ for batch in loader:
 
 
 def told(
-    folder: Path, question: dict[str, Any], expected: dict[str, Any], more: tuple[str, ...] = ()
+    folder: Path,
+    question: dict[str, Any],
+    expected: dict[str, Any],
+    more: tuple[str, ...] = (),
+    source: str = SCRIPT,
+    **environment_: str,
 ) -> Recording:
     script = folder / "train.py"
-    script.write_text(SCRIPT)
+    script.write_text(source)
     spool = folder / "spool"
     spool.mkdir()
     asked = {"until_step": None, "questions": [{"question": question, **expected}]}
@@ -91,6 +97,7 @@ def told(
         "SUREFIT_SPOOL": str(spool),
         "PYTHONPATH": str(BOOT),
         stories.STORY: json.dumps(asked),
+        **environment_,
     }
     with forked.captured():
         command = [sys.executable, str(script), "--hidden-size", "12", *more]
@@ -162,3 +169,65 @@ def test_an_expression_of_a_run_that_does_not_fail(tmp_path: Path) -> None:
     assert "row % 5 + 1" in texts
     assert 'parser.add_argument("--classes", type=int, default=4)' in texts
     assert not any("self.texts" in text for text in texts)
+
+
+IN_A_WORKER = """
+import torch
+from torch.utils.data import DataLoader, Dataset, get_worker_info
+
+
+class Rows(Dataset):
+    def __init__(self, rows):
+        self.rows = [[row, 3] for row in range(rows)]
+
+    def __len__(self):
+        return len(self.rows)
+
+    def __getitem__(self, index):
+        row = self.rows[index] + [7]
+        scale = get_worker_info().num_workers
+        return torch.tensor(row) @ torch.ones(scale)
+
+
+if __name__ == "__main__":
+    for batch in DataLoader(Rows(4), num_workers=2):
+        pass
+"""
+SWALLOWED = """
+import torch
+layer = torch.nn.Linear(4, 2)
+width = 2 + 1
+for step in range(3):
+    try:
+        x = torch.ones(5, width)
+        layer(x)
+    except RuntimeError:
+        pass
+"""
+
+
+@pytest.mark.slow
+def test_a_worker_tells_its_own_lineage(tmp_path: Path) -> None:
+    expected = {"kind": "RuntimeError", "raised": ["Rows.__getitem__", "train.py", 16]}
+    question = {"kind": LINEAGE, "crash": "1-1", "about": {}}
+    with_workers = {libraries.WITH_WORKERS: "1"}
+    recording = told(tmp_path, question, expected, (), IN_A_WORKER, **with_workers)
+    answer = next(recording.all(Answer))
+    assert answer.said is not None, answer.why_not
+    graph = asking.read(answer.said)
+    root = next(one for one in graph.roots if one.text == "row" and one.line == 16)
+    texts = [one.text for one in asking.lineage_from(graph, root).producers]
+    assert texts[0] == "self.rows[index] + [7]"
+    assert "[row, 3]" in texts
+
+
+@pytest.mark.slow
+def test_of_an_exception_that_is_swallowed(tmp_path: Path) -> None:
+    expected = {"kind": "RuntimeError", "swallowed": True, "raised": ["<module>", "train.py", 8]}
+    question = {"kind": LINEAGE, "crash": "1-1", "about": {}}
+    recording = told(tmp_path, question, expected, (), SWALLOWED)
+    given = of(recording, "x")
+    assert [one.text for one in given.producers][:3] == ["torch.ones(5, width)", "5", "2 + 1"]
+    handed = given.handed_over()
+    assert handed is not None
+    assert handed.text == "torch.ones(5, width)"

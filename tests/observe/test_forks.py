@@ -142,8 +142,7 @@ def test_a_fork_is_where_a_plain_start_would_be(tmp_path: Path) -> None:
         serving(launch, sources=()) as server,
         patch.object(forks, "Fork", side_effect=Fork) as made,
     ):
-        given = {"environment": {"SUREFIT_X": "1"}, "seconds": 30.0}
-        forked = server.watch(launch, **given)
+        forked = server.watch(launch, environment={"SUREFIT_X": "1"}, seconds=30.0)
         assert made.called
         plain = watch(launch, quiet=True, environment={"SUREFIT_X": "1"}, seconds=30.0)
     (ours,), (theirs,) = plain.recording.all(Crash), forked.recording.all(Crash)

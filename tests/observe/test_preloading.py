@@ -22,7 +22,7 @@ except ImportError:
     import pandas
 
 if os.environ.get("DEBUG") or "CI" in os.environ:
-    print(os.environ["HOME"])
+    print(os.environ["HOME"], sys.modules[__name__], nn.Module().modules())
 def late():
     from torch import fx
 '''
@@ -81,6 +81,7 @@ def test_whether_it_imports_before_it_does_anything(text: str, first: bool) -> N
         "import threading; threading.Thread(target=print).start()",
         "import sys; sys.settrace(None)",
         "import sys; sys.meta_path.insert(0, None)",
+        "import sys; sys.modules['pandas'] = None",
     ],
 )
 def test_a_script_that_changes_what_imports_find_starts_plainly(line: str) -> None:
@@ -95,6 +96,7 @@ def test_other_launches_start_plainly(monkeypatch: pytest.MonkeyPatch) -> None:
     assert preload("import json\n") is None
     assert preload("import torch\n", Trace(Process(1), "connected", "hub:443")) is None
     assert preload("import torch\n", Script("broken.py", "import (")) is None
+    assert preload("import torch\n", Script("/elsewhere/mine.py", "import torch")) is None
     monkeypatch.setenv("WORLD_SIZE", "2")
     assert preload() is None
 

@@ -228,7 +228,7 @@ class TestModules:
         model.layer.bias.requires_grad_(False)
         frame = model.forward(1)
         said = asked("missing-gradients", frame)
-        assert (said["root"], said["with"]) == ("Scaled", 0)
+        assert (said["root"], said["present"]) == ("Scaled", 0)
         assert (said["frozen"], said["unused"]) == (["layer.bias"], ["layer.weight"])
 
 

@@ -21,6 +21,7 @@ from surefit.doctor.observations import (
     Trace,
 )
 from surefit.doctor.recording import Recording
+from surefit.observe.inside.lineage.libraries import WITH_WORKERS
 from surefit.observe.inside.stories.stories import STORY
 from surefit.observe.script import Launch, Watched
 from surefit.proof.second_run import answer_by_second_run
@@ -135,3 +136,38 @@ def test_a_run_that_reached_outside_is_not_run_again(launch: Launch) -> None:
     assert answer.said is None
     assert "/data/state.pt" in answer.why_not
     assert watch.runs == 0
+
+
+LINEAGE_OF_CRASH = Question("lineage", "7-1", {})
+
+
+@dataclass
+class WorkersWatch(FakeWatch):
+    """A run in which the fault comes only where loaders keep their workers."""
+
+    def __call__(self, launch: Launch, **how: Any) -> Watched:
+        super().__call__(launch, **how)
+        answer = Answer(LINEAGE_OF_CRASH, {"producers": []})
+        with_workers = self.environment.get(WITH_WORKERS) == "1"
+        return Watched(Recording([answer] if with_workers else []), 0, 1.0)
+
+
+@pytest.mark.parametrize(("file", "runs"), [("torch/utils/data/dataloader.py", 2), ("x.py", 1)])
+def test_a_fault_of_workers_is_asked_about_with_workers(
+    launch: Launch, file: str, runs: int
+) -> None:
+    crash = replace(CRASH, frames=(*CRASH.frames, Frame(Place(file, 3), "fetch", own=False)))
+    watch = WorkersWatch()
+    answers = answer_by_second_run(
+        [LINEAGE_OF_CRASH], Recording([crash]), launch, None, seconds=20, watch=watch
+    )
+    assert watch.runs == runs
+    assert (answers[0].said is not None) == (runs == 2)
+
+
+def test_a_lineage_of_a_line_needs_no_crash(launch: Launch) -> None:
+    question = Question("lineage", "", {"file": "t.py", "line": 3, "text": "loss", "step": 2})
+    watch = FakeWatch([Answer(question, {"producers": []})])
+    answers = answer_by_second_run([question], Recording([]), launch, None, seconds=20, watch=watch)
+    assert answers[0].said == {"producers": []}
+    assert watch.asked["until_step"] == 2

@@ -7,9 +7,9 @@ from math import prod
 
 from surefit.doctor.observations import Crash, Frame, Value
 from surefit.doctor.recording import Recording
-from surefit.evidence.batch_lines import is_method_of_module
 from surefit.evidence.hand_made_batches import loops_around
 from surefit.evidence.loaders import LoaderSeen, ShortBatch, can_be_last, loaders_at_work
+from surefit.laws.batches import is_method_of_module
 from surefit.source.reading import Source
 
 Leaf = ast.Constant | ast.Name | ast.Attribute | ast.Subscript

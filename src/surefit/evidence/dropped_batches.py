@@ -7,8 +7,8 @@ from surefit.doctor.conditions.batches import WholeBatches
 from surefit.doctor.findings import Fix, Place
 from surefit.doctor.observations import Crash
 from surefit.doctor.recording import Recording
-from surefit.evidence.batch_lines import batch_line
 from surefit.evidence.loaders import ShortBatch, arguments_call, loader_call, makes_several
+from surefit.laws.batch_lines import batch_line
 from surefit.source.edits import argument_added
 from surefit.source.patches import Edit
 from surefit.source.reading import Source, called

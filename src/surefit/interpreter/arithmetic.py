@@ -3,16 +3,17 @@
 import ast
 import operator
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from surefit.interpreter.classes import truth_of
-from surefit.interpreter.copies import copy_bounds
 from surefit.interpreter.dtypes import FLOATS, INTEGRAL
+from surefit.interpreter.evaluator import Evaluator
 from surefit.interpreter.graphs import operation_result, without_graph
 from surefit.interpreter.joining import combine, matrix_product
-from surefit.interpreter.merging import is_integer
+from surefit.interpreter.journal import is_integer
 from surefit.interpreter.numpy_arrays import new_array
-from surefit.interpreter.parameter_sets import check_gradients
+from surefit.interpreter.operation_calls import copy_bounds
+from surefit.interpreter.optimizers import check_gradients
 from surefit.interpreter.shapes import ANY
 from surefit.interpreter.value_queries import integer_of, is_array, sequence
 from surefit.interpreter.values import (
@@ -21,14 +22,11 @@ from surefit.interpreter.values import (
     Constant,
     EachParameter,
     Integer,
+    Real,
     SequenceValue,
     TensorValue,
 )
 from surefit.interpreter.violations import NodePair
-
-if TYPE_CHECKING:
-    from surefit.interpreter.evaluator import Evaluator
-
 
 ARITHMETIC: dict[type[ast.operator], Callable[[Any, Any], object]] = {
     ast.Add: operator.add,
@@ -44,7 +42,7 @@ MOST_COPIES = 64
 
 
 def binary(
-    run: "Evaluator",
+    run: Evaluator,
     left: AbstractValue,
     op: ast.operator,
     right: AbstractValue,
@@ -109,7 +107,7 @@ def sequence_arithmetic(
 
 
 def tensor_arithmetic(
-    run: "Evaluator",
+    run: Evaluator,
     left: AbstractValue,
     op: ast.operator,
     right: AbstractValue,
@@ -126,7 +124,7 @@ def tensor_arithmetic(
         return combine(run, (left, right), nodes, node, dtype, keeps)
     tensor, other = (left, right) if isinstance(left, TensorValue) else (right, left)
     assert isinstance(tensor, TensorValue)
-    if isinstance(op, ast.MatMult) or not isinstance(other, Constant | Integer):
+    if isinstance(op, ast.MatMult) or not isinstance(other, Constant | Integer | Real):
         return operation_result(run, node, ANY, [tensor, TensorValue()], None)
     keeps = isinstance(op, ast.Pow | ast.Div) and tensor is right
     dtype = dtype_with_number(tensor.dtype, op, other)
@@ -175,13 +173,14 @@ def promote_dtypes(left: str | None, right: str | None) -> str | None:
 def dtype_with_number(dtype: str | None, op: ast.operator, other: AbstractValue) -> str | None:
     if dtype in FLOATS:
         return dtype
-    is_float = isinstance(other, Constant) and isinstance(other.value, float)
+    constant = isinstance(other, Constant) and isinstance(other.value, float)
+    is_float = constant or isinstance(other, Real)
     if dtype in INTEGRAL and (isinstance(op, ast.Div) or is_float):
         return "float32"
     return dtype if dtype == "int64" and isinstance(other, Constant | Integer) else None
 
 
-def unary(run: "Evaluator", op: ast.unaryop, value: AbstractValue, node: ast.AST) -> AbstractValue:
+def unary(run: Evaluator, op: ast.unaryop, value: AbstractValue, node: ast.AST) -> AbstractValue:
     if isinstance(value, Constant):
         if isinstance(op, ast.Not):
             return Constant(not value.value)

@@ -2,13 +2,12 @@
 
 import ast
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 from surefit.interpreter.arguments import Arguments
 from surefit.interpreter.classes import find_in_class, has_foreign_bases, is_decorated
+from surefit.interpreter.evaluator import Evaluator
 from surefit.interpreter.graphs import without_graph
-from surefit.interpreter.layer_tables import CONTAINERS
-from surefit.interpreter.layer_weights import tensors_of
+from surefit.interpreter.layer_tables import CONTAINERS, tensors_of
 from surefit.interpreter.modules import is_module
 from surefit.interpreter.reshaping import swap_axes
 from surefit.interpreter.value_queries import size_value
@@ -31,11 +30,8 @@ from surefit.interpreter.values import (
     Unknown,
 )
 
-if TYPE_CHECKING:
-    from surefit.interpreter.evaluator import Evaluator
 
-
-def attribute_of(run: "Evaluator", value: AbstractValue, name: str, node: ast.AST) -> AbstractValue:
+def attribute_of(run: Evaluator, value: AbstractValue, name: str, node: ast.AST) -> AbstractValue:
     match value:
         case ImportedName(name=before):
             return ImportedName(f"{before}.{name}")
@@ -58,7 +54,7 @@ def attribute_of(run: "Evaluator", value: AbstractValue, name: str, node: ast.AS
 
 
 def tensor_attribute(
-    run: "Evaluator", tensor: TensorValue, name: str, node: ast.AST
+    run: Evaluator, tensor: TensorValue, name: str, node: ast.AST
 ) -> AbstractValue:
     if name == "shape":
         return ShapeValue(tensor)
@@ -78,10 +74,13 @@ def tensor_attribute(
 
 
 def instance_attribute(
-    run: "Evaluator", instance: InstanceValue, name: str, node: ast.AST
+    run: Evaluator, instance: InstanceValue, name: str, node: ast.AST
 ) -> AbstractValue:
     if name in instance.attributes:
         return UNKNOWN if instance.escaped else instance.attributes[name]
+    if name == "training" and is_module(instance):
+        known = instance.training is not None and not instance.escaped
+        return Constant(instance.training) if known else UNKNOWN
     result = find_in_class(instance.of, name)
     if isinstance(result, FunctionValue):
         if is_decorated(result.node, "property"):
@@ -113,7 +112,7 @@ def layer_attribute(layer: LayerValue, name: str) -> AbstractValue:
 
 
 def set_attribute(
-    run: "Evaluator", owner: AbstractValue, name: str, value: AbstractValue, node: ast.AST
+    run: Evaluator, owner: AbstractValue, name: str, value: AbstractValue, node: ast.AST
 ) -> None:
     match owner:
         case InstanceValue():
@@ -138,7 +137,7 @@ def set_attribute(
 
 
 def freeze(
-    run: "Evaluator",
+    run: Evaluator,
     holders: Iterable[LayerValue | TensorValue],
     trainable: bool | None,
     node: ast.AST,

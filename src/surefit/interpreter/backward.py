@@ -1,14 +1,20 @@
-"""What `backward` and an optimizer's step do with graphs and weights."""
+"""What `backward` and an optimizer's step do with graphs and weights, and writing in place."""
 
 import ast
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from surefit.interpreter.arguments import Arguments
-from surefit.interpreter.graphs import FreedGraph, graph_of
+from surefit.interpreter.evaluator import Evaluator
+from surefit.interpreter.graphs import graph_of, operation_result
 from surefit.interpreter.layer_tables import has_weights
-from surefit.interpreter.value_queries import is_none
+from surefit.interpreter.modules import all_layers
+from surefit.interpreter.recorder import FreedGraph
+from surefit.interpreter.value_queries import is_none, is_true
 from surefit.interpreter.values import (
+    UNKNOWN,
+    AbstractValue,
     Constant,
+    GraphCut,
     LayerValue,
     OptimizerValue,
     RecordedOperation,
@@ -18,25 +24,36 @@ from surefit.interpreter.violations import (
     BackwardOfNonScalar,
     BackwardWithoutGraph,
     GraphFreed,
+    LeafModifiedInPlace,
     OptimizerWithoutGradients,
     SavedValueOverwritten,
 )
 
-if TYPE_CHECKING:
-    from surefit.interpreter.evaluator import Evaluator
+
+def write_in_place(run: Evaluator, tensor: TensorValue, node: ast.AST, target: ast.AST) -> None:
+    """As an augmented assignment or a method whose name ends in `_` does it."""
+    if tensor.leaf and tensor.graph is True and run.graphs.recording is True:
+        if not tensor.modified and not tensor.grad_switched:
+            run.report(LeafModifiedInPlace(node, node, target, tensor))
+        return
+    bump_version(run, tensor, node)
 
 
-def run_backward(
-    run: "Evaluator", tensor: TensorValue, arguments: Arguments, node: ast.Call
-) -> None:
+def bump_version(run: Evaluator, tensor: TensorValue, node: ast.AST) -> None:
+    run.set(tensor, "version", tensor.version + 1)
+    run.set(tensor, "written_at", node)
+    tensor.low = tensor.high = None
+
+
+def run_backward(run: Evaluator, tensor: TensorValue, arguments: Arguments, node: ast.Call) -> None:
     graph = graph_of(tensor)
     run.graphs.lost = run.graphs.lost or tensor.unsure or graph is None
     if graph is False and not tensor.leaf:
-        run.report(BackwardWithoutGraph(node, tensor))
+        run.report(BackwardWithoutGraph(node, tensor.cut.node if tensor.cut else node, tensor))
     if graph is not True:
         return
     if is_none(arguments.get("gradient", 0, Constant(None))) and is_several(tensor):
-        run.report(BackwardOfNonScalar(node, tensor))
+        run.report(BackwardOfNonScalar(node, tensor.unreduced or node, tensor))
         return
     if check_freed(run, tensor, node) or check_overwritten(run, tensor, node):
         return
@@ -64,7 +81,7 @@ def position_of(operation: RecordedOperation) -> tuple[int, int]:
     return getattr(node, "lineno", 0), getattr(node, "col_offset", 0)
 
 
-def check_freed(run: "Evaluator", tensor: TensorValue, node: ast.Call) -> bool:
+def check_freed(run: Evaluator, tensor: TensorValue, node: ast.Call) -> bool:
     freed = run.graphs.freed
     gone = [operation for operation in tensor.operations if (id(operation), operation) in freed]
     if not gone:
@@ -80,25 +97,37 @@ def check_freed(run: "Evaluator", tensor: TensorValue, node: ast.Call) -> bool:
     else:
         how = "carried"
     same = before.tensor is tensor
-    run.report(GraphFreed(node, operation, before.by, how, same, run.path_to(node)))
+    calls = run.path_to(node)
+    birth = where_paths_part(operation, calls)
+    run.report(GraphFreed(node, birth, operation, before.by, how, same, calls))
     return True
 
 
-def check_overwritten(run: "Evaluator", tensor: TensorValue, node: ast.Call) -> bool:
+def where_paths_part(operation: RecordedOperation, calls: tuple[ast.AST, ...]) -> ast.AST:
+    """Where the path to what was freed parts from the path to the `backward` that needs it."""
+    for at, node in enumerate(operation.calls):
+        if at >= len(calls) or calls[at] is not node:
+            return node
+    return operation.node
+
+
+def check_overwritten(run: Evaluator, tensor: TensorValue, node: ast.Call) -> bool:
     for operation in sorted(tensor.operations, key=position_of):
         earlier = operation.moment != run.moment
         layer, result = operation.layer, operation.result
         stepped = layer and operation.keeps_weights and layer.version > operation.version
         if layer and stepped and layer.written_at:
-            run.report(SavedValueOverwritten(node, operation, layer.written_at, "step", earlier))
+            at = layer.written_at
+            run.report(SavedValueOverwritten(node, at, operation, at, "step", earlier))
             return True
         if result and result.version and result.written_at:
-            run.report(SavedValueOverwritten(node, operation, result.written_at, "write", earlier))
+            at = result.written_at
+            run.report(SavedValueOverwritten(node, at, operation, at, "write", earlier))
             return True
     return False
 
 
-def check_idle_optimizer(run: "Evaluator", optimizer: OptimizerValue, node: ast.AST) -> None:
+def check_idle_optimizer(run: Evaluator, optimizer: OptimizerValue, node: ast.AST) -> None:
     """None of its layers has a gradient, and those that have one belong to no optimizer."""
     holders = held_by(optimizer)
     layers = [
@@ -112,7 +141,7 @@ def check_idle_optimizer(run: "Evaluator", optimizer: OptimizerValue, node: ast.
     held = {id(holder) for other in run.optimizers for holder in held_by(other)}
     outside = tuple(layer for layer in run.graphs.reached if id(layer) not in held)
     if outside and len(outside) == len(run.graphs.reached):
-        run.report(OptimizerWithoutGradients(node, optimizer.node, outside))
+        run.report(OptimizerWithoutGradients(node, optimizer.node, optimizer.node, outside))
 
 
 def is_uncertain(optimizer: OptimizerValue) -> bool:
@@ -124,9 +153,40 @@ def held_by(optimizer: OptimizerValue) -> list[LayerValue | TensorValue]:
     return [holder for group in optimizer.groups or () for holder in group.of or ()]
 
 
-def optimizer_step(run: "Evaluator", optimizer: OptimizerValue, node: ast.AST) -> None:
+def optimizer_step(run: Evaluator, optimizer: OptimizerValue, node: ast.AST) -> None:
     """An optimizer writes into the weights that have a gradient."""
     for holder in held_by(optimizer):
         if isinstance(holder, LayerValue) and holder.gradient is True:
             run.set(holder, "version", holder.version + 1)
             run.set(holder, "written_at", node)
+
+
+OWN_ARGUMENTS = ("use_reentrant", "preserve_rng_state", "context_fn", "determinism_check")
+
+
+def checkpoint_call(run: Evaluator, arguments: Arguments, node: ast.AST) -> AbstractValue:
+    """Reentrant checkpointing looks at its inputs alone to decide whether it records."""
+    inner = arguments.first
+    rest = arguments.after_first()
+    named = {key: value for key, value in rest.named.items() if key not in OWN_ARGUMENTS}
+    reentrant = arguments.named.get("use_reentrant")
+    result = run.call(inner, Arguments(rest.positional, named, rest.nodes, rest.open), node)
+    if not isinstance(result, TensorValue):
+        return UNKNOWN
+    inputs = [value for value in rest.positional if isinstance(value, TensorValue)]
+    frozen = bool(inputs) and all(graph_of(tensor) is False for tensor in inputs)
+    others = [value for value in rest.positional if not isinstance(value, Constant)]
+    learns = any(
+        isinstance(layer, LayerValue) and layer.trainable is not False
+        for layer in all_layers(inner)
+    )
+    certain = frozen and len(inputs) == len(others) and run.graphs.recording is True
+    if is_true(reentrant) and certain and learns:
+        created = operation_result(run, node, result.shape, [], result.dtype)
+        created.graph, created.cut = False, GraphCut("checkpoint", node, node)
+        return created
+    if not isinstance(reentrant, Constant):
+        result.graph = None
+    result.operations = frozenset()
+    result.unsure = True
+    return result

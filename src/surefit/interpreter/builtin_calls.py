@@ -2,14 +2,15 @@
 
 import ast
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from surefit.interpreter.arguments import Arguments
 from surefit.interpreter.arithmetic import binary
 from surefit.interpreter.attributes import attribute_of, set_attribute
 from surefit.interpreter.classes import class_chain
+from surefit.interpreter.evaluator import Evaluator
 from surefit.interpreter.iteration import iterations_of
-from surefit.interpreter.parameter_sets import builtin_filter
+from surefit.interpreter.optimizers import builtin_filter
 from surefit.interpreter.value_queries import dict_value, items_of, sequence, size_value
 from surefit.interpreter.values import (
     UNKNOWN,
@@ -26,13 +27,10 @@ from surefit.interpreter.values import (
     LibraryObject,
     LoaderValue,
     ParameterSet,
+    Real,
     SequenceValue,
     TensorValue,
 )
-
-if TYPE_CHECKING:
-    from surefit.interpreter.evaluator import Evaluator
-
 
 BUILTINS = {
     *("len", "range", "enumerate", "zip", "list", "tuple", "dict", "int", "float", "str", "sum"),
@@ -43,10 +41,10 @@ BUILTINS = {
     *("classmethod", "callable", "divmod", "pow", "map", "filter", "slice", "vars", "format"),
 }
 PYTHON_TYPES = {kind.__name__: kind for kind in (int, float, str, bool, list, tuple)}
-BuiltinCall = Callable[["Evaluator", Arguments, ast.AST], AbstractValue]
+BuiltinCall = Callable[[Evaluator, Arguments, ast.AST], AbstractValue]
 
 
-def builtin_len(run: "Evaluator", arguments: Arguments, node: ast.AST) -> AbstractValue:
+def builtin_len(run: Evaluator, arguments: Arguments, node: ast.AST) -> AbstractValue:
     match arguments.first:
         case TensorValue(shape=shape):
             return size_value(shape.size(0))
@@ -65,28 +63,28 @@ def builtin_len(run: "Evaluator", arguments: Arguments, node: ast.AST) -> Abstra
     return Integer()
 
 
-def builtin_range(_run: "Evaluator", arguments: Arguments, node: ast.AST) -> AbstractValue:
+def builtin_range(_run: Evaluator, arguments: Arguments, node: ast.AST) -> AbstractValue:
     return LibraryObject("range", {}, node, tuple(arguments.positional))
 
 
-def builtin_enumerate(_run: "Evaluator", arguments: Arguments, node: ast.AST) -> AbstractValue:
+def builtin_enumerate(_run: Evaluator, arguments: Arguments, node: ast.AST) -> AbstractValue:
     start = arguments.get("start", 1, Constant(0))
     return LibraryObject("enumerate", {"start": start}, node, (arguments.first,))
 
 
-def builtin_zip(_run: "Evaluator", arguments: Arguments, node: ast.AST) -> AbstractValue:
+def builtin_zip(_run: Evaluator, arguments: Arguments, node: ast.AST) -> AbstractValue:
     if arguments.open:
         return UNKNOWN
     return LibraryObject("zip", {}, node, tuple(arguments.positional))
 
 
-def progress_bar(_run: "Evaluator", arguments: Arguments, _node: ast.AST) -> AbstractValue:
+def progress_bar(_run: Evaluator, arguments: Arguments, _node: ast.AST) -> AbstractValue:
     """`tqdm(loader)` iterates over what it is passed."""
     return arguments.first
 
 
 def builtin_sequence(kind: str) -> BuiltinCall:
-    def convert(run: "Evaluator", arguments: Arguments, node: ast.AST) -> AbstractValue:
+    def convert(run: Evaluator, arguments: Arguments, node: ast.AST) -> AbstractValue:
         if not arguments.positional:
             return sequence(kind, ())
         if isinstance(arguments.first, ParameterSet):
@@ -97,12 +95,12 @@ def builtin_sequence(kind: str) -> BuiltinCall:
     return convert
 
 
-def builtin_reversed(run: "Evaluator", arguments: Arguments, _node: ast.AST) -> AbstractValue:
+def builtin_reversed(run: Evaluator, arguments: Arguments, _node: ast.AST) -> AbstractValue:
     iterations = iterations_of(run, arguments.first)
     return sequence("list", iterations.items[::-1] if iterations.all_known else None)
 
 
-def builtin_dict(_run: "Evaluator", arguments: Arguments, node: ast.AST) -> AbstractValue:
+def builtin_dict(_run: Evaluator, arguments: Arguments, node: ast.AST) -> AbstractValue:
     if arguments.open or len(arguments.positional) > 1:
         return UNKNOWN
     first = arguments.first if arguments.positional else DictValue({})
@@ -112,19 +110,23 @@ def builtin_dict(_run: "Evaluator", arguments: Arguments, node: ast.AST) -> Abst
 
 
 def builtin_number(kind: Callable[[Any], object]) -> BuiltinCall:
-    def convert(_run: "Evaluator", arguments: Arguments, node: ast.AST) -> AbstractValue:
+    def convert(_run: Evaluator, arguments: Arguments, node: ast.AST) -> AbstractValue:
         value = arguments.first if len(arguments.positional) == 1 else UNKNOWN
         if isinstance(value, Constant) and not isinstance(value.value, tuple):
             try:
                 return Constant(kind(value.value), node)
             except (TypeError, ValueError):
                 return UNKNOWN
-        return value if kind is int and isinstance(value, Integer) else UNKNOWN
+        if kind is int and isinstance(value, Integer):
+            return value
+        if isinstance(value, TensorValue) or kind not in (int, float):
+            return UNKNOWN
+        return Integer() if kind is int else Real(node)
 
     return convert
 
 
-def builtin_sum(run: "Evaluator", arguments: Arguments, node: ast.AST) -> AbstractValue:
+def builtin_sum(run: Evaluator, arguments: Arguments, node: ast.AST) -> AbstractValue:
     items = items_of(arguments.first)
     if items is None:
         return UNKNOWN
@@ -135,7 +137,7 @@ def builtin_sum(run: "Evaluator", arguments: Arguments, node: ast.AST) -> Abstra
 
 
 def builtin_extreme(function: Callable[[Any], object]) -> BuiltinCall:
-    def choose_extreme(_run: "Evaluator", arguments: Arguments, _node: ast.AST) -> AbstractValue:
+    def choose_extreme(_run: Evaluator, arguments: Arguments, _node: ast.AST) -> AbstractValue:
         values: Sequence[AbstractValue] = arguments.positional
         if len(values) == 1:
             values = items_of(values[0]) or values
@@ -150,7 +152,7 @@ def builtin_extreme(function: Callable[[Any], object]) -> BuiltinCall:
     return choose_extreme
 
 
-def builtin_isinstance(_run: "Evaluator", arguments: Arguments, _node: ast.AST) -> AbstractValue:
+def builtin_isinstance(_run: Evaluator, arguments: Arguments, _node: ast.AST) -> AbstractValue:
     if len(arguments.positional) != 2:
         return UNKNOWN
     value, kinds = arguments.positional
@@ -184,14 +186,14 @@ def is_instance_of(value: AbstractValue, kind: AbstractValue) -> bool | None:
     return None
 
 
-def builtin_getattr(run: "Evaluator", arguments: Arguments, node: ast.AST) -> AbstractValue:
+def builtin_getattr(run: Evaluator, arguments: Arguments, node: ast.AST) -> AbstractValue:
     match arguments.positional:
         case [owner, Constant(value=str(name))]:
             return attribute_of(run, owner, name, node)
     return UNKNOWN
 
 
-def builtin_setattr(run: "Evaluator", arguments: Arguments, node: ast.AST) -> AbstractValue:
+def builtin_setattr(run: Evaluator, arguments: Arguments, node: ast.AST) -> AbstractValue:
     match arguments.positional:
         case [owner, Constant(value=str(name)), value]:
             set_attribute(run, owner, name, value, node)
@@ -200,18 +202,18 @@ def builtin_setattr(run: "Evaluator", arguments: Arguments, node: ast.AST) -> Ab
     return UNKNOWN
 
 
-def builtin_next(run: "Evaluator", arguments: Arguments, _node: ast.AST) -> AbstractValue:
+def builtin_next(run: Evaluator, arguments: Arguments, _node: ast.AST) -> AbstractValue:
     value = arguments.first
     if isinstance(value, LoaderValue):
         return iterations_of(run, value).item(0)
     return EachParameter(value) if isinstance(value, ParameterSet) and value.of else UNKNOWN
 
 
-def builtin_iter(_run: "Evaluator", arguments: Arguments, _node: ast.AST) -> AbstractValue:
+def builtin_iter(_run: Evaluator, arguments: Arguments, _node: ast.AST) -> AbstractValue:
     return arguments.first if isinstance(arguments.first, LoaderValue) else UNKNOWN
 
 
-def memory_file(_run: "Evaluator", arguments: Arguments, node: ast.AST) -> AbstractValue:
+def memory_file(_run: Evaluator, arguments: Arguments, node: ast.AST) -> AbstractValue:
     """A file in memory; one that is created from what another held is the same file."""
     if isinstance(arguments.first, LibraryObject):
         return arguments.first

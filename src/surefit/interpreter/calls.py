@@ -2,17 +2,24 @@
 
 import ast
 from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from surefit.interpreter.arguments import Arguments
 from surefit.interpreter.attributes import attribute_of
-from surefit.interpreter.classes import class_chain, find_in_class, is_decorated
+from surefit.interpreter.classes import (
+    class_chain,
+    enter_decorator,
+    fill_fields,
+    find_in_class,
+    is_dataclass,
+    is_decorated,
+)
 from surefit.interpreter.control import DEEPEST, CallFrame
-from surefit.interpreter.definitions import enter_decorator, fill_fields, is_dataclass
+from surefit.interpreter.evaluator import Evaluator
 from surefit.interpreter.imported_calls import call_imported
 from surefit.interpreter.iteration import iterations_of
+from surefit.interpreter.journal import merge_values
 from surefit.interpreter.layer_calls import call_layer
-from surefit.interpreter.merging import merge_values
 from surefit.interpreter.methods import call_method
 from surefit.interpreter.modules import is_module
 from surefit.interpreter.value_queries import dict_value, sequence
@@ -32,14 +39,10 @@ from surefit.interpreter.values import (
     TensorValue,
 )
 
-if TYPE_CHECKING:
-    from surefit.interpreter.evaluator import Evaluator
-
-
 Result = TypeVar("Result")
 
 
-def evaluate_call(run: "Evaluator", node: ast.Call, scope: Scope) -> AbstractValue:
+def evaluate_call(run: Evaluator, node: ast.Call, scope: Scope) -> AbstractValue:
     match node.func:
         case ast.Attribute(value=ast.Call(func=ast.Name(id="super")), attr=name):
             return call_super(run, name, arguments_of(run, node, scope), node)
@@ -50,7 +53,7 @@ def evaluate_call(run: "Evaluator", node: ast.Call, scope: Scope) -> AbstractVal
     return run.call(function, arguments_of(run, node, scope), node)
 
 
-def call_super(run: "Evaluator", name: str, arguments: Arguments, node: ast.AST) -> AbstractValue:
+def call_super(run: Evaluator, name: str, arguments: Arguments, node: ast.AST) -> AbstractValue:
     frame = next((frame for frame in reversed(run.frames) if frame.function is not None), None)
     owner = frame.function.owner if frame and frame.function else None
     receiver = frame.receiver if frame else None
@@ -65,7 +68,7 @@ def call_super(run: "Evaluator", name: str, arguments: Arguments, node: ast.AST)
     return call_method(run, receiver, name, arguments, node) if is_module(receiver) else UNKNOWN
 
 
-def arguments_of(run: "Evaluator", node: ast.Call, scope: Scope) -> Arguments:
+def arguments_of(run: Evaluator, node: ast.Call, scope: Scope) -> Arguments:
     arguments = Arguments()
     for argument in node.args:
         if isinstance(argument, ast.Starred):
@@ -93,7 +96,7 @@ def arguments_of(run: "Evaluator", node: ast.Call, scope: Scope) -> Arguments:
 
 
 def call_value(
-    run: "Evaluator", function: AbstractValue, arguments: Arguments, node: ast.AST
+    run: Evaluator, function: AbstractValue, arguments: Arguments, node: ast.AST
 ) -> AbstractValue:
     match function:
         case FunctionValue():
@@ -115,7 +118,7 @@ def call_value(
 
 
 def call_instance(
-    run: "Evaluator", instance: InstanceValue, arguments: Arguments, node: ast.AST
+    run: Evaluator, instance: InstanceValue, arguments: Arguments, node: ast.AST
 ) -> AbstractValue:
     for name in ("__call__", "forward"):
         if name == "forward" and not is_module(instance):
@@ -128,7 +131,7 @@ def call_instance(
 
 
 def instantiate(
-    run: "Evaluator", class_: ClassValue, arguments: Arguments, node: ast.AST
+    run: Evaluator, class_: ClassValue, arguments: Arguments, node: ast.AST
 ) -> AbstractValue:
     result = InstanceValue(class_, node)
     run.constructor_arguments.setdefault(class_.node, arguments)
@@ -147,7 +150,7 @@ def instantiate(
 
 
 def call_function(
-    run: "Evaluator",
+    run: Evaluator,
     function: FunctionValue,
     arguments: Arguments,
     node: ast.AST,
@@ -191,7 +194,7 @@ def call_function(
 
 
 def bind_arguments(
-    run: "Evaluator",
+    run: Evaluator,
     code: ast.FunctionDef | ast.Lambda,
     arguments: Arguments,
     scope: Scope,
@@ -230,7 +233,7 @@ def bind_arguments(
         scope.names[declared.kwarg.arg] = DictValue(None) if arguments.open else dict_value(extra)
 
 
-def in_frame(run: "Evaluator", frame: CallFrame, body: Callable[[], Result]) -> Result:
+def in_frame(run: Evaluator, frame: CallFrame, body: Callable[[], Result]) -> Result:
     run.frames.append(frame)
     depth = len(run.frames)
     try:

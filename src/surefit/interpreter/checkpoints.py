@@ -1,9 +1,9 @@
 """What a script saves and loads again."""
 
 import ast
-from typing import TYPE_CHECKING
 
 from surefit.interpreter.arguments import Arguments
+from surefit.interpreter.evaluator import Evaluator
 from surefit.interpreter.modules import named_tensors, shapes_of_parameters
 from surefit.interpreter.shapes import Shape
 from surefit.interpreter.value_queries import contents, text_in
@@ -28,11 +28,8 @@ from surefit.interpreter.violations import (
     StateDictMismatch,
 )
 
-if TYPE_CHECKING:
-    from surefit.interpreter.evaluator import Evaluator
 
-
-def save_checkpoint(run: "Evaluator", arguments: Arguments, node: ast.AST) -> None:
+def save_checkpoint(run: Evaluator, arguments: Arguments, node: ast.AST) -> None:
     what, where = arguments.get("obj", 0, UNKNOWN), arguments.get("f", 1, UNKNOWN)
     file = file_of(where)
     if file is not None:
@@ -53,7 +50,7 @@ def snapshot(value: AbstractValue) -> AbstractValue:
     return value
 
 
-def load_checkpoint(run: "Evaluator", arguments: Arguments, node: ast.AST) -> AbstractValue:
+def load_checkpoint(run: Evaluator, arguments: Arguments, node: ast.AST) -> AbstractValue:
     file = file_of(arguments.get("f", 0, UNKNOWN))
     if file not in run.files:
         return UNKNOWN
@@ -62,7 +59,7 @@ def load_checkpoint(run: "Evaluator", arguments: Arguments, node: ast.AST) -> Ab
     only = arguments.flag("weights_only", None, True)
     if foreign and only and not arguments.open and isinstance(node, ast.Call):
         if "safe_globals" not in run.source.text:
-            run.report(LoadNeedsUnpickling(node, saved_at, foreign))
+            run.report(LoadNeedsUnpickling(node, node, saved_at, foreign))
         return UNKNOWN
     if isinstance(value, DictValue) and value.items is not None:
         return DictValue(dict(value.items), value.node, node)
@@ -83,7 +80,7 @@ def class_to_unpickle(value: AbstractValue, deep: int = 0) -> str:
     return ""
 
 
-def load_into_model(run: "Evaluator", model: Module, arguments: Arguments, node: ast.AST) -> None:
+def load_into_model(run: Evaluator, model: Module, arguments: Arguments, node: ast.AST) -> None:
     value = arguments.get("state_dict", 0, UNKNOWN)
     strict = arguments.flag("strict", 1, True)
     if not strict or not isinstance(node, ast.Call):
@@ -93,12 +90,13 @@ def load_into_model(run: "Evaluator", model: Module, arguments: Arguments, node:
         return
     if isinstance(value, StateDictValue) and value.tensors is not None:
         if value.tensors.keys() != tensors.keys() or different_shapes(value.tensors, tensors):
-            run.report(StateDictMismatch(node, model, value, tensors))
+            birth = model.node if value.tensors.keys() == tensors.keys() else node
+            run.report(StateDictMismatch(node, birth, model, value, tensors))
     elif isinstance(value, DictValue) and value.items is not None:
         for key, entry in value.items.items():
             inner = entry.tensors if isinstance(entry, StateDictValue) else None
             if inner and inner.keys() == tensors.keys() and not different_shapes(inner, tensors):
-                run.report(CheckpointLoadedWhole(node, model, value, str(key)))
+                run.report(CheckpointLoadedWhole(node, node, model, value, str(key)))
                 return
 
 
@@ -128,7 +126,7 @@ def group_shapes(optimizer: OptimizerValue) -> GroupShapes | None:
 
 
 def load_into_optimizer(
-    run: "Evaluator", optimizer: OptimizerValue, arguments: Arguments, node: ast.AST
+    run: Evaluator, optimizer: OptimizerValue, arguments: Arguments, node: ast.AST
 ) -> None:
     value = arguments.get("state_dict", 0, UNKNOWN)
     has = group_shapes(optimizer)
@@ -141,7 +139,8 @@ def load_into_optimizer(
         for left, right in zip(group, other, strict=False)
     )
     if differ or [len(group) for group in saved] != [len(group) for group in has]:
-        run.report(OptimizerStateMismatch(node, optimizer.node, optimizer.kind, saved, has))
+        birth = optimizer.node
+        run.report(OptimizerStateMismatch(node, birth, birth, optimizer.kind, saved, has))
 
 
 def how_states_differ(violation: StateDictMismatch) -> tuple[str, list[str]]:

@@ -15,6 +15,7 @@ from surefit.interpreter.values import (
     Constant,
     DictValue,
     Integer,
+    Real,
     SequenceValue,
     TensorValue,
 )
@@ -27,6 +28,7 @@ COMPARES: dict[type[ast.cmpop], Callable[[Any, Any], object]] = {
     ast.Gt: operator.gt,
     ast.GtE: operator.ge,
 }
+NUMBERS = (Constant, Integer, Real)
 
 
 def compare_values(
@@ -56,7 +58,7 @@ def compare_tensors(left: AbstractValue, right: AbstractValue, node: ast.AST) ->
     shape: Shape | None = ANY
     if len(tensors) == 2:
         shape = broadcast(tensors[0].shape, tensors[1].shape)
-    elif isinstance(left, Constant | Integer) or isinstance(right, Constant | Integer):
+    elif isinstance(left, NUMBERS) or isinstance(right, NUMBERS):
         shape = tensors[0].shape
     side = next((tensor for tensor in tensors if tensor.graph), tensors[0])
     return without_graph(side, node, shape or ANY, "bool")

@@ -1,9 +1,8 @@
 """Devices: their names, and moves between them."""
 
 from surefit.interpreter.arguments import Arguments
-from surefit.interpreter.copies import cast_tensor, copy_tensor
 from surefit.interpreter.dtypes import dtype_named
-from surefit.interpreter.operation_calls import OperationCall
+from surefit.interpreter.operation_calls import OperationCall, cast_tensor, copy_tensor
 from surefit.interpreter.value_queries import is_none, text_in
 from surefit.interpreter.values import (
     CPU,

@@ -2,28 +2,23 @@
 
 import ast
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from surefit.interpreter.arguments import Arguments
-from surefit.interpreter.copies import copy_bounds
 from surefit.interpreter.dtypes import dtype_named
+from surefit.interpreter.evaluator import Evaluator
 from surefit.interpreter.graphs import graph_of, operation_result
 from surefit.interpreter.memory_layout import contiguous
-from surefit.interpreter.operation_calls import OperationCall
+from surefit.interpreter.operation_calls import OperationCall, copy_bounds
 from surefit.interpreter.shapes import ANY, SCALAR, Shape, broadcast
 from surefit.interpreter.values import UNKNOWN, AbstractValue, Constant, TensorValue, Unknown
 from surefit.interpreter.violations import MaskMismatch
-
-if TYPE_CHECKING:
-    from surefit.interpreter.evaluator import Evaluator
-
 
 KEEPS_RESULT = {"sigmoid", "tanh", "exp", "softmax", "log_softmax", "sqrt", "relu", "rsqrt"}
 KEEPS_NOTHING = ("contiguous", "identity", "clone", "dropout", "neg", "cumsum", "flip")
 SAME_NUMBERS = ("contiguous", "clone", "identity")
 
 
-def same_shape(run: "Evaluator", name: str, tensor: TensorValue, node: ast.AST) -> TensorValue:
+def same_shape(run: Evaluator, name: str, tensor: TensorValue, node: ast.AST) -> TensorValue:
     result = operation_result(
         run,
         node,
@@ -49,7 +44,7 @@ def power(call: OperationCall) -> TensorValue:
     return call.result(ANY, TensorValue())
 
 
-def choose_where(run: "Evaluator", arguments: Arguments, node: ast.AST) -> AbstractValue:
+def choose_where(run: Evaluator, arguments: Arguments, node: ast.AST) -> AbstractValue:
     values = arguments.positional
     tensors = [value for value in values if isinstance(value, TensorValue)]
     if len(values) != 3 or any(isinstance(value, Unknown) for value in values):
@@ -66,7 +61,8 @@ def masked_fill(call: OperationCall) -> TensorValue:
     if isinstance(mask, TensorValue):
         mask_node = arguments.node("mask", 1, call.node)
         if broadcast(tensor.shape, mask.shape) is None:
-            call.run.report(MaskMismatch(call.node, tensor, mask, mask_node))
+            birth = mask.node or mask_node
+            call.run.report(MaskMismatch(call.node, birth, tensor, mask, mask_node))
         inputs, nodes = (tensor, mask), (arguments.nodes.get(0), mask_node)
         shape, dtype = tensor.shape, tensor.dtype
         result = operation_result(call.run, call.node, shape, inputs, dtype, nodes=nodes)

@@ -2,12 +2,23 @@
 
 from weakref import WeakKeyDictionary
 
-from surefit.interpreter.evaluator import Evaluator
+from surefit.interpreter.calls import call_function, call_value, instantiate
+from surefit.interpreter.evaluator import Evaluator, Language
+from surefit.interpreter.expressions import evaluate_expression
+from surefit.interpreter.statements import assign_target, run_block
 from surefit.interpreter.violations import SourceViolation
 from surefit.source.reading import Source
 
 WORTH_EVALUATING = ("torch", "transformers", "peft")
 KNOWN_VIOLATIONS: "WeakKeyDictionary[Source, tuple[SourceViolation, ...]]" = WeakKeyDictionary()
+PYTHON = Language(
+    block=run_block,
+    assign=assign_target,
+    evaluate=evaluate_expression,
+    call=call_value,
+    call_function=call_function,
+    instantiate=instantiate,
+)
 
 
 def violations_of(source: Source) -> tuple[SourceViolation, ...]:
@@ -15,6 +26,6 @@ def violations_of(source: Source) -> tuple[SourceViolation, ...]:
     known = KNOWN_VIOLATIONS.get(source)
     if known is None:
         uses_torch = any(word in source.text for word in WORTH_EVALUATING)
-        known = tuple(Evaluator(source).whole_file()) if uses_torch else ()
+        known = tuple(Evaluator(source, PYTHON).whole_file()) if uses_torch else ()
         KNOWN_VIOLATIONS[source] = known
     return known

@@ -6,10 +6,10 @@ what both leave alike stays known. Nothing that happens on a path that may not b
 
 import ast
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
 
-from surefit.interpreter import calls, expressions, statements
 from surefit.interpreter.arguments import Arguments
 from surefit.interpreter.control import (
     MOST_STEPS,
@@ -19,9 +19,8 @@ from surefit.interpreter.control import (
     PathEnded,
     until_raise,
 )
-from surefit.interpreter.graphs import GraphRecorder
-from surefit.interpreter.in_place import mark_modified
 from surefit.interpreter.journal import Changes, Journal
+from surefit.interpreter.recorder import GraphRecorder
 from surefit.interpreter.value_queries import contents
 from surefit.interpreter.values import (
     CPU,
@@ -45,11 +44,26 @@ from surefit.source.reading import Source
 Result = TypeVar("Result")
 
 
+@dataclass(frozen=True, slots=True)
+class Language:
+    """How each part of Python is evaluated."""
+
+    block: Callable[["Evaluator", Sequence[ast.stmt], Scope], Flow]
+    assign: Callable[["Evaluator", ast.expr, AbstractValue, Scope], None]
+    evaluate: Callable[["Evaluator", ast.expr, Scope], AbstractValue]
+    call: Callable[["Evaluator", AbstractValue, Arguments, ast.AST], AbstractValue]
+    call_function: Callable[
+        ["Evaluator", FunctionValue, Arguments, ast.AST, AbstractValue | None], AbstractValue
+    ]
+    instantiate: Callable[["Evaluator", ClassValue, Arguments, ast.AST], AbstractValue]
+
+
 class Evaluator:
     """One script."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: Source, language: Language) -> None:
         self.source = source
+        self.language = language
         self.violations: list[SourceViolation] = []
         self.journal = Journal()
         self.graphs = GraphRecorder()
@@ -107,6 +121,7 @@ class Evaluator:
                 continue
             instance = self.alone(partial(self.instantiate, class_, arguments, class_.node))
             if isinstance(instance, InstanceValue) and node not in self.evaluated:
+                instance.training = None
                 method = FunctionValue(node, class_.scope, class_)
                 self.alone(
                     partial(self.call_function, method, Arguments(open=True), node, instance)
@@ -144,7 +159,7 @@ class Evaluator:
         if isinstance(value, BoundMethod):
             self.escape(value.receiver, deep + 1)
         elif isinstance(value, TensorValue):
-            mark_modified(self, value)
+            self.mark_modified(value)
         elif isinstance(value, InstanceValue | LayerValue):
             self.set(value, "escaped", True)
         for item in contents(value):
@@ -153,6 +168,14 @@ class Evaluator:
             isinstance(value, SequenceValue) and value.kind == "list"
         ):
             self.set(value, "items", None)
+
+    def mark_modified(self, tensor: TensorValue) -> None:
+        """Something that is not known was written into it, or into a view of it."""
+        base: TensorValue | None = tensor
+        while base is not None:
+            self.set(base, "modified", True)
+            base.low = base.high = None
+            base = base.view_of
 
     # paths
 
@@ -182,16 +205,16 @@ class Evaluator:
     # the parts of the language
 
     def block(self, body: Sequence[ast.stmt], scope: Scope) -> Flow:
-        return statements.run_block(self, body, scope)
+        return self.language.block(self, body, scope)
 
     def assign(self, target: ast.expr, value: AbstractValue, scope: Scope) -> None:
-        statements.assign_target(self, target, value, scope)
+        self.language.assign(self, target, value, scope)
 
     def evaluate(self, node: ast.expr, scope: Scope) -> AbstractValue:
-        return expressions.evaluate_expression(self, node, scope)
+        return self.language.evaluate(self, node, scope)
 
     def call(self, function: AbstractValue, arguments: Arguments, node: ast.AST) -> AbstractValue:
-        return calls.call_value(self, function, arguments, node)
+        return self.language.call(self, function, arguments, node)
 
     def call_function(
         self,
@@ -200,10 +223,10 @@ class Evaluator:
         node: ast.AST,
         receiver: AbstractValue | None = None,
     ) -> AbstractValue:
-        return calls.call_function(self, function, arguments, node, receiver)
+        return self.language.call_function(self, function, arguments, node, receiver)
 
     def instantiate(self, class_: ClassValue, arguments: Arguments, node: ast.AST) -> AbstractValue:
-        return calls.instantiate(self, class_, arguments, node)
+        return self.language.instantiate(self, class_, arguments, node)
 
 
 def is_special(node: ast.FunctionDef) -> bool:

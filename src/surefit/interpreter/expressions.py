@@ -2,19 +2,19 @@
 
 import ast
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from surefit.interpreter.arithmetic import binary, unary
 from surefit.interpreter.attributes import attribute_of
-from surefit.interpreter.branches import evaluate_bool, evaluate_if
 from surefit.interpreter.builtin_calls import BUILTINS
 from surefit.interpreter.calls import evaluate_call
 from surefit.interpreter.classes import truth_of
 from surefit.interpreter.comparisons import compare_values
 from surefit.interpreter.control import MOST_ITERATIONS
+from surefit.interpreter.control_flow import evaluate_bool, evaluate_if
+from surefit.interpreter.evaluator import Evaluator
+from surefit.interpreter.indexing import get_item
 from surefit.interpreter.iteration import iterations_of
-from surefit.interpreter.parameter_sets import filter_parameters
-from surefit.interpreter.subscripts import get_item
+from surefit.interpreter.optimizers import filter_parameters
 from surefit.interpreter.value_queries import sequence
 from surefit.interpreter.values import (
     ABSENT,
@@ -29,11 +29,8 @@ from surefit.interpreter.values import (
     SliceValue,
 )
 
-if TYPE_CHECKING:
-    from surefit.interpreter.evaluator import Evaluator
 
-
-def evaluate_expression(run: "Evaluator", node: ast.expr, scope: Scope) -> AbstractValue:
+def evaluate_expression(run: Evaluator, node: ast.expr, scope: Scope) -> AbstractValue:
     run.step()
     match node:
         case ast.Constant(value=value):
@@ -93,7 +90,7 @@ def evaluate_name(name: str, scope: Scope) -> AbstractValue:
     return result
 
 
-def evaluate_text(run: "Evaluator", node: ast.JoinedStr, scope: Scope) -> AbstractValue:
+def evaluate_text(run: Evaluator, node: ast.JoinedStr, scope: Scope) -> AbstractValue:
     words: list[str] | None = []
     for part in node.values:
         inner = part.value if isinstance(part, ast.FormattedValue) else part
@@ -111,7 +108,7 @@ def evaluate_text(run: "Evaluator", node: ast.JoinedStr, scope: Scope) -> Abstra
 
 
 def evaluate_sequence(
-    run: "Evaluator", kind: str, parts: Sequence[ast.expr], scope: Scope, node: ast.AST
+    run: Evaluator, kind: str, parts: Sequence[ast.expr], scope: Scope, node: ast.AST
 ) -> AbstractValue:
     results: list[AbstractValue] = []
     for part in parts:
@@ -125,7 +122,7 @@ def evaluate_sequence(
     return sequence(kind, results, node)
 
 
-def evaluate_dict(run: "Evaluator", node: ast.Dict, scope: Scope) -> AbstractValue:
+def evaluate_dict(run: Evaluator, node: ast.Dict, scope: Scope) -> AbstractValue:
     results: dict[object, AbstractValue] = {}
     known = True
     for key, value in zip(node.keys, node.values, strict=True):
@@ -141,7 +138,7 @@ def evaluate_dict(run: "Evaluator", node: ast.Dict, scope: Scope) -> AbstractVal
 
 
 def evaluate_comprehension(
-    run: "Evaluator", node: ast.ListComp | ast.GeneratorExp, scope: Scope
+    run: Evaluator, node: ast.ListComp | ast.GeneratorExp, scope: Scope
 ) -> AbstractValue:
     if len(node.generators) != 1 or node.generators[0].is_async:
         return sequence("list", None, node)
@@ -174,7 +171,7 @@ def evaluate_comprehension(
     return sequence("list", items, node)
 
 
-def evaluate_compare(run: "Evaluator", node: ast.Compare, scope: Scope) -> AbstractValue:
+def evaluate_compare(run: Evaluator, node: ast.Compare, scope: Scope) -> AbstractValue:
     values = [run.evaluate(item, scope) for item in (node.left, *node.comparators)]
     results = [
         compare_values(values[at], op, values[at + 1], node) for at, op in enumerate(node.ops)

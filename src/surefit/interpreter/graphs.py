@@ -2,96 +2,18 @@
 
 import ast
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from surefit.interpreter.evaluator import Evaluator
 from surefit.interpreter.layer_tables import has_weights
 from surefit.interpreter.shapes import Shape
-from surefit.interpreter.values import (
-    CPU,
-    AbstractValue,
-    Constant,
-    GraphCut,
-    LayerValue,
-    Moment,
-    RecordedOperation,
-    TensorValue,
-)
+from surefit.interpreter.values import CPU, GraphCut, LayerValue, RecordedOperation, TensorValue
 from surefit.interpreter.violations import DeviceMismatch
 
-if TYPE_CHECKING:
-    from surefit.interpreter.evaluator import Evaluator
-
-
-OFF = ("torch.no_grad", "torch.autograd.no_grad", "torch.autograd.grad_mode.no_grad")
-INFERENCE = ("torch.inference_mode", "torch.autograd.inference_mode")
-ON = ("torch.enable_grad", "torch.autograd.enable_grad")
-CHOSEN = ("torch.set_grad_enabled", "torch.autograd.set_grad_enabled")
 KEEPS_WEIGHTS = ("Linear", "Conv1d", "Conv2d", "Conv3d")
 
 
-@dataclass(frozen=True, slots=True)
-class RecordingMode:
-    """Whether operations are recorded, and what switched that off."""
-
-    recording: bool | None = True
-    switched_by: ast.AST | None = None
-    inference: ast.AST | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class FreedGraph:
-    """A `backward` that has freed an operation."""
-
-    by: ast.AST
-    moment: Moment
-    tensor: TensorValue
-
-
-class GraphRecorder:
-    """Whether operations are being recorded, and what `backward` has freed."""
-
-    def __init__(self) -> None:
-        self.freed: dict[tuple[int, RecordedOperation], FreedGraph] = {}
-        self.lost = False
-        """Some `backward` could not be followed: which weights have gradients is not known."""
-        self.begin()
-
-    def begin(self) -> None:
-        self.mode = RecordingMode()
-        self.reached: dict[LayerValue, None] = {}
-        """Layers that some `backward` has gone through."""
-
-    @property
-    def recording(self) -> bool | None:
-        return self.mode.recording
-
-    def forget_mode(self) -> None:
-        self.mode = RecordingMode(None, None, self.mode.inference)
-
-    def enter(self, name: str, mode: AbstractValue | None, node: ast.AST) -> bool:
-        """A context or decorator by its name; False where it is none of those that are known."""
-        enabled = mode.value if isinstance(mode, Constant) else None
-        inference = self.mode.inference
-        if name in OFF:
-            self.mode = RecordingMode(False, node, inference)
-        elif name in ON:
-            self.mode = RecordingMode(True, None, inference)
-        elif name in INFERENCE:
-            if mode is None or enabled:
-                self.mode = RecordingMode(False, node, node)
-            elif enabled is None:
-                self.forget_mode()
-        elif name in CHOSEN:
-            known = enabled if isinstance(enabled, bool) else None
-            self.mode = RecordingMode(known, node if known is False else None, inference)
-        else:
-            return False
-        return True
-
-
 def operation_result(
-    run: "Evaluator",
+    run: Evaluator,
     node: ast.AST,
     shape: Shape,
     inputs: Sequence[TensorValue],
@@ -139,7 +61,7 @@ def dtype_origin(
 
 
 def record_operation(
-    run: "Evaluator",
+    run: Evaluator,
     node: ast.AST,
     result: TensorValue,
     inputs: Sequence[TensorValue],
@@ -198,7 +120,7 @@ def without_graph(
 
 
 def check_devices(
-    run: "Evaluator",
+    run: Evaluator,
     node: ast.AST,
     inputs: Sequence[TensorValue],
     nodes: Sequence[ast.AST | None],
@@ -212,5 +134,5 @@ def check_devices(
         return
     for tensor, where in zip(inputs, nodes, strict=False):
         if tensor.device == CPU and tensor.shape.rank and where is not None:
-            run.report(DeviceMismatch(node, tensor, where, moved.text))
+            run.report(DeviceMismatch(node, tensor.node or node, tensor, where, moved.text))
             return

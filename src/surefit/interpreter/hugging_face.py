@@ -1,18 +1,14 @@
 """Configs and adapters of transformers and peft, as far as their numbers decide something."""
 
 import ast
-from typing import TYPE_CHECKING
 
 from surefit.interpreter.arguments import Arguments
-from surefit.interpreter.divisibility import check_config_divides
+from surefit.interpreter.evaluator import Evaluator
+from surefit.interpreter.layer_creation import check_config_divides
 from surefit.interpreter.modules import class_name_of, is_fully_known, is_module, named_tensors
 from surefit.interpreter.value_queries import items_of, text_in
 from surefit.interpreter.values import UNKNOWN, AbstractValue, Constant, LibraryObject
 from surefit.interpreter.violations import AdapterTargetsMissing
-
-if TYPE_CHECKING:
-    from surefit.interpreter.evaluator import Evaluator
-
 
 LAYER_NAMES: dict[str, tuple[str, ...]] = {
     "GPT2": ("c_attn", "c_proj", "c_fc", "lm_head", "wte", "wpe"),
@@ -39,7 +35,7 @@ SHARED_NAMES = ("classifier", "score", "lm_head", "embed_tokens", "qa_outputs", 
 
 
 def call_library(
-    run: "Evaluator", name: str, arguments: Arguments, node: ast.AST
+    run: Evaluator, name: str, arguments: Arguments, node: ast.AST
 ) -> AbstractValue | None:
     """None where the name is none of those that are known here."""
     root, _, last = name.rpartition(".")
@@ -53,7 +49,7 @@ def call_library(
 
 
 def call_transformers(
-    run: "Evaluator", name: str, last: str, arguments: Arguments, node: ast.AST
+    run: Evaluator, name: str, last: str, arguments: Arguments, node: ast.AST
 ) -> AbstractValue | None:
     if last.endswith("Config") and last != "Config":
         result = LibraryObject(name, {} if arguments.open else dict(arguments.named), node)
@@ -89,7 +85,7 @@ def architecture(kind: str) -> str:
 
 
 def call_peft(
-    run: "Evaluator", last: str, arguments: Arguments, node: ast.AST
+    run: Evaluator, last: str, arguments: Arguments, node: ast.AST
 ) -> AbstractValue | None:
     if last == "LoraConfig":
         return LibraryObject(
@@ -105,7 +101,7 @@ def call_peft(
 
 
 def check_adapter_targets(
-    run: "Evaluator", model: AbstractValue, config: LibraryObject, node: ast.AST
+    run: Evaluator, model: AbstractValue, config: LibraryObject, node: ast.AST
 ) -> None:
     targets = items_of(config.arguments.get("target_modules")) or ()
     names = [name for target in targets if (name := text_in(target)) is not None]
@@ -118,7 +114,8 @@ def check_adapter_targets(
     last = {name.rpartition(".")[2] for name in has}
     if any(name.rpartition(".")[2] in last or name in SHARED_NAMES for name in names):
         return
-    run.report(AdapterTargetsMissing(node, config.node, tuple(sorted(names)), kind, tuple(has)))
+    at, wanted = config.node, tuple(sorted(names))
+    run.report(AdapterTargetsMissing(node, at, at, wanted, kind, tuple(has)))
 
 
 def layer_names(model: AbstractValue) -> tuple[str, list[str]] | None:

@@ -2,14 +2,14 @@
 
 import ast
 import math
-from typing import TYPE_CHECKING
 
 from surefit.interpreter.arguments import Arguments
+from surefit.interpreter.backward import checkpoint_call
 from surefit.interpreter.builtin_calls import BUILTIN_CALLS
 from surefit.interpreter.checkpoints import load_checkpoint, save_checkpoint
 from surefit.interpreter.control import PathEnded
 from surefit.interpreter.devices import device_from
-from surefit.interpreter.gradient_checkpointing import checkpoint_call
+from surefit.interpreter.evaluator import Evaluator
 from surefit.interpreter.hugging_face import call_library
 from surefit.interpreter.layer_creation import create_layer
 from surefit.interpreter.numpy_arrays import call_numpy
@@ -18,10 +18,6 @@ from surefit.interpreter.optimizers import create_optimizer
 from surefit.interpreter.tensor_creation import create_tensor, pad_sequence
 from surefit.interpreter.value_queries import is_none, items_of, sequence
 from surefit.interpreter.values import UNKNOWN, AbstractValue, Constant, LibraryObject, LoaderValue
-
-if TYPE_CHECKING:
-    from surefit.interpreter.evaluator import Evaluator
-
 
 WITHOUT_SIDE_EFFECTS = (
     *("torch.", "numpy.", "math.", "time.", "logging.", "os.", "json.", "random.", "tqdm."),
@@ -37,9 +33,7 @@ CONTEXTS = (
 )
 
 
-def call_imported(
-    run: "Evaluator", name: str, arguments: Arguments, node: ast.AST
-) -> AbstractValue:
+def call_imported(run: Evaluator, name: str, arguments: Arguments, node: ast.AST) -> AbstractValue:
     if name in ENDS_PROGRAM:
         raise PathEnded
     builtin = BUILTIN_CALLS.get(name)
@@ -59,7 +53,7 @@ def call_imported(
     return UNKNOWN
 
 
-def call_torch(run: "Evaluator", name: str, arguments: Arguments, node: ast.AST) -> AbstractValue:
+def call_torch(run: Evaluator, name: str, arguments: Arguments, node: ast.AST) -> AbstractValue:
     last = name.rpartition(".")[2]
     if name in CONTEXTS:
         return torch_context(run, name, arguments, node)
@@ -95,9 +89,7 @@ def call_torch(run: "Evaluator", name: str, arguments: Arguments, node: ast.AST)
     return operate(run, last, arguments, node) if result is None else result
 
 
-def torch_context(
-    run: "Evaluator", name: str, arguments: Arguments, node: ast.AST
-) -> AbstractValue:
+def torch_context(run: Evaluator, name: str, arguments: Arguments, node: ast.AST) -> AbstractValue:
     if name == "torch.device":
         return device_from(arguments.get("device", 0, UNKNOWN), None) or UNKNOWN
     mode = arguments.get("mode", 0, None)

@@ -1,30 +1,35 @@
-"""What a loop iterates over, and what a tuple of names takes apart."""
+"""What a loop iterates over, what a loader gives to it, and what a tuple of names takes apart."""
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+import ast
+from dataclasses import dataclass, replace
 
-from surefit.interpreter.batches import batch_of
+from surefit.interpreter.arguments import Arguments
+from surefit.interpreter.classes import find_in_class
+from surefit.interpreter.evaluator import Evaluator
 from surefit.interpreter.indexing import any_row
-from surefit.interpreter.shapes import Shape
-from surefit.interpreter.value_queries import integer_of, sequence, size_value
+from surefit.interpreter.memory_layout import contiguous
+from surefit.interpreter.shapes import Shape, Size, SymbolicSize
+from surefit.interpreter.value_queries import integer_of, origin_of, sequence, size_value
 from surefit.interpreter.values import (
+    ABSENT,
+    CPU,
     UNKNOWN,
     AbstractValue,
+    BoundMethod,
     Constant,
     DictValue,
+    FunctionValue,
     ImportedName,
+    InstanceValue,
     Integer,
     LayerValue,
     LibraryObject,
     LoaderValue,
+    Real,
     SequenceValue,
     ShapeValue,
     TensorValue,
 )
-
-if TYPE_CHECKING:
-    from surefit.interpreter.evaluator import Evaluator
-
 
 MOST_ITEMS = 64
 
@@ -43,7 +48,7 @@ class Iterations:
 UNKNOWN_ITERATIONS = Iterations((UNKNOWN,), False)
 
 
-def iterations_of(run: "Evaluator", value: AbstractValue) -> Iterations:
+def iterations_of(run: Evaluator, value: AbstractValue) -> Iterations:
     match value:
         case SequenceValue(items=tuple(items)) if len(items) <= MOST_ITEMS:
             return Iterations(items, True)
@@ -70,7 +75,7 @@ def iterations_of(run: "Evaluator", value: AbstractValue) -> Iterations:
     return UNKNOWN_ITERATIONS
 
 
-def tensor_rows(run: "Evaluator", tensor: TensorValue) -> Iterations:
+def tensor_rows(run: Evaluator, tensor: TensorValue) -> Iterations:
     size = tensor.shape.size(0)
     row = any_row(run, tensor)
     if isinstance(size, int) and size <= 8:
@@ -111,7 +116,7 @@ def zip_iterations(several: list[Iterations]) -> Iterations:
     return Iterations((sequence("tuple", [item.item(0) for item in several]),), False)
 
 
-def unpack(run: "Evaluator", value: AbstractValue, count: int) -> list[AbstractValue] | None:
+def unpack(run: Evaluator, value: AbstractValue, count: int) -> list[AbstractValue] | None:
     """The members of what is taken apart into so many names; None where they are not known."""
     if isinstance(value, ShapeValue):
         shape = value.tensor.shape
@@ -128,3 +133,60 @@ def unpack(run: "Evaluator", value: AbstractValue, count: int) -> list[AbstractV
     if isinstance(value, TensorValue):
         return [iterations.item(0) for _ in range(count)]
     return None
+
+
+def batch_of(run: Evaluator, loader: LoaderValue) -> AbstractValue:
+    """One batch; its number of rows is not known, and the same in all its tensors."""
+    run.sizes += 1
+    rows = SymbolicSize(run.sizes)
+    row = dataset_row(run, loader.dataset)
+    if loader.collate is None:
+        return collate(row, rows)
+    if isinstance(loader.collate, FunctionValue | BoundMethod | InstanceValue):
+        return run.call(loader.collate, Arguments([sequence("list", None)]), loader.node)
+    return UNKNOWN
+
+
+def dataset_row(run: Evaluator, dataset: AbstractValue) -> AbstractValue:
+    """What a dataset gives for one number."""
+    match dataset:
+        case LibraryObject(name="torch.utils.data.TensorDataset", of=columns):
+            rows = [
+                any_row(run, column) if isinstance(column, TensorValue) else UNKNOWN
+                for column in columns
+            ]
+            return sequence("tuple", rows)
+        case LibraryObject(name="torch.utils.data.Subset", of=(inner, *_)):
+            return dataset_row(run, inner)
+        case InstanceValue(of=class_) if not dataset.escaped:
+            method = find_in_class(class_, "__getitem__")
+            several = find_in_class(class_, "__getitems__")
+            if isinstance(method, FunctionValue) and several is ABSENT:
+                return run.call_function(method, Arguments([Integer()]), run.source.tree, dataset)
+        case SequenceValue(items=tuple(items)) if items:
+            return items[0] if all(type(item) is type(items[0]) for item in items) else UNKNOWN
+    return UNKNOWN
+
+
+def collate(row: AbstractValue, rows: Size) -> AbstractValue:
+    """As the default collator does it."""
+    match row:
+        case TensorValue():
+            shape = row.shape if row.shape.more else Shape((rows, *row.shape.sizes))
+            strides = contiguous(shape)
+            return replace(row, shape=shape, leaf=False, strides=strides, cause=None)
+        case Constant(value=bool()):
+            return UNKNOWN
+        case Constant(value=int()) | Integer():
+            return column_of_numbers(rows, "int64", origin_of(row))
+        case Constant(value=float()) | Real():
+            return column_of_numbers(rows, "float64", origin_of(row))
+        case SequenceValue(items=tuple(items)):
+            return sequence("list", [collate(item, rows) for item in items])
+        case DictValue(items=dict(entries)):
+            return DictValue({key: collate(item, rows) for key, item in entries.items()})
+    return UNKNOWN
+
+
+def column_of_numbers(rows: Size, dtype: str, node: ast.AST | None) -> TensorValue:
+    return TensorValue(Shape((rows,)), dtype, graph=False, dtype_at=node, device=CPU)

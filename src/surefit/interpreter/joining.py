@@ -2,9 +2,10 @@
 
 import ast
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from surefit.interpreter.arguments import Arguments
+from surefit.interpreter.evaluator import Evaluator
 from surefit.interpreter.graphs import operation_result
 from surefit.interpreter.memory_layout import contiguous
 from surefit.interpreter.operation_calls import OperationCall
@@ -18,15 +19,12 @@ from surefit.interpreter.shapes import (
     broadcast_size,
     with_last_size,
 )
-from surefit.interpreter.value_queries import integer_of, items_of
+from surefit.interpreter.value_queries import integer_of, items_of, origin_of_width
 from surefit.interpreter.values import UNKNOWN, AbstractValue, Constant, TensorValue
 from surefit.interpreter.violations import JoinMismatch, NodePair, ProductMismatch, TensorPair
 
-if TYPE_CHECKING:
-    from surefit.interpreter.evaluator import Evaluator
 
-
-def concatenate(run: "Evaluator", name: str, arguments: Arguments, node: ast.AST) -> AbstractValue:
+def concatenate(run: Evaluator, name: str, arguments: Arguments, node: ast.AST) -> AbstractValue:
     values = items_of(arguments.get("tensors", 0, UNKNOWN)) or ()
     parts = [value for value in values if isinstance(value, TensorValue)]
     if not parts or len(parts) != len(values):
@@ -45,7 +43,8 @@ def concatenate(run: "Evaluator", name: str, arguments: Arguments, node: ast.AST
         joined = joined_shape(shape, part.shape, None if how == "stack" else axis)
         if isinstance(joined, int):
             pair, at = (parts[0], part), (nodes[0], part_node)
-            run.report(JoinMismatch(node, how, pair, at, joined))
+            birth = origin_of_width(part) or node
+            run.report(JoinMismatch(node, birth, how, pair, at, joined))
             joined = ANY
         shape = joined
     if how == "stack":
@@ -85,7 +84,7 @@ def joined_shape(left: Shape, right: Shape, axis: int | None) -> Shape | int:
 
 
 def combine(
-    run: "Evaluator",
+    run: Evaluator,
     tensors: TensorPair,
     nodes: NodePair,
     node: ast.AST,
@@ -100,7 +99,8 @@ def combine(
             (axis, broadcast_size(left.shape, right.shape, axis)) for axis in range(-1, -99, -1)
         )
         axis = next(axis for axis, size in sizes if size == MISMATCH)
-        run.report(JoinMismatch(node, "sum", tensors, nodes, axis))
+        birth = origin_of_width(right) or node
+        run.report(JoinMismatch(node, birth, "sum", tensors, nodes, axis))
     result = operation_result(run, node, shape or ANY, tensors, dtype, keeps=keeps, nodes=nodes)
     result.unreduced = left.unreduced or right.unreduced
     width = result.shape.size(-1)
@@ -119,16 +119,18 @@ def matmul(call: OperationCall) -> AbstractValue:
 
 
 def matrix_product(
-    run: "Evaluator", tensors: TensorPair, nodes: NodePair, node: ast.AST
+    run: Evaluator, tensors: TensorPair, nodes: NodePair, node: ast.AST
 ) -> TensorValue:
     left, right = (tensor.shape for tensor in tensors)
     dtype = tensors[0].dtype
+    if right.rank == 1 and left.has(-1):
+        return operation_result(run, node, Shape(left.sizes[:-1], left.more), tensors, dtype)
     vectors = any(shape.rank is not None and shape.rank < 2 for shape in (left, right))
     if vectors or not left.has(-1) or not right.has(-2):
         return operation_result(run, node, ANY, tensors, dtype)
     inner, outer = left.size(-1), right.size(-2)
     if isinstance(inner, int) and isinstance(outer, int) and inner != outer:
-        run.report(ProductMismatch(node, tensors, nodes))
+        run.report(ProductMismatch(node, tensors[1].node or node, tensors, nodes))
         return operation_result(run, node, ANY, tensors, dtype)
     shape = Shape((None, right.size(-1)), True)
     if left.has(-2):

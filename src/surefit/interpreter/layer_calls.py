@@ -2,12 +2,12 @@
 
 import ast
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from surefit.interpreter.arguments import Arguments
+from surefit.interpreter.backward import bump_version
 from surefit.interpreter.elementwise import same_shape
+from surefit.interpreter.evaluator import Evaluator
 from surefit.interpreter.graphs import KEEPS_WEIGHTS, operation_result
-from surefit.interpreter.in_place import bump_version
 from surefit.interpreter.layer_shapes import output_shape
 from surefit.interpreter.layer_tables import (
     LOSS_LAYERS,
@@ -18,7 +18,7 @@ from surefit.interpreter.layer_tables import (
 from surefit.interpreter.losses import compute_loss, loss_arguments
 from surefit.interpreter.memory_layout import contiguous
 from surefit.interpreter.shapes import Shape
-from surefit.interpreter.value_queries import is_true, items_of, sequence
+from surefit.interpreter.value_queries import is_true, items_of, origin_of_dtype, sequence
 from surefit.interpreter.values import (
     UNKNOWN,
     AbstractValue,
@@ -29,12 +29,9 @@ from surefit.interpreter.values import (
 )
 from surefit.interpreter.violations import InferenceTensorInTraining, LayerDtypeMismatch
 
-if TYPE_CHECKING:
-    from surefit.interpreter.evaluator import Evaluator
-
 
 def call_layer(
-    run: "Evaluator", layer: LayerValue, arguments: Arguments, node: ast.AST
+    run: Evaluator, layer: LayerValue, arguments: Arguments, node: ast.AST
 ) -> AbstractValue:
     if layer.escaped:
         return UNKNOWN
@@ -72,7 +69,7 @@ def call_layer(
 
 
 def call_children(
-    run: "Evaluator", layer: LayerValue, arguments: Arguments, node: ast.AST
+    run: Evaluator, layer: LayerValue, arguments: Arguments, node: ast.AST
 ) -> AbstractValue:
     current = on_any_device(arguments) if layer.kind == "DataParallel" else arguments
     result: AbstractValue = UNKNOWN
@@ -95,7 +92,7 @@ def on_any_device(arguments: Arguments) -> Arguments:
 
 
 def recurrent_result(
-    run: "Evaluator", layer: LayerValue, arguments: Arguments, output: TensorValue, node: ast.AST
+    run: Evaluator, layer: LayerValue, arguments: Arguments, output: TensorValue, node: ast.AST
 ) -> AbstractValue:
     """The output and the state, which continues the state that is passed."""
     before = arguments.get("hx", 1, Constant(None))
@@ -111,12 +108,12 @@ def recurrent_result(
     return sequence("tuple", (output, sequence("tuple", (state, cell))))
 
 
-def check_input(run: "Evaluator", layer: LayerValue, tensor: TensorValue, node: ast.AST) -> None:
+def check_input(run: Evaluator, layer: LayerValue, tensor: TensorValue, node: ast.AST) -> None:
     multiplies = layer.kind in KEEPS_WEIGHTS
     compares = run.autocast is False and (multiplies or layer.kind in RECURRENT_KINDS)
     known = None not in (layer.dtype, tensor.dtype)
     if compares and known and tensor.dtype != layer.dtype:
-        run.report(LayerDtypeMismatch(node, layer, tensor))
+        run.report(LayerDtypeMismatch(node, origin_of_dtype(tensor) or node, layer, tensor))
     learns = layer.trainable is True and run.graphs.recording is True
     if tensor.inference is not None and learns and multiplies:
-        run.report(InferenceTensorInTraining(node, layer, tensor))
+        run.report(InferenceTensorInTraining(node, tensor.inference, layer, tensor))

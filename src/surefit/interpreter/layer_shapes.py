@@ -1,10 +1,9 @@
 """The shapes that layers of `torch.nn` take and return."""
 
 import ast
-from typing import TYPE_CHECKING
 
-from surefit.interpreter.layer_tables import RECURRENT_KINDS
-from surefit.interpreter.layer_weights import normalized_sizes, per_axis
+from surefit.interpreter.evaluator import Evaluator
+from surefit.interpreter.layer_tables import RECURRENT_KINDS, normalized_sizes, per_axis
 from surefit.interpreter.reshaping import flatten_shape
 from surefit.interpreter.shapes import (
     MISMATCH,
@@ -14,16 +13,13 @@ from surefit.interpreter.shapes import (
     window_size,
     with_last_size,
 )
-from surefit.interpreter.value_queries import integer_of, is_true
+from surefit.interpreter.value_queries import integer_of, is_true, origin_of, origin_of_width
 from surefit.interpreter.values import Constant, LayerValue, TensorValue
 from surefit.interpreter.violations import IndexOutsideTable, WidthMismatch
 
-if TYPE_CHECKING:
-    from surefit.interpreter.evaluator import Evaluator
-
 
 def output_shape(
-    run: "Evaluator", layer: LayerValue, tensor: TensorValue, node: ast.AST
+    run: Evaluator, layer: LayerValue, tensor: TensorValue, node: ast.AST
 ) -> Shape | None:
     """None where what a layer gives is not known."""
     number, shape = layer.number, tensor.shape
@@ -77,7 +73,7 @@ def output_shape(
 
 
 def check_width(
-    run: "Evaluator",
+    run: Evaluator,
     layer: LayerValue,
     tensor: TensorValue,
     axis: int,
@@ -87,16 +83,13 @@ def check_width(
     has = tensor.shape.size(axis)
     if takes is None or not isinstance(has, int) or has == takes:
         return True
-    run.report(WidthMismatch(node, layer, tensor, axis, takes, has))
+    birth = origin_of_width(tensor) or node
+    run.report(WidthMismatch(node, birth, layer, tensor, axis, takes, has))
     return False
 
 
 def convolution_shape(
-    run: "Evaluator",
-    layer: LayerValue,
-    tensor: TensorValue,
-    node: ast.AST,
-    transposed: bool = False,
+    run: Evaluator, layer: LayerValue, tensor: TensorValue, node: ast.AST, transposed: bool = False
 ) -> Shape:
     axes = int(layer.kind[-2])
     shape = tensor.shape
@@ -169,11 +162,13 @@ def recurrent_shape(layer: LayerValue, shape: Shape) -> Shape:
     return with_last_size(shape, hidden)
 
 
-def check_lookup(run: "Evaluator", layer: LayerValue, tensor: TensorValue, node: ast.AST) -> None:
+def check_lookup(run: Evaluator, layer: LayerValue, tensor: TensorValue, node: ast.AST) -> None:
     rows = layer.number("num_embeddings")
     if rows is None:
         return
     if tensor.high is not None and tensor.high >= rows:
-        run.report(IndexOutsideTable(node, layer, tensor, tensor.high))
+        birth = origin_of(layer.arguments.get("num_embeddings")) or layer.node
+        run.report(IndexOutsideTable(node, birth, layer, tensor, tensor.high))
     elif tensor.low is not None and tensor.low < 0:
-        run.report(IndexOutsideTable(node, layer, tensor, tensor.low))
+        birth = tensor.padding or tensor.node or node
+        run.report(IndexOutsideTable(node, birth, layer, tensor, tensor.low))

@@ -1,20 +1,19 @@
 """Methods, by what they are called on."""
 
 import ast
-from typing import TYPE_CHECKING
 
 from surefit.interpreter.arguments import Arguments
 from surefit.interpreter.arithmetic import binary
 from surefit.interpreter.attributes import freeze
-from surefit.interpreter.backward import run_backward
-from surefit.interpreter.container_methods import dict_method, list_method
-from surefit.interpreter.in_place import mark_modified, write_in_place
+from surefit.interpreter.backward import run_backward, write_in_place
+from surefit.interpreter.evaluator import Evaluator
+from surefit.interpreter.iteration import iterations_of
 from surefit.interpreter.module_methods import module_method
 from surefit.interpreter.modules import is_module
 from surefit.interpreter.numpy_arrays import GENERATOR, array_method, draw_array
 from surefit.interpreter.operations import operate
-from surefit.interpreter.optimizers import optimizer_method
-from surefit.interpreter.parameter_sets import check_gradients
+from surefit.interpreter.optimizers import check_gradients, optimizer_method
+from surefit.interpreter.value_queries import integer_of, sequence
 from surefit.interpreter.values import (
     UNKNOWN,
     AbstractValue,
@@ -29,10 +28,6 @@ from surefit.interpreter.values import (
     TensorValue,
 )
 from surefit.interpreter.violations import MoveDiscarded
-
-if TYPE_CHECKING:
-    from surefit.interpreter.evaluator import Evaluator
-
 
 IN_PLACE = (
     *("add_", "sub_", "mul_", "div_", "fill_", "zero_", "clamp_", "clip_", "copy_", "normal_"),
@@ -49,7 +44,7 @@ OPERATORS: dict[str, ast.operator] = {
 
 
 def call_method(
-    run: "Evaluator", receiver: AbstractValue, name: str, arguments: Arguments, node: ast.AST
+    run: Evaluator, receiver: AbstractValue, name: str, arguments: Arguments, node: ast.AST
 ) -> AbstractValue:
     if is_module(receiver):
         return module_method(run, receiver, name, arguments, node)
@@ -92,7 +87,7 @@ def receiver_node(node: ast.AST) -> ast.expr | None:
 
 
 def tensor_method(
-    run: "Evaluator", tensor: TensorValue, name: str, arguments: Arguments, node: ast.AST
+    run: Evaluator, tensor: TensorValue, name: str, arguments: Arguments, node: ast.AST
 ) -> AbstractValue:
     if tensor.is_array:
         return array_method(tensor, name, arguments, node)
@@ -102,7 +97,7 @@ def tensor_method(
     if name in IN_PLACE:
         write_in_place(run, tensor, node, receiver_node(node) or node)
         if any(not isinstance(value, Constant) for value in arguments.values):
-            mark_modified(run, tensor)
+            run.mark_modified(tensor)
         return tensor
     if name in ("tolist", "numpy"):
         return UNKNOWN
@@ -130,7 +125,7 @@ def text_method(text: Constant, name: str, arguments: Arguments) -> AbstractValu
 
 
 def each_method(
-    run: "Evaluator", each: EachParameter, name: str, arguments: Arguments, node: ast.AST
+    run: Evaluator, each: EachParameter, name: str, arguments: Arguments, node: ast.AST
 ) -> AbstractValue:
     if each.grad:
         check_gradients(run, each, node)
@@ -141,7 +136,7 @@ def each_method(
 
 
 def library_object_method(
-    run: "Evaluator", receiver: LibraryObject, name: str, arguments: Arguments, node: ast.AST
+    run: Evaluator, receiver: LibraryObject, name: str, arguments: Arguments, node: ast.AST
 ) -> AbstractValue:
     if receiver.name.endswith("GradScaler"):
         return arguments.first if name == "scale" else UNKNOWN
@@ -155,10 +150,66 @@ def library_object_method(
     return UNKNOWN
 
 
-def check_discarded_move(run: "Evaluator", call: ast.Call, scope: Scope) -> None:
+def check_discarded_move(run: Evaluator, call: ast.Call, scope: Scope) -> None:
     """`x.to(device)` as a statement of its own: a tensor stays where it is."""
     match call.func:
         case ast.Attribute(value=ast.Name(id=name), attr="to" | "cuda"):
             tensor = scope.find(name)
             if isinstance(tensor, TensorValue):
-                run.report(MoveDiscarded(call, tensor))
+                run.report(MoveDiscarded(call, call, tensor))
+
+
+def list_method(
+    run: Evaluator, values: SequenceValue, name: str, arguments: Arguments
+) -> AbstractValue:
+    items = values.items
+    if items is None or values.kind != "list":
+        return UNKNOWN
+    if name == "append" and len(arguments.positional) == 1:
+        run.set(values, "items", (*items, arguments.first))
+        return Constant(None)
+    if name == "extend" and len(arguments.positional) == 1:
+        more = iterations_of(run, arguments.first)
+        run.set(values, "items", (*items, *more.items) if more.all_known else None)
+        return Constant(None)
+    if name == "pop":
+        at = arguments.number("index", 0, -1)
+        if at is None or not -len(items) <= at < len(items):
+            run.set(values, "items", None)
+            return UNKNOWN
+        left = list(items)
+        item = left.pop(at)
+        run.set(values, "items", tuple(left))
+        return item
+    at = integer_of(arguments.first)
+    if name == "insert" and len(arguments.positional) == 2 and at is not None:
+        run.set(values, "items", (*items[:at], arguments.positional[1], *items[at:]))
+        return Constant(None)
+    if name == "clear":
+        run.set(values, "items", ())
+        return Constant(None)
+    if name not in ("index", "count", "copy"):
+        run.set(values, "items", None)
+    return sequence("list", items) if name == "copy" else UNKNOWN
+
+
+def dict_method(
+    run: Evaluator, entries: DictValue, name: str, arguments: Arguments
+) -> AbstractValue:
+    items = entries.items
+    if items is None:
+        return UNKNOWN
+    key = arguments.first
+    if name == "get" and isinstance(key, Constant):
+        return items.get(key.value, arguments.get("default", 1, Constant(None)))
+    if name == "keys":
+        return sequence("list", [Constant(item) for item in items])
+    if name == "values":
+        return sequence("list", items.values())
+    if name == "items":
+        pairs = [sequence("tuple", (Constant(name), value)) for name, value in items.items()]
+        return sequence("list", pairs)
+    if name == "copy":
+        return DictValue(dict(items), entries.node, entries.loaded)
+    run.set(entries, "items", None)
+    return UNKNOWN

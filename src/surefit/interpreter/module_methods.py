@@ -1,17 +1,17 @@
 """Methods of models."""
 
 import ast
-from typing import TYPE_CHECKING
 
 from surefit.interpreter.arguments import Arguments
 from surefit.interpreter.attributes import freeze
 from surefit.interpreter.checkpoints import load_into_model
-from surefit.interpreter.container_methods import dict_method
 from surefit.interpreter.devices import move_target
 from surefit.interpreter.dtypes import CASTS
+from surefit.interpreter.evaluator import Evaluator
 from surefit.interpreter.modules import (
     all_layers,
     is_fully_known,
+    modules_in,
     move_tensors,
     named_tensors,
     parts_of,
@@ -22,6 +22,7 @@ from surefit.interpreter.values import (
     CPU,
     UNKNOWN,
     AbstractValue,
+    BoundMethod,
     Constant,
     DeviceValue,
     InstanceValue,
@@ -31,10 +32,6 @@ from surefit.interpreter.values import (
     StateDictValue,
     TensorValue,
 )
-
-if TYPE_CHECKING:
-    from surefit.interpreter.evaluator import Evaluator
-
 
 MOVES_MODULE = ("to", "cuda", "cpu")
 RETURNS_MODULE = (
@@ -54,11 +51,16 @@ READS_MODULE = (
 
 
 def module_method(
-    run: "Evaluator", model: Module, name: str, arguments: Arguments, node: ast.AST
+    run: Evaluator, model: Module, name: str, arguments: Arguments, node: ast.AST
 ) -> AbstractValue:
     if name in RETURNS_MODULE:
         if name in MOVES_MODULE or name in CASTS:
             move_module(run, model, name, arguments, node)
+        elif name in ("train", "eval"):
+            mode = False if name == "eval" else arguments.flag("mode", 0, True)
+            for module in modules_in(model):
+                if isinstance(module, InstanceValue):
+                    run.set(module, "training", mode)
         return model
     if name == "requires_grad_":
         flag = arguments.flag("requires_grad", 0, True)
@@ -83,7 +85,7 @@ def module_method(
         return model
     is_dict = isinstance(model, LayerValue) and model.kind == "ModuleDict"
     if is_dict and name in ("keys", "values", "items"):
-        return dict_method(run, dict_value(dict(parts_of(model))), name, arguments)
+        return run.call(BoundMethod(dict_value(dict(parts_of(model))), name), arguments, node)
     if name == "zero_grad":
         zero_gradients(run, all_layers(model))
     if name in READS_MODULE:
@@ -95,7 +97,7 @@ def module_method(
 
 
 def move_module(
-    run: "Evaluator", model: Module, name: str, arguments: Arguments, node: ast.AST
+    run: Evaluator, model: Module, name: str, arguments: Arguments, node: ast.AST
 ) -> None:
     if name in CASTS:
         move_tensors(run, model, None, CASTS[name], node)
@@ -106,7 +108,7 @@ def move_module(
         move_tensors(run, model, CPU if name == "cpu" else DeviceValue("cuda"), None, node)
 
 
-def register(run: "Evaluator", model: Module, name: str, arguments: Arguments) -> AbstractValue:
+def register(run: Evaluator, model: Module, name: str, arguments: Arguments) -> AbstractValue:
     key, value = arguments.get("name", 0, UNKNOWN), arguments.get("tensor", 1, UNKNOWN)
     if name in ("add_module", "register_module"):
         value = arguments.get("module", 1, UNKNOWN)

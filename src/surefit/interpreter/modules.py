@@ -2,11 +2,11 @@
 
 import ast
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, TypeGuard
+from typing import TypeGuard
 
 from surefit.interpreter.classes import has_foreign_bases, is_module_class
-from surefit.interpreter.layer_tables import CONTAINERS
-from surefit.interpreter.layer_weights import parameters_of, tensors_of
+from surefit.interpreter.evaluator import Evaluator
+from surefit.interpreter.layer_tables import CONTAINERS, parameters_of, tensors_of
 from surefit.interpreter.shapes import Shape
 from surefit.interpreter.value_queries import contents
 from surefit.interpreter.values import (
@@ -19,10 +19,6 @@ from surefit.interpreter.values import (
     TensorValue,
     Unknown,
 )
-
-if TYPE_CHECKING:
-    from surefit.interpreter.evaluator import Evaluator
-
 
 DEEPEST_MODULE = 12
 
@@ -109,7 +105,7 @@ def shapes_of_parameters(group: ParameterSet) -> tuple[Shape, ...] | None:
 
 
 def move_tensors(
-    run: "Evaluator",
+    run: Evaluator,
     value: Module,
     device: DeviceValue | Unknown | None,
     dtype: str | None,

@@ -2,10 +2,9 @@
 
 import ast
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from surefit.interpreter.arguments import Arguments
-from surefit.interpreter.copies import cast_tensor
+from surefit.interpreter.backward import bump_version
 from surefit.interpreter.devices import move_to_cpu, move_to_gpu, tensor_to
 from surefit.interpreter.dtypes import CASTS
 from surefit.interpreter.elementwise import (
@@ -23,10 +22,10 @@ from surefit.interpreter.elementwise import (
     tensor_item,
     tensor_like,
 )
-from surefit.interpreter.in_place import bump_version, mark_modified
+from surefit.interpreter.evaluator import Evaluator
 from surefit.interpreter.joining import concatenate, linear, matmul
 from surefit.interpreter.losses import LOSS_FUNCTIONS, compute_loss
-from surefit.interpreter.operation_calls import OperationCall
+from surefit.interpreter.operation_calls import OperationCall, cast_tensor
 from surefit.interpreter.reductions import (
     CHOICES,
     REDUCTIONS,
@@ -52,10 +51,6 @@ from surefit.interpreter.reshaping import (
 )
 from surefit.interpreter.values import UNKNOWN, AbstractValue, TensorValue
 
-if TYPE_CHECKING:
-    from surefit.interpreter.evaluator import Evaluator
-
-
 KEEPS_SHAPE = {
     *KEEPS_RESULT,
     *("gelu", "silu", "elu", "selu", "leaky_relu", "softplus", "hardswish", "mish", "relu6"),
@@ -67,11 +62,11 @@ KEEPS_SHAPE = {
 JOINS = ("cat", "concat", "concatenate", "stack", "hstack", "vstack")
 
 
-def operate(run: "Evaluator", name: str, arguments: Arguments, node: ast.AST) -> AbstractValue:
+def operate(run: Evaluator, name: str, arguments: Arguments, node: ast.AST) -> AbstractValue:
     """An operation on the tensor that is its first argument; UNKNOWN where it is not followed."""
     tensor, out = arguments.get("input", 0, UNKNOWN), arguments.named.get("out")
     if isinstance(out, TensorValue):
-        mark_modified(run, out)
+        run.mark_modified(out)
         return UNKNOWN
     if name in LOSS_FUNCTIONS:
         return compute_loss(run, name, arguments, node, None)
@@ -92,7 +87,7 @@ def operate(run: "Evaluator", name: str, arguments: Arguments, node: ast.AST) ->
     if operation is not None:
         return operation(OperationCall(run, name, tensor, arguments, node))
     if name.endswith("_"):
-        mark_modified(run, tensor)
+        run.mark_modified(tensor)
     return UNKNOWN
 
 

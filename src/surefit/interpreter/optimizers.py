@@ -2,36 +2,35 @@
 
 import ast
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 from surefit.interpreter.arguments import Arguments
 from surefit.interpreter.backward import check_idle_optimizer, held_by, optimizer_step
 from surefit.interpreter.checkpoints import group_shapes, load_into_optimizer
-from surefit.interpreter.modules import class_name_of
-from surefit.interpreter.value_queries import items_of
+from surefit.interpreter.evaluator import Evaluator
+from surefit.interpreter.layer_tables import has_weights
+from surefit.interpreter.modules import class_name_of, is_fully_known
+from surefit.interpreter.value_queries import items_of, sequence
 from surefit.interpreter.values import (
     UNKNOWN,
     AbstractValue,
     Constant,
     DictValue,
+    EachParameter,
+    FunctionValue,
     LayerValue,
     OptimizerStateValue,
     OptimizerValue,
     ParameterSet,
     TensorValue,
 )
-from surefit.interpreter.violations import UpdatesLostToRounding
-
-if TYPE_CHECKING:
-    from surefit.interpreter.evaluator import Evaluator
-
+from surefit.interpreter.violations import GradientMissing, UpdatesLostToRounding
 
 COARSE_DTYPES = {"bfloat16": 5e-6, "float16": 5e-7}
 """Learning rates at which, measured on small models, nine in ten updates are lost."""
 
 
 def create_optimizer(
-    run: "Evaluator", kind: str, arguments: Arguments, node: ast.AST
+    run: Evaluator, kind: str, arguments: Arguments, node: ast.AST
 ) -> OptimizerValue:
     groups = parameter_groups(arguments.get("params", 0, UNKNOWN))
     optimizer = OptimizerValue(kind, node, groups, arguments.get("lr", 1, UNKNOWN))
@@ -51,7 +50,7 @@ def parameter_groups(parameters: AbstractValue) -> tuple[ParameterSet, ...] | No
     return groups if groups and len(groups) == len(entries) else None
 
 
-def check_rounding(run: "Evaluator", optimizer: OptimizerValue, node: ast.AST) -> None:
+def check_rounding(run: Evaluator, optimizer: OptimizerValue, node: ast.AST) -> None:
     rate = optimizer.rate.value if isinstance(optimizer.rate, Constant) else None
     if optimizer.kind not in ("Adam", "AdamW") or not isinstance(rate, float):
         return
@@ -62,17 +61,17 @@ def check_rounding(run: "Evaluator", optimizer: OptimizerValue, node: ast.AST) -
     if dtype in COARSE_DTYPES and 0 < rate <= COARSE_DTYPES[dtype]:
         name = class_name_of((optimizer.groups or ())[0].model)
         cast = layers[0].cast_at or node
-        run.report(UpdatesLostToRounding(node, optimizer.kind, dtype, rate, cast, name))
+        run.report(UpdatesLostToRounding(node, cast, optimizer.kind, dtype, rate, cast, name))
 
 
-def zero_gradients(run: "Evaluator", holders: Iterable[LayerValue | TensorValue]) -> None:
+def zero_gradients(run: Evaluator, holders: Iterable[LayerValue | TensorValue]) -> None:
     for holder in holders:
         if isinstance(holder, LayerValue):
             run.set(holder, "gradient", False)
 
 
 def optimizer_method(
-    run: "Evaluator", optimizer: OptimizerValue, name: str, arguments: Arguments, node: ast.AST
+    run: Evaluator, optimizer: OptimizerValue, name: str, arguments: Arguments, node: ast.AST
 ) -> AbstractValue:
     if name == "step" and not arguments.values:
         check_idle_optimizer(run, optimizer, node)
@@ -86,3 +85,48 @@ def optimizer_method(
     elif name == "add_param_group":
         optimizer.groups = None
     return UNKNOWN
+
+
+def filter_parameters(node: ast.ListComp | ast.GeneratorExp, over: ParameterSet) -> AbstractValue:
+    """`[p for p in model.parameters() if p.requires_grad]`; nothing is known of other choices."""
+    loop = node.generators[0]
+    target = loop.target
+    if over.named and isinstance(target, ast.Tuple) and len(target.elts) == 2:
+        target = target.elts[1]
+    name = ast.unparse(target)
+    tests = [ast.unparse(test) for test in loop.ifs]
+    if ast.unparse(node.elt) != name or any(test != f"{name}.requires_grad" for test in tests):
+        return sequence("list", None, node)
+    return trainable_ones(over) if tests else ParameterSet(over.of, over.model)
+
+
+def trainable_ones(over: ParameterSet) -> ParameterSet:
+    layers = [holder for holder in over.of or () if isinstance(holder, LayerValue)]
+    unknown = any(layer.trainable is None for layer in layers)
+    if over.of is None or unknown or len(layers) != len(over.of):
+        return ParameterSet(None, over.model)
+    return ParameterSet(tuple(layer for layer in layers if layer.trainable), over.model)
+
+
+def builtin_filter(_run: Evaluator, arguments: Arguments, _node: ast.AST) -> AbstractValue:
+    """`filter(lambda p: p.requires_grad, model.parameters())`."""
+    match arguments.positional:
+        case [FunctionValue(node=ast.Lambda() as function), ParameterSet() as over]:
+            names = [argument.arg for argument in function.args.args]
+            if names and ast.unparse(function.body) == f"{names[0]}.requires_grad":
+                return trainable_ones(over)
+    return UNKNOWN
+
+
+def check_gradients(run: Evaluator, each: EachParameter, node: ast.AST) -> None:
+    """Computing with the gradients of all parameters, of which some certainly have none."""
+    model, holders = each.of.model, each.of.of
+    if holders is None or model is None or not is_fully_known(model) or run.graphs.lost:
+        return
+    bare = tuple(
+        holder
+        for holder in holders
+        if isinstance(holder, LayerValue) and has_weights(holder) and holder.gradient is False
+    )
+    if bare and len(bare) < len(holders):
+        run.report(GradientMissing(node, node, bare))

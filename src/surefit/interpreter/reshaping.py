@@ -2,18 +2,14 @@
 
 import ast
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
-from surefit.interpreter.copies import view_tensor
+from surefit.interpreter.evaluator import Evaluator
 from surefit.interpreter.memory_layout import cannot_view, contiguous
-from surefit.interpreter.operation_calls import OperationCall
+from surefit.interpreter.operation_calls import OperationCall, view_tensor
 from surefit.interpreter.shapes import ANY, Shape, Size, product, reshape_shape, single_size
 from surefit.interpreter.value_queries import sequence, size_value
 from surefit.interpreter.values import UNKNOWN, AbstractValue, Integer, ShapeValue, TensorValue
 from surefit.interpreter.violations import NonContiguousView, ReshapeMismatch
-
-if TYPE_CHECKING:
-    from surefit.interpreter.evaluator import Evaluator
 
 
 def view(call: OperationCall) -> TensorValue:
@@ -25,9 +21,9 @@ def view(call: OperationCall) -> TensorValue:
     if isinstance(node, ast.Call):
         is_view = isinstance(node.func, ast.Attribute) and node.func.attr == "view"
         if is_view and tensor.cause is not None and cannot_view(tensor, target):
-            run.report(NonContiguousView(node, tensor, tensor.cause))
+            run.report(NonContiguousView(node, tensor.cause, tensor, tensor.cause))
         if shape is None:
-            run.report(ReshapeMismatch(node, tensor, target))
+            run.report(ReshapeMismatch(node, node, tensor, target))
             shape = Shape(tuple(None if size == -1 else size for size in target))
     result = call.view(shape or ANY)
     if len(target) < (tensor.shape.rank or 0):
@@ -123,7 +119,7 @@ def transpose(call: OperationCall) -> TensorValue:
 
 
 def swap_axes(
-    run: "Evaluator", tensor: TensorValue, first: int, second: int, node: ast.AST
+    run: Evaluator, tensor: TensorValue, first: int, second: int, node: ast.AST
 ) -> TensorValue:
     shape = tensor.shape
     here, there = shape.place(first), shape.place(second)
@@ -145,7 +141,7 @@ def permute(call: OperationCall) -> TensorValue:
 
 
 def reorder_axes(
-    run: "Evaluator", tensor: TensorValue, order: Sequence[int], node: ast.AST
+    run: Evaluator, tensor: TensorValue, order: Sequence[int], node: ast.AST
 ) -> TensorValue:
     sizes = tuple(tensor.shape.sizes[at] for at in order)
     result = without_layer(view_tensor(run, tensor, Shape(sizes, tensor.shape.more), node))

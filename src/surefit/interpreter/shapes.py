@@ -66,7 +66,7 @@ class Shape:
         )
 
     def __str__(self) -> str:
-        """`(n, 16, 6, 6)`; what is not known is `n` in front and `?` behind."""
+        """`(n, 16, 6, 6)`; what is not known is `n` in front and `?` elsewhere."""
         words = [
             str(size) if isinstance(size, int) else ("n" if at == 0 else "?")
             for at, size in enumerate(self.sizes)
@@ -81,7 +81,7 @@ SCALAR = Shape()
 
 
 def broadcast(first: Shape, second: Shape) -> Shape | None:
-    """The shape of `first + second`; None where they surely do not fit."""
+    """The shape of `first + second`; None where they certainly do not fit."""
     longest = max(len(first.sizes), len(second.sizes))
     sizes: list[Size] = []
     for axis in range(-1, -longest - 1, -1):
@@ -112,7 +112,7 @@ def broadcast_size(first: Shape, second: Shape, axis: int) -> Size:
 
 
 def axis_of(shape: Shape, axis: int) -> Size:
-    """1 behind the end of a shape that is known whole: it is stretched there."""
+    """1 before the first axis of a shape that is fully known: it is stretched there."""
     if shape.has(axis):
         return shape.size(axis)
     return None if shape.more else 1
@@ -181,7 +181,7 @@ def single_size(value: Product | None) -> Size:
 
 
 def reshape_shape(shape: Shape, target: Sequence[Size]) -> Shape | None:
-    """A tensor in another shape; None where the numbers of elements surely differ.
+    """A tensor in another shape; None where the numbers of elements certainly differ.
 
     Sizes of the target that are not known are None; -1 is the one to be computed.
     """

@@ -2,20 +2,18 @@
 
 import ast
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from surefit.interpreter.arithmetic import binary
 from surefit.interpreter.attributes import set_attribute
-from surefit.interpreter.branches import run_if, run_try
-from surefit.interpreter.classes import truth_of
+from surefit.interpreter.backward import write_in_place
+from surefit.interpreter.classes import define_class, define_function, truth_of
 from surefit.interpreter.control import EXPECTS_A_FAILURE, Flow, PathEnded
-from surefit.interpreter.definitions import define_class, define_function
-from surefit.interpreter.divisibility import check_own_division
-from surefit.interpreter.in_place import write_in_place
+from surefit.interpreter.control_flow import run_for, run_if, run_try, run_while
+from surefit.interpreter.evaluator import Evaluator
+from surefit.interpreter.indexing import set_item
 from surefit.interpreter.iteration import unpack
-from surefit.interpreter.loops import run_for, run_while
+from surefit.interpreter.layer_creation import check_own_division
 from surefit.interpreter.methods import check_discarded_move
-from surefit.interpreter.subscripts import set_item
 from surefit.interpreter.values import (
     UNKNOWN,
     AbstractValue,
@@ -27,11 +25,8 @@ from surefit.interpreter.values import (
     TensorValue,
 )
 
-if TYPE_CHECKING:
-    from surefit.interpreter.evaluator import Evaluator
 
-
-def run_block(run: "Evaluator", statements: Sequence[ast.stmt], scope: Scope) -> Flow:
+def run_block(run: Evaluator, statements: Sequence[ast.stmt], scope: Scope) -> Flow:
     for statement in statements:
         flow = run_statement(run, statement, scope)
         if flow is not None:
@@ -39,7 +34,7 @@ def run_block(run: "Evaluator", statements: Sequence[ast.stmt], scope: Scope) ->
     return None
 
 
-def run_statement(run: "Evaluator", node: ast.stmt, scope: Scope) -> Flow:
+def run_statement(run: Evaluator, node: ast.stmt, scope: Scope) -> Flow:
     run.step()
     match node:
         case ast.Expr(value=value):
@@ -96,7 +91,7 @@ def run_statement(run: "Evaluator", node: ast.stmt, scope: Scope) -> Flow:
     return None
 
 
-def run_expression(run: "Evaluator", value: ast.expr, scope: Scope) -> None:
+def run_expression(run: Evaluator, value: ast.expr, scope: Scope) -> None:
     if isinstance(value, ast.Constant):
         return
     if isinstance(value, ast.Call):
@@ -104,7 +99,7 @@ def run_expression(run: "Evaluator", value: ast.expr, scope: Scope) -> None:
     run.evaluate(value, scope)
 
 
-def bind_name(run: "Evaluator", name: str, value: AbstractValue, scope: Scope) -> None:
+def bind_name(run: Evaluator, name: str, value: AbstractValue, scope: Scope) -> None:
     owner = scope
     if name in scope.shared:
         outer = scope.outer
@@ -114,7 +109,7 @@ def bind_name(run: "Evaluator", name: str, value: AbstractValue, scope: Scope) -
     run.set(owner.names, name, value)
 
 
-def assign_target(run: "Evaluator", target: ast.expr, value: AbstractValue, scope: Scope) -> None:
+def assign_target(run: Evaluator, target: ast.expr, value: AbstractValue, scope: Scope) -> None:
     match target:
         case ast.Name(id=name):
             bind_name(run, name, value, scope)
@@ -130,7 +125,7 @@ def assign_target(run: "Evaluator", target: ast.expr, value: AbstractValue, scop
 
 
 def assign_parts(
-    run: "Evaluator", parts: Sequence[ast.expr], value: AbstractValue, scope: Scope
+    run: Evaluator, parts: Sequence[ast.expr], value: AbstractValue, scope: Scope
 ) -> None:
     starred = any(isinstance(item, ast.Starred) for item in parts)
     items = None if starred else unpack(run, value, len(parts))
@@ -138,7 +133,7 @@ def assign_parts(
         run.assign(part, items[number] if items else UNKNOWN, scope)
 
 
-def run_augmented(run: "Evaluator", node: ast.AugAssign, scope: Scope) -> None:
+def run_augmented(run: Evaluator, node: ast.AugAssign, scope: Scope) -> None:
     old = run.evaluate(node.target, scope)
     right = run.evaluate(node.value, scope)
     if isinstance(old, TensorValue):
@@ -154,7 +149,7 @@ def run_augmented(run: "Evaluator", node: ast.AugAssign, scope: Scope) -> None:
     run.assign(node.target, value, scope)
 
 
-def run_with(run: "Evaluator", node: ast.With, scope: Scope) -> Flow:
+def run_with(run: Evaluator, node: ast.With, scope: Scope) -> Flow:
     mode, autocast, guard, device = run.graphs.mode, run.autocast, run.guard, run.default_device
     for item in node.items:
         context = run.evaluate(item.context_expr, scope)
@@ -168,7 +163,7 @@ def run_with(run: "Evaluator", node: ast.With, scope: Scope) -> Flow:
         run.autocast, run.guard, run.default_device = autocast, guard, device
 
 
-def enter_context(run: "Evaluator", context: AbstractValue, node: ast.expr) -> None:
+def enter_context(run: Evaluator, context: AbstractValue, node: ast.expr) -> None:
     if isinstance(context, LibraryObject):
         if run.graphs.enter(context.name, context.arguments.get("mode"), node):
             return
@@ -185,13 +180,13 @@ def enter_context(run: "Evaluator", context: AbstractValue, node: ast.expr) -> N
         run.autocast = run.default_device = None
 
 
-def run_assert(run: "Evaluator", test: ast.expr, scope: Scope) -> None:
+def run_assert(run: Evaluator, test: ast.expr, scope: Scope) -> None:
     if truth_of(run.evaluate(test, scope)) is False:
         check_own_division(run, test, scope, test)
         raise PathEnded
 
 
-def bind_imports(run: "Evaluator", node: ast.Import | ast.ImportFrom, scope: Scope) -> None:
+def bind_imports(run: Evaluator, node: ast.Import | ast.ImportFrom, scope: Scope) -> None:
     for alias in node.names:
         if isinstance(node, ast.ImportFrom):
             before = "." * node.level + (f"{node.module}." if node.module else "")
@@ -202,12 +197,12 @@ def bind_imports(run: "Evaluator", node: ast.Import | ast.ImportFrom, scope: Sco
             bind_name(run, alias.asname or name, ImportedName(name), scope)
 
 
-def forget_target(run: "Evaluator", target: ast.expr, scope: Scope) -> None:
+def forget_target(run: Evaluator, target: ast.expr, scope: Scope) -> None:
     if isinstance(target, ast.Attribute | ast.Subscript):
         run.escape(run.evaluate(target.value, scope))
 
 
-def forget_names(run: "Evaluator", node: ast.AST, scope: Scope) -> None:
+def forget_names(run: Evaluator, node: ast.AST, scope: Scope) -> None:
     """Names that a statement binds which is not followed."""
     for name in ast.walk(node):
         if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store):

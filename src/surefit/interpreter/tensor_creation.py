@@ -2,16 +2,22 @@
 
 import ast
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from surefit.interpreter.arguments import Arguments
 from surefit.interpreter.devices import device_from
 from surefit.interpreter.dtypes import dtype_named
+from surefit.interpreter.evaluator import Evaluator
 from surefit.interpreter.graphs import graph_of
 from surefit.interpreter.memory_layout import contiguous
-from surefit.interpreter.origins import origin_of
 from surefit.interpreter.shapes import ANY, SCALAR, Shape
-from surefit.interpreter.value_queries import integer_of, is_array, items_of, shape_from, size_of
+from surefit.interpreter.value_queries import (
+    integer_of,
+    is_array,
+    items_of,
+    origin_of,
+    shape_from,
+    size_of,
+)
 from surefit.interpreter.values import (
     UNKNOWN,
     AbstractValue,
@@ -23,15 +29,11 @@ from surefit.interpreter.values import (
     Unknown,
 )
 
-if TYPE_CHECKING:
-    from surefit.interpreter.evaluator import Evaluator
-
-
 FILLED = ("zeros", "ones", "rand", "randn", "empty")
 
 
 def create_tensor(
-    run: "Evaluator", name: str, arguments: Arguments, node: ast.AST
+    run: Evaluator, name: str, arguments: Arguments, node: ast.AST
 ) -> TensorValue | None:
     """None where it is not a function that creates a tensor."""
     number = arguments.number
@@ -78,7 +80,7 @@ def shape_from_size(value: AbstractValue | None) -> Shape:
 
 
 def with_options(
-    run: "Evaluator", arguments: Arguments, node: ast.AST, result: TensorValue
+    run: Evaluator, arguments: Arguments, node: ast.AST, result: TensorValue
 ) -> TensorValue:
     """`dtype`, `device` and `requires_grad` of what is created."""
     learns = arguments.flag("requires_grad", None, False)
@@ -116,7 +118,7 @@ def random_integers(arguments: Arguments) -> TensorValue:
     )
 
 
-def arange(run: "Evaluator", arguments: Arguments) -> TensorValue:
+def arange(run: Evaluator, arguments: Arguments) -> TensorValue:
     values = arguments.positional
     floats = any(isinstance(value, Constant) and isinstance(value.value, float) for value in values)
     known = all(isinstance(value, Constant | Integer) for value in values)
@@ -136,7 +138,7 @@ def arange(run: "Evaluator", arguments: Arguments) -> TensorValue:
     return TensorValue(Shape((high - low,)), dtype, low=low, high=high - 1, counts=True)
 
 
-def tensor_literal(run: "Evaluator", arguments: Arguments, node: ast.AST) -> TensorValue:
+def tensor_literal(run: Evaluator, arguments: Arguments, node: ast.AST) -> TensorValue:
     """`torch.tensor(...)`: a new tensor without a graph, whatever it is created from."""
     value = arguments.get("data", 0, UNKNOWN)
     if isinstance(value, TensorValue) and value.is_array:

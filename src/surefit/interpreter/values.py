@@ -36,6 +36,13 @@ class Integer:
 
 
 @dataclass(frozen=True, slots=True)
+class Real:
+    """A float that the source does not give, and the expression that it is."""
+
+    node: ast.AST | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
 class DeviceValue:
     """A device; another one than the CPU at least on a machine that has one."""
 
@@ -74,7 +81,7 @@ class SliceValue:
 
 
 Moment = tuple[tuple[int, int], ...]
-"""The iterations that are running: loop and round, outermost first."""
+"""The iterations that are running: loop and iteration, outermost first."""
 
 
 @dataclass(eq=False, slots=True)
@@ -207,6 +214,8 @@ class InstanceValue:
     node: ast.AST
     attributes: "dict[str, AbstractValue]" = field(default_factory=dict)
     escaped: bool = False
+    training: bool | None = True
+    """Of a model: whether `train` or `eval` was called last."""
 
 
 @dataclass(eq=False, slots=True)
@@ -304,6 +313,7 @@ AbstractValue = (
     Unknown
     | Constant
     | Integer
+    | Real
     | DeviceValue
     | SequenceValue
     | DictValue
@@ -351,6 +361,6 @@ class Scope:
 
 NEVER_NONE = (
     *(TensorValue, LayerValue, InstanceValue, SequenceValue, DictValue, FunctionValue, ClassValue),
-    *(LoaderValue, OptimizerValue, OptimizerStateValue, StateDictValue, ParameterSet, BoundMethod),
-    *(LibraryObject, Integer),
+    *(LoaderValue, OptimizerValue, OptimizerStateValue, StateDictValue, ParameterSet),
+    *(LibraryObject, Integer, Real),
 )

@@ -9,10 +9,8 @@ import ast
 from dataclasses import dataclass
 from typing import Literal
 
-from surefit.interpreter.origins import origin_of, origin_of_dtype, origin_of_width
 from surefit.interpreter.shapes import Shape, Size
 from surefit.interpreter.values import (
-    Constant,
     DictValue,
     GroupShapes,
     LayerValue,
@@ -31,15 +29,12 @@ class WidthMismatch:
     """A layer is called with another number of features than it takes."""
 
     node: ast.AST
+    birth: ast.AST
     layer: LayerValue
     tensor: TensorValue
     axis: int
     takes: int
     has: int
-
-    @property
-    def birth(self) -> ast.AST:
-        return origin_of_width(self.tensor) or self.node
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,15 +42,12 @@ class JoinMismatch:
     """Tensors that are joined or added have different sizes on one axis."""
 
     node: ast.AST
+    birth: ast.AST
     how: Literal["cat", "stack", "sum"]
     tensors: TensorPair
     nodes: NodePair
     axis: int
     """The one that differs, counted from the last: -1."""
-
-    @property
-    def birth(self) -> ast.AST:
-        return origin_of_width(self.tensors[1]) or self.node
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,12 +55,9 @@ class ProductMismatch:
     """Two matrices whose inner sizes differ are multiplied."""
 
     node: ast.AST
+    birth: ast.AST
     tensors: TensorPair
     nodes: NodePair
-
-    @property
-    def birth(self) -> ast.AST:
-        return origin_of(self.tensors[1]) or self.node
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,12 +65,9 @@ class ReshapeMismatch:
     """`view` or `reshape` asks for another number of elements."""
 
     node: ast.Call
+    birth: ast.AST
     tensor: TensorValue
     target: tuple[Size, ...]
-
-    @property
-    def birth(self) -> ast.AST:
-        return self.node
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,12 +75,9 @@ class NonContiguousView:
     """`view` of a tensor that is not contiguous."""
 
     node: ast.Call
+    birth: ast.AST
     tensor: TensorValue
     cause: ast.AST
-
-    @property
-    def birth(self) -> ast.AST:
-        return self.cause
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,13 +85,10 @@ class MaskMismatch:
     """A mask does not fit the tensor that it is applied to."""
 
     node: ast.AST
+    birth: ast.AST
     tensor: TensorValue
     mask: TensorValue
     mask_node: ast.AST
-
-    @property
-    def birth(self) -> ast.AST:
-        return origin_of(self.mask) or self.mask_node
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,16 +96,10 @@ class IndexOutsideTable:
     """A number is looked up that a table has no row for."""
 
     node: ast.AST
+    birth: ast.AST
     layer: LayerValue
     tensor: TensorValue
     id: int
-
-    @property
-    def birth(self) -> ast.AST:
-        """The padding value, or the number of rows of the table."""
-        if self.id < 0:
-            return self.tensor.padding or origin_of(self.tensor) or self.node
-        return origin_of(self.layer.arguments.get("num_embeddings")) or self.layer.node
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,16 +107,12 @@ class NotDivisible:
     """A width cannot be divided among heads or groups."""
 
     node: ast.AST
+    birth: ast.AST
     maker: str
     width_name: str
     width: int
     count_name: str
     count: int
-    count_value: Constant
-
-    @property
-    def birth(self) -> ast.AST:
-        return origin_of(self.count_value) or self.node
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,11 +120,8 @@ class BackwardWithoutGraph:
     """`backward` is called on a tensor without a graph."""
 
     node: ast.Call
+    birth: ast.AST
     tensor: TensorValue
-
-    @property
-    def birth(self) -> ast.AST:
-        return self.tensor.cut.node if self.tensor.cut else self.node
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,11 +129,8 @@ class BackwardOfNonScalar:
     """`backward` is called on several numbers."""
 
     node: ast.Call
+    birth: ast.AST
     tensor: TensorValue
-
-    @property
-    def birth(self) -> ast.AST:
-        return self.tensor.unreduced or self.node
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,6 +138,7 @@ class GraphFreed:
     """`backward` goes through a graph that another one has freed."""
 
     node: ast.Call
+    birth: ast.AST
     operation: RecordedOperation
     freed_by: ast.AST
     how: Literal["twice", "before", "carried"]
@@ -183,29 +148,18 @@ class GraphFreed:
     calls: tuple[ast.AST, ...]
     """The calls that led to this `backward`, outermost first."""
 
-    @property
-    def birth(self) -> ast.AST:
-        """Where the path to what was freed parts from the path to the `backward` that needs it."""
-        for at, node in enumerate(self.operation.calls):
-            if at >= len(self.calls) or self.calls[at] is not node:
-                return node
-        return self.operation.node
-
 
 @dataclass(frozen=True, slots=True)
 class SavedValueOverwritten:
     """`backward` needs a value that was written to."""
 
     node: ast.Call
+    birth: ast.AST
     operation: RecordedOperation
     written: ast.AST
     writer: Literal["step", "write"]
     earlier: bool
     """The graph is of an earlier iteration of the loop."""
-
-    @property
-    def birth(self) -> ast.AST:
-        return self.written
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,12 +167,9 @@ class LeafModifiedInPlace:
     """A leaf that requires a gradient is written to while operations are recorded."""
 
     node: ast.AST
+    birth: ast.AST
     target: ast.AST
     tensor: TensorValue
-
-    @property
-    def birth(self) -> ast.AST:
-        return self.node
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,12 +177,9 @@ class InferenceTensorInTraining:
     """A tensor that was created in inference mode is given to a trainable layer."""
 
     node: ast.AST
+    birth: ast.AST
     layer: LayerValue
     tensor: TensorValue
-
-    @property
-    def birth(self) -> ast.AST:
-        return self.tensor.inference or self.node
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,13 +187,10 @@ class DeviceMismatch:
     """An operation takes tensors of two devices."""
 
     node: ast.AST
+    birth: ast.AST
     left: TensorValue
     left_node: ast.AST
     moved: str
-
-    @property
-    def birth(self) -> ast.AST:
-        return origin_of(self.left) or self.node
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,11 +198,8 @@ class MoveDiscarded:
     """A statement moves a tensor and drops the result."""
 
     node: ast.Call
+    birth: ast.AST
     tensor: TensorValue
-
-    @property
-    def birth(self) -> ast.AST:
-        return self.node
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,12 +207,9 @@ class LayerDtypeMismatch:
     """A layer is given a tensor of another dtype than its weights have."""
 
     node: ast.AST
+    birth: ast.AST
     layer: LayerValue
     tensor: TensorValue
-
-    @property
-    def birth(self) -> ast.AST:
-        return origin_of_dtype(self.tensor) or self.node
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,15 +217,10 @@ class StateDictMismatch:
     """A state dict does not have the names or shapes of the model that it is loaded into."""
 
     node: ast.Call
+    birth: ast.AST
     model: Module
     saved: StateDictValue
     tensors: dict[str, Shape]
-
-    @property
-    def birth(self) -> ast.AST:
-        """The model where it has the same names; the loading where names differ."""
-        same = (self.saved.tensors or {}).keys() == self.tensors.keys()
-        return self.model.node if same else self.node
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,13 +228,10 @@ class CheckpointLoadedWhole:
     """A dict with a state dict in it is loaded as if it were one."""
 
     node: ast.Call
+    birth: ast.AST
     model: Module
     checkpoint: DictValue
     entry: str
-
-    @property
-    def birth(self) -> ast.AST:
-        return self.node
 
 
 @dataclass(frozen=True, slots=True)
@@ -308,12 +239,9 @@ class CheckpointKeyMissing:
     """A checkpoint is asked for an entry that it was saved without."""
 
     node: ast.Subscript
+    birth: ast.AST
     checkpoint: DictValue
     key: str
-
-    @property
-    def birth(self) -> ast.AST:
-        return self.checkpoint.node or self.node
 
 
 @dataclass(frozen=True, slots=True)
@@ -321,12 +249,9 @@ class LoadNeedsUnpickling:
     """`torch.load` reads tensors alone, and another object was saved."""
 
     node: ast.Call
+    birth: ast.AST
     saved_at: ast.AST
     class_name: str
-
-    @property
-    def birth(self) -> ast.AST:
-        return self.node
 
 
 @dataclass(frozen=True, slots=True)
@@ -334,14 +259,11 @@ class OptimizerStateMismatch:
     """An optimizer's state is loaded into one with other parameters."""
 
     node: ast.Call
+    birth: ast.AST
     optimizer: ast.AST
     kind: str
     saved: GroupShapes
     has: GroupShapes
-
-    @property
-    def birth(self) -> ast.AST:
-        return self.optimizer
 
 
 @dataclass(frozen=True, slots=True)
@@ -349,14 +271,11 @@ class AdapterTargetsMissing:
     """Adapters are put on layers that a model does not have."""
 
     node: ast.AST
+    birth: ast.AST
     config: ast.AST
     targets: tuple[str, ...]
     model: str
     names: tuple[str, ...]
-
-    @property
-    def birth(self) -> ast.AST:
-        return self.config
 
 
 @dataclass(frozen=True, slots=True)
@@ -364,15 +283,12 @@ class UpdatesLostToRounding:
     """An optimizer holds parameters of a dtype that is too coarse for its steps."""
 
     node: ast.AST
+    birth: ast.AST
     kind: str
     dtype: str
     rate: float
     cast: ast.AST
     model: str
-
-    @property
-    def birth(self) -> ast.AST:
-        return self.cast
 
 
 @dataclass(frozen=True, slots=True)
@@ -380,12 +296,9 @@ class OptimizerWithoutGradients:
     """An optimizer steps whose layers get no gradient; those that get one no optimizer holds."""
 
     node: ast.AST
+    birth: ast.AST
     optimizer: ast.AST
     outside: tuple[LayerValue, ...]
-
-    @property
-    def birth(self) -> ast.AST:
-        return self.optimizer
 
 
 @dataclass(frozen=True, slots=True)
@@ -393,11 +306,8 @@ class GradientMissing:
     """A line computes with the gradients of parameters of which some have none."""
 
     node: ast.AST
+    birth: ast.AST
     layers: tuple[LayerValue, ...]
-
-    @property
-    def birth(self) -> ast.AST:
-        return self.node
 
 
 @dataclass(frozen=True, slots=True)
@@ -410,6 +320,12 @@ class LossInputs:
     predictions_node: ast.AST
     target: TensorValue
     target_node: ast.AST
+    layer: LayerValue | None = None
+
+    @property
+    def name(self) -> str:
+        """As the script has it: `CrossEntropyLoss`, `cross_entropy`."""
+        return self.layer.kind if self.layer else self.function
 
     @property
     def tensors(self) -> TensorPair:
@@ -425,11 +341,8 @@ class LossShapeMismatch:
     """A loss compares two tensors entry by entry whose shapes do not fit."""
 
     node: ast.AST
+    birth: ast.AST
     inputs: LossInputs
-
-    @property
-    def birth(self) -> ast.AST:
-        return origin_of_width(self.inputs.target) or self.inputs.target_node
 
 
 @dataclass(frozen=True, slots=True)
@@ -437,12 +350,9 @@ class TargetDtypeMismatch:
     """The targets of a loss have a dtype that it does not take."""
 
     node: ast.AST
+    birth: ast.AST
     inputs: LossInputs
     takes: str
-
-    @property
-    def birth(self) -> ast.AST:
-        return origin_of_dtype(self.inputs.target) or self.inputs.target_node
 
 
 @dataclass(frozen=True, slots=True)
@@ -450,6 +360,7 @@ class TargetAxesMismatch:
     """The targets of a loss have another number of axes than its predictions ask for."""
 
     node: ast.AST
+    birth: ast.AST
     inputs: LossInputs
     how: Literal["column", "square", "indices", "one hot", "classes last", "flattened"]
     """`column`: class indices as (rows, 1). `square`: (rows, 1) beside (rows,), compared entry by
@@ -457,30 +368,16 @@ class TargetAxesMismatch:
     shape of the predictions. `classes last`: predictions (rows, steps, classes). `flattened`: one
     side is, the other is not."""
 
-    @property
-    def birth(self) -> ast.AST:
-        target, predictions = self.inputs.target, self.inputs.predictions
-        if self.how == "one hot":
-            return target.one_hot or self.inputs.target_node
-        if self.how == "flattened":
-            return target.flattened or predictions.flattened or self.node
-        if self.how == "classes last":
-            return origin_of(predictions) or self.inputs.predictions_node
-        return origin_of(target) or self.inputs.target_node
-
 
 @dataclass(frozen=True, slots=True)
 class TargetOutsideClasses:
     """A class index is written that the predictions have no column for."""
 
     node: ast.AST
+    birth: ast.AST
     inputs: LossInputs
     label: int
     classes: int
-
-    @property
-    def birth(self) -> ast.AST:
-        return origin_of(self.inputs.target) or self.inputs.target_node
 
 
 SourceViolation = (

@@ -18,9 +18,17 @@ from surefit.doctor.observations import Crash, Frame, Json, Layer, Question, Val
 from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule, Unanswered
 from surefit.doctor.violations import Expression, Operand, Written
-from surefit.lineage.asking import lineage_of
+from surefit.lineage.asking import lineage_of, lineage_of_rows
 from surefit.lineage.lineage import Lineage
-from surefit.lineage.producers import LINEAGE, Input, Producer, ProducerKind, Way
+from surefit.lineage.producers import (
+    DATASET,
+    LINEAGE,
+    ROWS,
+    Input,
+    Producer,
+    ProducerKind,
+    Way,
+)
 from surefit.source.patches import Edit
 from surefit.source.reading import Source, called
 
@@ -77,9 +85,17 @@ class Case:
         text = " ".join(source.segment(node).split())
         return Expression(Place(source.file, node.lineno, node.end_lineno), source.span(node), text)
 
-    def argument(self, call: Written, name: str, position: int | None) -> Expression | None:
+    def owner(self, call: Written | None) -> Expression | None:
+        """`model` of `model.load_state_dict(...)`."""
+        node, source = self.node(call), self.source(call.place) if call is not None else None
+        match node:
+            case ast.Call(func=ast.Attribute(value=owner)) if source is not None:
+                return self.expression(source, owner)
+        return None
+
+    def argument(self, call: Written | None, name: str, position: int | None) -> Expression | None:
         """What a call of the user's gives for one argument."""
-        node, source = self.node(call), self.source(call.place)
+        node, source = self.node(call), self.source(call.place) if call is not None else None
         if source is None or not isinstance(node, ast.Call):
             return None
         value = source.argument(node, name, position)
@@ -146,6 +162,14 @@ class Case:
             return None
         return msgspec.convert(known.said, answer, strict=False) if known.said is not None else None
 
+    def answered(self, kind: str, **about: Json) -> Question:
+        """A question that a condition is judged by, once it has an answer."""
+        question = Question(kind, self.crash.id if self.crash is not None else "", about)
+        if not self.read and self.recording.answer(question) is None:
+            self.recording.ask(question)
+            raise Unanswered(kind)
+        return question
+
     def lineage(self, operand: Operand) -> Lineage:
         """Where a value came from; empty where that is not known. Of source that was only read, the
         one expression that the interpreter says it is from."""
@@ -153,12 +177,30 @@ class Case:
             return lineage_of_birth(operand)
         if self.crash is None or operand.frame is None:
             return NO_LINEAGE
+        self.ask_for_lineage()
+        found = lineage_of(self.recording, self.crash, (operand.frame, operand.value.text))
+        return found or NO_LINEAGE
+
+    def lineage_of_column(self, column: str) -> Lineage:
+        """Where a column of the rows came from that a collator was given; a root for each row."""
+        return self.of_rows(ROWS, column)
+
+    def lineage_of_dataset(self) -> Lineage:
+        """Where the dataset came from that these rows are from."""
+        return self.of_rows(DATASET)
+
+    def of_rows(self, function: str, text: str = "") -> Lineage:
+        if self.crash is None:
+            return NO_LINEAGE
+        self.ask_for_lineage()
+        return lineage_of_rows(self.recording, self.crash, function, text) or NO_LINEAGE
+
+    def ask_for_lineage(self) -> None:
+        assert self.crash is not None
         question = Question(LINEAGE, self.crash.id, {})
         if self.recording.answer(question) is None:
             self.recording.ask(question)
             raise Unanswered(question.kind)
-        found = lineage_of(self.recording, self.crash, (operand.frame, operand.value.text))
-        return found or NO_LINEAGE
 
     def finding(
         self,

@@ -3,6 +3,7 @@
 import ast
 
 from surefit.doctor.observations import Frame, Value
+from surefit.doctor.violations import Expression
 from surefit.doctor.words import code
 from surefit.laws.case import Case, use_of
 
@@ -39,6 +40,30 @@ def is_model(frame: Frame) -> bool:
     return frame.layer is not None and "torch/nn/" not in frame.place.file
 
 
+def reading_of_value(case: Case, value: Value) -> Expression | None:
+    """Where the outermost of the user's frames that has the very object reads it, before it goes
+    into a model or an operation."""
+    for frame in case.crash.frames if case.crash is not None else ():
+        text = shortest(frame, value) if frame.own else ""
+        source = case.source(frame.place)
+        statement = source.statement_at(frame.place.line) if source and frame.place.line else None
+        if not text or source is None or statement is None or hasattr(statement, "body"):
+            continue
+        for node in ast.walk(statement):
+            is_read = isinstance(getattr(node, "ctx", None), ast.Load)
+            if is_read and isinstance(node, ast.expr) and ast.unparse(node) == plain(text):
+                return case.expression(source, node)
+    return None
+
+
+def plain(text: str) -> str:
+    """As `ast.unparse` writes it."""
+    try:
+        return ast.unparse(ast.parse(text, mode="eval"))
+    except SyntaxError:
+        return text
+
+
 def called_in(frame: Frame, case: Case) -> str:
     """What is called in the failing expression, as the user's line writes it, in backticks."""
     node = case.node(use_of(frame))
@@ -46,3 +71,13 @@ def called_in(frame: Frame, case: Case) -> str:
     if isinstance(node, ast.Call) and source is not None:
         return code(source.segment(node.func))
     return code(frame.function)
+
+
+def handed_text(case: Case) -> str:
+    """The only argument of the user's failing call, as it is written."""
+    node = case.node(use_of(case.own)) if case.own is not None else None
+    source = case.source(case.own.place) if case.own is not None else None
+    alone = isinstance(node, ast.Call) and len(node.args) == 1 and not node.keywords
+    if source is None or not alone or not isinstance(node, ast.Call):
+        return ""
+    return " ".join(source.segment(node.args[0]).split())

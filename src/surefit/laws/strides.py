@@ -5,7 +5,7 @@ from math import prod
 
 
 def contiguous_strides(shape: Sequence[int]) -> tuple[int, ...]:
-    """Of a tensor of this shape that is contiguous."""
+    """Of a contiguous tensor of this shape."""
     strides: list[int] = []
     step = 1
     for size in reversed(shape):
@@ -55,15 +55,15 @@ def can_view(shape: Sequence[int], stride: Sequence[int], target: Sequence[int])
 
 def runs(shape: Sequence[int], stride: Sequence[int]) -> list[tuple[int, int]]:
     """Axes that lie in memory as one, the last first: (elements, step)."""
-    found: list[tuple[int, int]] = []
+    merged: list[tuple[int, int]] = []
     for size, step in reversed(list(zip(shape, stride, strict=True))):
         if size == 1:
             continue
-        if found and step == found[-1][0] * found[-1][1]:
-            found[-1] = found[-1][0] * size, found[-1][1]
+        if merged and step == merged[-1][0] * merged[-1][1]:
+            merged[-1] = merged[-1][0] * size, merged[-1][1]
         else:
-            found.append((size, step))
-    return found or [(1, 1)]
+            merged.append((size, step))
+    return merged or [(1, 1)]
 
 
 def is_reordered(shape: Sequence[int], stride: Sequence[int]) -> bool:

@@ -3,19 +3,27 @@
 import ast
 from collections.abc import Collection, Iterator
 
-from surefit.doctor.observations import Value
-from surefit.doctor.violations import Operand, Written
-from surefit.laws.case import Case, use_of
+from surefit.doctor.observations import Script
+from surefit.doctor.violations import Expression, Operand
+from surefit.laws.case import Case
 from surefit.lineage.lineage import Lineage
 from surefit.lineage.producers import Producer, ProducerKind, Way
 
 CLASSES = ("num_labels", "num_classes", "n_classes", "n_labels", "out_features", "out_channels")
 """Arguments of models and layers that say how many classes there are."""
+VOCABULARY = ("vocab_size", "vocabulary_size", "n_vocab", "num_tokens", "num_embeddings")
+TYPES = ("type_vocab_size",)
+POSITIONS = (
+    *("max_position_embeddings", "n_positions", "n_ctx", "max_source_positions"),
+    *("max_target_positions", "max_seq_len", "max_sequence_length", "block_size"),
+)
 
 
-def written_in_model(case: Case, number: int, names: Collection[str]) -> Producer | None:
-    """The one literal or setting of this value that the models of a crash were given under one of
-    these names; None where there are several."""
+def written_in_model(
+    case: Case, number: int, names: Collection[str] | None = None
+) -> Producer | None:
+    """The one literal or setting of this value that the models of a crash were given, under one of
+    these names if there are any; None where there are several."""
     found = {
         (str(literal.place), literal.text): literal
         for lineage in lineages_of_models(case)
@@ -35,53 +43,35 @@ def lineages_of_models(case: Case) -> Iterator[Lineage]:
                 yield case.lineage(Operand(value=value, name=value.text, frame=number))
 
 
-def given_as(lineage: Lineage, names: Collection[str]) -> Iterator[Producer]:
-    """What arguments of these names go back to."""
+def given_as(lineage: Lineage, names: Collection[str] | None) -> Iterator[Producer]:
+    """What arguments of these names, or of any, go back to."""
     for producer in lineage.all:
         for source, _ in lineage.inputs(producer):
-            if source.way is Way.ARGUMENT and source.name in names:
+            if source.way is Way.ARGUMENT and (names is None or source.name in names):
                 literal = Lineage(lineage.graph, (source,)).written()
                 if literal is not None:
                     yield literal
 
 
-ENDS = (ProducerKind.LITERAL, ProducerKind.SETTING)
-
-
-def number_given(case: Case, name: str, number: int) -> Written | None:
-    """The one literal or setting of this value that the user's failing line gives to a call, or
-    reads under a name; under this name where the call is given several such numbers."""
-    frames = case.crash.frames if case.crash is not None else ()
-    own = max((at for at, frame in enumerate(frames) if frame.own), default=-1)
-    if own < 0:
-        return None
-    node, source = case.node(use_of(frames[own])), case.source(frames[own].place)
-    exact: dict[str, Written] = {}
-    named: dict[str, Written] = {}
-    for text, part in read_in(node, name):
-        if isinstance(part, ast.Constant) and source is not None and part.value == number:
-            exact[text] = case.expression(source, part)
-            continue
-        lineage = case.lineage(Operand(value=Value(text, ""), name=text, frame=own))
-        for literal in (found for found in lineage.all if is_number(found, number)):
-            exact[f"{literal.place}{literal.span}"] = literal
-        for literal in given_as(lineage, (name.rpartition(".")[2],)):
-            if is_number(literal, number):
-                named[f"{literal.place}{literal.span}"] = literal
-    for found in (exact, named):
-        if len(found) == 1:
-            return next(iter(found.values()))
+def config_of(case: Case) -> Producer | None:
+    """The user's call that created the configuration of a model of the crash; None for a model
+    that was loaded."""
+    for lineage in lineages_of_models(case):
+        for producer in lineage.all:
+            is_config = producer.value.kind.endswith("Config") and producer.own
+            if is_config and producer.kind is ProducerKind.CALL:
+                return producer if "from_pretrained" not in producer.text else None
     return None
 
 
-def read_in(node: ast.expr | None, name: str) -> Iterator[tuple[str, ast.expr]]:
-    """What a call is given; of another expression, the name itself."""
-    if isinstance(node, ast.Call):
-        for part in (*node.args, *(keyword.value for keyword in node.keywords)):
-            yield ast.unparse(part), part
-    else:
-        yield name, ast.Name(name)
-
-
-def is_number(producer: Producer, number: int) -> bool:
-    return producer.kind in ENDS and producer.value.scalar == number
+def called_with(case: Case, number: int, names: Collection[str]) -> Expression | None:
+    """The first literal of this value that a call of the user's has under one of these names."""
+    for script in case.recording.all(Script):
+        source = case.source(script.file)
+        for call in source.every(ast.Call) if source is not None else ():
+            for keyword in call.keywords:
+                literal = keyword.value
+                is_it = isinstance(literal, ast.Constant) and literal.value == number
+                if source is not None and keyword.arg in names and is_it:
+                    return case.expression(source, literal)
+    return None

@@ -8,7 +8,7 @@ import msgspec
 from surefit.doctor.observations import Crash, Frame, Json, Question, Value
 from surefit.doctor.recording import Recording
 from surefit.lineage.lineage import Lineage
-from surefit.lineage.producers import LINEAGE, Producer, ProducerGraph, Root
+from surefit.lineage.producers import LINEAGE, Producer, ProducerGraph, ValueRoot
 
 
 def lineage_of(
@@ -20,10 +20,22 @@ def lineage_of(
     if said is None:
         return None
     graph = read(said)
-    places = [value] if isinstance(value, tuple) else list(where(crash, value))
+    places = where_written(crash, *value) if isinstance(value, tuple) else where(crash, value)
     for number, text in places:
         root = root_of(graph, crash.frames[number], text)
         if root is not None:
+            return lineage_from(graph, root)
+    return None
+
+
+def lineage_of_rows(
+    recording: Recording, crash: Crash, function: str, text: str = ""
+) -> Lineage | None:
+    """Of a column of the rows that a collator was given, or of the dataset that they are from."""
+    said = recording.ask(Question(LINEAGE, crash.id, {}))
+    graph = read(said) if said is not None else None
+    for root in graph.roots if graph is not None else ():
+        if graph is not None and (root.function, root.text) == (function, text):
             return lineage_from(graph, root)
     return None
 
@@ -36,11 +48,17 @@ def lineage_at(recording: Recording, file: str, line: int, text: str, step: int)
     return lineage_from(graph, graph.roots[0]) if graph is not None and graph.roots else None
 
 
-def lineage_from(graph: ProducerGraph, root: Root) -> Lineage:
-    every = next((one[2] for one in _read.values() if one[1] is graph), None)
+def lineage_from(graph: ProducerGraph, root: ValueRoot) -> Lineage:
+    every = next((entry[2] for entry in _read.values() if entry[1] is graph), None)
     if every is None:
-        every = {one.serial: one for one in graph.producers}
+        every = {producer.serial: producer for producer in graph.producers}
     return Lineage(every, root.inputs, graph.ended)
+
+
+def where_written(crash: Crash, number: int, text: str) -> list[tuple[int, str]]:
+    """An expression in a frame, and wherever else its value stands."""
+    values = [value for value in crash.frames[number].values if plain(value.text) == plain(text)]
+    return [(number, text), *(place for value in values[:1] for place in where(crash, value))]
 
 
 def where(crash: Crash, value: Value) -> list[tuple[int, str]]:
@@ -51,11 +69,11 @@ def where(crash: Crash, value: Value) -> list[tuple[int, str]]:
         for other in frame.values
         if other == value or (value.identity and other.identity == value.identity)
     ]
-    exact = [one for one in same if one[1] == value.text]
-    return [*exact, *(one for one in same if one not in exact)]
+    exact = [place for place in same if place[1] == value.text]
+    return [*exact, *(place for place in same if place not in exact)]
 
 
-def root_of(graph: ProducerGraph, frame: Frame, text: str) -> Root | None:
+def root_of(graph: ProducerGraph, frame: Frame, text: str) -> ValueRoot | None:
     key = frame.function, Path(frame.place.file).name, frame.place.line or 0
     for root in graph.roots:
         if (root.function, root.file, root.line) == key and plain(root.text) == plain(text):
@@ -75,5 +93,9 @@ def read(said: dict[str, Json]) -> ProducerGraph:
     known = _read.get(id(said))
     if known is None or known[0] is not said:
         graph = msgspec.convert(said, ProducerGraph, strict=False)
-        known = _read[id(said)] = said, graph, {one.serial: one for one in graph.producers}
+        known = _read[id(said)] = (
+            said,
+            graph,
+            {producer.serial: producer for producer in graph.producers},
+        )
     return known[1]

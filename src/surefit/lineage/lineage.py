@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
+from surefit.doctor.findings import Place
 from surefit.doctor.observations import Value
 from surefit.lineage.producers import PASSING, Input, Producer, ProducerKind, Way
 from surefit.lineage.properties import Property
@@ -35,7 +36,7 @@ class Lineage:
     @cached_property
     def all(self) -> tuple[Producer, ...]:
         """Every producer that the value leads back to, newest first: libraries' and names, too."""
-        return tuple(sorted(self.nearest(), key=lambda one: -one.serial))
+        return tuple(sorted(self.nearest(), key=lambda producer: -producer.serial))
 
     @property
     def ended(self) -> str:
@@ -43,21 +44,31 @@ class Lineage:
         for producer in self.all:
             if producer.ended:
                 return producer.ended
-            if any(one.serial not in self.graph for one in producer.inputs):
+            if any(link.serial not in self.graph for link in producer.inputs):
                 return self.budget or "too many expressions are involved to follow all of them"
         return ""
 
     @property
     def producers(self) -> tuple[Producer, ...]:
         """The user's own expressions, newest first; names and the like are left out."""
-        return tuple(one for one in self.all if one.own and one.kind not in PASSING)
+        return tuple(
+            producer for producer in self.all if producer.own and producer.kind not in PASSING
+        )
+
+    @property
+    def expressions(self) -> tuple[Producer, ...]:
+        """The same, each expression once: its newest evaluation."""
+        newest: dict[tuple[Place, str], Producer] = {}
+        for producer in self.producers:
+            newest.setdefault((producer.place, producer.text), producer)
+        return tuple(newest.values())
 
     def inputs(self, producer: Producer) -> Iterator[tuple[Input, Producer]]:
         """What an expression got values from, and how."""
-        for one in producer.inputs:
-            before = self.graph.get(one.serial)
-            if before is not None and one.way is not Way.CONTROL:
-                yield one, before
+        for link in producer.inputs:
+            before = self.graph.get(link.serial)
+            if before is not None and link.way is not Way.CONTROL:
+                yield link, before
 
     def birth(self, of: Property) -> Producer | None:
         """The first of the user's expressions that has a property while none of its inputs does; of
@@ -65,7 +76,10 @@ class Lineage:
         tables that it came from are looked at in that column."""
         met: set[tuple[int, str, str]] = set()
         rows = of.of_rows or of
-        waiting = [(one.serial, "", rows if one.way in OF_ROWS else of) for one in self.root]
+        changed = [link for link in self.root if link.way is Way.MUTATED]
+        waiting = [
+            (link.serial, "", rows if link.way in OF_ROWS else of) for link in changed or self.root
+        ]
         for serial, column, wanted in waiting:
             producer = self.graph.get(serial)
             key = serial, column, wanted.words
@@ -73,86 +87,112 @@ class Lineage:
                 continue
             met.add(key)
             before = [
-                Before(inner, column_of(producer, inner, column), across(producer, one, wanted))
-                for one, inner in self.inputs(producer)
+                Before(
+                    inner,
+                    column_of(producer, inner, column),
+                    across(producer, link, wanted),
+                    link.way,
+                )
+                for link, inner in self.inputs(producer)
             ]
             value = part(producer, column)
+            before = as_it_was(producer, before)
             having = bearing(wanted.measure(value), before)
-            unknown = [one for one in before if one.holds is None]
+            unknown = [earlier for earlier in before if earlier.holds is None]
             is_passing = producer.kind in PASSING and bool(before)
             if wanted.holds(value) and not having and producer.own and not is_passing:
                 return producer
             followed = having or unknown
-            waiting += [(one.producer.serial, one.column, one.wanted) for one in followed]
+            waiting += [
+                (earlier.producer.serial, earlier.column, earlier.wanted) for earlier in followed
+            ]
         return None
+
+    def of_shape(self, shape: tuple[int, ...]) -> "Lineage":
+        """The lineage of the first values of a shape: of the rows of a batch."""
+        waiting, met, found = list(self.root), set[int](), list[Input]()
+        for one in waiting:
+            producer = self.graph.get(one.serial)
+            if producer is None or one.serial in met:
+                continue
+            met.add(one.serial)
+            if producer.value.shape == shape:
+                found.append(one)
+            else:
+                waiting += [source for source, _ in self.inputs(producer)]
+        return Lineage(self.graph, tuple(found), self.ended)
 
     def role(self) -> Producer | None:
         """Where the value becomes a label, a mask, a column: the newest item or attribute with a
         name, and of that the expression that is put in, not the whole display; else the argument
         by which it is handed to a library."""
-        for one in self.root:
-            if one.way in ROLE_WAYS and has_name(one) and one.serial in self.graph:
-                return self.graph[one.serial]
+        for link in self.root:
+            if link.way in ROLE_WAYS and has_name(link) and link.serial in self.graph:
+                return self.graph[link.serial]
         for producer in self.all:
-            for one, before in self.inputs(producer):
-                if one.way in ROLE_WAYS and has_name(one) and before.own:
+            for link, before in self.inputs(producer):
+                if link.way in ROLE_WAYS and has_name(link) and before.own:
                     return before
-        arguments = (one for one in self.root if one.way is Way.ARGUMENT and has_name(one))
-        return next((self.graph[one.serial] for one in arguments if one.serial in self.graph), None)
+        arguments = (link for link in self.root if link.way is Way.ARGUMENT and has_name(link))
+        return next(
+            (self.graph[link.serial] for link in arguments if link.serial in self.graph), None
+        )
 
     def handed_over(self) -> Producer | None:
         """The user's last expression before the value goes to a library: the argument of the call
         that fails, or what is on the user's side where a library begins."""
-        for one in self.root:
-            if one.way is Way.ARGUMENT and one.serial in self.graph:
-                return self.graph[one.serial]
+        for link in self.root:
+            if link.way is Way.ARGUMENT and link.serial in self.graph:
+                return self.graph[link.serial]
         beyond = [
             before
             for producer in self.all
-            for one, before in self.inputs(producer)
-            if before.own and (one.way in BOUNDARIES or not producer.own)
+            for link, before in self.inputs(producer)
+            if before.own and (link.way in BOUNDARIES or not producer.own)
         ]
-        beyond += [self.graph[one.serial] for one in self.root if one.way in BOUNDARIES]
-        own = [one for one in beyond if one.own] or list(self.producers)
-        return max(own, key=lambda one: one.serial, default=None)
+        beyond += [self.graph[link.serial] for link in self.root if link.way in BOUNDARIES]
+        own = [link for link in beyond if link.own] or list(self.producers)
+        return max(own, key=lambda link: link.serial, default=None)
 
     def constructor(self) -> Construction | None:
         """Of an object: the call that made it and what it was given, by parameter."""
         first = next(
-            (self.graph[one.serial] for one in self.root if one.serial in self.graph), None
+            (self.graph[link.serial] for link in self.root if link.serial in self.graph), None
         )
-        made = [
-            one
-            for one in self.all
-            if one.own
-            and one.kind in (ProducerKind.CALL, ProducerKind.FILE)
+        calls = [
+            producer
+            for producer in self.all
+            if producer.own
+            and producer.kind in (ProducerKind.CALL, ProducerKind.FILE)
             and first is not None
-            and one.value.identity == first.value.identity
+            and producer.value.identity == first.value.identity
         ]
-        if not made:
+        if not calls:
             return None
-        given = {
-            one.name: before
-            for one, before in self.inputs(made[-1])
-            if one.way is Way.ARGUMENT and one.name
+        arguments = {
+            link.name: before
+            for link, before in self.inputs(calls[-1])
+            if link.way is Way.ARGUMENT and link.name
         }
-        return Construction(made[-1], given)
+        return Construction(calls[-1], arguments)
 
     def written(self) -> Producer | None:
         """The literal, the setting or the file that a number or a text goes back to; one that is
         equal to it before others."""
         first = next(
-            (self.graph[one.serial] for one in self.root if one.serial in self.graph), None
+            (self.graph[link.serial] for link in self.root if link.serial in self.graph), None
         )
         if first is None or first.value.scalar is None:
             return None
-        ends = [one for one in self.nearest() if one.kind in WRITTEN]
-        equal = [one for one in ends if one.value.scalar == first.value.scalar]
+        ends = [producer for producer in self.nearest() if producer.kind in WRITTEN]
+        equal = [producer for producer in ends if producer.value.scalar == first.value.scalar]
         return next(iter(equal or ends), None)
 
     def nearest(self) -> tuple[Producer, ...]:
         """Every producer, by how many expressions stand between it and the value."""
-        waiting = list(dict.fromkeys(one.serial for one in self.root if one.serial in self.graph))
+        waiting = list(
+            dict.fromkeys(link.serial for link in self.root if link.serial in self.graph)
+        )
         met = set(waiting)
         for serial in waiting:
             fresh = [
@@ -162,22 +202,24 @@ class Lineage:
             ]
             met.update(fresh)
             waiting += fresh
-        return tuple(self.graph[one] for one in waiting)
+        return tuple(self.graph[serial] for serial in waiting)
 
     def through(self, file: str, line: int) -> tuple[Producer, ...]:
         """Producers that stand on a line, newest first."""
         return tuple(
-            one
-            for one in self.all
-            if one.own
-            and one.place.file == file
-            and (one.place.line or 0) <= line <= (one.place.end_line or one.place.line or 0)
+            producer
+            for producer in self.all
+            if producer.own
+            and producer.place.file == file
+            and (producer.place.line or 0)
+            <= line
+            <= (producer.place.end_line or producer.place.line or 0)
         )
 
 
-def has_name(one: Input) -> bool:
+def has_name(link: Input) -> bool:
     """A key, a column, a keyword: a number alone is no role."""
-    return one.name.replace("_", "a").isalnum() and not one.name.isdigit()
+    return link.name.replace("_", "a").isalnum() and not link.name.isdigit()
 
 
 def column_of(producer: Producer, before: Producer, column: str) -> str:
@@ -199,6 +241,7 @@ class Before:
     producer: Producer
     column: str
     wanted: Property
+    way: Way
 
     @property
     def value(self) -> Value:
@@ -209,16 +252,30 @@ class Before:
         return self.wanted.holds(self.value)
 
 
-def across(producer: Producer, one: Input, wanted: Property) -> Property:
+def across(producer: Producer, link: Input, wanted: Property) -> Property:
     """Where rows become a batch, what a row must have."""
-    is_batch = one.way in OF_ROWS or (
+    is_batch = link.way in OF_ROWS or (
         producer.kind is ProducerKind.OPERATION and producer.name == "stack"
     )
     return wanted.of_rows or wanted if is_batch else wanted
 
 
+def as_it_was(producer: Producer, before: list[Before]) -> list[Before]:
+    """An object that was changed in place is described as it is now, also where it was made: what
+    was put in comes before it, and the change before the name that it was bound to."""
+    changed = [earlier for earlier in before if earlier.way is Way.MUTATED]
+    if producer.kind is not ProducerKind.MUTATION:
+        return changed or before
+    put_in = [earlier for earlier in before if earlier not in changed]
+    return put_in if any(earlier.holds for earlier in put_in) else before
+
+
 def bearing(number: float | None, before: list[Before]) -> list[Before]:
     """Inputs that have the property; of a number those with the same one, where there are any."""
-    having = [one for one in before if one.holds]
-    same = [one for one in having if number is not None and one.wanted.measure(one.value) == number]
+    having = [earlier for earlier in before if earlier.holds]
+    same = [
+        earlier
+        for earlier in having
+        if number is not None and earlier.wanted.measure(earlier.value) == number
+    ]
     return same or having

@@ -12,6 +12,9 @@ from surefit.source.spans import Span
 
 LINEAGE = "lineage"
 """The kind of the question that a second run answers with producers."""
+ROWS = "rows of the batch"
+DATASET = "dataset of the rows"
+"""In place of the function of a root: a column that a collator was given, and what it is from."""
 
 
 class Way(StrEnum):
@@ -29,6 +32,8 @@ class Way(StrEnum):
     """Assigned to the name."""
     RETURNED = "returned"
     """What the user's own function returned or yielded."""
+    CALLBACK = "callback"
+    """What a function of the user's returned to the library that was called: `data.map(encode)`."""
     SAME_OBJECT = "same object"
     MUTATED = "mutated"
     """The same object before this expression changed it in place."""
@@ -117,7 +122,7 @@ class Producer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Root:
+class ValueRoot:
     """A value that a frame of a crash holds, and the expression that produced it."""
 
     function: str
@@ -134,7 +139,7 @@ class ProducerGraph:
     """What a second run tells: every producer that the roots lead back to."""
 
     producers: tuple[Producer, ...] = ()
-    roots: tuple[Root, ...] = ()
+    roots: tuple[ValueRoot, ...] = ()
     records: int = 0
     """Expressions that were noted in all."""
     ended: str = ""

@@ -25,6 +25,15 @@ def dtype(name: str) -> Property:
     return Property(f"is {name}", lambda value: dtype_is(value, (name,)))
 
 
+def tensor_dtype(name: str) -> Property:
+    """Arrays and plain numbers of it do not count: to compute with those in float64 is usual."""
+
+    def holds(value: Value) -> bool | None:
+        return value.dtype == name if value.device is not None else False
+
+    return Property(f"is a tensor of {name}", holds)
+
+
 floating = Property("is floating point", lambda value: dtype_is(value, FLOATING))
 
 
@@ -75,6 +84,37 @@ def holds_below(number: float) -> Property:
         return pair[0] < number if pair is not None else None
 
     return Property(f"holds a number below {number:g}", holds, least)
+
+
+def of_several(inner: Property) -> Property:
+    """The same of a tensor, an array or a list; a plain number does not have it, and a tuple is as
+    often a shape."""
+
+    def holds(value: Value) -> bool | None:
+        if value.scalar is not None:
+            return False
+        return inner.holds(value) if value.kind not in ("tuple", "Size") else None
+
+    return Property(inner.words, holds)
+
+
+def equals(number: float) -> Property:
+    def holds(value: Value) -> bool | None:
+        if value.scalar is None and value.kind in ("", "NoneType"):
+            return None
+        return type(value.scalar) in (int, float) and value.scalar == number
+
+    return Property(f"is {number:g}", holds)
+
+
+def contains(number: float) -> Property:
+    """As its least or its greatest number, which is where markers are."""
+
+    def holds(value: Value) -> bool | None:
+        pair = numbers(value)
+        return number in pair if pair is not None else None
+
+    return Property(f"holds {number:g}", holds)
 
 
 def shape_of(value: Value) -> tuple[int, ...] | None:
@@ -157,3 +197,51 @@ def on_device(device: str) -> Property:
 
 def kind(name: str) -> Property:
     return Property(f"is a {name}", lambda value: value.kind == name)
+
+
+def has_gaps(value: Value) -> bool | None:
+    """Of a table or a column of pandas, or of several in a tuple."""
+    inside = [member.numbered for member in value.members.values() if member.numbered is not None]
+    known = [value.numbered] if value.numbered is not None else inside
+    return not all(known) if known else None
+
+
+index_with_gaps = Property("has an index other than 0, 1, 2...", has_gaps)
+empty = Property(
+    "is empty",
+    lambda value: value.length == 0 if value.length is not None and value.scalar is None else None,
+)
+
+
+def has_key(name: str) -> Property:
+    def holds(value: Value) -> bool | None:
+        return name in value.members if value.members else None
+
+    return Property(f"has the key {name}", holds)
+
+
+def is_batch_of_one(value: Value) -> bool | None:
+    """A tensor or an array of (1, ...), a list of one, or a mapping of nothing but such."""
+    if value.shape is not None:
+        return len(value.shape) > 1 and value.shape[0] == 1
+    if value.kind in ("list", "tuple"):
+        return value.length == 1
+    if value.scalar is not None or value.kind == "str":
+        return False
+    parts = [is_batch_of_one(member) for member in value.members.values()]
+    known = [part for part in parts if part is not None]
+    return all(known) if known and value.length is not None else None
+
+
+batch_of_one = Property("is a batch of one", is_batch_of_one)
+
+
+def has_column(name: str) -> Property:
+    """A table that has a column of this name."""
+
+    def holds(value: Value) -> bool | None:
+        if value.kind not in ("Dataset", "DatasetDict"):
+            return False
+        return name in value.members if value.members else None
+
+    return Property(f"has a column `{name}`", holds)

@@ -193,29 +193,40 @@ class Forks:
             with suppress(OSError):
                 self.server = Server(self.preload, self.launch, self.environment)
 
+    def cancel(self) -> None:
+        """There is nothing to run so far; should there be later, it can be begun again."""
+        self.close()
+        self.begun = False
+
     def close(self) -> None:
         if self.server is not None:
             self.server.close()
             self.server = None
 
-    def watch(self, launch: Launch, *, quiet: bool = True, **how: Any) -> Watched:
+    def watch(self, launch: Launch, *, seconds: float, quiet: bool = True, **how: Any) -> Watched:
         """`script.watch`, in a fork if it can be. Raises `ForkLost` where that began and could not
         be followed to its end; from then on runs start plainly."""
         forks: list[Fork] = []
 
         def start(command: Sequence[str], **given: Any) -> Child | None:
-            fork = self._fork(command, **given)
+            fork = self._fork(command, min(PATIENCE, seconds / 2), **given)
             forks.extend([fork] if fork else [])
             return fork
 
-        watched = script.watch(launch, quiet=quiet, start=start, **how)
+        watched = script.watch(launch, seconds=seconds, quiet=quiet, start=start, **how)
         if any(fork.lost for fork in forks):
             self.close()
             raise ForkLost
         return watched
 
     def _fork(
-        self, command: Sequence[str], *, cwd: Path, env: Mapping[str, str], **how: Any
+        self,
+        command: Sequence[str],
+        patience: float,
+        *,
+        cwd: Path,
+        env: Mapping[str, str],
+        **how: Any,
     ) -> Fork | None:
         """None where the run must start plainly."""
         server, preload = self.server, self.preload
@@ -223,7 +234,7 @@ class Forks:
             return None
         if server.others(env) or not still_fits(preload, cwd):
             return None
-        if not server.is_ready(PATIENCE):
+        if not server.is_ready(patience):
             self.close()
             return None
         try:

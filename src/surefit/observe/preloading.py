@@ -6,7 +6,6 @@ When in doubt, nothing: a run that starts plainly takes seconds more, and is wha
 import ast
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -66,6 +65,8 @@ def preload_for(launch: Launch, seen: Recording) -> Preload | None:
     if main is None or main.file not in trees or len(trees) < len(scripts):
         return None
     if not is_plain(launch) or next(seen.all(Trace), None) is not None:
+        return None
+    if any(Path(name).is_absolute() for name in trees):  # elsewhere: where a copy lies is not known
         return None
     if any(map(changes_what_is_imported, trees.values())):
         return None
@@ -131,37 +132,41 @@ def is_text(statement: ast.stmt) -> bool:
 
 def changes_what_is_imported(tree: ast.AST) -> bool:
     """Whether the source writes to the environment, or does something else of that kind."""
-    reads = {id(node) for parent in ast.walk(tree) for node in environment_read_in(parent)}
-    for node in ast.walk(tree):
-        name = node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", None)
-        if isinstance(node, ast.ImportFrom | ast.Import):
-            if any(alias.name in CHANGES for alias in node.names):
-                return True
-        elif (
-            name in CHANGES
-            or (name == "environ" and id(node) not in reads)
-            or (name == "modules" and not isinstance(getattr(node, "ctx", None), ast.Load))
-        ):
-            return True
-    return False
+    reads = {id(node) for parent in ast.walk(tree) for node in read_in(parent)}
+    return any(id(node) not in reads and is_a_change(node) for node in ast.walk(tree))
 
 
-def environment_read_in(node: ast.AST) -> Iterator[ast.AST]:
-    """`environ` in `os.environ["A"]`, `os.environ.get("A")` and `"A" in os.environ`."""
-    if (isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load)) or (
-        isinstance(node, ast.Attribute) and node.attr in READS
-    ):
+def is_a_change(node: ast.AST) -> bool:
+    """Of what is not only read."""
+    if isinstance(node, ast.Import | ast.ImportFrom):
+        return any(alias.name in CHANGES for alias in node.names)
+    if isinstance(node, ast.Name):
+        return node.id == "environ" or node.id in CHANGES
+    if not isinstance(node, ast.Attribute):
+        return False
+    of_python = isinstance(node.value, ast.Name) and node.value.id == "sys"
+    return node.attr == "environ" or node.attr in CHANGES or (of_python and node.attr == "modules")
+
+
+def read_in(node: ast.AST) -> Iterator[ast.AST]:
+    """`os.environ` in `os.environ["A"]`, `os.environ.get("A")` and `"A" in os.environ`."""
+    if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load):
         yield node.value
-    elif isinstance(node, ast.Compare):
+    if isinstance(node, ast.Attribute) and node.attr in READS:
+        yield node.value
+    if isinstance(node, ast.Compare):
         yield from node.comparators
 
 
 def still_fits(preload: Preload, cwd: Path) -> bool:
     """Whether the user's files, as they lie in a copy, still change nothing of what is imported: a
     patch can."""
-    for name in preload.sources:
-        with suppress(OSError, UnicodeDecodeError):
-            tree = parsed((cwd / name).read_text(encoding="utf-8"))
-            if tree is None or changes_what_is_imported(tree):
-                return False
-    return True
+    return all(fits(cwd / name) for name in preload.sources)
+
+
+def fits(file: Path) -> bool:
+    try:
+        tree = parsed(file.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError):
+        return False
+    return tree is not None and not changes_what_is_imported(tree)

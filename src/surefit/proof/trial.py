@@ -4,7 +4,7 @@ import json
 import os
 import time
 import traceback
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -261,6 +261,12 @@ def rejection(fix: Fix) -> str:
 
 def may_be_tried(fix: Fix) -> bool:
     return fix.edit is not None and fix.must is not None and not fix.why_not_tried
+
+
+def are_worth_a_run(findings: Iterable[Finding]) -> bool:
+    """Whether any of their fixes will be tried."""
+    loud = (finding for finding in findings if finding.severity is not Severity.NOTE)
+    return any(may_be_tried(fix) for finding in loud for fix in finding.fixes)
 
 
 def refuse_untriable(finding: Finding, fix: Fix) -> None:

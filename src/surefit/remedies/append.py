@@ -7,7 +7,7 @@ from surefit.doctor.conditions.condition import Condition
 from surefit.doctor.violations import Written
 from surefit.laws.case import Case
 from surefit.remedies.alike import in_every_call
-from surefit.source.edits import appended
+from surefit.source.edits import appended, with_import
 from surefit.source.patches import Edit
 
 
@@ -22,6 +22,8 @@ class Append:
     choice: bool = False
     alike: bool = True
     """Also in other calls of the same function that are given the same."""
+    imports: tuple[str, str | None] | None = None
+    """Module and name that the text needs."""
 
     def edit(self, case: Case) -> Edit | None:
         node, source = case.node(self.at), case.source(self.at.place) if self.at else None
@@ -31,4 +33,5 @@ class Append:
         def change(expression: ast.expr) -> Edit:
             return appended(source, expression, self.suffix)
 
-        return in_every_call(source, node, change) if self.alike else change(node)
+        edit = in_every_call(source, node, change) if self.alike else change(node)
+        return with_import(edit, source, *self.imports) if edit and self.imports else edit

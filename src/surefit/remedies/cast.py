@@ -22,6 +22,8 @@ TENSOR_CASTS = {
     "bool": "bool",
     "int32": "int",
 }
+FLOAT_TYPES = ("Tensor", "FloatTensor", "DoubleTensor", "HalfTensor")
+"""Constructors of torch that make floats of every number."""
 ARRAYS = ("ndarray", "memmap", "Series", "DataFrame", "Index", "RangeIndex")
 NUMBERS = ("int", "float", "bool", "int64", "float64", "float32", "int32")
 """Scalars of Python and NumPy; a list of these is converted item by item."""
@@ -83,6 +85,9 @@ class Cast:
         plain = node.func.id if isinstance(node.func, ast.Name) else ""
         if plain in ("int", "float", "bool") and len(node.args) == 1:
             return replaced(source, node.func, self.scalar_type)
+        if self.to == "int64" and called(node) in FLOAT_TYPES:
+            prefix = source.segment(node.func).removesuffix(called(node))
+            return replaced(source, node.func, f"{prefix}LongTensor")
         method = node.func if isinstance(node.func, ast.Attribute) else None
         if method is not None and called(node) in TENSOR_CASTS.values() and not node.args:
             return replaced(source, node, f"{source.segment(method.value)}{self.tensor_cast}")

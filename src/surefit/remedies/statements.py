@@ -74,3 +74,12 @@ def statement_at(case: Case, at: Written | None) -> tuple[Source | None, ast.stm
     if node is not None:
         return source, source.statement_of(node)
     return source, source.statement_at(at.place.line) if at.place.line else None
+
+
+def assigned_name(case: Case, at: Written | None) -> str | None:
+    """The plain name that the value of an expression is assigned to."""
+    _, statement = statement_at(case, at)
+    match statement:
+        case ast.Assign(targets=[ast.Name(id=name)], value=value) if value is case.node(at):
+            return name
+    return None

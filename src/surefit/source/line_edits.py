@@ -21,6 +21,14 @@ def inserted_before(source: Source, statement: ast.stmt, text: str) -> Edit:
     return Edit(source.file, (put_at(source, line, indented(source, statement, text)),))
 
 
+def with_function(source: Source, call: ast.Call, text: str) -> Edit | None:
+    """A function of the module, before the statement of the module that a call is in."""
+    chain = [node for node in source.up(call) if isinstance(node, ast.stmt)]
+    if not chain or shares_lines(source, chain[-1]):
+        return None
+    return inserted_before(source, chain[-1], f"{text}\n\n")
+
+
 def removed(source: Source, statement: ast.stmt) -> Edit:
     """A statement with its lines; the only one of a block becomes `pass`."""
     refuse_shared_lines(source, statement)

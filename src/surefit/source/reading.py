@@ -17,7 +17,7 @@ from surefit.source.spans import Span
 Kind = TypeVar("Kind", bound=ast.AST)
 Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
-Placed = ast.expr | ast.stmt | ast.ExceptHandler | ast.keyword | ast.alias
+Placed = ast.expr | ast.stmt | ast.ExceptHandler | ast.keyword | ast.alias | ast.arg
 SHARED = (ast.expr_context, ast.operator, ast.unaryop, ast.boolop, ast.cmpop)
 """`+`, `and`, "is read": one object stands for all of its kind, so it has no parent."""
 BYTE_ORDER_MARK = "\ufeff"

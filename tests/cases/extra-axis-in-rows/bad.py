@@ -3,10 +3,12 @@
 import torch
 from torch import nn
 from torch.utils.data import DataLoader, Dataset
+from transformers import AutoTokenizer
+
+from surefit.embedded import MODEL
 
 torch.manual_seed(0)
 LENGTH = 12
-WORDS = {"pad": 0, "fine": 1, "dull": 2, "great": 3, "slow": 4, "warm": 5, "cold": 6}
 REVIEWS = [
     ("great fine warm", 1),
     ("dull slow", 0),
@@ -14,12 +16,7 @@ REVIEWS = [
     ("cold dull slow dull", 0),
 ] * 8
 
-
-class Tokenizer:
-    def __call__(self, text, return_tensors=None):
-        ids = [WORDS[word] for word in text.split()]
-        ids += [WORDS["pad"]] * (LENGTH - len(ids))
-        return {"input_ids": torch.tensor([ids]) if return_tensors == "pt" else ids}
+tokenizer = AutoTokenizer.from_pretrained(MODEL)
 
 
 class Reviews(Dataset):
@@ -31,14 +28,16 @@ class Reviews(Dataset):
 
     def __getitem__(self, index):
         text, label = REVIEWS[index]
-        encoded = self.tokenizer(text, return_tensors="pt")
+        encoded = self.tokenizer(
+            text, padding="max_length", max_length=LENGTH, return_tensors="pt"
+        )
         return {"input_ids": encoded["input_ids"], "label": label}
 
 
 class Classifier(nn.Module):
     def __init__(self):
         super().__init__()
-        self.embed = nn.Embedding(len(WORDS), 16, padding_idx=0)
+        self.embed = nn.Embedding(len(tokenizer), 16)
         self.places = nn.Parameter(torch.zeros(LENGTH, 16))
         self.head = nn.Linear(16, 2)
 
@@ -49,7 +48,7 @@ class Classifier(nn.Module):
 
 model = Classifier()
 optimizer = torch.optim.AdamW(model.parameters(), lr=1e-2)
-for batch in DataLoader(Reviews(Tokenizer()), batch_size=8, shuffle=True):
+for batch in DataLoader(Reviews(tokenizer), batch_size=8, shuffle=True):
     loss = nn.functional.cross_entropy(model(batch["input_ids"]), batch["label"])
     optimizer.zero_grad()
     loss.backward()

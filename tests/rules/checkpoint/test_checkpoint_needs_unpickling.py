@@ -2,9 +2,9 @@
 
 from dataclasses import replace
 
+from looking import look
 from surefit.doctor.findings import Finding, Place
 from surefit.doctor.observations import Crash, Frame, Process, Script, Value
-from surefit.doctor.recording import Recording
 from surefit.rules.checkpoint.checkpoint_needs_unpickling import RULE
 
 TEXT = 'state = torch.load("net.pt")\n'
@@ -15,7 +15,7 @@ CRASH = Crash("1-1", 1.0, Process(1), "_pickle.UnpicklingError", "x", (OWN, LOAD
 
 
 def told(crash: Crash) -> list[Finding]:
-    return list(RULE.look(Recording([Script("train.py", TEXT, True), crash])))
+    return look(RULE, [Script("train.py", TEXT, True), crash])
 
 
 def test_the_call_is_named_and_nothing_is_unpickled() -> None:

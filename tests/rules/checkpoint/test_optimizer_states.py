@@ -3,10 +3,10 @@
 from textwrap import dedent
 from typing import Any
 
+from looking import look
 from surefit.doctor.conditions.parameters import Moves
 from surefit.doctor.findings import Finding, Place
 from surefit.doctor.observations import Answer, Crash, Frame, Process, Question, Script
-from surefit.doctor.recording import Recording
 from surefit.rules.checkpoint import optimizer_of_other_parameters, optimizer_state_misplaced
 from surefit.source.edits import patched
 
@@ -37,8 +37,8 @@ def told(groups: list[list[dict[str, Any]]], saved: Any = None) -> list[Finding]
     made = {"file": "train.py", "line": 1}
     said = {"kind": "Adam", "groups": groups, "saved": saved, "made_at": made}
     answer = Answer(Question("optimizer-state", CRASH.id), said)
-    seen = Recording([Script("train.py", TEXT, True), CRASH, answer])
-    return [finding for rule in RULES for finding in rule.look(seen)]
+    observations = [Script("train.py", TEXT, True), CRASH, answer]
+    return [finding for rule in RULES for finding in look(rule, observations)]
 
 
 def test_groups_are_put_back_into_the_order_of_their_shapes() -> None:

@@ -5,10 +5,23 @@ from typing import Any
 
 import pytest
 
+from lineages import lineage_answer
+from looking import look
 from surefit.doctor.conditions.re_executed import ReExecuted
 from surefit.doctor.findings import Finding, Place
-from surefit.doctor.observations import Answer, Crash, Frame, Layer, Process, Question, Script
+from surefit.doctor.observations import (
+    Answer,
+    Crash,
+    Frame,
+    Layer,
+    Process,
+    Question,
+    Script,
+    Value,
+)
 from surefit.doctor.recording import Recording
+from surefit.laws.crashes import violations_in
+from surefit.lineage.producers import Way
 from surefit.rules.checkpoint import (
     checkpoint_of_another_model,
     checkpoint_of_other_sizes,
@@ -16,6 +29,8 @@ from surefit.rules.checkpoint import (
     whole_checkpoint_loaded,
 )
 from surefit.source.edits import patched
+from surefit.source.reading import Source
+from surefit.source.spans import Span
 
 RULES = [
     module.RULE
@@ -33,8 +48,25 @@ TEXT = dedent(
     """
 )
 OWN = {"body.weight": [16, 8], "body.bias": [16], "head.weight": [4, 16]}
+NET = Value("net", "Net", 7, layer=Layer("Net", made_at=Place("train.py", 1)))
+LINEAGES = {
+    (0, "net"): (("Net(4)", NET), ("4", Value("4", "int", scalar=4), Way.ARGUMENT, "classes"))
+}
+COMPARED = [
+    ("names-without-prefix", {"prefix": "module.", "given": True}),
+    ("names-without-prefix", {"prefix": "_orig_mod.", "given": False}),
+    ("names-under-a-key", {"key": "model"}),
+]
 FRAMES = (
-    Frame(Place("train.py", 2), "<module>", own=True, line="net.load_state_dict(...)"),
+    Frame(
+        Place("train.py", 2),
+        "<module>",
+        own=True,
+        line='net.load_state_dict(torch.load("net.pt"))',
+        expression='net.load_state_dict(torch.load("net.pt"))',
+        span=Span(2, 0, 2, 41),
+        values=(NET,),
+    ),
     Frame(
         Place("torch/nn/modules/module.py", 9),
         "Module.load_state_dict",
@@ -54,9 +86,12 @@ def told(given: dict[str, Any], *, inside: Any = None, own: Any = None) -> list[
         "inside": inside or {},
         "made_at": {"file": "train.py", "line": 1},
     }
-    answer = Answer(Question("state-dict", CRASH.id), said)
-    seen = Recording([Script("train.py", TEXT, True), CRASH, answer])
-    return [finding for rule in RULES for finding in rule.look(seen)]
+    compared = {"equal": True, "elements": 3}
+    answers = [Answer(Question("state-dict", CRASH.id), said)]
+    answers += [Answer(Question(kind, CRASH.id, about), compared) for kind, about in COMPARED]
+    lineage = lineage_answer(CRASH, Source("train.py", TEXT), LINEAGES)
+    observations = [Script("train.py", TEXT, True), CRASH, *answers, lineage]
+    return [finding for rule in RULES for finding in look(rule, observations)]
 
 
 def test_a_prefix_that_was_saved_is_taken_from_every_name() -> None:
@@ -98,11 +133,20 @@ def test_two_entries_that_fit_leave_the_choice() -> None:
 def test_other_sizes_are_counted_where_the_model_is_made() -> None:
     (finding,) = told({**OWN, "head.weight": [10, 16]})
     assert finding.rule == "checkpoint-of-other-sizes"
-    assert finding.place == Place("train.py", 1)
+    assert finding.place == Place("train.py", 1, 1)
     assert finding.headline == (
         "The checkpoint was saved with 10 where `Net` has 4: 1 tensor of `head` has another shape."
     )
-    assert all(fix.why_not_tried for fix in finding.fixes)
+    edits = [fix.edit for fix in finding.fixes if fix.edit is not None]
+    assert "net = Net(10)\n" in patched(edits[0], TEXT)
+    assert "if tensor.shape == net.state_dict()[name].shape}" in patched(edits[1], TEXT)
+    assert all(fix.choice for fix in finding.fixes)
+
+
+def test_added_tokens_are_added_again() -> None:
+    own = {"embed_tokens.weight": [100, 16], "head.weight": [4, 16]}
+    (finding,) = told({**own, "embed_tokens.weight": [102, 16]}, own=own)
+    assert "must be resized again" in finding.why
 
 
 @pytest.mark.parametrize(
@@ -141,6 +185,6 @@ def test_nothing_is_said_where_everything_fits() -> None:
 
 def test_another_crash_is_not_asked_about() -> None:
     crash = Crash("1-1", 1.0, Process(1), "RuntimeError", "RuntimeError: x", FRAMES[:1])
-    seen = Recording([Script("train.py", TEXT, True), crash])
-    assert [finding for rule in RULES for finding in rule.look(seen)] == []
-    assert seen.open_questions == []
+    recording = Recording([Script("train.py", TEXT, True), crash])
+    assert violations_in(recording, []) == []
+    assert recording.open_questions == []

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from recorded_crashes import look
 from surefit.doctor.conditions.condition import All
 from surefit.doctor.conditions.inputs import ColumnReachesModel
 from surefit.doctor.findings import Finding, Place
@@ -16,11 +17,9 @@ from surefit.doctor.observations import (
     Process,
     Question,
     RootSeen,
-    Script,
     Steps,
     Value,
 )
-from surefit.doctor.recording import Recording
 from surefit.rules.data.column_not_taken_by_the_model import RULE
 from surefit.source.edits import patched
 
@@ -71,7 +70,7 @@ def found(
         Answer(Question("forward", "1-1"), forward),
         Answer(Question("trainer", "1-1"), trainer),
     ]
-    return list(RULE.look(Recording([Script("train.py", text), steps, crash, *answers])))
+    return look(RULE, text, crash, steps, *answers)
 
 
 @pytest.mark.parametrize("last", [DECODER, NO_LOSS], ids=["inside the model", "no loss"])
@@ -82,7 +81,7 @@ def test_what_a_trainer_drops_gets_the_name_that_forward_has(last: Frame) -> Non
         "The column `target_ids` is no argument of `T5.forward`, so the Trainer drops it and the"
         " model gets no `labels`."
     )
-    (fix,) = finding.fixes
+    fix = finding.fixes[0]
     assert fix.edit is not None
     assert '"labels": ids(row["answer"])' in patched(fix.edit, MAPPED)
     assert fix.must == All((ColumnReachesModel("labels"),))
@@ -193,3 +192,43 @@ def test_the_only_numbers_that_are_dropped_are_the_labels_of_a_classifier() -> N
     assert of_a_classifier(kind, toxic="int64", rude="int64") == []
     assert of_a_classifier(kind, row_id="int64") == []
     assert of_a_classifier("GPT2LMHeadModel", toxic="int64") == []
+
+
+REWARD = dedent(
+    """\
+    class Reward(nn.Module):
+        def forward(self, **features):
+            return self.net(**features)
+    args = TrainingArguments("out")
+    trainer = Trainer(Reward(), args, train_dataset=rows)
+    trainer.train()
+    """
+)
+FILTER = Frame(Place("transformers/trainer.py", 9), "Trainer._remove_unused_columns", own=False)
+
+
+def of_all_columns(**forward: Any) -> list[Finding]:
+    signature = {"kind": "Reward", "takes": [], "needs": [], "open": True, **forward}
+    columns = {"input_ids": "list<item: int64>", "labels": "int64", "text": "string"}
+    taken = {"model": "Reward", "forward": signature["takes"], "accepts": ["label"]}
+    trainer = {**TRAINER, **taken, "columns": columns}
+    own = Frame(Place("train.py", 6), "<module>", own=True, line="trainer.train()")
+    return found(REWARD, own, IN_TRAINER, FILTER, given={}, forward=signature, trainer=trainer)
+
+
+def test_a_forward_that_names_no_column() -> None:
+    (finding,) = of_all_columns()
+    assert finding.place == Place("train.py", 2)
+    assert "takes `**features` and names none of the columns `input_ids` and" in finding.headline
+    first, second = finding.fixes
+    assert first.edit is not None
+    assert second.edit is not None
+    assert 'TrainingArguments("out", remove_unused_columns=False)' in patched(first.edit, REWARD)
+    after = patched(second.edit, REWARD)
+    assert "def forward(self, input_ids=None, labels=None, **features):\n" in after
+    assert "        features.update(input_ids=input_ids, labels=labels)\n" in after
+
+
+def test_a_forward_that_takes_the_whole_batch() -> None:
+    (finding,) = of_all_columns(takes=["batch"], needs=["batch"], open=False)
+    assert [fix.edit for fix in finding.fixes] == [None]

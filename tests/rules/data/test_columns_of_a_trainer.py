@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
+from recorded_crashes import look as look_at
 from surefit.doctor.conditions.inputs import ColumnReachesModel
-from surefit.doctor.conditions.values import ValuesAt, Wanted
+from surefit.doctor.conditions.keys import KeyIsThere
 from surefit.doctor.findings import Finding, Place
 from surefit.doctor.observations import (
     Answer,
@@ -16,15 +17,14 @@ from surefit.doctor.observations import (
     Process,
     Question,
     RootSeen,
-    Script,
     Steps,
     Value,
 )
-from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.rules.data.column_dropped_before_the_loss import RULE as DROPPED
 from surefit.rules.data.no_labels_for_the_loss import RULE as NO_LABELS
 from surefit.source.edits import patched
+from surefit.source.spans import Span
 
 TEXT = dedent(
     """\
@@ -58,6 +58,7 @@ ASKS = Frame(
     own=True,
     line='weight = inputs.pop("weight")',
     expression='inputs.pop("weight")',
+    span=Span(4, 17, 4, 37),
     values=(INPUTS,),
 )
 NO_LOSS = Frame(Place("transformers/trainer.py", 2172), "Trainer.compute_loss", own=False)
@@ -74,7 +75,9 @@ def look(
     roots = (RootSeen("GPT2LMHeadModel", None, 1, 10, 1),)
     steps = Steps(Process(1), 0, 0.0, 0, {}, (), roots=roots, inputs=(call,))
     answer = Answer(Question("trainer", "1-1"), trainer)
-    return list(rule.look(Recording([Script("train.py", TEXT), steps, crash, answer])))
+    signature = {"kind": "GPT2LMHeadModel", "takes": FORWARD, "needs": [], "open": True}
+    forward = Answer(Question("forward", "1-1"), signature)
+    return look_at(rule, TEXT, crash, steps, answer, forward)
 
 
 def mended(finding: Finding) -> str:
@@ -93,8 +96,7 @@ def test_what_the_loss_wants_is_kept_and_the_rest_is_not() -> None:
     new = mended(finding)
     assert 'TrainingArguments("out", remove_unused_columns=False)' in new
     assert 'train_dataset=rows.remove_columns(["text"])' in new
-    wanted = (Wanted("inputs['weight']", rows=4),)
-    assert finding.fixes[0].must == ValuesAt(Place("train.py", 4), wanted)
+    assert finding.fixes[0].must == KeyIsThere(Place("train.py", 4), "inputs['weight']")
 
 
 @pytest.mark.parametrize(

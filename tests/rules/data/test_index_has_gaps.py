@@ -3,14 +3,13 @@
 from dataclasses import replace
 from textwrap import dedent
 
-import pytest
-
+from recorded_crashes import look, mended
+from surefit.doctor.conditions.condition import All
 from surefit.doctor.conditions.numbered import Numbered
 from surefit.doctor.findings import Finding, Place
-from surefit.doctor.observations import Crash, Frame, Passed, Process, Script, Value
+from surefit.doctor.observations import Crash, Frame, Passed, Process, Value
 from surefit.doctor.recording import Recording
 from surefit.rules.data.index_has_gaps import RULE
-from surefit.source.edits import patched
 from surefit.source.spans import Span
 
 TEXT = dedent(
@@ -37,60 +36,68 @@ OWN = Frame(
 )
 
 
-def found(own: Frame = OWN, kind: str = "KeyError", text: str = TEXT) -> list[Finding]:
+def found(
+    own: Frame = OWN,
+    kind: str = "KeyError",
+    text: str = TEXT,
+    left: str = "frame.dropna()",
+    *above: Frame,
+) -> list[Finding]:
+    """`left`: the expression that left rows out."""
     inside = Frame(Place("pandas/core/series.py", 9), "__getitem__", own=False)
-    crash = Crash("1-1", 1.0, Process(1), kind, f"{kind}: 7", (own, inside))
-    return list(RULE.look(Recording([Script("train.py", text), crash])))
+    crash = Crash("1-1", 1.0, Process(1), kind, f"{kind}: 7", (*above, own, inside))
+    whole = replace(WORDS, numbered=True)
+    taken = "frame" if "frame" in left else "read()"
+    chain = (("self.words", WORDS), (left, replace(WORDS, kind="DataFrame")), (taken, whole))
+    return look(RULE, text, crash, chains={(len(above), "self.words"): chain})
 
 
-def test_the_rows_are_numbered_anew_where_some_were_left_out() -> None:
+def test_rows_are_asked_for_by_position() -> None:
     (finding,) = found()
-    assert finding.place == Place("train.py", 7)
-    assert "the row that has the number 7" in finding.headline
-    fix = finding.fixes[0]
-    assert fix.must == Numbered(Place("train.py", 5), "self.words", 30)
-    assert fix.edit is not None
-    assert "frame = frame.dropna().reset_index(drop=True)\n" in patched(fix.edit, TEXT)
+    assert finding.place == Place("train.py", 7, 7)
+    assert "the row with the label 7" in finding.headline
+    assert "return self.words.iloc[at]\n" in mended(finding, TEXT)
 
 
-@pytest.mark.parametrize(
-    ("line", "becomes"),
-    [
-        ("frame = frame[frame.n > 2]", "frame = frame[frame.n > 2].reset_index(drop=True)"),
-        ("frame = frame[20:].copy()", "frame = frame[20:].copy().reset_index(drop=True)"),
-        (
-            "frame, held_out = train_test_split(frame)",
-            "frame = frame.reset_index(drop=True)\nheld_out = held_out.reset_index(drop=True)",
-        ),
-    ],
-)
-def test_many_ways_leave_gaps(line: str, becomes: str) -> None:
-    text = TEXT.replace("frame = frame.dropna()", line)
-    (finding,) = found(text=text)
-    assert finding.fixes[0].edit is not None
-    assert becomes in patched(finding.fixes[0].edit, text)
+def test_rows_are_numbered_again_where_some_were_left_out() -> None:
+    (finding,) = found()
+    must = finding.fixes[1].must
+    assert isinstance(must, All)
+    assert must.conditions[0] == Numbered(Place("train.py", 5), "self.words", 30)
+    assert "frame = frame.dropna().reset_index(drop=True)\n" in mended(finding, TEXT, 1)
 
 
-def test_numbers_that_are_needed_elsewhere_are_kept() -> None:
+def test_each_part_of_a_split_is_numbered_again() -> None:
+    text = TEXT.replace("frame = frame.dropna()", "frame, held_out = split(frame)")
+    (finding,) = found(text=text, left="split(frame)")
+    again = "frame = frame.reset_index(drop=True)\nheld_out = held_out.reset_index(drop=True)\n"
+    assert again in mended(finding, text, 1)
+
+
+def test_every_column_that_is_asked_by_the_same_position() -> None:
+    text = TEXT.replace(
+        "return self.words[at]",
+        'return self.words[at], self.table.loc[at, "n"], self.array[at], self.other[at + 1]',
+    )
+    array = Value("self.array", "ndarray", 6, shape=(30,))
+    (finding,) = found(replace(OWN, values=(*OWN.values, array)), text=text)
+    becomes = 'self.words.iloc[at], self.table["n"].iloc[at], self.array[at], self.other[at + 1]'
+    assert becomes in mended(finding, text)
+
+
+def test_where_another_part_has_gaps_too_the_class_numbers_its_own() -> None:
+    valid = Value("valid", "DataFrame", 8, length=9, numbered=False)
+    above = Frame(Place("train.py", 8), "<module>", own=True, values=(valid,))
+    (finding,) = found(OWN, "KeyError", TEXT, "frame.dropna()", above)
+    assert len(finding.fixes) == 1
+    assert finding.fixes[0].text.startswith("Ask by position")
+
+
+def test_labels_that_are_needed_elsewhere_stay() -> None:
     text = TEXT + "def later():\n    return labels.loc[frame.index]\n"
     (finding,) = found(text=text)
     (fix,) = finding.fixes
-    assert fix.edit is None
     assert fix.text.startswith("Ask by position")
-
-
-def test_rows_are_numbered_anew_behind_the_last_line_that_needs_their_numbers() -> None:
-    text = TEXT.replace("rows = Rows", "rest = whole.drop(frame.index)\nrows = Rows")
-    text = text.replace("self.words = frame", "self.words, self.n = frame")
-    text = text.replace('["words"]', '["words"], 3')
-    (finding,) = found(text=text)
-    assert finding.place == Place("train.py", 7)
-    edit = finding.fixes[0].edit
-    assert edit is not None
-    assert (
-        "rest = whole.drop(frame.index)\nframe = frame.reset_index(drop=True)\nrows ="
-        in patched(edit, text)
-    )
 
 
 def test_other_keys_and_whole_indexes_are_passed_over() -> None:

@@ -2,9 +2,10 @@
 
 from textwrap import dedent
 
+from recorded_crashes import look
 from surefit.doctor.conditions.positions import PositionsInside
 from surefit.doctor.findings import Finding, Place
-from surefit.doctor.observations import Crash, Frame, Passed, Process, Script, Value
+from surefit.doctor.observations import Crash, Frame, Passed, Process, Value
 from surefit.doctor.recording import Recording
 from surefit.rules.data.length_beyond_the_data import RULE
 from surefit.source.edits import patched
@@ -34,7 +35,7 @@ def found(text: str, part: str, at: int, levels: Value = LEVELS) -> list[Finding
         arguments=("self", "at"),
     )
     crash = Crash("1-1", 1.0, Process(1), "IndexError", "IndexError: no", (own,))
-    return list(RULE.look(Recording([Script("train.py", text), crash])))
+    return look(RULE, text, crash)
 
 
 def test_rows_that_look_ahead_are_fewer() -> None:
@@ -60,10 +61,11 @@ def test_one_too_many_is_counted() -> None:
     assert "return len(self.levels)\n" in patched(finding.fixes[0].edit, text)
 
 
-def test_lists_of_two_lengths_are_left_to_the_user() -> None:
+def test_lists_of_two_lengths_are_a_choice() -> None:
     text = TEXT.replace("len(self.levels)", "len(self.names)").replace(" + self.past", "")
     (finding,) = found(text, "self.levels[at]", 41)
-    assert finding.fixes[0].edit is None
+    assert finding.fixes[0].edit is not None
+    assert finding.fixes[0].choice
 
 
 def test_numbers_from_elsewhere_and_places_inside_are_passed_over() -> None:

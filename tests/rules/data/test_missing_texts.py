@@ -4,21 +4,20 @@ from dataclasses import replace
 from textwrap import dedent
 from typing import Any
 
-from surefit.doctor.conditions.left_out import RowsLeftOut
+from lineages import Step
+from recorded_crashes import look, mended
+from surefit.doctor.conditions.condition import All
+from surefit.doctor.conditions.values import ValuesAt, Wanted
 from surefit.doctor.findings import Finding, Place
 from surefit.doctor.observations import (
     Answer,
     Crash,
     Frame,
-    Passed,
     Process,
     Question,
-    Script,
     Value,
 )
-from surefit.doctor.recording import Recording
 from surefit.rules.data.missing_texts import RULE
-from surefit.source.edits import patched
 
 TEXT = dedent(
     """\
@@ -59,22 +58,35 @@ def found(
     crash = Crash("1-1", 1.0, Process(1), "TypeError", "TypeError: no", (own, library))
     known = {"tables": [TABLE] if tables is None else tables}
     answer = Answer(Question("missing-texts", "1-1"), known)
-    return list(RULE.look(Recording([Script("train.py", text), crash, answer])))
+    whole = Value("frame", "DataFrame", 4, length=120)
+    chain: tuple[Step, ...] = (("texts", TEXTS), ("frame", whole), ("pd.read_csv(path)", whole))
+    if "texts" not in text.splitlines()[-1]:
+        chain = (("one", own.values[0]), *chain[1:])
+    return look(RULE, text, crash, answer, chains={(0, chain[0][0]): chain})
 
 
-def test_rows_are_left_out_where_the_table_gets_its_name() -> None:
+def test_rows_are_left_out_where_they_are_read() -> None:
     (finding,) = found()
-    assert finding.place == Place("train.py", 4)
+    assert finding.place == Place("train.py", 3, 3)
     assert finding.headline.startswith("4 of 120 rows have no `body`: it is nan there")
-    fix = finding.fixes[0]
-    assert fix.edit is not None
-    assert fix.must == RowsLeftOut(
-        "frame", ("body",), Place("train.py", 4), Place("train.py", 5), 4
+    first, second = finding.fixes
+    dropped = 'return pd.read_csv(path).dropna(subset=["body"]).reset_index(drop=True)\n'
+    assert dropped in mended(finding, TEXT)
+    assert first.choice
+    assert "4 of 120 rows are lost" in first.text
+    assert second.choice
+    assert 'return pd.read_csv(path).fillna({"body": ""})\n' in mended(finding, TEXT, 1)
+
+
+def test_exactly_the_rows_with_a_text_are_left() -> None:
+    text = TEXT.replace('load("posts.csv")', "pd.read_csv(path)").replace(
+        "return pd.read_csv(path)", "return path"
     )
-    assert (
-        'frame = load("posts.csv")\nframe = frame.dropna(subset=["body"]).reset_index(drop=True)\n'
-    ) in patched(fix.edit, TEXT)
-    assert "4 of 120 rows are lost" in fix.text
+    (finding,) = found(text=text)
+    must = finding.fixes[0].must
+    assert isinstance(must, All)
+    left = (Wanted("frame", rows=116),)
+    assert must.conditions[0] == ValuesAt(Place("train.py", 4, 4), left, after=True, at=0)
 
 
 def test_without_a_table_the_call_is_named_and_nothing_is_tried() -> None:
@@ -93,7 +105,7 @@ def test_a_text_that_is_asked_for_its_words() -> None:
         values=(Value("one", "float", 1, scalar=float("nan")),),
     )
     (finding,) = found(own, text=text, library=own)
-    assert finding.place == Place("train.py", 4)
+    assert finding.place == Place("train.py", 3, 3)
     assert found(own, tables=[], text=text, library=own) == []
     number = replace(own, values=(Value("one", "float", 1, scalar=2.5),))
     assert found(number, text=text, library=number) == []
@@ -106,29 +118,3 @@ def test_whole_texts_and_other_things_are_passed_over() -> None:
     assert found(replace(OWN, values=(numbers,))) == []
     elsewhere = replace(LIBRARY, place=Place("torch/nn/functional.py", 3))
     assert found(library=elsewhere) == []
-
-
-def test_exactly_the_rows_without_a_text_must_go() -> None:
-    must = RowsLeftOut("frame", ("body",), Place("train.py", 4), Place("train.py", 5), 4)
-
-    def judged(left: int, gaps: int) -> bool:
-        whole = Value(
-            "frame", "DataFrame", 1, length=120, members={"body": Value("body", "Series", nones=4)}
-        )
-        kept = Value(
-            "frame",
-            "DataFrame",
-            2,
-            length=left,
-            members={"body": Value("body", "Series", nones=gaps)},
-        )
-        came = [
-            Passed(Process(1), must.first, 0, (whole,)),
-            Passed(Process(1), must.second, 0, (kept,)),
-        ]
-        return must.judge(Recording([]), Recording([*came])).held
-
-    assert judged(116, 0)
-    assert not judged(110, 0)
-    assert not judged(116, 1)
-    assert not must.judge(Recording([]), Recording([])).decided

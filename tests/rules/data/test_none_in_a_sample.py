@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+from lineages import Step
+from recorded_crashes import look, mended
 from surefit.doctor.conditions.rows import RowsArrive
 from surefit.doctor.findings import Finding, Place
 from surefit.doctor.observations import (
@@ -10,12 +12,10 @@ from surefit.doctor.observations import (
     DatasetSeen,
     Frame,
     Process,
-    Script,
     Value,
 )
-from surefit.doctor.recording import Recording
+from surefit.lineage.producers import Way
 from surefit.rules.data.none_in_a_sample import RULE
-from surefit.source.edits import patched
 
 TEXT = """\
 class Scans:
@@ -51,19 +51,29 @@ ASKED = Frame(Place("torch/utils/data/dataloader.py", 725), "__next__", own=Fals
 
 def found(collator: CollatorSeen) -> list[Finding]:
     said = "TypeError: default_collate: no"
-    crash = Crash("1-1", 1.0, Process(1), "TypeError", said, (LOOP, ASKED), collator=collator)
-    return list(RULE.look(Recording([Script("train.py", TEXT), crash])))
+    rows = Value("batch", "list", 7, length=8)
+    inside = Frame(Place("torch/collate.py", 401), "default_collate", own=False, values=(rows,))
+    frames = (LOOP, ASKED, inside)
+    crash = Crash("1-1", 1.0, Process(1), "TypeError", said, frames, collator=collator)
+    row = Value("row", "dict", 8, length=2)
+    none = Value("mask", "NoneType")
+    chain: tuple[Step, ...] = (
+        ('{"scan": self.scans[at], "mask": mask}', row),
+        ("mask", none, Way.ITEM, "mask"),
+        ("None", none, Way.BINDING, "mask"),
+    )
+    return look(RULE, TEXT, crash, chains={(2, "batch"): chain})
 
 
 def test_the_line_that_makes_it_none_is_named() -> None:
     (finding,) = found(COLLATOR)
-    assert finding.place == Place("train.py", 3)
+    assert finding.place == Place("train.py", 3, 3)
     assert "`mask` of 2 of 8 samples" in finding.headline
     fix = finding.fixes[0]
     assert "loses 2 of its 8 rows and keeps 6" in fix.text
     assert fix.must == RowsArrive(6, Place("train.py", 9), ("batch",))
-    assert fix.edit is not None
-    assert 'if row["mask"] is not None' in patched(fix.edit, TEXT)
+    assert fix.choice
+    assert 'if row["mask"] is not None' in mended(finding, TEXT)
 
 
 def test_what_no_sample_has_is_not_for_the_loader() -> None:

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from textwrap import dedent
 
+from recorded_crashes import look
 from surefit.doctor.conditions.rows import RowsArrive
 from surefit.doctor.findings import Finding, Place
 from surefit.doctor.observations import (
@@ -11,10 +12,8 @@ from surefit.doctor.observations import (
     DatasetSeen,
     Frame,
     Process,
-    Script,
     Value,
 )
-from surefit.doctor.recording import Recording
 from surefit.rules.data.sample_is_none import RULE
 from surefit.source.edits import patched
 
@@ -70,7 +69,7 @@ def found(
         collator=collator,
         swallowed=swallowed,
     )
-    return list(RULE.look(Recording([Script("train.py", text), crash])))
+    return look(RULE, text, crash)
 
 
 def test_the_return_is_named_and_the_rows_that_are_lost() -> None:

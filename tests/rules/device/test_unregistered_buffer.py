@@ -1,96 +1,73 @@
 """Plain attributes that a move left behind; tensors that were never part of a module are not."""
 
-from textwrap import dedent
 from typing import Any
 
-from failed_operations import crash, operation, story, weight
+import pytest
+
+from operand_recordings import own, said
 from surefit.doctor.conditions.values import ValuesAt
 from surefit.doctor.findings import Finding, Place
-from surefit.doctor.observations import Answer, Frame, Layer, Question, Script, Value
-from surefit.doctor.recording import Recording
+from surefit.doctor.observations import Answer, Layer, Question, Value
+from surefit.rules.device.tensor_not_moved import RULE as NOT_MOVED
 from surefit.rules.device.unregistered_buffer import RULE
+from surefit.source.reading import Source
 
-TEXT = dedent(
-    """\
-    class Positions(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.table = torch.zeros(1, 64, 8)
-        def forward(self, x):
-            return x + self.table[:, : x.shape[1]]
-    """
-)
-X = Value("x", "Tensor", 1, shape=(4, 9, 8), dtype="float32", device="meta")
+TEXT = """\
+class Positions(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.table = torch.zeros(1, 64, 8)
+    def forward(self, x):
+        return x + self.table
+"""
+X = Value("x", "Tensor", 1, shape=(4, 64, 8), dtype="float32", device="meta")
 TABLE = Value("self.table", "Tensor", 2, shape=(1, 64, 8), dtype="float32", device="cpu")
-FRAME = Frame(
-    Place("train.py", 6),
-    "Positions.forward",
-    own=True,
-    line="return x + self.table[:, : x.shape[1]]",
-    expression="x + self.table[:, : x.shape[1]]",
-    values=(X, TABLE),
-    layer=Layer("Positions", "positions", "Model", own=True),
-    arguments=("self", "x"),
-)
-LINEAR = Layer("Linear", "inner", "Model")
-STORY = story(
-    operation(9, "add", (), (8, 7), line=6),
-    operation(8, "linear", (4, 9, 8), (1, 2), line=2, device="meta"),
-    operation(7, "__getitem__", (1, 9, 8), (6,), line=6),
-    operation(6, "zeros", (1, 64, 8), line=4),
-    weight(2, LINEAR, (8, 8), device="meta"),
-    operation(1, "randn", (4, 9, 8), line=1, device="meta"),
-)
 
 
-def held(*plain: dict[str, Any]) -> Answer:
-    said = {"plain": list(plain), "devices": [], "dtypes": []}
+def held(name: str = "table", device: str = "cpu") -> Answer:
+    plain: dict[str, Any] = {"name": name, "shape": [1, 64, 8], "dtype": "float32"}
+    said = {"plain": [{**plain, "device": device, "learned": False}]}
     return Answer(Question("plain-tensors", "1-1", {"frame": 0}), said)
 
 
-def attribute(name: str = "table", device: str = "cpu") -> dict[str, Any]:
-    return {
-        "name": name,
-        "shape": [1, 64, 8],
-        "dtype": "float32",
-        "device": device,
-        "learned": False,
-    }
-
-
-def found(*answers: Answer, text: str = TEXT) -> list[Finding]:
-    return list(RULE.look(Recording([Script("train.py", text), crash(FRAME), *answers])))
+def found(*answers: Answer, text: str = TEXT, rule: Any = RULE) -> list[Finding]:
+    source = Source("train.py", text)
+    frame = own(
+        source,
+        "x + self.table",
+        X,
+        TABLE,
+        function="Positions.forward",
+        layer=Layer("Positions", "positions", "Model", own=True),
+        arguments=("self", "x"),
+    )
+    return said(rule, source, [frame], {}, *answers)
 
 
 def test_an_attribute_that_stayed_behind_is_named_where_it_is_set() -> None:
-    (finding,) = found(STORY, held(attribute()))
+    (finding,) = found(held())
     assert finding.place == Place("train.py", 4, 4)
-    assert finding.headline == (
-        "`self.table` of `Positions` is a plain attribute, no registered buffer, so that"
-        " `.to('meta')` left it on cpu."
-    )
+    assert "`self.table` of `Positions` is a plain attribute" in finding.headline
     (fix,) = finding.fixes
     assert fix.edit is not None
     assert fix.edit.changes[0].text == 'self.register_buffer("table", torch.zeros(1, 64, 8))'
     assert isinstance(fix.must, ValuesAt)
     assert fix.must.wanted[0].device == "meta"
-    assert fix.must.wanted[0].shape == (1, 64, 8)
+    assert found(held(), rule=NOT_MOVED) == []
 
 
-def test_an_attribute_that_was_moved_is_not_to_blame() -> None:
-    assert found(STORY, held(attribute(device="meta"))) == []
+@pytest.mark.parametrize("answer", [held(device="meta"), held("other")], ids=["moved", "unread"])
+def test_another_attribute_is_not_to_blame(answer: Answer) -> None:
+    assert found(answer) == []
+    assert len(found(answer, rule=NOT_MOVED)) == 1
 
 
-def test_an_attribute_that_forward_does_not_read_is_not_to_blame() -> None:
-    assert found(STORY, held(attribute("other"))) == []
-
-
-def test_nothing_is_said_until_a_second_run_has_told_the_story() -> None:
-    assert found(held(attribute())) == []
+def test_nothing_is_said_until_the_module_was_looked_at() -> None:
+    assert found() == []
 
 
 def test_an_attribute_that_is_set_again_and_again_gets_no_edit() -> None:
-    again = TEXT + "    def reset(self):\n        self.table = torch.zeros(1, 64, 8)\n"
-    (finding,) = found(STORY, held(attribute()), text=again)
+    again = TEXT + "    def reset(self):\n        self.table = torch.ones(1, 64, 8)\n"
+    (finding,) = found(held(), text=again)
     assert finding.fixes[0].edit is None
-    assert finding.fixes[0].why_not_tried
+    assert finding.fixes[0].choice

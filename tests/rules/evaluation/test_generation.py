@@ -3,9 +3,9 @@
 from dataclasses import replace
 from typing import Any
 
+from recorded_findings import found
 from surefit.doctor.findings import Finding, Place
-from surefit.doctor.observations import Answer, Crash, Frame, Process, Question, Script, Value
-from surefit.doctor.recording import Recording
+from surefit.doctor.observations import Answer, Crash, Frame, Process, Question, Value
 from surefit.doctor.rule import Rule
 from surefit.rules.evaluation import padding_without_a_pad_token, prompt_fills_max_length
 from surefit.source.spans import Span
@@ -15,7 +15,7 @@ TOKENIZE = 'batch = tok(texts, padding=True, return_tensors="pt")'
 
 
 def look(rule: Rule, crash: Crash, text: str, *answers: Answer) -> list[Finding]:
-    return list(rule.look(Recording([Script("eval.py", text), crash, *answers])))
+    return found(rule, text, crash, *answers, file="eval.py")
 
 
 def generating(prompt: int, limit: int) -> Crash:
@@ -99,7 +99,7 @@ def test_a_tokenizer_that_can_pad_failed_for_another_reason() -> None:
     assert padded(f"tok = load()\n{TOKENIZE}\n", pad=1) == []
 
 
-def test_without_an_end_of_text_only_the_user_can_choose() -> None:
+def test_without_an_end_of_text_the_user_chooses() -> None:
     (finding,) = padded(f"tok = load()\n{TOKENIZE}\n", eos=None, eos_token=None)
     assert finding.fixes[0].edit is None
 

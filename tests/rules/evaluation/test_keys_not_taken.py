@@ -1,9 +1,9 @@
 """Keys of a batch that a model has no argument for, on hand-made recordings."""
 
 from failed_operations import crash, span_of
+from recorded_crashes import look
 from surefit.doctor.findings import Finding, Place
-from surefit.doctor.observations import Answer, Frame, Layer, Question, Script, Value
-from surefit.doctor.recording import Recording
+from surefit.doctor.observations import Answer, Frame, Layer, Question, Value
 from surefit.rules.evaluation.keys_not_taken import RULE
 from surefit.source.edits import patched
 
@@ -41,7 +41,10 @@ def generated(
             layer=MODEL,
         ),
     )
-    return list(RULE.look(Recording([Script("train.py", text), crash(*frames)])))
+    told = frames[0].values[0]
+    made = "tokenizer(texts, return_tensors='pt')"
+    chain = (("batch", told), (made, told)) if made in text else ()
+    return look(RULE, text, crash(*frames), chains={(0, "batch"): chain})
 
 
 def test_the_tokenizer_is_told_not_to_give_them() -> None:
@@ -49,7 +52,7 @@ def test_the_tokenizer_is_told_not_to_give_them() -> None:
     text = f"batch = tokenizer(texts, return_tensors='pt')\nout = {call}\n"
     keys = "input_ids", "token_type_ids"
     (finding,) = generated(text, call, keys, ("token_type_ids",))
-    assert finding.place == Place("train.py", 1)
+    assert finding.place == Place("train.py", 1, 1)
     assert finding.fixes[0].edit is not None
     assert "return_token_type_ids=False" in patched(finding.fixes[0].edit, text)
     assert finding.fixes[0].must is not None
@@ -85,5 +88,4 @@ def test_a_forward_that_has_no_such_argument() -> None:
     for open_, count in ((False, 1), (True, 0)):
         said = {"kind": "Model", "takes": ["ids"], "needs": [], "open": open_, "own": True}
         answer = Answer(Question("forward", "1-1"), said)
-        seen = Recording([Script("train.py", text), crash(*frames), answer])
-        assert len(list(RULE.look(seen))) == count
+        assert len(look(RULE, text, crash(*frames), answer)) == count

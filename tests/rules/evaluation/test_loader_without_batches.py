@@ -3,9 +3,9 @@
 import pytest
 
 from failed_operations import crash
+from recorded_crashes import look
 from surefit.doctor.findings import Finding, Place
-from surefit.doctor.observations import Answer, Frame, Question, Script
-from surefit.doctor.recording import Recording
+from surefit.doctor.observations import Answer, Frame, Question
 from surefit.rules.evaluation.loader_without_batches import RULE
 from surefit.source.edits import patched
 
@@ -24,7 +24,7 @@ def found(last: str, rows: int | None = 5, drops: bool = True, text: str = TEXT)
     frame = Frame(Place("train.py", text.count("\n")), "<module>", True, last)
     loader = {"made": "train.py", "line": 2, "size": 8, "yielded": 0, "rows": rows, "drops": drops}
     said = Answer(Question("empty-loaders", "1-1"), {"loaders": [loader]})
-    return list(RULE.look(Recording([Script("train.py", text), crash(frame), said])))
+    return look(RULE, text, crash(frame), said)
 
 
 @pytest.mark.parametrize(
@@ -49,8 +49,7 @@ def test_silence() -> None:
     assert found("print(loss)", rows=20, drops=False) == []
     frame = Frame(Place("train.py", 7), "<module>", True, "print(loss)")
     told = Answer(Question("empty-loaders", "1-1"), {"loaders": []})
-    seen = Recording([Script("train.py", TEXT + "print(loss)\n"), crash(frame), told])
-    assert list(RULE.look(seen)) == []
+    assert look(RULE, TEXT + "print(loss)\n", crash(frame), told) == []
 
 
 def test_a_dictionary_that_says_it() -> None:

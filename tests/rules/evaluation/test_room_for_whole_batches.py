@@ -1,9 +1,9 @@
 """Arrays that were made for whole batches, on hand-made recordings."""
 
 from failed_operations import crash
+from recorded_crashes import look
 from surefit.doctor.findings import Finding, Place
-from surefit.doctor.observations import Answer, Frame, Question, Script, Value
-from surefit.doctor.recording import Recording
+from surefit.doctor.observations import Answer, Frame, Question, Value
 from surefit.rules.evaluation.room_for_whole_batches import RULE
 from surefit.source.edits import patched
 
@@ -26,14 +26,16 @@ def found(rows: int, shape: tuple[int, ...] = (24, 3), text: str = TEXT) -> list
     frame = Frame(Place("train.py", 5), "<module>", True, line, values=values)
     loader = {"made": "train.py", "line": 1, "size": 8, "yielded": 3, "rows": 16 + rows}
     said = Answer(Question("loaders", "1-1"), {"loaders": [loader]})
-    return list(RULE.look(Recording([Script("train.py", text), crash(frame), said])))
+    chain = (("kept", values[0]), ("np.zeros((len(loader) * 8, 3))", values[0]))
+    return look(RULE, text, crash(frame), said, chains={(0, "kept"): chain})
 
 
 def test_as_long_as_the_set() -> None:
     (finding,) = found(5)
-    assert finding.place == Place("train.py", 2)
+    assert finding.place == Place("train.py", 2, 2)
     assert (
-        finding.headline == "`kept` is made for whole batches of 8, and the last batch has 5 rows."
+        finding.headline
+        == "`kept` is created for whole batches of 8, and the last batch has 5 rows."
     )
     assert finding.fixes[0].edit is not None
     assert "np.zeros((len(loader.dataset), 3))" in patched(finding.fixes[0].edit, TEXT)

@@ -21,7 +21,7 @@ def crash(value: Value = NONE) -> Crash:
 
 
 def answer(with_one: int, **more: list[str]) -> Answer:
-    said: dict[str, Json] = {"root": "Net", "with": with_one, "frozen": [], "unused": [], **more}
+    said: dict[str, Json] = {"root": "Net", "present": with_one, "frozen": [], "unused": [], **more}
     return Answer(Question("missing-gradients", "1-1"), said)
 
 

@@ -20,10 +20,11 @@ def test_the_rest_of_the_script_tells_the_way() -> None:
     assert "loss.mean().backward()\n" in after(TOLD, finding)
 
 
-def test_otherwise_only_the_user_can_choose() -> None:
+def test_otherwise_both_ways_are_choices_and_tried() -> None:
     (finding,) = found(RULE, UNTOLD, backward_crash(UNTOLD, "loss.backward()"), left(shape=(2, 3)))
-    assert [fix.edit for fix in finding.fixes] == [None, None]
-    assert all(fix.why_not_tried for fix in finding.fixes)
+    assert [fix.choice for fix in finding.fixes] == [True, True]
+    assert "loss.mean().backward()\n" in after(UNTOLD, finding)
+    assert "loss.sum().backward()\n" in after(UNTOLD, finding, 1)
 
 
 def test_one_element_or_no_graph_is_silent() -> None:

@@ -36,7 +36,7 @@ def test_the_name_that_survives_a_step_is_detached_where_it_is_kept() -> None:
 def test_each_of_a_pair_is_detached() -> None:
     pair = name("state[0]", "state", "tuple")
     (finding,) = found(RULE, *recording(LOOP, names=[pair]))
-    assert "    state = tuple(one.detach() for one in state)\n" in after(LOOP, finding)
+    assert "    state = tuple(part.detach() for part in state)\n" in after(LOOP, finding)
 
 
 def test_what_the_step_still_uses_is_let_go_behind_its_backward_pass() -> None:

@@ -4,12 +4,14 @@ from textwrap import dedent
 
 import pytest
 
-from failed_operations import crash, operation, span_of, story, weight
+from failed_operations import crash, span_of
+from lineages import Step
+from recorded_findings import Chains, answer, found, mended
+from surefit.doctor.conditions.tables import IdsFit
 from surefit.doctor.findings import Finding, Place
-from surefit.doctor.observations import Answer, Frame, Layer, Question, Script, Value
-from surefit.doctor.recording import Recording
+from surefit.doctor.observations import Answer, Frame, Layer, Value
+from surefit.lineage.producers import Way
 from surefit.rules.model.float_ids import RULE
-from surefit.source.edits import patched
 
 EMBEDDING = Layer("Embedding", "words", "Net", Place("train.py", 1))
 LOOP = dedent(
@@ -18,20 +20,32 @@ LOOP = dedent(
         out = model(x)
     """
 )
-NUMBERS = {"whole": True, "values": [0.0, 3.0]}
+BATCH = Value("x", "Tensor", 1, shape=(4, 7), dtype="float32", least=0, greatest=3)
 
 
-def values(frame: int, text: str, said: dict[str, object] | None = None) -> Answer:
-    return Answer(Question("labels", "1-1", {"frame": frame, "text": text}), said or NUMBERS)
+def numbers(frame: int, text: str, *values: float) -> Answer:
+    held = values or (0.0, 3.0)
+    said = {
+        "elements": 28,
+        "total": 30.0,
+        "whole": all(value == round(value) for value in held),
+        "different": len(held),
+        "values": list(held),
+        "counts": [1] * len(held),
+    }
+    return answer("labels", said, frame=frame, text=text)
 
 
-def looked_up(text: str, *answers: Answer, dtype: str = "float32") -> list[Finding]:
-    x = Value("x", "Tensor", 1, shape=(4, 7), dtype=dtype, device="cpu", least=0, greatest=3)
+def looked_up(
+    text: str, *answers: Answer, chain: tuple[Step, ...] = (), dtype: str = "float32"
+) -> list[Finding]:
+    x = Value("x", "Tensor", 1, shape=(4, 7), dtype=dtype, least=0, greatest=3)
     table = Value("weight", "Parameter", 2, shape=(9, 5), dtype="float32")
-    given = Value("input", "Tensor", 1, shape=(4, 7), dtype=dtype, device="cpu", least=0)
+    given = Value("input", "Tensor", 1, shape=(4, 7), dtype=dtype, least=0)
     line = text.count("\n")
+    span = span_of(text, line, "model(x)")
     frames = (
-        Frame(Place("train.py", line), "<module>", True, "out = model(x)", "model(x)", values=(x,)),
+        Frame(Place("train.py", line), "<module>", True, "out = model(x)", "model(x)", span, (x,)),
         Frame(
             Place("torch/nn/functional.py", 9),
             "embedding",
@@ -40,87 +54,59 @@ def looked_up(text: str, *answers: Answer, dtype: str = "float32") -> list[Findi
             layer=EMBEDDING,
         ),
     )
-    seen = Recording([Script("train.py", text), crash(*frames), *answers])
-    return list(RULE.look(seen))
+    chains: Chains = {(1, "input"): [("x", x, Way.ARGUMENT, "0"), *chain]}
+    return found(RULE, text, crash(*frames), *answers, chains=chains)
 
 
 @pytest.mark.parametrize(
-    ("row", "mended"),
+    ("row", "patch"),
     [
         ("torch.Tensor(ids)", "torch.LongTensor(ids)"),
-        ("torch.tensor(ids, dtype=torch.float)", "torch.tensor(ids, dtype=torch.long)"),
-        ("torch.from_numpy(ids.astype('float32'))", 'torch.from_numpy(ids.astype("int64"))'),
+        ("torch.tensor(ids, dtype=torch.float)", "torch.tensor(ids, dtype=torch.int64)"),
         ("torch.tensor(ids).float()", "torch.tensor(ids).long()"),
+        ("torch.zeros(4, 7)", "torch.zeros(4, 7).long()"),
     ],
 )
-def test_the_dataset_that_makes_floats(row: str, mended: str) -> None:
-    text = dedent(
-        f"""\
-        import torch
-        class Rows:
-            def __getitem__(self, i):
-                return {row}, 1
-        """
-    )
-    (finding,) = looked_up(text + LOOP, values(1, "input"))
-    assert finding.place == Place("train.py", 4)
-    (fix,) = finding.fixes
-    assert fix.edit is not None
-    assert mended in patched(fix.edit, text + LOOP)
-    assert fix.must is not None
+def test_integers_where_they_became_floats(row: str, patch: str) -> None:
+    text = f"import torch\nx = {row}\n{LOOP}"
+    integers = Value("ids", "list", length=7, kinds={"int": 7})
+    chain: tuple[Step, ...] = ((row, BATCH),)
+    if "ids" in row:
+        chain += (("ids", integers, Way.ARGUMENT, "0"),)
+    (finding,) = looked_up(text, numbers(1, "input"), chain=chain)
+    assert finding.place.line == 2
+    assert patch in mended(finding, text)
+    assert [fix.must for fix in finding.fixes] == [IdsFit(0, 9, 9)]
 
 
-def test_a_batch_of_zeros_to_be_filled() -> None:
-    text = "import torch\nx = torch.zeros(4, 7)\n" + LOOP
-    told = story(
-        operation(9, "embedding", (), (5, 3), line=4),
-        operation(5, "__setitem__", (4, 7), (2, 1), line=3),
-        weight(3, EMBEDDING, (9, 5)),
-        operation(2, "zeros", (4, 7), line=2),
-        operation(1, "tensor", (7,), line=3, dtype="int64"),
-    )
-    (finding,) = looked_up(text, values(1, "input"), told)
-    assert finding.place == Place("train.py", 2)
-    assert finding.fixes[0].edit is not None
-    assert "zeros(4, 7, dtype=torch.long)" in patched(finding.fixes[0].edit, text)
-
-
-def test_numbers_with_a_fraction_are_not_cast() -> None:
-    fractions = {"whole": False, "values": [0.25, 1.0]}
-    (finding,) = looked_up("import torch\nx = ids / 4\n" + LOOP, values(1, "input", fractions))
+def test_fractions_are_not_cast() -> None:
+    text = "import torch\nx = ids / 4\n" + LOOP
+    (finding,) = looked_up(text, numbers(1, "input", 0.25, 1.0), chain=(("ids / 4", BATCH),))
     assert "0.25" in finding.headline
-    assert finding.fixes[0].edit is None
+    assert [fix.edit for fix in finding.fixes] == [None]
 
 
 def test_an_index_that_was_divided() -> None:
     text = "parent = flat / width\nbest = beams[parent]\n"
-    divided = Value("parent", "Tensor", 1, shape=(4,), dtype="float32", device="cpu", least=0.5)
+    divided = Value("parent", "Tensor", 1, shape=(4,), dtype="float32", least=0.5)
     span = span_of(text, 2, "beams[parent]")
     frame = Frame(
         Place("train.py", 2), "<module>", True, "", "beams[parent]", span, values=(divided,)
     )
-    said = values(0, "parent", {"whole": False, "values": [0.5]})
-    (finding,) = RULE.look(Recording([Script("train.py", text), crash(frame), said]))
-    assert finding.fixes[0].edit is not None
-    assert "flat // width" in patched(finding.fixes[0].edit, text)
-
-
-def test_silence() -> None:
-    assert looked_up(LOOP, values(1, "input"), dtype="int64") == []
-    assert looked_up(LOOP) == []
+    chains: Chains = {(0, "parent"): [("flat / width", divided)]}
+    (finding,) = found(RULE, text, crash(frame), numbers(0, "parent", 0.5), chains=chains)
+    assert finding.place.line == 1
+    assert "flat // width" in mended(finding, text)
 
 
 def test_a_column_of_a_table_is_cast_where_it_is_cut() -> None:
-    text = "city = places(x[:, 0])\n"
-    table = Value("x", "Tensor", 1, shape=(4, 7), dtype="float32", device="cpu")
-    column = Value("x[:, 0]", "Tensor", 2, shape=(4,), dtype="float32", device="cpu", least=0)
-    given = Value("input", "Tensor", 3, shape=(4,), dtype="float32", device="cpu", least=0)
-    frames = (
-        Frame(Place("train.py", 1), "<module>", True, text.strip(), None, None, (table, column)),
-        Frame(Place("torch/nn/functional.py", 9), "embedding", False, values=(given,)),
-    )
-    seen = Recording([Script("train.py", text), crash(*frames), values(1, "input")])
-    (finding,) = RULE.look(seen)
-    assert finding.place == Place("train.py", 1)
-    assert finding.fixes[0].edit is not None
-    assert patched(finding.fixes[0].edit, text) == "city = places(x[:, 0].long())\n"
+    text = f"import torch\nx = rows[:, 0]\n{LOOP}"
+    table = Value("rows", "Tensor", shape=(4, 3), dtype="float32")
+    chain: tuple[Step, ...] = (("rows[:, 0]", BATCH), ("rows", table, Way.OPERAND, "object"))
+    (finding,) = looked_up(text, numbers(1, "input"), chain=chain)
+    assert finding.place.line == 2
+    assert "x = rows[:, 0].long()\n" in mended(finding, text)
+
+
+def test_silence() -> None:
+    assert looked_up(LOOP, numbers(1, "input"), dtype="int64") == []

@@ -4,6 +4,7 @@ from failed_operations import crash, span_of
 from surefit.doctor.findings import Finding, Place
 from surefit.doctor.observations import Answer, Frame, Json, Question, Script, Value
 from surefit.doctor.recording import Recording
+from surefit.laws.crashes import violations_in
 from surefit.rules.optimizer.no_parameters import RULE
 from surefit.source.edits import patched
 
@@ -16,11 +17,11 @@ class Net(nn.Module):
         self.layers = [nn.Linear(2, 2)]
 model = Net()
 """
-REGISTERED: dict[str, Json] = {"kind": "Net", "parameters": 4, "wanting": 4, "hidden": []}
+REGISTERED: dict[str, Json] = {"kind": "Net", "parameters": 4, "trainable": 4, "hidden": []}
 HIDDEN: dict[str, Json] = {
     "kind": "Net",
     "parameters": 0,
-    "wanting": 0,
+    "trainable": 0,
     "hidden": [{"owner": "Net", "name": "layers", "holder": "list", "modules": 1, "parameters": 2}],
 }
 
@@ -35,12 +36,13 @@ def found(text: str, given: str, said: Json, groups: int = 0) -> list[Finding]:
         Frame(Place("torch/optim/optimizer.py", 9), "Optimizer.__init__", False, values=(empty,)),
     )
     answer = Answer(Question("own-parameters", "1-1", {"frame": 0, "text": "model"}), said)
-    return list(RULE.look(Recording([Script("train.py", text), crash(*frames), answer])))
+    recording = Recording([Script("train.py", text), crash(*frames), answer])
+    return list(RULE.look(recording, violations_in(recording, [])))
 
 
 def test_layers_in_a_plain_list() -> None:
     (finding,) = found(CLASS, "model.parameters()", HIDDEN)
-    assert finding.place == Place("train.py", 6)
+    assert finding.place.line == 6
     edit = finding.fixes[0].edit
     assert edit is not None
     assert "self.layers = nn.ModuleList([nn.Linear(2, 2)])" in patched(edit, CLASS)
@@ -49,7 +51,7 @@ def test_layers_in_a_plain_list() -> None:
 def test_a_generator_that_was_counted_before() -> None:
     text = CLASS + "params = model.parameters()\nprint(sum(one.numel() for one in params))\n"
     (finding,) = found(text, "params", REGISTERED)
-    assert finding.place == Place("train.py", 8)
+    assert finding.place.line == 8
     edit = finding.fixes[0].edit
     assert edit is not None
     assert "params = list(model.parameters())" in patched(edit, text)
@@ -58,9 +60,9 @@ def test_a_generator_that_was_counted_before() -> None:
 def test_all_of_them_are_frozen() -> None:
     text = CLASS + "for one in model.parameters():\n    one.requires_grad = False\n"
     given = "[one for one in model.parameters() if one.requires_grad]"
-    (finding,) = found(text, given, {**REGISTERED, "wanting": 0})
-    assert finding.place == Place("train.py", 9)
-    assert finding.fixes[0].why_not_tried
+    (finding,) = found(text, given, {**REGISTERED, "trainable": 0})
+    assert finding.place.line == 9
+    assert [fix.choice for fix in finding.fixes] == [True, True]
 
 
 def test_another_failure_of_an_optimizer() -> None:

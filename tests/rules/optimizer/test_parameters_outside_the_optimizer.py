@@ -68,11 +68,11 @@ def test_a_layer_made_after_the_optimizer() -> None:
     (finding,) = found(seen)
     assert finding.place == Place(FILE, 5)
     assert finding.headline == (
-        "`optimizer` was made before `head.weight` and `head.bias`: 245 weights of 2 tensors get"
+        "`optimizer` was created before `head.weight` and `head.bias`: 245 weights of 2 tensors get"
         " gradients, and no optimizer holds them."
     )
     facts = {fact.name: fact.value for fact in finding.facts}
-    assert facts["the parameters"] == "made at train.py:6, after it"
+    assert facts["the parameters"] == "created at train.py:6, after it"
     assert facts["gradients"] == "fresh at each of 2 steps looked at"
     assert finding.fixes[0].must == Moves(("head.weight", "head.bias"), steps=3)
     lines = mended(seen, finding).splitlines()
@@ -128,7 +128,7 @@ def test_functions_that_make_the_two_are_followed_to_their_calls() -> None:
     moved = [replace(one, made_at=Place(FILE, 5)) for one in (WEIGHT, BIAS)]
     seen = recorded(text, *moved, optimizers=(replace(OPTIMIZER, made_at=Place(FILE, 2)),))
     (finding,) = found(seen)
-    assert finding.headline.startswith("`optimizer` was made before")
+    assert finding.headline.startswith("`optimizer` was created before")
     lines = mended(seen, finding).splitlines()
     assert lines.index("    grow(model)") < lines.index("    optimizer = make(model)")
 
@@ -147,8 +147,8 @@ def test_a_layer_that_the_first_batch_makes_has_no_safe_patch() -> None:
     )
     (fix,) = finding.fixes
     assert fix.edit is None
-    assert "only you know which width" in fix.why_not_tried
-    assert fix.text.startswith("Make the layer in `__init__`")
+    assert fix.choice
+    assert fix.text.startswith("Create the layer in `__init__`")
 
 
 LIST = """
@@ -184,7 +184,7 @@ def test_layers_in_a_plain_list() -> None:
         "`self.hidden` is a plain list: 64 weights of 1 tensor in it get gradients, and no"
         " optimizer holds them."
     )
-    assert finding.ruled_out[0].value == "no: it was made after them"
+    assert finding.ruled_out[0].value == "no: it was created after them"
     assert finding.fixes[0].must == Moves(("hidden.0.weight",), steps=3)
     assert "self.hidden = nn.ModuleList([nn.Linear(8, 8) for _ in range(4)])" in mended(
         seen, finding
@@ -241,7 +241,7 @@ def test_a_module_that_is_a_model_of_its_own_lends_its_name() -> None:
     alone = replace(WEIGHT, name="weight", root=7)
     root = RootSeen("Linear", Place(FILE, 6), 7, 245, training=60)
     (finding,) = found(recorded(text, alone, roots=(root,)))
-    assert finding.headline.startswith("`optimizer` was made before `proj.weight`: 240 weights")
+    assert finding.headline.startswith("`optimizer` was created before `proj.weight`: 240 weights")
 
 
 @pytest.mark.parametrize(

@@ -1,82 +1,74 @@
-"""Where a dtype came from, and what takes several dtypes without complaint."""
+"""Products of two dtypes: where the odd one became so, and where it is cast."""
 
-from textwrap import dedent
+import pytest
 
-from failed_operations import crash, operation, story, weight
-from surefit.doctor.conditions.values import ValuesAt
+from operand_recordings import linear, own, said, tensor
 from surefit.doctor.findings import Finding, Place
-from surefit.doctor.observations import Answer, Frame, Layer, Script, Value
-from surefit.doctor.recording import Recording
+from surefit.doctor.observations import Layer, Value
 from surefit.rules.precision.dtype_of_another_kind import RULE
+from surefit.source.edits import patched
+from surefit.source.reading import Source
 
-TEXT = dedent(
+SOURCE = Source(
+    "train.py",
     """\
-    import torch
-    rows = torch.from_numpy(table)
-    for x, y in loader:
-        out = model(x)
-    """
+numbers = np.arange(28) / 7.0
+x = torch.from_numpy(numbers)
+out = net(x)
+table[0] = x
+total = x + y
+""",
 )
-LINEAR = Layer("Linear", "proj", "Net", Place("train.py", 1), sizes={"in_features": 7})
-OTHER = Layer("Linear", "body", "Net", Place("train.py", 1))
+LAYER = Layer("Linear", "proj", "Net")
 
 
-def found(dtype: str, *answers: Answer, weights: str = "float32") -> list[Finding]:
-    x = Value("x", "Tensor", 1, shape=(4, 7), dtype=dtype, device="cpu")
-    kept = Value("self.weight", "Parameter", 2, shape=(2, 7), dtype=weights, device="cpu")
-    frames = (
-        Frame(Place("train.py", 4), "<module>", True, "out = model(x)", "model(x)", values=(x,)),
-        Frame(Place("torch/linear.py", 9), "Linear.forward", False, values=(kept,), layer=LINEAR),
-    )
-    return list(RULE.look(Recording([Script("train.py", TEXT), crash(*frames), *answers])))
+def of_a_layer(has: str, takes: str) -> list[Finding]:
+    x = tensor("x", 1, has)
+    weight = tensor("self.weight", 5, takes, kind="Parameter")
+    frames = [own(SOURCE, "net(x)", x), linear(tensor("input", 1, has), weight, layer=LAYER)]
+    array = Value("", "ndarray", shape=(28,), dtype=has)
+    chain = [("torch.from_numpy(numbers)", x), ("np.arange(28) / 7.0", array)]
+    return said(RULE, SOURCE, frames, {(1, "input"): chain})
 
 
-def made_by(name: str, dtype: str, weights: str = "float32", failing: str = "linear") -> Answer:
-    return story(
-        operation(9, failing, (), (5, 3), line=4),
-        operation(5, "__getitem__", (4, 7), (2,), line=4, dtype=dtype, own=False),
-        weight(3, LINEAR, (2, 7), dtype=weights),
-        operation(2, name, (40, 7), line=2, dtype=dtype),
-    )
+def after(finding: Finding, number: int = 0) -> str:
+    edit = finding.fixes[number].edit
+    assert edit is not None
+    return patched(edit, SOURCE.text)
 
 
-def test_a_cast_where_the_array_becomes_a_tensor() -> None:
-    (finding,) = found("float64", made_by("from_numpy", "float64"))
-    assert finding.place == Place("train.py", 2)
+def test_it_is_cast_where_the_array_becomes_a_tensor() -> None:
+    (finding,) = of_a_layer("float64", "float32")
+    assert finding.place.line == 2
     assert finding.headline == "`x` is float64, and `proj` is float32."
-    (fix,) = finding.fixes
-    assert fix.edit is not None
-    assert fix.edit.changes[0].text == ".float()"
-    assert isinstance(fix.must, ValuesAt)
-    assert fix.must.wanted[0].dtype == "float32"
+    assert "x = torch.from_numpy(numbers).float()\n" in after(finding)
+    assert "out = net(x.float())\n" in after(finding, 1)
 
 
 def test_a_model_in_half_precision_gets_its_input_cast_before_the_call() -> None:
-    told = made_by("from_numpy", "float32", weights="bfloat16")
-    (finding,) = found("float32", told, weights="bfloat16")
-    assert finding.place == Place("train.py", 4)
-    assert "x = x.to(torch.bfloat16)" in finding.fixes[0].text
+    (finding,) = of_a_layer("float32", "bfloat16")
+    assert finding.place.line == 3
+    assert "out = net(x.bfloat16())\n" in after(finding)
 
 
-def test_whole_numbers_may_be_ids() -> None:
-    (finding,) = found("int64", made_by("from_numpy", "int64"))
-    assert "nn.Embedding" in finding.fixes[0].text
+def test_integers_may_be_ids() -> None:
+    (finding,) = of_a_layer("int64", "float32")
+    assert "nn.Embedding" in finding.why
 
 
-def test_a_loss_takes_labels_of_whole_numbers() -> None:
-    assert found("int64", made_by("from_numpy", "int64", failing="cross_entropy")) == []
-    assert found("int64", made_by("from_numpy", "int64", failing="embedding")) == []
+def test_what_is_written_takes_the_dtype_of_the_table() -> None:
+    table, x = tensor("table", 3, "float16"), tensor("x", 1, "float32")
+    frame = own(SOURCE, "table[0]", table, x)
+    (finding,) = said(RULE, SOURCE, [frame], {})
+    assert finding.headline == "`x` is float32, and `table` is float16."
+    assert finding.place == Place("train.py", 4, 4)
 
 
-def test_two_layers_that_were_cast_differently() -> None:
-    told = story(
-        operation(9, "linear", (), (5, 3), line=4),
-        operation(5, "linear", (4, 7), (1, 4, 6), line=4, dtype="bfloat16"),
-        weight(6, OTHER, (7,), dtype="bfloat16"),
-        weight(4, OTHER, (7, 7), dtype="bfloat16"),
-        weight(3, LINEAR, (2, 7)),
-        operation(1, "randn", (4, 7), dtype="bfloat16"),
-    )
-    (finding,) = found("bfloat16", told)
-    assert finding.headline == "`proj` has weights in float32, and `body` in bfloat16."
-    assert finding.fixes[0].edit is None
+@pytest.mark.parametrize(("has", "takes"), [("float32", "float32"), ("bool", "float32")])
+def test_one_dtype_is_silent(has: str, takes: str) -> None:
+    assert of_a_layer(has, takes) == []
+
+
+def test_a_sum_takes_both() -> None:
+    frame = own(SOURCE, "x + y", tensor("x", 1, "float64"), tensor("y", 2, "float32"))
+    assert said(RULE, SOURCE, [frame], {}) == []

@@ -62,7 +62,7 @@ def test_the_line_that_chose_the_type_is_the_place() -> None:
     assert finding.place == Place(FILE, 4, 4)
     assert finding.severity is Severity.ERROR
     assert finding.headline == (
-        "97.5% of the weights that `optimizer` means to change stay as they are: in `bfloat16`"
+        "97.5% of the weights that `optimizer` is to change stay as they are: in `bfloat16`"
         " its steps round to nothing."
     )
     facts = {fact.name: fact.value for fact in finding.facts}
@@ -96,7 +96,7 @@ def test_without_one_line_to_change_there_is_text_alone() -> None:
     (finding,) = found(recorded(text))
     assert finding.place == OPTIMIZER.made_at
     assert finding.fixes[0].edit is None
-    assert "train.py:6 and train.py:7" in finding.fixes[0].why_not_tried
+    assert "train.py:6 and train.py:7" in finding.fixes[0].text
 
 
 @pytest.mark.parametrize(

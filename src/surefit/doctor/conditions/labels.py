@@ -1,5 +1,6 @@
 """Labels reach the model, as many as the rows hold."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from surefit.doctor.conditions.condition import Judgement, Needs
@@ -72,3 +73,43 @@ class LabelsArrive:
 
 def calls_at(seen: Recording, step: int, rank: int | None) -> list[LabelsSeen]:
     return [call for steps in final_steps(seen, rank) for call in steps.labels if call.step == step]
+
+
+@dataclass(frozen=True, slots=True)
+class LabelsAreNumbered:
+    """The batch of the fault reaches the model or the loss with an integer for each row, and these
+    add up to what the names of its classes do."""
+
+    rows: int
+    total: int
+    ways: int = 1
+    """How many classes the numbers tell apart."""
+
+    def needs(self, before: Recording) -> Needs:
+        return Needs(steps=steps_before_the_fault(before) + 2)
+
+    def judge(self, before: Recording, after: Recording) -> Judgement:
+        at = steps_before_the_fault(before)
+        came = [total for step, total in self.arrived(after) if step >= at]
+        if not came:
+            return Judgement(
+                False, f"no labels of {self.rows} rows were seen after step {at:,}", False
+            )
+        if self.total in came:
+            said = f"{counted(self.rows, 'label')} arrive as integers, a number for each of"
+            return Judgement(
+                True, f"{said} {counted(self.ways, 'class')}: they add up to {self.total}"
+            )
+        return Judgement(False, f"labels arrive that add up to {came[0]:g}, not to {self.total}")
+
+    def arrived(self, after: Recording) -> Iterator[tuple[int, float]]:
+        """Steps before labels of so many rows, and their sum."""
+        for steps in final_steps(after):
+            for call in steps.inputs:
+                for name, total in call.totals.items():
+                    if "label" in name and call.shapes[name] == (self.rows,):
+                        yield call.step, total
+            for loss in steps.loss_calls:
+                for given in loss.each:
+                    if given.target_shape == (self.rows,) and "int" in given.target_dtype:
+                        yield given.step, given.total

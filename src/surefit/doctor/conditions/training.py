@@ -28,17 +28,20 @@ class TrainingGoesOn:
     def judge(self, before: Recording, after: Recording) -> Judgement:
         at = steps_before_the_fault(before)
         taken, trained = steps_taken(after), final_steps(after)
+        code = next((ended.code for ended in after.all(Ended)), None)
         if not trained:
-            code = next((ended.code for ended in after.all(Ended)), None)
             return Judgement(code == 0, "it runs to its end; it trains nothing", code == 0)
         losses = [value for steps in trained for step, value in steps.losses if step >= at]
-        if not losses and taken <= at:
+        is_past = bool(losses) or taken > at
+        if not is_past and code != 0:
             return Judgement(False, "no loss was computed past the fault", decided=False)
         if not all(map(isfinite, losses)) or any(steps.losses_not_finite for steps in trained):
             return Judgement(False, "the loss is not finite")
         lost = self.rows_lost(before, after)
         if lost:
             return Judgement(False, lost)
+        if not is_past:  # the fault came after the last step
+            return Judgement(True, f"it runs to its end after step {taken:,}")
         shown = f"the loss is {losses[0]:.4g}" if losses else "every loss is finite"
         rows = batch_rows(after)
         batches = f", {counted(max(rows), 'row')} a batch" if rows else ""

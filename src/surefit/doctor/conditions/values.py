@@ -31,8 +31,8 @@ class Wanted:
         """In which respects a value is something else."""
         if self.shape is not None and not self.fits(value.shape):
             yield f"has the shape {shape_of(value.shape) if value.shape is not None else 'of none'}"
-        if self.rows is not None and (value.shape or (None,))[0] != self.rows:
-            yield f"has the shape {shape_of(value.shape) if value.shape is not None else 'of none'}"
+        if self.rows is not None and rows_of(value) != self.rows:
+            yield f"has {rows_of(value)} rows"
         if self.dtype is not None and value.dtype != self.dtype:
             yield f"is {value.dtype or value.kind}"
         if self.device is not None and value.device != self.device:
@@ -55,6 +55,8 @@ class Wanted:
         """The same in a good case, as it was measured."""
         shaped = self.shape is not None or self.rows is not None
         parts = [shape_of(value.shape)] if shaped and value.shape else []
+        if self.rows is not None and not value.shape:
+            return f"{code(self.text)} has {counted(self.rows, 'row')}"
         parts += [part for part in (self.dtype, self.device) if part is not None]
         if self.least is not None or self.greatest is not None:
             parts.append(f"from {number(value.least)} to {number(value.greatest)}")
@@ -117,6 +119,11 @@ class ValuesAt:
         return all(
             one.text in values and not list(one.unmet(values[one.text])) for one in self.wanted
         )
+
+
+def rows_of(value: Value) -> int | None:
+    """Of a tensor, an array, a table or a list."""
+    return value.shape[0] if value.shape else value.length
 
 
 def of_any_size(wanted: Wanted) -> Wanted:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from surefit.doctor.observations import Frame, Value
 from surefit.doctor.violations import Violation, Written
 from surefit.laws.case import Case, use_of
-from surefit.laws.written_numbers import number_given
+from surefit.laws.given_numbers import number_given
 
 RAISED = ("ValueError", "AssertionError")
 PARTS = re.compile(r"heads?$|^n_?heads?$|^groups$|^num_groups$|^n_groups$")

@@ -172,7 +172,6 @@ def import_all(told: dict[str, Any]) -> bool:
     finally:
         sys.path.remove(folder)
         del main.__file__
-        gc.collect()
         gc.freeze()
         gc.enable()
 

@@ -2,39 +2,50 @@
 
 ## What happens
 `nn.LSTM`, `nn.GRU`, `nn.RNN`, `nn.MultiheadAttention` and the Transformer layers take (steps, rows,
-features) unless they are made with `batch_first=True`. Given (rows, steps, features) they take the
-rows for steps: a batch of 8 sequences of 20 steps becomes 20 sequences of 8.
+features) unless they are created with `batch_first=True`. Given (rows, steps, features) they take
+the rows for steps: a batch of 8 sequences of 20 steps becomes 20 sequences of 8.
 
 ## Why it matters
-Where no state and no mask is given, nothing complains: the layer then reads across the rows of a
-batch, and every row sees the others.
+Without a state or a mask nothing complains: the layer then reads across the rows of a batch, and
+every row depends on the others.
 
 ## What to do
-`batch_first=True` where the layer is made. A padding mask is (rows, steps) in either case.
+`batch_first=True` where the layer is created. A key padding mask is (rows, steps) in either case.
 
 ## How it is recognised
-A state, a mask or the labels have as many rows as the batch, by the loop over batches, and the
-layer counted as many rows as there are steps. Where the predictions are too many or too few, a
-second run tells that they come from the last state of such a layer.
+A state, a mask or the labels have as many rows as the batch, and the layer counted as many rows as
+there are steps. Where the predictions are too many or too few, a second run shows that they come
+out of such a layer.
 """
 
 import ast
 from collections.abc import Iterator
+from dataclasses import dataclass
 
-from surefit.doctor.causes import is_cause
 from surefit.doctor.conditions.condition import Condition
-from surefit.doctor.conditions.loss_rows import RowsAtTheLoss
 from surefit.doctor.conditions.values import ValuesAt, Wanted
-from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
-from surefit.doctor.observations import Crash, Frame
-from surefit.doctor.recording import Recording
+from surefit.doctor.findings import Fact, Finding, Severity
+from surefit.doctor.observations import Layer, Script
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
-from surefit.doctor.words import code
-from surefit.evidence.folded_rows import Rows, rows_at_the_loss
-from surefit.evidence.time_first_layers import TimeFirst, by_predictions, time_first_in
-from surefit.source.edits import appended, argument_added
-from surefit.source.reading import Source
+from surefit.doctor.violations import Expression, Written
+from surefit.doctor.words import code, shape_of
+from surefit.laws.batches import first_sizes
+from surefit.laws.case import Case, Remedy, use_of
+from surefit.laws.contracts.attention_rows import MaskRows
+from surefit.laws.contracts.unequal_sides import UnequalSides
+from surefit.laws.size_history import (
+    RECURRENT,
+    constructor_of_weights,
+    history,
+    operation,
+    shape,
+    tensors,
+    users,
+)
+from surefit.remedies.append import Append
+from surefit.remedies.arguments import SetArgument
+from surefit.source.reading import called
 
 RULE = Rule(
     "SF237",
@@ -56,123 +67,203 @@ RULE = Rule(
         ),
     ),
 )
+RECURRENT_LAYERS = ("LSTM", "GRU", "RNN")
+ATTENTIVE = ("TransformerEncoderLayer", "TransformerDecoderLayer", "Transformer")
+LAYERS = (*RECURRENT_LAYERS, *ATTENTIVE, "MultiheadAttention")
+SEQUENCES = 3
+"""Axes of a batch of sequences: rows, steps, features."""
 
-NOT_FOUND = "no single call that makes this layer was found in your source"
+
+@dataclass(frozen=True, slots=True)
+class StepsFirst:
+    """What a layer took for rows, and what the batch has."""
+
+    rows: int
+    steps: int
+    facts: tuple[Fact, ...]
+    created: Written | None
+    """The call that creates the layer."""
+    call: Written | None = None
+    """The call that runs it."""
 
 
-@RULE.on(Crash)
-def layer_took_steps_for_rows(crash: Crash, seen: Recording) -> Iterator[Finding]:
-    found = time_first_in(crash, seen) if is_cause(crash, seen) else None
-    frame = crash.own_frame
-    if found is None or frame is None:
-        return
-    if found.mask_is_turned:
-        yield turned_mask(crash, found, frame, seen)
+@RULE.on(UnequalSides)
+def layer_took_steps_for_rows(broken: UnequalSides, case: Case) -> Finding | None:
+    if broken.layer is not None:
+        taken = by_state(broken, case)
+        must: Condition | None = rows_first(case, taken) if taken is not None else None
     else:
-        yield finding(crash, found, frame, condition(frame, found, seen))
+        taken = by_predictions(broken, case) if broken.of_loss and not broken.axis else None
+        must = broken.holds(case) if taken is not None else None
+    return finding(taken, case, must) if taken is not None else None
 
 
-@RULE.on(Crash)
-def predictions_are_as_many_as_steps(crash: Crash, seen: Recording) -> Iterator[Finding]:
-    rows = rows_at_the_loss(crash) if is_cause(crash, seen) else None
-    found = by_predictions(crash, rows, seen) if rows else None
-    if found is not None and rows is not None and crash.own_frame is not None:
-        yield finding(crash, found, crash.own_frame, at_the_loss(crash.own_frame, rows))
+@RULE.on(MaskRows)
+def mask_has_the_rows_of_the_batch(broken: MaskRows, case: Case) -> Finding | None:
+    sizes, mask = set(first_sizes(case)), broken.mask.shape
+    over_positions = broken.argument == "attn_mask"
+    if len(mask) != 2 or mask == broken.takes:
+        return None
+    rows, steps = (broken.takes[0], mask[0]) if over_positions else (mask[0], mask[1])
+    facts = (
+        Fact(code(broken.argument), shape_of(mask)),
+        Fact("it takes", shape_of(broken.takes)),
+    )
+    layer = case.crash.layer if case.crash is not None else None
+    taken = StepsFirst(rows, steps, facts, created_by(case, layer))
+    if rows in sizes and steps not in sizes and broken.rows == steps:
+        return finding(taken, case, rows_first(case, taken))
+    if not over_positions and steps in sizes and rows not in sizes and mask == broken.takes[::-1]:
+        return turned_mask(broken, case, StepsFirst(rows, steps, facts, None))
+    return None
 
 
-def finding(crash: Crash, found: TimeFirst, frame: Frame, must: Condition | None) -> Finding:
-    call, source = found.call, found.source
-    place = Place(source.file, call.lineno) if source and call else frame.place
-    return RULE.finding(
-        place,
-        f"`{found.what}` without `batch_first=True` takes the {found.steps} steps of this batch for"
-        f" rows, and its {found.rows} rows for steps.",
-        facts=tuple(Fact(name, said) for name, said in found.shown),
+def by_state(broken: UnequalSides, case: Case) -> StepsFirst | None:
+    """A state has the rows of the batch, and the layer took its steps for rows."""
+    sizes = set(first_sizes(case))
+    given = next((known for known in input_shapes(case) if len(known) == SEQUENCES), ())
+    if given[:2] != (broken.size, broken.expected) or (sizes and given[0] not in sizes):
+        return None
+    rows, steps = given[:2]
+    facts = (
+        Fact("its input", f"{shape_of(given)}: {rows} rows of {steps} steps"),
+        Fact("the state it was given", f"{shape_of(broken.side.shape)}, for {rows} rows"),
+        Fact("the state it expects", f"{shape_of(broken.other.shape)}, for {steps} rows"),
+    )
+    return StepsFirst(rows, steps, facts, created_by(case, broken.layer))
+
+
+def input_shapes(case: Case) -> Iterator[tuple[int, ...]]:
+    for frame in reversed(case.crash.frames if case.crash is not None else ()):
+        values = (value for value in frame.values if frame.layer is not None)
+        yield from (value.shape for value in values if value.text == "input" and value.shape)
+
+
+def by_predictions(broken: UnequalSides, case: Case) -> StepsFirst | None:
+    """As many predictions as steps: they come out of a layer that took steps for rows."""
+    if not any(created_in(case, RECURRENT_LAYERS)):
+        return None
+    lineage = case.lineage(broken.side)
+    path = history(lineage, broken.size)
+    for producer in path:
+        given = [known for known in tensors(lineage, producer) if len(shape(known)) == SEQUENCES]
+        is_recurrent = operation(producer) in RECURRENT and bool(given)
+        if not is_recurrent or shape(given[0])[:2] != (broken.expected, broken.size):
+            continue
+        created = constructor_of_weights(lineage, producer)
+        if created is None or not takes_steps_first(case, created):
+            return None
+        facts = (
+            Fact(
+                "its input",
+                f"{shape_of(shape(given[0]))}: {broken.expected} rows of {broken.size} steps",
+            ),
+            Fact("it returned", f"{shape_of(shape(producer))}, for {broken.size} rows"),
+        )
+        call = running_call(case, users(path, producer))
+        return StepsFirst(broken.expected, broken.size, facts, created, call)
+    return None
+
+
+def running_call(case: Case, user: Written) -> Written | None:
+    """`self.rnn(x)` of the statement in which a name got what the layer returned."""
+    source = case.source(user.place)
+    calls = list(source.calls_in(user.place.line or 0)) if source is not None else []
+    return case.expression(source, calls[0]) if source is not None and calls else None
+
+
+def created_by(case: Case, layer: Layer | None) -> Written | None:
+    """Where a layer is a copy and its own line is not known, the only call of its kind."""
+    created = case.constructor(layer) if layer is not None else None
+    if created is not None and takes_steps_first(case, created):
+        return created
+    kinds = RECURRENT_LAYERS if layer is not None and layer.kind in RECURRENT_LAYERS else ATTENTIVE
+    known = list(created_in(case, kinds))
+    return known[0] if len(known) == 1 else None
+
+
+def created_in(case: Case, kinds: tuple[str, ...]) -> Iterator[Expression]:
+    """Calls of the user's that create layers which take steps first."""
+    for script in case.recording.all(Script):
+        source = case.source(script.file)
+        for call in source.every(ast.Call) if source is not None else ():
+            known = case.expression(source, call) if source is not None else None
+            if called(call) in kinds and known is not None and takes_steps_first(case, known):
+                yield known
+
+
+def takes_steps_first(case: Case, created: Written) -> bool:
+    node, source = case.node(created), case.source(created.place)
+    if source is None or not isinstance(node, ast.Call) or called(node) not in LAYERS:
+        return False
+    option = source.argument(node, "batch_first")
+    hidden = any(keyword.arg is None for keyword in node.keywords)
+    return not hidden and (option is None or ast.unparse(option) == "False")
+
+
+def finding(taken: StepsFirst, case: Case, must: Condition | None) -> Finding:
+    created = taken.created
+    assert case.own is not None
+    node = case.node(created)
+    kind = called(node) if isinstance(node, ast.Call) else "the layer"
+    return case.finding(
+        (created or use_of(case.own)).place,
+        f"`{kind}` without `batch_first=True` takes the {taken.steps} steps of this batch for rows,"
+        f" and its {taken.rows} rows for steps.",
+        facts=taken.facts,
         why="It takes (steps, rows, features), and was given (rows, steps, features).",
-        fixes=tuple(ways(found, must)),
-        python_said=crash.said,
-        about=crash.id,
+        remedies=ways(taken, case, must),
     )
 
 
-def ways(found: TimeFirst, must: Condition | None) -> Iterator[Fix]:
-    call, source, given = found.call, found.source, found.turned
-    if source is not None and given is not None:
-        text = code(source.segment(given) + ".transpose(0, 1)")
-        yield Fix(
-            f"Give it steps first, as the lines behind it read what comes back: {text}.",
-            appended(source, given, ".transpose(0, 1)"),
-            must,
-        )
-        yield Fix(
-            "Or say that rows come first, `batch_first=True`, and take the last step by"
-            " `[:, -1]` behind it.",
-            why_not_tried="it is the same in two places",
-        )
-        return
-    yield Fix(
-        "Say that rows come first, where the layer is made: `batch_first=True`.",
-        argument_added(source, call, "batch_first", "True") if source and call else None,
-        must,
-        "" if call else NOT_FOUND,
+def ways(taken: StepsFirst, case: Case, must: Condition | None) -> Iterator[Remedy]:
+    yield SetArgument(
+        at=taken.created,
+        name="batch_first",
+        value="True",
+        words="Rows come first: `batch_first=True` where the layer is created.",
+        must=must,
     )
+    given = case.argument(taken.call, "input", 0) if taken.call is not None else None
+    if given is not None:
+        text = code(f"{given.text}.transpose(0, 1)")
+        yield Append(
+            at=given,
+            suffix=".transpose(0, 1)",
+            words=f"Give it steps first, as the lines after it read what it returns: {text}.",
+            must=must,
+            alike=False,
+        )
 
 
-def condition(frame: Frame, found: TimeFirst, seen: Recording) -> Condition:
-    """The failing line is passed, and gives back rows first; what goes in is as it was."""
-    source = seen.source(frame.place)
-    statement = source.statement_at(frame.place.line or 0) if source else None
-    name = first_target(statement)
-    if name:
-        return ValuesAt(frame.place, (Wanted(name, (found.rows, found.steps, None)),), after=True)
-    return RowsAtTheLoss(found.rows)
-
-
-def first_target(statement: ast.stmt | None) -> str:
-    if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
-        return ""
+def rows_first(case: Case, taken: StepsFirst) -> Condition | None:
+    """The failing line is passed, and what it assigns has rows first."""
+    use = use_of(case.own) if case.own is not None else None
+    node, source = case.node(use), case.source(use.place) if use is not None else None
+    statement = source.statement_of(node) if source is not None and node is not None else None
+    if use is None or not isinstance(statement, ast.Assign):
+        return None
     target = statement.targets[0]
-    return ast.unparse(target.elts[0] if isinstance(target, ast.Tuple) else target)
+    first = target.elts[0] if isinstance(target, ast.Tuple) else target
+    wanted = Wanted(ast.unparse(first), (taken.rows, taken.steps, None))
+    return ValuesAt(use.place, (wanted,), after=True)
 
 
-def at_the_loss(frame: Frame, rows: Rows) -> Condition:
-    same = [one for one in frame.values if one.identity == rows.predictions.identity]
-    labels = [one for one in frame.values if one.identity == rows.labels.identity]
-    if not same or not labels:
-        return RowsAtTheLoss(rows.labelled)
-    behind = (rows.predictions.shape or ())[1:]
-    wanted = Wanted(same[0].text, (rows.labelled, *behind))
-    return ValuesAt(frame.place, (wanted, Wanted(labels[0].text, labels[0].shape)))
-
-
-def turned_mask(crash: Crash, found: TimeFirst, frame: Frame, seen: Recording) -> Finding:
-    source = seen.source(frame.place)
-    node = padding_mask(source, frame) if source else None
-    text = source.segment(node) if source and node else "the mask"
-    turned = TimeFirst(found.what, found.steps, found.rows, found.shown)
-    return RULE.finding(
-        frame.place,
-        f"A padding mask is (rows, steps) for every layer, and {code(text)} has the {found.steps}"
-        f" steps first and the {found.rows} rows second.",
-        facts=tuple(Fact(label, said) for label, said in found.shown),
-        why="The input of a layer without `batch_first=True` is (steps, rows, features); its"
+def turned_mask(broken: MaskRows, case: Case, taken: StepsFirst) -> Finding:
+    text = broken.mask.use.text if broken.mask.use is not None else "the mask"
+    return case.finding(
+        broken.use.place,
+        f"A key padding mask is (rows, steps) for every layer, and {code(text)} has the"
+        f" {taken.rows} steps first and the {taken.steps} rows second.",
+        facts=taken.facts,
+        why="The input of a layer without `batch_first=True` is (steps, rows, features); its key"
         " padding mask is (rows, steps) all the same.",
-        fixes=(
-            Fix(
-                f"Turn the mask: {code(text + '.transpose(0, 1)')}.",
-                appended(source, node, ".transpose(0, 1)") if source and node else None,
-                condition(frame, turned, seen),
-                "" if node else "the mask was not found in this line",
+        remedies=(
+            Append(
+                at=broken.mask.use,
+                suffix=".transpose(0, 1)",
+                words=f"Transpose the mask: {code(text + '.transpose(0, 1)')}.",
+                must=rows_first(case, taken),
             ),
         ),
-        python_said=crash.said,
-        about=crash.id,
     )
-
-
-def padding_mask(source: Source, frame: Frame) -> ast.expr | None:
-    """What the failing call gives under a name that ends so, if it is one alone."""
-    node = source.expression_at(frame.span) if frame.span else None
-    named = node.keywords if isinstance(node, ast.Call) else []
-    masks = [one.value for one in named if (one.arg or "").endswith("key_padding_mask")]
-    return masks[0] if len(masks) == 1 else None

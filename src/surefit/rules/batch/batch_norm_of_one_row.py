@@ -33,7 +33,6 @@ from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import code, shape_of, times
-from surefit.evidence.batch_lines import batch_line, caller_of_model, is_without_gradients, mode_in
 from surefit.evidence.dropped_batches import UNCOUNTED, drop, dropped
 from surefit.evidence.hand_made_batches import CutBatches, one_row_left
 from surefit.evidence.layer_names import described, name
@@ -44,6 +43,7 @@ from surefit.evidence.loaders import (
     short_batch,
 )
 from surefit.evidence.misfits import first_tensor
+from surefit.laws.batch_lines import batch_line, caller_of_model, is_without_gradients, mode_in
 
 RULE = Rule(
     "SF231",

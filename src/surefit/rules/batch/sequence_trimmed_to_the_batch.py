@@ -11,31 +11,33 @@ the second epoch. Cutting the targets to fit hides it, and loses targets where t
 for another reason.
 
 ## What to do
-Say how long it is to be: `pad_packed_sequence(..., total_length=words.size(1))`. The places behind
-the end of a row are zeros, as they were before; the loss ignores them by their targets.
+Give the length: `pad_packed_sequence(..., total_length=words.size(1))`. The positions after the end
+of a row are zeros, as they were before; the loss ignores them by their targets.
 
 ## How it is recognised
-Two tensors that fail together have different numbers of steps. A second run records every
-operation: one of the two came out of an unpacking with as many steps as its longest row, and the
-other has as many steps as went into the packing.
+Two tensors that fail together have different numbers of steps. A second run shows that one of the
+two came out of an unpacking with as many steps as its longest row, and that as many steps as the
+other has went into the packing.
 """
 
+import ast
 from collections.abc import Iterator
+from dataclasses import dataclass
 
-from surefit.doctor.causes import is_cause
-from surefit.doctor.conditions.condition import Condition
-from surefit.doctor.conditions.loss_rows import RowsAtTheLoss
-from surefit.doctor.conditions.values import ValuesAt, Wanted
-from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
-from surefit.doctor.observations import Crash, Value
-from surefit.doctor.recording import Recording
+from surefit.doctor.findings import Fact, Finding, Fix, Severity
+from surefit.doctor.observations import Script
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
-from surefit.doctor.words import code, shape_of
-from surefit.evidence.frame_names import name_in, named
-from surefit.evidence.origins import names_in
-from surefit.evidence.trimmed_sequences import Trimmed, trimmed_in, whole_length
-from surefit.source.edits import argument_added
+from surefit.doctor.violations import Expression
+from surefit.doctor.words import shape_of
+from surefit.laws.case import Case, Remedy
+from surefit.laws.contracts.unequal_sides import UnequalSides
+from surefit.laws.size_history import operation, shape, tensors
+from surefit.lineage.lineage import Lineage
+from surefit.lineage.producers import Producer
+from surefit.remedies.arguments import SetArgument
+from surefit.source.definitions import definition
+from surefit.source.reading import Source, called
 
 RULE = Rule(
     "SF233",
@@ -49,75 +51,132 @@ RULE = Rule(
         ),
     ),
 )
+UNPACK, PACK = "pad_packed_sequence", "pack_padded_sequence"
+VIEWS = ("transpose", "permute", "swapaxes", "movedim")
 
 
-@RULE.on(Crash)
-def unpacking_gave_back_fewer_steps(crash: Crash, seen: Recording) -> Iterator[Finding]:
-    trimmed = trimmed_in(crash, seen) if is_cause(crash, seen) else None
-    if trimmed is None:
-        return
-    longer = users_name(crash, trimmed.pair.long, trimmed.rows, trimmed.whole)
-    shorter = users_name(crash, trimmed.pair.short, trimmed.rows, trimmed.longest)
-    yield RULE.finding(
-        Place(trimmed.source.file, trimmed.call.lineno, trimmed.call.end_lineno),
-        f"`pad_packed_sequence` gives back {trimmed.longest} steps, as many as the longest row of"
-        f" this batch has, and {code(longer)} has {trimmed.whole}.",
+@dataclass(frozen=True, slots=True)
+class Trimmed:
+    """An unpacking, and what went into the packing."""
+
+    call: Expression
+    unpacked: tuple[int, ...]
+    rows: int
+    longest: int
+    whole: int
+
+
+@RULE.on(UnequalSides)
+def unpacking_returned_fewer_steps(broken: UnequalSides, case: Case) -> Finding | None:
+    if broken.size >= broken.expected or not list(unpackings(case)):
+        return None
+    trimmed = trimmed_in(case.lineage(broken.side), case)
+    if trimmed is None or not explains(trimmed, broken):
+        return None
+    return case.finding(
+        trimmed.call.place,
+        f"`pad_packed_sequence` returns {trimmed.longest} steps, as many as the longest row of this"
+        f" batch has, and {broken.other.name} has {trimmed.whole}.",
         facts=(
-            Fact(f"{code(shorter)} as it is used", shape_of(trimmed.pair.short.shape or ())),
-            Fact(f"{code(longer)} as it is used", shape_of(trimmed.pair.long.shape or ())),
-            Fact("unpacked", f"{trimmed.unpacked.place}  {shape_of(trimmed.unpacked.shape)}"),
+            Fact(f"{broken.side.name} as it is used", shape_of(broken.side.shape)),
+            Fact(f"{broken.other.name} as it is used", shape_of(broken.other.shape)),
+            Fact("unpacked", f"{trimmed.call.place}  {shape_of(trimmed.unpacked)}"),
             Fact("packed before", f"{trimmed.rows} rows of {trimmed.whole} steps"),
         ),
         why=f"Without `total_length` it pads to the longest row that was packed; a batch with a row"
-        f" of {trimmed.whole} steps goes through.",
-        fixes=(fix(crash, trimmed),),
-        python_said=crash.said,
-        about=crash.id,
+        f" of {trimmed.whole} steps works.",
+        remedies=(remedy(trimmed, broken, case),),
     )
 
 
-def users_name(crash: Crash, value: Value, rows: int, steps: int) -> str:
-    """What the user's line calls it or, if it calls only what that was made from, that."""
-    frame = crash.own_frame
-    name = name_in(frame, value) if frame else None
-    made_from = [
-        text
-        for text, one in (named(frame) if frame else ())
-        if one.shape and rows in one.shape[:2] and steps in one.shape[:2]
-    ]
-    return name or next(iter(made_from), value.text)
+def unpackings(case: Case) -> Iterator[Expression]:
+    """Calls of the user's without a length."""
+    for script in case.recording.all(Script):
+        source = case.source(script.file)
+        for call in source.every(ast.Call) if source is not None else ():
+            if source is None or called(call) != UNPACK:
+                continue
+            if source.argument(call, "total_length", 3) is None:
+                yield case.expression(source, call)
 
 
-def fix(crash: Crash, trimmed: Trimmed) -> Fix:
-    length = whole_length(trimmed.source, trimmed.call)
+def trimmed_in(lineage: Lineage, case: Case) -> Trimmed | None:
+    nearest = lineage.nearest()
+    unpacked = next((at for at in nearest if operation(at) == f"_{UNPACK}"), None)
+    packed = next((at for at in nearest if operation(at) == f"_{PACK}"), None)
+    own = [at for at in lineage.all if unpacked is not None and at.own]
+    after = [at for at in own if unpacked is not None and at.serial > unpacked.serial]
+    if unpacked is None or packed is None or not after:
+        return None
+    line, file = after[-1].place.line, after[-1].place.file
+    calls = [call for call in unpackings(case) if call.place.file == file]
+    here = [call for call in calls if call.place.line == line] or calls
+    given = [at for at in tensors(lineage, packed) if len(shape(at)) > 1]
+    if len(here) != 1 or not given:
+        return None
+    return measured(here[0], unpacked, given[0], case)
+
+
+def measured(call: Expression, unpacked: Producer, given: Producer, case: Case) -> Trimmed | None:
+    node, source = case.node(call), case.source(call.place)
+    if source is None or not isinstance(node, ast.Call):
+        return None
+    time = steps_axis(source, node, 1)
+    rows, longest = shape(unpacked)[1 - time], shape(unpacked)[time]
+    before = shape(given)
+    whole = before[1] if before[0] == rows else before[0]
+    if rows not in before[:2] or longest >= whole:
+        return None
+    return Trimmed(call, shape(unpacked), rows, longest, whole)
+
+
+def steps_axis(source: Source, call: ast.Call, position: int) -> int:
+    option = source.argument(call, "batch_first", position)
+    return 1 if isinstance(option, ast.Constant) and option.value is True else 0
+
+
+def explains(trimmed: Trimmed, broken: UnequalSides) -> bool:
+    """Both sizes are those of the steps, or of all steps of all rows."""
+    sizes = broken.size, broken.expected
+    rows = trimmed.rows
+    flat = rows * trimmed.longest, rows * trimmed.whole
+    return sizes in ((trimmed.longest, trimmed.whole), flat)
+
+
+def remedy(trimmed: Trimmed, broken: UnequalSides, case: Case) -> Remedy | Fix:
+    length = whole_length(trimmed.call, case)
     if length is None:
-        return Fix(
-            f"Say how long it is to be: `total_length=`, here {trimmed.whole}.",
-            why_not_tried="no name was found that has this length where it is unpacked",
-        )
-    return Fix(
-        f"Say how long it is to be: `total_length={length}`, here {trimmed.whole}.",
-        argument_added(trimmed.source, trimmed.call, "total_length", length),
-        condition(crash, trimmed),
+        return Fix(f"Give the length: `total_length=`, here {trimmed.whole}.")
+    return SetArgument(
+        at=trimmed.call,
+        name="total_length",
+        value=length,
+        words=f"Give the length: `total_length={length}`, here {trimmed.whole}.",
+        must=broken.holds(case),
     )
 
 
-def condition(crash: Crash, trimmed: Trimmed) -> Condition:
-    """At the failing line what was short has all steps, and what was longer is as it was."""
-    frame = crash.own_frame
-    texts = names_in(frame.expression or frame.line) if frame else set()
-    values = [one for one in frame.values if one.text in texts and one.shape] if frame else []
-    short = [one for one in values if trimmed.longest in (one.shape or ())]
-    if frame is None or not short:
-        return RowsAtTheLoss(trimmed.rows)
-    wanted = [Wanted(one.text, lengthened(one, trimmed)) for one in short]
-    longer = [one for one in values if one.identity == trimmed.pair.long.identity]
-    return ValuesAt(frame.place, (*wanted, *(Wanted(one.text, one.shape) for one in longer[:1])))
+def whole_length(call: Expression, case: Case) -> str | None:
+    """How the function can say the length that it packs: `words.size(1)`."""
+    node, source = case.node(call), case.source(call.place)
+    if source is None or node is None:
+        return None
+    inside = [known for known in ast.walk(source.scope_of(node)) if isinstance(known, ast.Call)]
+    packs = [known for known in inside if called(known) == PACK and known.args]
+    text = still_whole(source, packs[0].args[0]) if len(packs) == 1 else None
+    return f"{text}.size({steps_axis(source, packs[0], 2)})" if text else None
 
 
-def lengthened(value: Value, trimmed: Trimmed) -> tuple[int, ...]:
-    """The axis of steps; where another is as long, the last one that can be it."""
-    shape = list(value.shape or ())
-    at = [number for number, size in enumerate(shape) if size == trimmed.longest]
-    shape[at[-1] if len(at) > 1 and at[0] == 0 else at[0]] = trimmed.whole
-    return tuple(shape)
+def still_whole(source: Source, packed: ast.expr | None) -> str | None:
+    """What still has the length when the sequence is unpacked: a name that is bound just once, or
+    a view of one. Where what is packed has none, what it was computed from."""
+    match packed:
+        case ast.Name() if len(source.bound_by(packed)) == 1:
+            return packed.id
+        case ast.Name():
+            return still_whole(source, definition(source, packed))
+        case ast.Call(func=ast.Attribute(value=ast.Name() as name, attr=attr)) if attr in VIEWS:
+            return source.segment(packed) if len(source.bound_by(name)) == 1 else None
+        case ast.Call(args=[inner, *_]):
+            return still_whole(source, inner)
+    return None

@@ -5,32 +5,36 @@ A state has one column for each row of the batch that it came from. Handed on to
 fits as long as that has as many rows; the last batch of an epoch has what is left over.
 
 ## Why it matters
-It comes at the end of the first epoch. Cut to size, the state of one text goes on in another; and
-with a loader that shuffles it does so in every batch.
+It happens at the end of the first epoch, or in the evaluation after it. Cut to size, the state of
+one text continues in another; with a loader that shuffles it does so in every batch.
 
 ## What to do
-Where batches go on in each other's texts, they must all have the same rows: `drop_last=True`. Where
-they do not, begin each batch with no state at all: `state = None`.
+Where batches continue each other's texts, they must all have the same rows: `drop_last=True`. Where
+they do not, start each batch without a state: `None`.
 
 ## How it is recognised
-A recurrent layer was given a state that differs from what it expects in the number of rows only:
-those of a whole batch against those that were left for the last one. A second run tells that the
+A recurrent layer was given a state that differs from the expected one in the number of rows only:
+those of a complete batch against those that were left for the last one. A second run shows that the
 state came out of a recurrent layer.
 """
 
+import ast
 from collections.abc import Iterator
 
-from surefit.doctor.causes import is_cause
-from surefit.doctor.findings import Fact, Finding, Fix, Severity
-from surefit.doctor.observations import Crash, Operation
-from surefit.doctor.recording import Recording
+from surefit.doctor.conditions.training import TrainingGoesOn
+from surefit.doctor.findings import Fact, Finding, Severity
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
-from surefit.doctor.words import shape_of
-from surefit.evidence.dropped_batches import drop, dropped
+from surefit.doctor.violations import Expression, fact_at
+from surefit.doctor.words import code, shape_of
 from surefit.evidence.layer_names import name
-from surefit.evidence.loaders import short_batch
-from surefit.evidence.recurrent_states import State, came_from_a_layer, state_of
+from surefit.laws.batches import last_batch
+from surefit.laws.case import Case, use_of
+from surefit.laws.contracts.unequal_sides import UnequalSides
+from surefit.laws.size_history import CREATES, RECURRENT, history, operation, users
+from surefit.lineage.producers import Producer
+from surefit.remedies.drop_last import DropLast, drop_last
+from surefit.remedies.replace import ReplaceWith
 
 RULE = Rule(
     "SF236",
@@ -46,36 +50,69 @@ RULE = Rule(
 )
 
 
-@RULE.on(Crash)
-def state_came_from_a_whole_batch(crash: Crash, seen: Recording) -> Iterator[Finding]:
-    state = state_of(crash) if is_cause(crash, seen) else None
-    short = short_batch(crash, seen, state.wanted_rows) if state else None
-    if state is None or short is None or state.rows != short.loader.size:
-        return
-    origin = came_from_a_layer(crash, state, seen)
-    if origin is None or short.loader.place is None:
-        return
-    dropping = dropped(seen, short.loader.place)
-    yield RULE.finding(
-        dropping.place,
-        f"{name(state.layer)} goes on with a state of {state.rows} rows, and the last batch has"
-        f" {short.rows} ({short.arithmetic}).",
-        facts=tuple(facts(state, origin)),
-        why="Each row of a state belongs to a row of the batch that it came from.",
-        fixes=(
-            drop(crash, short, dropping, in_order=True),
-            Fix(
-                "Or begin each batch without a state, if its rows do not go on where those of the"
-                " batch before ended.",
-                why_not_tried="only you know whether the rows of a batch go on in the next",
-            ),
+@RULE.on(UnequalSides)
+def state_came_from_a_complete_batch(broken: UnequalSides, case: Case) -> Finding | None:
+    last = last_batch(case, broken.expected) if broken.layer is not None else None
+    if broken.layer is None or last is None or last.size != broken.size:
+        return None
+    origin = carried(history(case.lineage(broken.side), broken.size))
+    if origin is None:
+        return None
+    drop = drop_last(case, last, in_order=True)
+    starts = list(without_state(broken, case))
+    at = drop.at if isinstance(drop, DropLast) else starts[0].at if starts else None
+    return case.finding(
+        (at or broken.use).place,
+        f"{name(broken.layer)} continues with a state of {broken.size} rows, and the last batch has"
+        f" {broken.expected} ({last.arithmetic}).",
+        facts=(
+            Fact("the state", shape_of(broken.side.shape)),
+            Fact("expected", shape_of(broken.other.shape)),
+            *fact_at("from a batch before", origin),
         ),
-        python_said=crash.said,
-        about=crash.id,
+        why="Each row of a state belongs to a row of the batch that it came from.",
+        remedies=(drop if isinstance(drop, DropLast) else None, *starts, drop),
     )
 
 
-def facts(state: State, origin: Operation) -> Iterator[Fact]:
-    yield Fact("the state", shape_of(state.given.shape or ()))
-    yield Fact("expected", shape_of(state.wanted))
-    yield Fact("it came from", f"{origin.place}, an earlier batch")
+def carried(path: list[Producer]) -> Producer | None:
+    """The user's expression that a recurrent layer gave the state to; None where the state was
+    created for this batch."""
+    for producer in path:
+        if operation(producer) in RECURRENT:
+            return users(path, producer)
+        if operation(producer) in CREATES:
+            return None
+    return None
+
+
+def without_state(broken: UnequalSides, case: Case) -> Iterator[ReplaceWith]:
+    """`None` for the state, where the loop over batches hands it to the model, then where the model
+    hands it to the layer."""
+    for argument in states_given(broken, case):
+        yield ReplaceWith(
+            at=argument,
+            text="None",
+            words=f"If the rows of a batch do not continue those of the batch before, start each"
+            f" batch without a state: `None` instead of {code(argument.text)}.",
+            must=TrainingGoesOn(changes_the_past=True),
+            choice=True,
+        )
+
+
+def states_given(broken: UnequalSides, case: Case) -> Iterator[Expression]:
+    identity = broken.side.value.identity
+    for frame in case.crash.frames if case.crash is not None else ():
+        call, source = case.node(use_of(frame)), case.source(frame.place)
+        if not frame.own or source is None or not isinstance(call, ast.Call):
+            continue
+        states = {
+            value.text
+            for value in frame.values
+            for known in (value, *value.members.values())
+            if known.identity == identity and identity
+        }
+        for argument in (*call.args, *(keyword.value for keyword in call.keywords)):
+            texts = {ast.unparse(node) for node in ast.walk(argument) if isinstance(node, ast.expr)}
+            if states & texts:
+                yield case.expression(source, argument)

@@ -35,8 +35,8 @@ from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import code, spoken
-from surefit.evidence.failed_keys import Asked, parts_of, subscript_in
 from surefit.interpreter import violations, wording
+from surefit.laws.subscripts import Asked, parts_of, subscript_in
 from surefit.source.edits import appended, replaced
 from surefit.source.patches import Edit
 from surefit.source.reading import Function, Source, called

@@ -1,7 +1,7 @@
 """An optimizer's loaded state belongs to other parameters: it is matched by position, not by name.
 
 ## What happens
-`optimizer.load_state_dict` knows no names. The first saved moments go to the first parameter, the
+`optimizer.load_state_dict` has no names. The first saved moments go to the first parameter, the
 second to the second. If the optimizer lists its groups or parameters in another order than the one
 that was saved, Adam's moments of one tensor are held for another.
 
@@ -16,24 +16,19 @@ List groups and parameters in the order in which they were saved.
 The optimizer was at its step, and holds state of another shape than its parameter; or the state
 that it was to load fits its groups in another order. The order is told by the shapes, where they
 fit the groups in one way alone.
-
-In a script that is only read: the state of an optimizer is loaded into another one with as many
-parameters, whose shapes, known from the source, stand in another order.
 """
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
-from surefit.doctor.causes import is_cause
 from surefit.doctor.conditions.parameters import Moves
-from surefit.doctor.findings import Fact, Finding, Fix, Severity
-from surefit.doctor.observations import Crash, Script
-from surefit.doctor.recording import Recording
+from surefit.doctor.findings import Fact, Finding, Severity
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import code, listed, shape_of
-from surefit.evidence.optimizer_states import Held, OptimizerState, optimizer_in, saved_order
-from surefit.interpreter import violations, wording
+from surefit.laws.case import Case
+from surefit.laws.contracts.optimizer_states import OptimizerState, StateOfOtherParameters
+from surefit.remedies.change import Change
 from surefit.source.definitions import definition
 from surefit.source.edits import replaced
 from surefit.source.patches import Edit, both
@@ -54,83 +49,67 @@ RULE = Rule(
 )
 
 MOST = 3
-SAME_ORDER = "the order in which they were saved cannot be told from the shapes"
 
 
-@RULE.on(Crash)
-def state_is_that_of_another_parameter(crash: Crash, seen: Recording) -> Iterator[Finding]:
-    state = optimizer_in(crash, seen) if is_cause(crash, seen) else None
-    wrong = [one for one in state.held if one.misfits] if state else []
-    frame = crash.own_frame
-    if state is None or frame is None:
-        return
-    order = saved_order(state)
-    if not wrong and order is None:
-        return
-    place = state.made_at or frame.place
-    yield RULE.finding(
-        place,
-        headline(state, wrong, order),
-        facts=tuple(facts(wrong, order)),
-        ruled_out=tuple(not_the_layers(state)),
-        why="`load_state_dict` of an optimizer matches parameters by position, and knows no names.",
-        fixes=(fix(state, wrong, order, seen),),
-        python_said=crash.said,
-        about=crash.id,
+@RULE.on(StateOfOtherParameters)
+def state_is_that_of_another_parameter(
+    broken: StateOfOtherParameters, case: Case
+) -> Finding | None:
+    state = broken.state
+    if not state.misfits and state.saved_order is None:
+        return None
+    held = [parameter for group in state.groups for parameter in group]
+    kept = all(parameter.gradient in (None, parameter.shape) for parameter in held)
+    names = tuple(parameter.name for parameter in state.misfits or held if parameter.name)
+    return case.finding(
+        state.made_at or broken.use.place,
+        headline(state, len(held)),
+        facts=facts(state),
+        ruled_out=(Fact("layers", "every gradient has the shape of its parameter"),)
+        if kept
+        else (),
+        why="`load_state_dict` of an optimizer matches parameters by position; it has no names.",
+        remedies=(
+            Change(
+                to=reordered(state, case),
+                words="List the parameter groups in the order in which they were saved.",
+                must=Moves(names),
+            ),
+        ),
     )
 
 
-def headline(state: OptimizerState, wrong: list[Held], order: tuple[int, ...] | None) -> str:
-    what = "groups" if order is not None else "parameters"
-    other = f"its {what} stand in another order than when its state was saved"
-    if not wrong:
-        return f"The state of `{state.kind}` does not fit: {other}."
-    return (
-        f"`{state.kind}` holds the state of other parameters for {len(wrong)} of"
-        f" {len(state.held)}: {other}."
-    )
+def headline(state: OptimizerState, held: int) -> str:
+    what = "groups" if state.saved_order is not None else "parameters"
+    order = f"its {what} are in another order than when its state was saved"
+    if not state.misfits:
+        return f"The state of `{state.kind}` does not fit: {order}."
+    count = len(state.misfits)
+    return f"`{state.kind}` holds the state of other parameters for {count} of {held}: {order}."
 
 
-def facts(wrong: list[Held], order: tuple[int, ...] | None) -> Iterator[Fact]:
-    for one in wrong[:MOST]:
-        key, shape = next(iter(one.state.items()))
-        name = code(one.name) if one.name else "a parameter"
-        yield Fact(f"{name} {shape_of(one.shape)}", f"`{key}` is {shape_of(shape)}")
-    if order is not None:
-        numbers = listed([number + 1 for number in order])
+def facts(state: OptimizerState) -> Iterator[Fact]:
+    for parameter in state.misfits[:MOST]:
+        key, shape = next(iter(parameter.state.items()))
+        name = code(parameter.name) if parameter.name else "a parameter"
+        yield Fact(f"{name} {shape_of(parameter.shape)}", f"`{key}` is {shape_of(shape)}")
+    if state.saved_order is not None:
+        numbers = listed([number + 1 for number in state.saved_order])
         yield Fact("groups as saved", f"{numbers} of the groups here, by their shapes")
 
 
-def not_the_layers(state: OptimizerState) -> Iterator[Fact]:
-    if all(one.gradient in (None, one.shape) for one in state.held):
-        yield Fact("layers", "every gradient has the shape of its parameter")
-
-
-def fix(
-    state: OptimizerState, wrong: list[Held], order: tuple[int, ...] | None, seen: Recording
-) -> Fix:
-    text = "List the parameter groups in the order in which they were saved."
-    if order is None:
-        return Fix(text, why_not_tried=SAME_ORDER)
-    edit = reordered(state, order, seen)
-    names = tuple(one.name for one in wrong or state.held if one.name)
-    why_not = "" if edit else "the list of groups was not found in your source"
-    return Fix(text, edit, Moves(names), why_not)
-
-
-def reordered(state: OptimizerState, order: Sequence[int], seen: Recording) -> Edit | None:
-    """The items of the list that the optimizer was made from, in their saved order."""
-    made, source = state.made_at, seen.source(state.made_at)
-    if made is None or source is None or made.line is None:
-        return None
-    items = groups_at(source, made.line, state.kind)
-    if items is None or len(items) != len(order):
+def reordered(state: OptimizerState, case: Case) -> Edit | None:
+    """The items of the list that the optimizer was created from, in their saved order."""
+    order, source = state.saved_order, case.source(state.made_at)
+    line = state.made_at.line if state.made_at else None
+    items = groups_at(source, line, state.kind) if source and line else None
+    if order is None or source is None or items is None or len(items) != len(order):
         return None
     edit: Edit | None = None
     for at, number in enumerate(order):
         if at != number:
-            one = replaced(source, items[at], source.segment(items[number]))
-            edit = both(edit, one) if edit else one
+            change = replaced(source, items[at], source.segment(items[number]))
+            edit = both(edit, change) if edit else change
     return edit
 
 
@@ -143,25 +122,3 @@ def groups_at(source: Source, line: int, kind: str) -> list[ast.expr] | None:
                 groups = definition(source, groups)
             return groups.elts if isinstance(groups, ast.List) else None
     return None
-
-
-@RULE.on(Script)
-def order_in_the_source_differs(script: Script, seen: Recording) -> Iterator[Finding]:
-    for source, one in wording.violations_in(script, seen, violations.OptimizerStateMismatch):
-        saved, has = [len(group) for group in one.saved], [len(group) for group in one.has]
-        if (saved == has) is True:
-            yield RULE.finding(
-                wording.place_of(source, one.optimizer),
-                f"`{one.kind}` lists its parameters in another order than the one whose state it"
-                " loads:"
-                " moments of one tensor are held for another.",
-                facts=(Fact("loaded at", wording.line_at(source, one.node)),),
-                why="An optimizer's state goes by position: it knows no names.",
-                fixes=(
-                    Fix(
-                        "List the groups in the order in which they were saved.",
-                        why_not_tried=wording.ONLY_READ,
-                    ),
-                ),
-                severity=Severity.WARNING,
-            )

@@ -1,13 +1,13 @@
-"""A column of a dataset or a table stands where a list is needed.
+"""A column of a dataset or a table stands where a list is taken.
 
 ## What happens
 `dataset["text"]` is a `Column` since version 4 of `datasets`: it reads rows when they are asked
-for, and is no list. A column of pandas is a `Series`. A tokenizer takes neither (`text input must
-be of type str`), and a `Column` cannot be added to another, sorted or shuffled.
+for, and is not a list. A column of pandas is a `Series`. A tokenizer takes neither (`text input
+must be of type str`), and a `Column` cannot be added to another, sorted or shuffled.
 
 ## Why it matters
-The message speaks of texts and their types, so that rows are searched for values that are none;
-all of them are good. Scripts that ran with an older version stop.
+The message speaks of texts and their types, so that people search the rows for values that are no
+text; all of them are good. Scripts that ran with an older version stop.
 
 ## What to do
 Make a list of it: `list(dataset["text"])`, `frame["text"].tolist()`.
@@ -18,23 +18,21 @@ asks a `Column` for something that only a list has. The text of the exception is
 """
 
 import ast
-import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
-from surefit.doctor.causes import is_cause
 from surefit.doctor.conditions.rows import RowsArrive
-from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
-from surefit.doctor.observations import Crash, Frame, Value
-from surefit.doctor.recording import Recording
+from surefit.doctor.findings import Fact, Finding, Place, Severity
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
-from surefit.doctor.words import code, spoken
+from surefit.doctor.violations import Operand, Written
+from surefit.doctor.words import spoken
 from surefit.evidence.value_words import in_words
-from surefit.source.definitions import definition
-from surefit.source.edits import appended, both, inserted_before, wrapped
-from surefit.source.patches import Edit
-from surefit.source.reading import Source, dotted
+from surefit.laws.case import Case, Remedy
+from surefit.laws.contracts.lists import ARRAYS, ColumnForList, rows_of
+from surefit.remedies.change import Change
+from surefit.remedies.statements import assigned_name, statement_at
+from surefit.source.edits import appended, wrapped
+from surefit.source.patches import Edit, both
 
 RULE = Rule(
     "SF216",
@@ -49,160 +47,66 @@ RULE = Rule(
     ),
 )
 
-TOKENIZING = r"transformers/tokenization|transformers/models/.*/tokenization"
-COLUMN = "Column"
-OF_ARRAYS = ("Series", "ndarray", "ArrowStringArray", "StringArray", "NumpyExtensionArray")
-TEXTS = ("object", "str", "string", "<U", "StringDType")
-OF_LISTS = ("append", "extend", "insert", "pop", "remove", "reverse", "sort", "copy", "clear")
-OF_TABLES = ("tolist", "to_list", "astype", "shape", "numpy", "mean", "max", "min", "to_numpy")
-CHANGING = ("shuffle", "dumps", "dump")
-"""Functions that need a list itself: they change it, or write it by its class."""
 
-
-@dataclass(frozen=True, slots=True)
-class Misused:
-    """A column in the failing expression, and what needs a list there."""
-
-    node: ast.expr
-    value: Value
-    needs: str
-
-
-@RULE.on(Crash)
-def a_column_was_no_list(crash: Crash, seen: Recording) -> Iterator[Finding]:
-    frame = crash.own_frame
-    source = seen.source(frame.place) if frame else None
-    node = source.expression_at(frame.span) if source and frame and frame.span else None
-    if frame is None or source is None or node is None or not is_cause(crash, seen):
-        return
-    columns = misused(crash, frame, source, node)
-    if not columns:
-        return
-    origins = [origin(source, one.node) for one in columns]
-    first = source.statement_of(origins[0])
-    names = spoken(dict.fromkeys(code(source.segment(one.node)) for one in columns))
-    kinds = spoken(dict.fromkeys(f"`{one.value.kind}`" for one in columns))
-    are = "is a" if len(columns) == 1 else "are each a"
-    yield RULE.finding(
-        Place(source.file, first.lineno, first.end_lineno if several_lines(first) else None),
-        f"{names} {are} {kinds}, and {columns[0].needs} needs a list.",
-        facts=tuple(facts(columns, frame)),
-        why="A column hands out rows when they are asked for; it has the values of a list, and is"
-        " none.",
-        fixes=(fix(source, frame, node, columns, origins),),
-        python_said=crash.said,
-        about=crash.id,
+@RULE.on(ColumnForList)
+def column_stands_for_a_list(broken: ColumnForList, case: Case) -> Finding:
+    origins = [origin(column, case) for column in broken.columns]
+    names = spoken(dict.fromkeys(column.name for column in broken.columns))
+    kinds = spoken(dict.fromkeys(f"`{column.value.kind}`" for column in broken.columns))
+    are = "is a" if len(broken.columns) == 1 else "are each a"
+    return case.finding(
+        origins[0].place,
+        f"{names} {are} {kinds}, and {broken.taken_by} takes a list.",
+        facts=(
+            *(Fact(column.name, in_words(column.value)) for column in broken.columns),
+            Fact("fails at", str(broken.use.place)),
+        ),
+        why="A column reads its rows when they are asked for; it has the values of a list, and is"
+        " not a list.",
+        remedies=remedies(broken, origins, case),
     )
 
 
-def several_lines(statement: ast.stmt) -> bool:
-    return not hasattr(statement, "body") and statement.end_lineno != statement.lineno
+def origin(column: Operand, case: Case) -> Written:
+    """Where a column that only has a name here was taken from its table."""
+    assert column.use is not None
+    if not isinstance(case.node(column.use), ast.Name):
+        return column.use
+    producers = case.lineage(column).producers
+    same = (known for known in producers if known.value.kind == column.value.kind)
+    return next((known for known in same if case.node(known) is not None), column.use)
 
 
-def misused(crash: Crash, frame: Frame, source: Source, node: ast.expr) -> list[Misused]:
-    if isinstance(node, ast.Call):
-        return given(crash, frame, source, node)
-    if isinstance(node, ast.BinOp):
-        sides = [(one, value_of(frame, one)) for one in (node.left, node.right)]
-        return [
-            Misused(one, value, f"`{source.segment(node)}`")
-            for one, value in sides
-            if value and value.kind == COLUMN
-        ]
-    if isinstance(node, ast.Attribute):
-        value = value_of(frame, node.value)
-        if value and value.kind == COLUMN and node.attr in (*OF_LISTS, *OF_TABLES):
-            return [Misused(node.value, value, f"`.{node.attr}`")]
-    return []
+def remedies(broken: ColumnForList, origins: list[Written], case: Case) -> Iterator[Remedy | None]:
+    yield converted(broken, origins, case)
+    yield converted(broken, [column.use for column in broken.columns if column.use], case)
 
 
-def given(crash: Crash, frame: Frame, source: Source, call: ast.Call) -> list[Misused]:
-    """Texts for a tokenizer; or anything for a function that changes or writes a list."""
-    if isinstance(call.func, ast.Attribute) and crash.kind == "AttributeError":
-        return misused(crash, frame, source, call.func)
-    beyond = crash.frames[crash.frames.index(frame) + 1 :]
-    tokenizes = any(re.search(TOKENIZING, one.place.file) for one in beyond)
-    changes = dotted(call.func).rpartition(".")[2] in CHANGING and crash.kind == "TypeError"
-    found = []
-    for one in (*call.args, *(keyword.value for keyword in call.keywords)):
-        value = value_of(frame, one)
-        if value and ((tokenizes and is_column(value)) or (changes and value.kind == COLUMN)):
-            found.append(Misused(one, value, code(source.segment(call.func))))
-    return found
+def converted(broken: ColumnForList, at: list[Written], case: Case) -> Remedy | None:
+    edit: Edit | None = None
+    for column, written in zip(broken.columns, at, strict=True):
+        node, source = case.node(written), case.source(written.place)
+        if node is None or source is None:
+            return None
+        is_array = column.value.kind in ARRAYS
+        change = (
+            appended(source, node, ".tolist()") if is_array else wrapped(source, node, "list(", ")")
+        )
+        edit = both(edit, change) if edit is not None else change
+    arrays = [column.value.kind in ARRAYS for column in broken.columns]
+    ways = dict.fromkeys("`.tolist()`" if is_array else "`list(...)`" for is_array in arrays)
+    words = f"Make a list of it with {spoken(ways)}."
+    return Change(to=edit, words=words, must=condition(broken, at, case))
 
 
-def is_column(value: Value) -> bool:
-    """Of texts, where its type is known."""
-    if value.kind in OF_ARRAYS:
-        return (value.dtype or "").startswith(TEXTS)
-    return value.kind == COLUMN
-
-
-def value_of(frame: Frame, node: ast.expr) -> Value | None:
-    text = ast.unparse(node)
-    return next((value for value in frame.values if value.text == text), None)
-
-
-def origin(source: Source, node: ast.expr) -> ast.expr:
-    """Where a column got its name; otherwise the place itself."""
-    made = definition(source, node) if isinstance(node, ast.Name) else None
-    return made if isinstance(made, ast.Subscript | ast.Attribute) else node
-
-
-def facts(columns: list[Misused], frame: Frame) -> Iterator[Fact]:
-    for one in columns:
-        yield Fact(code(one.value.text), in_words(one.value))
-    yield Fact("fails at", str(frame.place))
-
-
-def fix(
-    source: Source,
-    frame: Frame,
-    node: ast.expr,
-    columns: list[Misused],
-    origins: list[ast.expr],
-) -> Fix:
-    edit = Edit(source.file, ())
-    for one, made in zip(columns, origins, strict=True):
-        edit = both(edit, as_list(source, made, one.value))
-    ways = dict.fromkeys(
-        "`.tolist()`" if one.value.kind in OF_ARRAYS else "`list(...)`" for one in columns
-    )
-    condition = must(source, frame, node, columns, origins)
-    if condition is None and len(columns) == 1 and isinstance(columns[0].node, ast.Name):
-        edit, condition = beforehand(source, node, columns[0])
-    return Fix(f"Make a list of it with {spoken(ways)}.", edit, condition)
-
-
-def beforehand(source: Source, node: ast.expr, column: Misused) -> tuple[Edit, RowsArrive]:
-    """In a statement of its own, where the list can be looked at."""
-    name, statement = column.value.text, source.statement_of(node)
-    made = f"{name}.tolist()" if column.value.kind in OF_ARRAYS else f"list({name})"
-    edit = inserted_before(source, statement, f"{name} = {made}")
-    rows = column.value.length or 0
-    return edit, RowsArrive(rows, Place(source.file, statement.lineno), (name,), at=0)
-
-
-def as_list(source: Source, node: ast.expr, value: Value) -> Edit:
-    if value.kind in OF_ARRAYS:
-        return appended(source, node, ".tolist()")
-    return wrapped(source, node, "list(", ")")
-
-
-def must(
-    source: Source, frame: Frame, node: ast.expr, columns: list[Misused], origins: list[ast.expr]
-) -> RowsArrive | None:
-    """As many rows as the column has: in the list itself, or in what is made of it."""
-    rows = columns[0].value.length or (columns[0].value.shape or (0,))[0]
-    statement = source.statement_of(node)
-    line = Place(source.file, statement.lineno)
-    if origins[0] is not columns[0].node:
-        return RowsArrive(rows, line, (columns[0].value.text,), at=0)
-    targets = statement.targets if isinstance(statement, ast.Assign) else []
-    names = [dotted(target) for target in targets]
-    if len(names) != 1 or not names[0]:
+def condition(broken: ColumnForList, at: list[Written], case: Case) -> RowsArrive | None:
+    """As many rows as the columns have: in what is computed of the list, or in the list itself."""
+    _, statement = statement_at(case, broken.use)
+    column = broken.columns[0]
+    if statement is None or column.use is None:
         return None
-    if isinstance(node, ast.BinOp):
-        every = [value_of(frame, one) for one in (node.left, node.right)]
-        rows = sum(value.length or 0 for value in every if value)
-    return RowsArrive(rows, line, (names[0],), after=True, at=0)
+    line = Place(broken.use.place.file, statement.lineno)
+    if at[0] is not column.use:
+        return RowsArrive(rows_of(column.value), line, (column.value.text,), at=0)
+    name = assigned_name(case, broken.use)
+    return RowsArrive(broken.rows, line, (name,), after=True, at=0) if name else None

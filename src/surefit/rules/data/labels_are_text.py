@@ -1,9 +1,9 @@
 """The labels of the rows are names of classes, and a tensor holds numbers.
 
 ## What happens
-A table says `spam` and `ham`, `cat` and `dog`, and the column goes to the collator as it is. No
-tensor can be made of strings: Python says `too many dimensions 'str'`, and transformers advises
-padding and truncation, which were not it.
+A table says `spam` and `ham`, `cat` and `dog`, and the column reaches the collator as it is. No
+tensor can be made of strings: Python says `too many dimensions 'str'`, and transformers suggests
+padding and truncation; neither is the cause.
 
 ## Why it matters
 `label2id` in the settings of a model changes nothing: it names what the model predicts, and
@@ -11,27 +11,29 @@ converts no label.
 
 ## What to do
 Give each name a number, the same one in training and evaluation: `class_encode_column("label")` of
-a `Dataset`, or a dictionary made once of the sorted names.
+a `Dataset`, or a dictionary created once of the sorted names.
 
 ## How it is recognised
 The rows that the failing collator was given have text as labels; it is a collator of a library
 that makes a tensor of every column, or a line of yours that makes one of this column.
 """
 
-import ast
 from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import ClassVar
 
-from surefit.doctor.causes import is_cause
-from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
-from surefit.doctor.observations import CollatorSeen, Crash, Script
-from surefit.doctor.recording import Recording
+from surefit.doctor.conditions.labels import LabelsAreNumbered
+from surefit.doctor.findings import Fact, Finding, Fix, Severity
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
-from surefit.doctor.words import counted
-from surefit.evidence.row_makers import columns_of, row_makers
-from surefit.source.edits import appended
-from surefit.source.patches import Edit
-from surefit.source.reading import Source, called
+from surefit.doctor.violations import Written, fact_at
+from surefit.doctor.words import code, counted, spoken
+from surefit.laws.case import Case, Remedy
+from surefit.laws.contracts.stacking import LABELS, NotNumbers
+from surefit.lineage.producers import Producer
+from surefit.lineage.properties import has_column, text
+from surefit.remedies.append import Append
+from surefit.remedies.replace import ReplaceWith
 
 RULE = Rule(
     "SF249",
@@ -46,99 +48,104 @@ RULE = Rule(
     ),
 )
 
-LABELS = ("label", "labels", "label_ids", "target", "targets")
-NO_TENSOR_OF_TEXT = ("default_collate", "default_data_collator", "DefaultDataCollator")
-"""Leave strings as they are, or out."""
-ORDER = "in which order the classes are counted only you can choose"
+TABLES = ("Dataset", "DatasetDict")
+MOST_WRITTEN = 12
+"""Names of classes that an edit can write out."""
 
 
-@RULE.on(Crash)
-def names_of_classes_became_no_tensor(crash: Crash, seen: Recording) -> Iterator[Finding]:
-    collator = crash.collator
-    if collator is None or crash.own_frame is None or not is_cause(crash, seen):
-        return
-    texts = [column for column in collator.texts if collator.kinds[column] == ("str",)]
-    if len(texts) != 1 or texts[0] not in LABELS or not is_about(crash, collator, texts[0]):
-        return
-    column = texts[0]
-    made = made_at(seen, column)
-    source, node = made or (None, None)
-    place = Place(source.file, node.lineno) if source and node else crash.own_frame.place
-    yield RULE.finding(
-        place,
-        f"`{column}` holds names of classes, not numbers: the"
-        f" {counted(collator.rows, 'row')} of this batch have text there, and no tensor can be made"
-        " of it.",
-        facts=(
-            Fact(f"`{column}`", f"str in each of {counted(collator.rows, 'row')}"),
-            Fact("the other columns", ", ".join(one for one in collator.kinds if one != column)),
-        ),
-        why="A loss compares predictions with the number of a class; nothing turns names into"
-        " numbers on the way.",
-        fixes=(fix_of(source, node, column),),
-        python_said=crash.chain[0].said if crash.chain else crash.said,
-        about=crash.id,
-    )
+@dataclass(frozen=True, slots=True)
+class ClassNames:
+    """What the labels of the rows are, as the crashed process tells."""
+
+    probe: ClassVar[str] = "class-names"
+
+    batch: tuple[str, ...]
+    """Of each row."""
+    names: tuple[str, ...]
+    complete: bool
+    """These are the names in the whole dataset."""
+    numbers: dict[str, int] = field(default_factory=dict)
+    number: str = ""
+    """What of the user's module numbers a name: `label2id[{}]`; empty where nothing does."""
+    listing: str = ""
+    """All names in the order of these numbers, as source."""
+
+    def written(self, name: str) -> str:
+        """The number of a name, as source."""
+        if self.number:
+            return self.number.format(name)
+        return f"{self.numbers}[{name}]".replace("'", '"')
+
+    @property
+    def variable(self) -> str:
+        return self.number.partition("[")[0].partition(".")[0]
+
+    def must(self) -> LabelsAreNumbered:
+        total = sum(self.numbers[name] for name in self.batch)
+        return LabelsAreNumbered(len(self.batch), total, len(self.names))
 
 
-def is_about(crash: Crash, collator: CollatorSeen, column: str) -> bool:
-    """A library's collator makes tensors of all columns; in one of the user's, the failing line
-    itself has the column in hand."""
-    if not collator.own:
-        return collator.kind not in NO_TENSOR_OF_TEXT
-    frame = crash.frames[-1]
-    said = (frame.expression or frame.line).replace('"', "'")
-    in_hand = any(value.scalar == column for value in frame.values)
-    return frame.own and "tensor" in said.lower() and (in_hand or repr(column) in said)
-
-
-def made_at(seen: Recording, column: str) -> tuple[Source, ast.expr] | None:
-    """What makes the column: a function that makes rows, or the dictionary of a dataset."""
-    for script in seen.all(Script):
-        source = seen.source(script.file)
-        for maker in row_makers(source) if source else ():
-            value = columns_of(source, maker.function).get(column) if source else None
-            if source is not None and value is not None:
-                return source, value
-        for call in from_dictionaries(source) if source else ():
-            value = entry(call.args[0], column)
-            if source is not None and value is not None:
-                return source, value
-    return None
-
-
-def entry(node: ast.expr, column: str) -> ast.expr | None:
-    """The value of a key in a dictionary."""
-    if not isinstance(node, ast.Dict):
+@RULE.on(NotNumbers)
+def names_of_classes_cannot_be_stacked(broken: NotNumbers, case: Case) -> Finding | None:
+    column = broken.wrong[0]
+    if len(broken.wrong) > 1 or column.name not in LABELS or column.kinds != ("str",):
         return None
-    pairs = zip(node.keys, node.values, strict=True)
-    return next((one for key, one in pairs if name_of(key) == column), None)
-
-
-def from_dictionaries(source: Source) -> Iterator[ast.Call]:
-    for call in source.every(ast.Call):
-        if called(call) == "from_dict" and call.args and isinstance(call.args[0], ast.Dict):
-            yield call
-
-
-def name_of(key: ast.expr | None) -> object:
-    return key.value if isinstance(key, ast.Constant) else None
-
-
-def fix_of(source: Source | None, node: ast.expr | None, column: str) -> Fix:
-    edit = encoded(source, node, column) if source and node else None
-    if edit is not None:
-        text = f'Number the names where the rows are made: `class_encode_column("{column}")`'
-        return Fix(f"{text}, in the order of the alphabet.", edit, why_not_tried=ORDER)
-    return Fix(
-        "Make a dictionary of the names once (`{name: number for number, name in"
-        " enumerate(sorted(names))}`), and give each row the number.",
-        why_not_tried=ORDER,
+    names = case.ask(ClassNames, column=column.name)
+    row = case.lineage_of_column(column.name).role()
+    table = case.lineage_of_dataset().birth(of=has_column(column.name))
+    origin: Written = row or table or broken.use
+    others = [other.name for other in broken.columns if other.name != column.name]
+    return case.finding(
+        origin.place,
+        f"{column.words} holds names of classes, not numbers: the {counted(broken.rows, 'row')} of"
+        " this batch have text there, and no tensor can be made of it.",
+        facts=(
+            *((Fact("names", spoken(map(code, names.names[:MOST_WRITTEN]))),) if names else ()),
+            Fact("the other columns", ", ".join(others)),
+            *fact_at("label from", row or table),
+        ),
+        why="A loss compares predictions with the number of a class; nothing converts names to"
+        " numbers on the way, and `label2id` of a model does not.",
+        remedies=remedies(column.name, names, row, table),
     )
 
 
-def encoded(source: Source, node: ast.expr, column: str) -> Edit | None:
-    for call in from_dictionaries(source):
-        if node in ast.walk(call):
-            return appended(source, call, f'.class_encode_column("{column}")')
-    return None
+def remedies(
+    column: str, names: ClassNames | None, row: Producer | None, table: Producer | None
+) -> Iterator[Remedy | Fix]:
+    if names is not None and row is not None and text.holds(row.value):
+        if names.number or (names.complete and len(names.names) <= MOST_WRITTEN):
+            yield ReplaceWith(
+                at=row,
+                text=names.written(row.text),
+                words=f"Give the row the number of its class: {code(names.written(row.text))}.",
+                must=names.must(),
+                choice=not names.number,
+            )
+            return
+    elif names is not None and table is not None and table.value.kind == "Dataset":
+        if names.listing:
+            suffix = f'.cast_column("{column}", ClassLabel(names={names.listing}))'
+            yield Append(
+                at=table,
+                suffix=suffix,
+                words=f"Number the names as your `{names.variable}` does, with `ClassLabel`.",
+                must=names.must(),
+                alike=False,
+                imports=("datasets", "ClassLabel"),
+            )
+        order = {name: number for number, name in enumerate(sorted(names.names))}
+        yield Append(
+            at=table,
+            suffix=f'.class_encode_column("{column}")',
+            words=f'Number the names in alphabetical order: `class_encode_column("{column}")`.',
+            must=replace(names, numbers=order).must(),
+            choice=True,
+            alike=False,
+        )
+        return
+    yield Fix(
+        "Create a dictionary of the names once (`{name: number for number, name in"
+        " enumerate(sorted(names))}`), and give each row the number.",
+        choice=True,
+    )

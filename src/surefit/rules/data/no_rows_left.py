@@ -1,36 +1,36 @@
-"""A loader was made of a dataset that has no rows.
+"""A loader was created from a dataset that has no rows.
 
 ## What happens
-A filter keeps nothing, a folder holds no files of the name that is searched for, or a slice begins
-behind the end. A shuffling loader refuses such a dataset (`num_samples=0`); one that does not
-shuffle gives no batches, and what comes after it divides by zero.
+A filter keeps nothing, a folder holds no files of the name that is searched for, a slice begins
+beyond the end, or a share of few rows rounds down to none. A shuffling loader refuses such a
+dataset (`num_samples=0`); one that does not shuffle gives no batches, and what comes after it
+divides by zero.
 
 ## Why it matters
-The failing line is where the loader is made or where losses are averaged; the line that left
-nothing is elsewhere, and nothing was said there.
+The failing line is where the loader is created or where losses are averaged; the line that left
+nothing is elsewhere, and said nothing.
 
 ## What to do
 Look at the condition that keeps rows: a label as text compared with a number, a name of a split, a
-suffix of files. Print how many rows are left behind it.
+suffix of files. Print how many rows are left after it.
 
 ## How it is recognised
-The sampler of the loader was made for zero rows, or a division by the length of a loader failed and
-that length is zero. What kept no row is followed in the source through names, arguments and
-attributes of `self`. The text of the exception is not looked at.
+The sampler of the loader was created for zero rows, or a loop over a loader of zero rows never ran
+and what it should have left is needed. A second run shows the first expression that was empty.
 """
 
-import ast
-from collections.abc import Iterator
-
-from surefit.doctor.causes import is_cause
-from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
-from surefit.doctor.observations import Crash, Frame, Value
-from surefit.doctor.recording import Recording
+from surefit.doctor.conditions.training import TrainingGoesOn
+from surefit.doctor.findings import Fact, Finding, Fix, Severity
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
+from surefit.doctor.violations import fact_at
 from surefit.doctor.words import code, counted
-from surefit.evidence.emptied import Kept, emptied_by
-from surefit.source.reading import Source, called
+from surefit.laws.case import Case, Remedy
+from surefit.laws.contracts.batches import NoRows
+from surefit.lineage.lineage import Lineage
+from surefit.lineage.producers import Producer, ProducerKind
+from surefit.lineage.properties import empty
+from surefit.remedies.wrap import Wrap
 
 RULE = Rule(
     "SF219",
@@ -45,98 +45,79 @@ RULE = Rule(
     ),
 )
 
-SAMPLER = "torch/utils/data/sampler.py"
-LOADER = "DataLoader"
 LONGEST = 70
+COMPUTED = (ProducerKind.CALL, ProducerKind.OPERATOR)
 
 
-@RULE.on(Crash)
-def a_loader_had_no_rows(crash: Crash, seen: Recording) -> Iterator[Finding]:
-    frame = crash.own_frame
-    source = seen.source(frame.place) if frame else None
-    if frame is None or source is None or not is_cause(crash, seen):
-        return
-    call = refused(crash, frame, source) or divided(crash, frame, source)
-    given = source.argument(call, "dataset", 0) if call else None
-    if call is None or given is None:
-        return
-    kept = emptied_by(source, crash, given)
-    if kept is None and crash.kind == "ZeroDivisionError":
-        return
-    node = kept.node if kept else given
-    yield RULE.finding(
-        Place(source.file, node.lineno),
-        headline(source, given, kept),
-        facts=tuple(facts(source, frame, call, kept)),
-        why="Nothing is said where rows are left out; the first to notice is whoever needs one.",
-        fixes=(
-            Fix(
-                f"Mend the condition in {written(source, node)}, so that it keeps rows."
-                if kept
-                else f"Look at where `{source.segment(given)}` gets its rows: there are none.",
-                why_not_tried="only you know which rows are meant",
+@RULE.on(NoRows)
+def a_loader_has_no_rows(broken: NoRows, case: Case) -> Finding:
+    lineage = case.lineage(broken.rows)
+    birth = lineage.birth(of=empty)
+    share = rounded_down(lineage) if birth is None else None
+    at = birth or share
+    before = rows_before(lineage, birth)
+    return case.finding(
+        (at or broken.use).place,
+        headline(at, before, is_share=share is not None),
+        facts=(
+            Fact("rows of the loader", "0"),
+            *(
+                (Fact(code(before.text), counted(before.value.length or 0, "row")),)
+                if before
+                else ()
             ),
+            *fact_at("fails at", broken.use if at else None),
         ),
-        python_said=crash.said,
-        about=crash.id,
+        why="Nothing is said where rows are left out; the first to notice is what needs one.",
+        remedies=(remedy(at, is_share=share is not None),),
     )
 
 
-def refused(crash: Crash, frame: Frame, source: Source) -> ast.Call | None:
-    """The call of a loader whose sampler was made for no rows at all."""
-    last = crash.frames[-1]
-    if not last.place.file.endswith(SAMPLER) or not last.function.endswith("__init__"):
-        return None
-    numbers = {value.text: value for value in last.values}
-    chosen = numbers.get("num_samples")
-    if chosen is not None and chosen.scalar not in (None, 0):
-        return None
-    rows = numbers.get("data_source")
-    if rows is not None and (rows.length or 0) > 0 and is_counted(rows):
-        return None
-    node = source.expression_at(frame.span) if frame.span else None
-    return node if isinstance(node, ast.Call) and called(node) == LOADER else None
+def rounded_down(lineage: Lineage) -> Producer | None:
+    """A computed number of rows that is 0."""
+    zeros = [known for known in lineage.producers if known.kind in COMPUTED and is_zero(known)]
+    return zeros[-1] if zeros else None
 
 
-def is_counted(value: Value) -> bool:
-    return value.kind in ("list", "tuple", "Dataset", "DataFrame")
+def is_zero(producer: Producer) -> bool:
+    return type(producer.value.scalar) is int and producer.value.scalar == 0
 
 
-def divided(crash: Crash, frame: Frame, source: Source) -> ast.Call | None:
-    """The call of the loader by whose length was divided."""
-    node = source.expression_at(frame.span) if frame.span else None
-    if crash.kind != "ZeroDivisionError" or not isinstance(node, ast.BinOp):
-        return None
-    by = source.value_of(node.right)
-    if not isinstance(by, ast.Call) or called(by) != "len" or len(by.args) != 1:
-        return None
-    text = ast.unparse(by.args[0])
-    loaders = [one for one in frame.values if one.text == text and one.kind == LOADER]
-    made = loaders[0].made_at if loaders else None
-    if made is None or made.file != source.file:
-        return None
-    calls = [one for one in source.calls_in(made.line or 0) if called(one) == LOADER]
-    if len(calls) != 1 or source.argument(calls[0], "drop_last", 8) is not None:
-        return None  # rows that make no whole batch are left out by it, too
-    return calls[0]
+def rows_before(lineage: Lineage, birth: Producer | None) -> Producer | None:
+    """What the expression that left nothing was given."""
+    inputs = [before for _, before in lineage.inputs(birth)] if birth is not None else []
+    return next(
+        (known for known in inputs if known.value.length and known.value.scalar is None), None
+    )
 
 
-def headline(source: Source, given: ast.expr, kept: Kept | None) -> str:
-    if kept is None:
-        return f"{written(source, given)} has no rows, and a loader needs one."
-    of = f" of the {counted(kept.count, 'item')} of `{kept.of}`" if kept.count else ""
-    return f"{written(source, kept.node)} keeps nothing{of}, so that the loader has no rows."
+def headline(at: Producer | None, before: Producer | None, *, is_share: bool) -> str:
+    if at is None:
+        return "The dataset of the loader has no rows."
+    text = at.text if len(at.text) <= LONGEST else f"{at.text[: LONGEST - 1]}…"
+    if is_share:
+        return f"{code(text)} is 0, so that the loader has no rows."
+    if before is None:
+        return f"{code(text)} is empty, so that the loader has no rows."
+    rows = counted(before.value.length or 0, "row")
+    return (
+        f"{code(text)} keeps nothing of the {rows} of {code(before.text)}, so that the loader has"
+        " no rows."
+    )
 
 
-def written(source: Source, node: ast.expr) -> str:
-    text = " ".join(source.segment(node).split())
-    return code(text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…")
-
-
-def facts(source: Source, frame: Frame, call: ast.Call, kept: Kept | None) -> Iterator[Fact]:
-    yield Fact("rows of the loader", "0")
-    if kept and kept.count is not None:
-        yield Fact(code(kept.of), counted(kept.count, "item"))
-    if kept:
-        yield Fact("the loader", f"{source.file}:{call.lineno}")
-        yield Fact("fails at", str(frame.place))
+def remedy(at: Producer | None, *, is_share: bool) -> Remedy | Fix:
+    if at is not None and is_share:
+        words = "Keep at least one row: `max(1, ...)`."
+        return Wrap(
+            at=at,
+            before="max(1, ",
+            after=")",
+            words=words,
+            must=TrainingGoesOn(changes_the_past=True, rows_change=True),
+            choice=True,
+            alike=False,
+        )
+    if at is not None:
+        return Fix(f"Change {code(at.text)}, so that it gives rows.", choice=True)
+    return Fix("Look at where the dataset gets its rows: there are none.", choice=True)

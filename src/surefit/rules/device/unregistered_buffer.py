@@ -14,33 +14,31 @@ it from the host at every step, and it is missing from `state_dict` all the same
 with the model and stays out of `state_dict`, so that older checkpoints still load.
 
 ## How it is recognised
-The operation that failed was given tensors on two devices, or of two dtypes, and by a second run
-that records every operation one of them was made from a tensor that the module holds as a plain
-attribute, neither parameter nor buffer, and that `forward` reads. The attribute is on the device,
-or of the dtype, that does not go with the weights.
-
-In a script that is only read: a tensor that a module keeps as a plain attribute meets, in its
-`forward`, what is on the device that the script has moved the module or its input to. Where the
-device depends on the machine, that is so on a machine that has it.
+The operation that failed was given tensors on two devices, or of two dtypes, and the line names, or
+by a second run the tensor was computed from, a tensor that the module holds as a plain attribute,
+neither parameter nor buffer, on the device or of the dtype that does not go with the others.
 """
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
-from surefit.doctor.causes import is_cause
 from surefit.doctor.conditions.values import ValuesAt, Wanted
-from surefit.doctor.findings import Fact, Finding, Fix, Severity
-from surefit.doctor.observations import Crash, Frame, Script
-from surefit.doctor.recording import Recording
+from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
+from surefit.doctor.observations import Frame
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
+from surefit.doctor.violations import fact_at
 from surefit.doctor.words import code, shape_of
-from surefit.evidence.attribute_assignments import Assignment, assignments_of
-from surefit.evidence.failed_operations import failure_of
-from surefit.evidence.plain_attributes import Attribute, left_behind
-from surefit.evidence.strays import Stray, stray_device, stray_dtype
-from surefit.evidence.two_kinds import several_devices, several_dtypes
-from surefit.interpreter import violations, wording
+from surefit.laws.case import Case, Remedy, use_of
+from surefit.laws.contracts.mixed_operands import (
+    MixedOperands,
+    PlainTensor,
+    TwoDevices,
+    TwoDtypes,
+)
+from surefit.laws.plain_tensors import left_behind
+from surefit.laws.registration import AttributeAssignment, attribute_assignments
+from surefit.remedies.change import Change
 from surefit.source.edits import replaced
 from surefit.source.patches import Edit
 
@@ -59,108 +57,69 @@ RULE = Rule(
 )
 
 
-@RULE.on(Crash)
-def attribute_was_left_behind(crash: Crash, seen: Recording) -> Iterator[Finding]:
-    if not is_cause(crash, seen):
-        return
-    by_device, by_dtype = several_devices(crash), several_dtypes(crash)
-    failure = failure_of(seen, crash) if by_device or by_dtype else None
-    if failure is None:
-        return
-    stray = stray_device(failure) or stray_dtype(failure)
-    found = list(left_behind(crash, seen, stray, failure)) if stray else []
-    if stray is None or len(found) != 1:
-        return
-    yield from finding(crash, seen, stray, found[0])
-
-
-def finding(crash: Crash, seen: Recording, stray: Stray, attribute: Attribute) -> Iterator[Finding]:
-    frame = crash.frames[attribute.at]
-    assigned = assignments_of(seen, frame, attribute.name)
-    text = f"{frame.arguments[0]}.{attribute.name}"
-    by_device = stray.is_ == attribute.device
+@RULE.on(TwoDevices)
+@RULE.on(TwoDtypes)
+def attribute_was_left_behind(broken: TwoDevices | TwoDtypes, case: Case) -> Finding | None:
+    held = left_behind(broken, case)
+    if held is None:
+        return None
+    frame = case.crash.frames[held.frame] if case.crash and held.frame is not None else None
+    assigned = attribute_assignments(case, owners_of(held, frame), held.name)
+    text = f"self.{held.name}"
+    by_device = isinstance(broken, TwoDevices)
     where = "on" if by_device else "in"
-    owner = frame.layer.kind if frame.layer else "the module"
-    moved = f"`.to({stray.wanted!r})`" if by_device else f"the cast to {stray.wanted}"
-    yield RULE.finding(
-        assigned[0].place if assigned else frame.place,
-        f"`{text}` of `{owner}` is a plain attribute, no registered buffer, so that {moved}"
-        f" left it {where} {stray.is_}.",
+    moved = f"`.to({broken.takes!r})`" if by_device else f"the cast to {broken.takes}"
+    place = frame.place if frame else broken.use.place
+    return case.finding(
+        assigned[0].place if assigned else place,
+        f"`{text}` of `{held.owner}` is a plain attribute, no registered buffer, so that {moved}"
+        f" leaves it {where} {broken.has}.",
         facts=(
-            Fact(
-                code(text), f"{attribute.dtype} {shape_of(attribute.shape)} on {attribute.device}"
-            ),
-            Fact("what it meets", f"{where} {stray.wanted}"),
-            Fact("used at", f"{frame.place}  {frame.line}"),
+            Fact(code(text), f"{held.dtype} {shape_of(held.shape)} on {held.device}".strip()),
+            Fact("what it meets", f"{where} {broken.takes}"),
+            *fact_at("used at", use_of(frame) if frame else broken.use),
         ),
         why="A module moves and casts its parameters and registered buffers, and nothing else.",
-        fixes=tuple(fixes(frame, attribute, stray, assigned, by_device)),
-        python_said=crash.said,
-        about=crash.id,
+        remedies=remedies(broken, held, assigned, place),
     )
 
 
-def fixes(
-    frame: Frame,
-    attribute: Attribute,
-    stray: Stray,
-    assigned: Sequence[Assignment],
-    by_device: bool,
-) -> Iterator[Fix]:
-    name = attribute.name
-    if attribute.learned:
-        text = f"`self.{name} = nn.Parameter(...)`"
-        why = "whether it is to be trained only you know"
-        yield Fix(f"It needs a gradient: if it is to be trained, {text}.", why_not_tried=why)
-    edit = registered(assigned[0], name) if len(assigned) == 1 else None
+def owners_of(held: PlainTensor, frame: Frame | None) -> tuple[str, ...]:
+    """The class whose method the frame runs can be one that the module's class inherits from."""
+    method = frame.function.rpartition(".")[0].rpartition(".")[2] if frame else ""
+    return tuple(dict.fromkeys(name for name in (held.owner, method) if name))
+
+
+def remedies(
+    broken: MixedOperands, held: PlainTensor, assigned: list[AttributeAssignment], place: Place
+) -> Iterator[Remedy | Fix]:
+    name = held.name
+    by_device = isinstance(broken, TwoDevices)
+    if held.learned:
+        yield Fix(f"If it should be trained: `self.{name} = nn.Parameter(...)`.", choice=True)
+    words = (
+        f'Register it: `self.register_buffer("{name}", ...)`; with `persistent=False` it stays out'
+        " of `state_dict`."
+    )
     wanted = Wanted(
-        f"{frame.arguments[0]}.{name}",
-        attribute.shape,
-        device=stray.wanted if by_device else None,
-        dtype=attribute.dtype if by_device else stray.wanted,
+        f"self.{name}",
+        held.shape,
+        device=broken.takes if by_device else None,
+        dtype=held.dtype if by_device else broken.takes,
     )
-    yield Fix(
-        f'Register it: `self.register_buffer("{name}", ...)`; with `persistent=False` it stays'
-        " out of `state_dict`.",
-        edit,
-        ValuesAt(frame.place, (wanted,)),
-        "" if edit else "it is set elsewhere than once in `__init__`",
-    )
+    edit = registered(assigned[0], name) if len(assigned) == 1 else None
+    must = ValuesAt(place, (wanted,))
+    yield Change(to=edit, words=words, must=must) if edit else Fix(words, choice=True)
 
 
-def registered(assigned: Assignment, name: str) -> Edit | None:
+def registered(assigned: AttributeAssignment, name: str) -> Edit | None:
     """`self.mask = ...` as a call; not where several names get the same tensor, nor where it is
-    set anew again and again."""
+    set again and again."""
     source, statement = assigned.source, assigned.statement
-    if len(statement.targets) != 1 or isinstance(statement.value, ast.Tuple):
+    targets = statement.targets if isinstance(statement, ast.Assign) else []
+    if len(targets) != 1 or statement.value is None or isinstance(statement.value, ast.Tuple):
         return None
     if getattr(source.scope_of(statement), "name", "") != "__init__":
         return None
-    owner = source.segment(assigned.target.value)
     value = source.segment(statement.value)
-    return replaced(source, statement, f'{owner}.register_buffer("{name}", {value})')
-
-
-@RULE.on(Script)
-def plain_attribute_in_the_source_stays(script: Script, seen: Recording) -> Iterator[Finding]:
-    for source, one in wording.violations_in(script, seen, violations.DeviceMismatch):
-        attribute = wording.attribute_assignment(source, one.left_node)
-        if attribute is None:
-            continue
-        owner, statement, target = attribute
-        yield RULE.finding(
-            wording.place_of(source, statement),
-            f"`self.{target.attr}` of `{owner.name}` is a plain attribute, no registered buffer, so"
-            f" that it stays on the CPU while the model is moved to `{one.moved}`.",
-            facts=(Fact("used at", wording.line_at(source, one.node)),),
-            why="`.to()` moves parameters and registered buffers, and nothing else.",
-            fixes=(
-                Fix(
-                    f'Register it: `self.register_buffer("{target.attr}", ...)`; with'
-                    " `persistent=False` it stays out of `state_dict`.",
-                    registered(Assignment(source, statement, target), target.attr),
-                    why_not_tried=wording.ONLY_READ,
-                ),
-            ),
-            severity=Severity.WARNING,
-        )
+    return replaced(source, statement, f'self.register_buffer("{name}", {value})')

@@ -15,30 +15,26 @@ applied before; with a mask, divide by the number of elements that count.
 
 ## How it is recognised
 `backward` was called, without gradients of its own, on a tensor with a graph and more than one
-element. Where every other line of the function reduces the same loss in one way, that way is tried;
-otherwise only you can choose between mean and sum.
-
-In a script that is only read: `backward` is called on a loss with `reduction="none"` that nothing
-has reduced, or on a tensor that has several elements by the sizes in the source.
+element. A second run follows it back to the loss that was told not to reduce, where there is one.
+Every way to one number is tried.
 """
 
 import ast
 from collections.abc import Iterator
 from math import prod
 
-from surefit.doctor.causes import is_cause
 from surefit.doctor.conditions.gradients import GradientsStay
-from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
-from surefit.doctor.observations import Crash, Script
-from surefit.doctor.recording import Recording
+from surefit.doctor.findings import Fact, Finding, Severity
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
-from surefit.doctor.words import code, counted, shape_of
-from surefit.evidence.graph_stories import Root, graph_left
-from surefit.evidence.value_stories import story_of_value
-from surefit.interpreter import violations, wording
-from surefit.source.edits import appended
-from surefit.source.reading import Source
+from surefit.doctor.violations import fact_at
+from surefit.doctor.words import counted, shape_of
+from surefit.laws.case import Case, Remedy
+from surefit.laws.contracts.graphs import NotOneNumber
+from surefit.lineage.lineage import Lineage
+from surefit.lineage.producers import Producer
+from surefit.remedies.append import Append
+from surefit.remedies.arguments import DropArgument
 
 RULE = Rule(
     "SF631",
@@ -53,142 +49,95 @@ RULE = Rule(
     ),
 )
 
-ONLY_YOU = "whether mean or sum is meant only you know"
+WAYS = {
+    "mean": "If a batch should count by its mean, as is usual: {}.",
+    "sum": "If every element should count in full: {}; the step then grows with the batch.",
+}
 
 
-@RULE.on(Crash)
-def loss_has_several_elements(crash: Crash, seen: Recording) -> Iterator[Finding]:
-    left = graph_left(seen, crash) if is_cause(crash, seen) else None
-    frame = crash.own_frame
-    if left is None or frame is None or left.freed or left.changed or len(left.roots) != 1:
-        return
-    root = left.roots[0]
-    if not root.grad or prod(root.shape) == 1:
-        return
-    call = backward_call(seen, crash)
-    name = called_on(call)
-    unreduced = list(unreduced_in(seen))
-    yield RULE.finding(
-        place_of(crash, seen, name, unreduced) or frame.place,
-        f"`backward` was called on {code(name)}, which has {counted(prod(root.shape), 'element')},"
-        " and a gradient is that of a single number.",
-        facts=tuple(facts(root, crash, name, bool(unreduced))),
+@RULE.on(NotOneNumber)
+def loss_has_several_elements(broken: NotOneNumber, case: Case) -> Finding:
+    shape, loss = broken.root.shape, broken.loss
+    lineage = case.lineage(loss)
+    last = lineage.handed_over()
+    computed, unreduced = unreduced_loss(lineage, shape) or (last, None)
+    if case.read and computed is not None and case.argument(computed, "reduction", None):
+        unreduced = computed
+    return case.finding(
+        (unreduced or computed or broken.use).place,
+        f"`backward` is called on {loss.name}, which has {elements(broken, case)}, and a gradient"
+        " is that of a single number.",
+        facts=(
+            Fact(loss.name, f"{loss.sizes or shape_of(shape)}, {broken.root.dtype}"),
+            *fact_at('`reduction="none"` at', unreduced),
+            *fact_at("one loss for each element at", computed if computed != unreduced else None),
+            Fact("`backward` is called at", str(broken.use.place)),
+        ),
         why="Nothing has reduced the loss to one number: neither `mean` nor `sum` was taken.",
-        fixes=tuple(fixes(call, name)),
-        python_said=crash.said,
-        about=crash.id,
+        remedies=remedies(broken, case, unreduced),
     )
 
 
-def place_of(
-    crash: Crash, seen: Recording, name: str, unreduced: list[tuple[Source, ast.Call]]
-) -> Place | None:
-    """What made the loss: where that is a loss function itself, the one that was told not to
-    reduce; otherwise the line that computed on."""
-    frame = crash.own_frame
-    if frame is None or not name.isidentifier():
-        return None
-    made = story_of_value(seen, crash, crash.frames.index(frame), name)
-    if not made:
-        return None
-    if len(unreduced) == 1 and is_loss(made[0].name):
-        source, node = unreduced[0]
-        return Place(source.file, node.lineno, node.end_lineno)
-    return made[0].place
+def elements(broken: NotOneNumber, case: Case) -> str:
+    if case.read:
+        return "several elements"
+    return counted(prod(broken.root.shape), "element")
 
 
-def is_loss(name: str) -> bool:
-    return name.endswith(("_loss", "cross_entropy", "cross_entropy_with_logits", "kl_div"))
+def unreduced_loss(lineage: Lineage, shape: tuple[int, ...]) -> tuple[Producer, Producer] | None:
+    """The nearest call of a loss that was told not to reduce, with where it was told: the call
+    itself, or the constructor of the loss."""
+    for call in lineage.all:
+        if call.value.shape == shape and call.value.requires_grad:
+            callees = [source for source, _ in lineage.inputs(call) if source.name == "func"]
+            built = Lineage(lineage.graph, tuple(callees)).constructor()
+            for told_at in (call, built.call if built else None):
+                if told_at is not None and is_told_not_to_reduce(lineage, told_at):
+                    return call, told_at
+    return None
 
 
-def backward_call(seen: Recording, crash: Crash) -> tuple[Source, ast.Call] | None:
-    """The user's own `name.backward()`."""
-    frame = crash.own_frame
-    source = seen.source(frame.place) if frame else None
-    call = source.expression_at(frame.span) if source and frame and frame.span else None
-    if source is None or not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
-        return None
-    return (source, call) if call.func.attr == "backward" and not call.args else None
+def is_told_not_to_reduce(lineage: Lineage, call: Producer) -> bool:
+    arguments = {source.name: before.value.scalar for source, before in lineage.inputs(call)}
+    return arguments.get("reduction") == "none"
 
 
-def called_on(found: tuple[Source, ast.Call] | None) -> str:
-    if found is None or not isinstance(found[1].func, ast.Attribute):
-        return "loss"
-    return found[0].segment(found[1].func.value)
-
-
-def unreduced_in(seen: Recording) -> Iterator[tuple[Source, ast.Call]]:
-    """Calls with `reduction="none"`."""
-    for script in seen.all(Script):
-        source = seen.source(script.file)
-        for call in source.every(ast.Call) if source else ():
-            given = source.argument(call, "reduction") if source else None
-            if source and isinstance(given, ast.Constant) and given.value == "none":
-                yield source, call
-
-
-def facts(root: Root, crash: Crash, name: str, unreduced: bool) -> Iterator[Fact]:
-    yield Fact(code(name), f"{shape_of(root.shape)}, {root.dtype}")
-    if unreduced:
-        yield Fact("reduction", '`reduction="none"`: one loss for each element')
-    if crash.own_frame:
-        yield Fact("`backward` was called at", str(crash.own_frame.place))
-
-
-def fixes(found: tuple[Source, ast.Call] | None, name: str) -> Iterator[Fix]:
-    way = told_by_the_rest(found, name)
-    if found is not None and way and isinstance(found[1].func, ast.Attribute):
-        yield Fix(
-            f"Call `backward` on {code(f'{name}.{way}()')}, as the other lines reduce it.",
-            appended(found[0], found[1].func.value, f".{way}()"),
-            GradientsStay(),
+def remedies(broken: NotOneNumber, case: Case, unreduced: Producer | None) -> Iterator[Remedy]:
+    reducing = ways_in_function(broken, case)
+    if unreduced is not None and reducing != ["sum"]:
+        yield DropArgument(
+            at=unreduced,
+            name="reduction",
+            words='Let the loss take the mean: leave `reduction="none"` out.',
+            must=GradientsStay(),
+            choice=True,
         )
-        return
-    yield Fix(
-        f"If a batch shall count by its mean, as is usual: {code(f'{name}.mean().backward()')}.",
-        why_not_tried=ONLY_YOU,
-    )
-    yield Fix(
-        f"If every element shall count in full: {code(f'{name}.sum().backward()')}; the step then"
-        " grows with the batch.",
-        why_not_tried=ONLY_YOU,
-    )
-
-
-def told_by_the_rest(found: tuple[Source, ast.Call] | None, name: str) -> str:
-    """`mean` or `sum`, where the function takes the one of this very name, and never the other."""
-    if found is None:
-        return ""
-    source, call = found
-    ways = {
-        node.attr
-        for node in ast.walk(source.scope_of(call))
-        if isinstance(node, ast.Attribute)
-        and node.attr in ("mean", "sum")
-        and ast.unparse(node.value) == name
-    }
-    return ways.pop() if len(ways) == 1 else ""
-
-
-@RULE.on(Script)
-def loss_in_the_source_is_not_reduced(script: Script, seen: Recording) -> Iterator[Finding]:
-    for source, one in wording.violations_in(script, seen, violations.BackwardOfNonScalar):
-        owner = one.node.func.value if isinstance(one.node.func, ast.Attribute) else one.node
-        name = source.segment(owner)
-        node = one.tensor.unreduced or one.node
-        told_shape = "" if one.tensor.shape.more else f", which is {one.tensor.shape}"
-        yield RULE.finding(
-            wording.place_of(source, node),
-            f"`backward` is called on {code(name)}{told_shape}: one loss for each element, and a"
-            " gradient is that of a single number.",
-            facts=(Fact("`backward` is called at", wording.line_at(source, one.node)),),
-            why="Nothing has reduced the loss to one number: neither `mean` nor `sum` was taken.",
-            fixes=(
-                Fix(
-                    f"Reduce it: {code(f'{name}.mean().backward()')}.",
-                    appended(source, owner, ".mean()"),
-                    why_not_tried=wording.ONLY_READ,
-                ),
-            ),
-            severity=Severity.WARNING,
+    for way, words in WAYS.items():
+        text = f"{broken.loss.name[1:-1]}.{way}()"
+        certain = reducing == [way] and unreduced is None
+        yield Append(
+            at=broken.loss.use,
+            suffix=f".{way}()",
+            words=words.format(f"`{text}`"),
+            must=GradientsStay(),
+            choice=not certain,
+            alike=False,
         )
+        if certain:
+            return
+
+
+def ways_in_function(broken: NotOneNumber, case: Case) -> list[str]:
+    """How other lines of the function reduce this very name."""
+    node, source = case.node(broken.loss.use), case.source(broken.use.place)
+    if node is None or source is None:
+        return []
+    return sorted(
+        {
+            other.attr
+            for other in ast.walk(source.scope_of(node))
+            if isinstance(other, ast.Attribute)
+            and other.attr in WAYS
+            and ast.unparse(other.value) == ast.unparse(node)
+        }
+    )

@@ -3,43 +3,34 @@
 ## What happens
 `sigmoid`, `exp`, `softmax` keep their result for `backward`, a product keeps its factors. `h += x`,
 `weights[mask] = 0`, `relu_()` and `nn.ReLU(inplace=True)` write into the very tensor. Torch counts
-the writings and says so: "one of the variables needed for gradient computation has been modified by
+the writes and says so: "one of the variables needed for gradient computation has been modified by
 an inplace operation". It names the operation that kept the value, not the one that wrote to it.
 
 ## Why it matters
-`.data` and `torch.no_grad()` around the writing hide it from torch, and the gradient is then wrong
-without a word.
+`.data` and `torch.no_grad()` around the write hide it from torch, and the gradient is then silently
+wrong.
 
 ## What to do
-Use the form that makes a new tensor: `h = h + x`, `masked_fill`, `relu()`, `inplace=False`; before
-writing by an index, `.clone()`.
+Use the form that creates a new tensor: `h = h + x`, `masked_fill`, `relu()`, `inplace=False`;
+before writing by an index, `.clone()`.
 
 ## How it is recognised
-Of what the graph kept, torch counts more writings now than when it was kept. A second run notes
-every operation that writes into a tensor: the first one after the value was kept is the one.
-
-In a script that is only read: the result of a `softmax`, `sigmoid`, `tanh`, `exp`, `sqrt` or `relu`
-is written to in place, and `backward` goes through it afterwards.
+Of what the graph kept, torch counts more writes now than when it was kept. A second run notes every
+operation that writes into a tensor: the first one after the value was kept is the one.
 """
 
 from collections.abc import Iterator
 
-from surefit.doctor.causes import is_cause
 from surefit.doctor.conditions.gradients import GradientsStay
 from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
-from surefit.doctor.observations import Crash, Script
-from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import code, shape_of, some
-from surefit.evidence.graph_stories import (
-    Change,
-    Overwritten,
-    by_an_optimizer,
-    story_of_overwritten_graph,
-)
-from surefit.evidence.writing_in_place import Writing, writing_of
-from surefit.interpreter import violations, wording
+from surefit.laws.case import Case, Remedy
+from surefit.laws.contracts.graphs import ValueOverwritten
+from surefit.laws.graph_stories import OverwrittenValue, Write
+from surefit.remedies.change import Change
+from surefit.remedies.out_of_place import Writing, writing_of
 
 RULE = Rule(
     "SF628",
@@ -55,100 +46,59 @@ RULE = Rule(
 )
 
 
-@RULE.on(Crash)
-def value_was_written_to_after_it_was_kept(crash: Crash, seen: Recording) -> Iterator[Finding]:
-    story = story_of_overwritten_graph(seen, crash) if is_cause(crash, seen) else None
-    if story is None or by_an_optimizer(story):
-        return
-    value = next(one for one in story.changed if one.changes)
-    change = value.changes[0]
-    writing = writing_of(seen, change)
-    place = writing.place if writing else change.stack[-1].place if change.stack else None
-    if place is None or change.library:
-        return
-    yield RULE.finding(
+@RULE.on(ValueOverwritten)
+def value_was_written_to_after_it_was_kept(broken: ValueOverwritten, case: Case) -> Finding | None:
+    value = broken.story.first_overwritten
+    if value is None or broken.story.by_an_optimizer or value.changes[0].library:
+        return None
+    write = value.changes[0]
+    writing = writing_of(case.recording, write)
+    place = writing.place if writing else write.stack[-1].place if write.stack else None
+    if place is None:
+        return None
+    name = f" on `{value.names[0].text}`" if value.names else ""
+    subject = code(writing.text) if writing else f"`{write.name}`{name}"
+    return case.finding(
         place,
-        f"{subject(value, writing, change)} writes in place into a value that `backward` still"
-        " needs.",
-        facts=tuple(facts(value, change, place)),
-        why="`backward` computes with the value as it was; what stands there now is another one.",
-        fixes=tuple(fixes(value, writing)),
-        python_said=crash.said,
-        about=crash.id,
+        f"{subject} writes in place into a value that `backward` still needs.",
+        facts=facts(value, write, place),
+        why="`backward` computes with the value as it was; it now holds another.",
+        remedies=remedies(value, writing),
     )
 
 
-def subject(value: Overwritten, writing: Writing | None, change: Change) -> str:
-    if writing is not None:
-        return code(writing.text)
-    name = f" on `{value.names[0].text}`" if value.names else ""
-    return f"`{change.name}`{name}"
-
-
-def facts(value: Overwritten, change: Change, place: Place) -> Iterator[Fact]:
-    kept = f"{value.function.removesuffix('0').removesuffix('Backward')}, {shape_of(value.shape)}"
+def facts(value: OverwrittenValue, write: Write, place: Place) -> Iterator[Fact]:
+    operation = value.function.removesuffix("0").removesuffix("Backward")
+    shape = f", {shape_of(value.shape)}" if value.shape else ""
     where = f", at {value.made[-1].place}" if value.made else ""
-    yield Fact("the value is kept by", kept + where)
-    at = change.stack[-1].place if change.stack else None
+    yield Fact("the value is kept by", f"{operation}{shape}{where}")
+    at = write.stack[-1].place if write.stack else None
     if at is not None and (at.file, at.line) != (place.file, place.line):
-        yield Fact("and written to at", f"{at}, by `{change.name}`")
+        yield Fact("and written to at", f"{at}, by `{write.name}`")
     else:
-        yield Fact("and written to by", f"`{change.name}`")
+        yield Fact("and written to by", f"`{write.name}`")
 
 
-def fixes(value: Overwritten, writing: Writing | None) -> Iterator[Fix]:
+def remedies(value: OverwrittenValue, writing: Writing | None) -> Iterator[Remedy | Fix]:
     if value.parameters:
         yield Fix(
-            f"Write to {some(value.parameters)} behind `optimizer.step()`, or before the forward"
+            f"Write to {some(value.parameters)} after `optimizer.step()`, or before the forward"
             " pass begins.",
-            why_not_tried="where in your step it belongs only you know",
+            choice=True,
         )
-        return
-    if writing is None or writing.edit is None:
+    elif writing is None or writing.edit is None:
         yield Fix(
-            "Use the form that makes a new tensor: `x = x + y`, `masked_fill`, `inplace=False`, or"
-            " `.clone()` before.",
-            why_not_tried="which name the new tensor should have could not be read from the line",
+            "Use the form that creates a new tensor: `x = x + y`, `masked_fill`, `inplace=False`,"
+            " or `.clone()` before.",
+            choice=True,
         )
-        return
-    if writing.by_layer:
-        yield Fix(
-            f"Let it make a new tensor: {code(writing.instead)}. Whatever reads its input after it"
-            " then gets the input as it was.",
-            writing.edit,
-            GradientsStay(changes_the_past=True),
-        )
-        return
-    yield Fix(
-        f"Make a new tensor{' before it' if writing.before else ' in its place'}:"
-        f" {code(writing.instead)}.",
-        writing.edit,
-        GradientsStay(),
-    )
-
-
-@RULE.on(Script)
-def value_in_the_source_is_overwritten(script: Script, seen: Recording) -> Iterator[Finding]:
-    for source, one in wording.violations_in(script, seen, violations.SavedValueOverwritten):
-        if one.writer != "write":
-            continue
-        statement = source.statement_of(one.written)
-        whole = " ".join(source.segment(statement).split())
-        yield RULE.finding(
-            wording.place_of(source, statement),
-            f"{code(whole)} writes in place into a value that `backward` still needs.",
-            facts=(
-                Fact("the value is kept by", wording.line_at(source, one.operation.node)),
-                Fact("`backward` is called at", wording.line_at(source, one.node)),
-            ),
-            why="`backward` computes with the value as it was; what stands there now is another"
-            " one.",
-            fixes=(
-                Fix(
-                    "Make a new tensor instead: `masked_fill` for `x[mask] = ...`, `x = x + y` for"
-                    " `x += y`; or write into a `clone()`.",
-                    why_not_tried=wording.ONLY_READ,
-                ),
-            ),
-            severity=Severity.WARNING,
-        )
+    else:
+        where = "before it" if writing.before else "in its place"
+        words = f"Create a new tensor {where}: {code(writing.instead)}."
+        if writing.by_layer:
+            words = (
+                f"Let it create a new tensor: {code(writing.instead)}. Whatever reads its input"
+                " after it then gets the input as it was."
+            )
+        must = GradientsStay(changes_the_past=writing.by_layer)
+        yield Change(to=writing.edit, words=words, must=must)

@@ -15,34 +15,24 @@ Compute the second loss after the first optimizer's step, as the usual order is:
 where neither loss puts gradients into the other's parameters.
 
 ## How it is recognised
-Of what the graph kept, torch counts more writings now than when it was kept. A second run notes
-every operation that writes into a tensor: the first one after the weights were kept was an
-optimizer's step, in the same round of the loop.
-
-In a script that is only read: an optimizer steps, in the same round of a loop, between the call of
-a layer that it holds and the `backward` of a loss that needs the layer's weights as they were.
+Of what the graph kept, torch counts more writes now than when it was kept. A second run notes every
+operation that writes into a tensor: the first one after the weights were kept was an optimizer's
+step, in the same round of the loop.
 """
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from surefit.doctor.causes import is_cause
 from surefit.doctor.conditions.gradients import GradientsStay
 from surefit.doctor.findings import Fact, Finding, Fix, Severity
-from surefit.doctor.observations import Crash, Script
-from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import code, some
-from surefit.evidence.graph_stories import (
-    GraphStory,
-    Overwritten,
-    Stood,
-    by_an_optimizer,
-    story_of_overwritten_graph,
-)
-from surefit.evidence.repeated_steps import Made, when_made
-from surefit.interpreter import violations, wording
+from surefit.laws.case import Case, Remedy
+from surefit.laws.contracts.graphs import ValueOverwritten
+from surefit.laws.graph_stories import OverwrittenValue, Stood, When
+from surefit.laws.rounds import when_computed
+from surefit.remedies.change import Change
 from surefit.source.line_edits import moved_after
 from surefit.source.reading import Source
 
@@ -61,108 +51,56 @@ RULE = Rule(
 )
 
 
-@RULE.on(Crash)
-def weights_changed_under_a_graph(crash: Crash, seen: Recording) -> Iterator[Finding]:
-    story = story_of_overwritten_graph(seen, crash) if is_cause(crash, seen) else None
-    if story is None or not by_an_optimizer(story) or is_of_an_earlier_round(seen, story):
-        return
-    value = next(one for one in story.changed if one.changes)
-    stack = value.changes[0].stack
-    if not stack:
-        return
+@RULE.on(ValueOverwritten)
+def weights_changed_under_a_graph(broken: ValueOverwritten, case: Case) -> Finding | None:
+    story, value = broken.story, broken.story.first_overwritten
+    stack = value.changes[0].stack if value else ()
+    if value is None or not stack or not story.by_an_optimizer:
+        return None
+    rounds = [when_computed(case.recording, story, joint) for joint in story.joints]
+    if any(when is not When.IN_THIS_ROUND for when in rounds):
+        return None  # a state carries an old graph into this step: that is another fault
     step = stack[-1]
-    source = seen.source(step.file)
+    source = case.source(step.file)
     line = source.lines[step.line - 1].strip() if source else value.changes[0].library
-    yield RULE.finding(
+    names = [name for changed in story.changed for name in changed.parameters]
+    rows = {
+        "changed by the step": some(names) if names else "",
+        "used before it at": str(value.made[-1].place) if value.made else "",
+        "needed again at": f"{story.here[-1].place}, by `backward`" if story.here else "",
+    }
+    return case.finding(
         step.place,
         f"{code(line)} changes weights that a loss computed before it still needs for its"
         " `backward`.",
-        facts=tuple(facts(story, value)),
+        facts=[Fact(name, shown) for name, shown in rows.items() if shown],
         why="A step writes into the parameters; `backward` needs them as they were in the forward"
         " pass.",
-        fixes=tuple(fixes(seen, story, value, step)),
-        python_said=crash.said,
-        about=crash.id,
+        remedies=remedies(broken, value, step, source),
     )
 
 
-def is_of_an_earlier_round(seen: Recording, story: GraphStory) -> bool:
-    """A state carries an old graph into this step: that is another fault."""
-    whens = [when_made(seen, story, joint) for joint in story.joints]
-    return any(when is not Made.IN_THIS_ROUND for when in whens)
-
-
-def facts(story: GraphStory, value: Overwritten) -> Iterator[Fact]:
-    names = [name for one in story.changed for name in one.parameters]
-    if names:
-        yield Fact("changed by the step", some(names))
-    if value.made:
-        yield Fact("used before it at", str(value.made[-1].place))
-    if story.here:
-        yield Fact("needed again at", f"{story.here[-1].place}, by `backward`")
-
-
-def fixes(seen: Recording, story: GraphStory, value: Overwritten, step: Stood) -> Iterator[Fix]:
-    source = seen.source(step.file)
-    after = source.statement_at(step.line) if source else None
+def remedies(
+    broken: ValueOverwritten, value: OverwrittenValue, step: Stood, source: Source | None
+) -> Iterator[Remedy | Fix]:
+    must = GradientsStay(changes_the_past=True, together=1)
+    stepping = source.statement_at(step.line) if source else None
     if not value.passes:
-        last = backward_statement(source, story, step) if source else None
-        edit = moved_after(source, after, last) if source and after and last else None
-        yield Fix(
-            f"No backward pass came between: take the step after {code('backward')}, not before.",
-            edit,
-            GradientsStay(changes_the_past=True, together=1) if edit else None,
-            "" if edit else "the two calls do not stand in one block",
-        )
-        return
-    found = loss_statement(source, value, step) if source else None
-    edit = moved_after(source, found, after) if source and found and after else None
-    name = ast.unparse(found.targets[0]) if found else "the loss"
-    yield Fix(
-        f"Compute {code(name) if found else name} after that step.",
-        edit,
-        GradientsStay(changes_the_past=True, together=1) if edit else None,
-        "" if edit else "what belongs before the step and what after it only you know",
-    )
+        last = statement_of(source, broken.story.here, step)
+        words = "No backward pass came between: take the step after `backward`, not before."
+        edit = moved_after(source, stepping, last) if source and stepping and last else None
+    else:
+        loss = statement_of(source, value.made, step)
+        assigned = loss if isinstance(loss, ast.Assign) else None
+        name = code(ast.unparse(assigned.targets[0])) if assigned else "the loss"
+        words = f"Compute {name} after that step."
+        edit = moved_after(source, assigned, stepping) if source and assigned and stepping else None
+    yield Change(to=edit, words=words, must=must) if edit else Fix(words, choice=True)
 
 
-def backward_statement(source: Source, story: GraphStory, step: Stood) -> ast.stmt | None:
-    for one in reversed(story.here):
-        if (one.file, one.function) == (step.file, step.function):
-            return source.statement_at(one.line)
+def statement_of(source: Source | None, stack: Sequence[Stood], step: Stood) -> ast.stmt | None:
+    """The statement of a stack in the function of the step."""
+    for line in reversed(stack):
+        if source and (line.file, line.function) == (step.file, step.function):
+            return source.statement_at(line.line)
     return None
-
-
-def loss_statement(source: Source, value: Overwritten, step: Stood) -> ast.Assign | None:
-    """The assignment in the function of the step that used the weights."""
-    for one in reversed(value.made):
-        if (one.file, one.function) == (step.file, step.function):
-            statement = source.statement_at(one.line)
-            return statement if isinstance(statement, ast.Assign) else None
-    return None
-
-
-@RULE.on(Script)
-def step_in_the_source_comes_too_early(script: Script, seen: Recording) -> Iterator[Finding]:
-    for source, one in wording.violations_in(script, seen, violations.SavedValueOverwritten):
-        if one.writer != "step" or one.earlier:
-            continue
-        yield RULE.finding(
-            wording.place_of(source, one.written),
-            f"{wording.text_of(source, one.written)} changes weights that a loss computed before it"
-            " still needs for its `backward`.",
-            facts=(
-                Fact("used before it at", wording.line_at(source, one.operation.calls[0])),
-                Fact("needed again at", wording.line_at(source, one.node)),
-            ),
-            why="A step writes into the parameters; `backward` needs them as they were in the"
-            " forward pass.",
-            fixes=(
-                Fix(
-                    "Call every `backward` before the first `step`, or compute the second loss"
-                    " after it.",
-                    why_not_tried=wording.ONLY_READ,
-                ),
-            ),
-            severity=Severity.WARNING,
-        )

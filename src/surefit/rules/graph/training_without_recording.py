@@ -17,24 +17,17 @@ uses the same function, put `with torch.no_grad():` around its call there.
 `backward` was called on a tensor without a graph. A second run finds the operation at which the
 graph of a trainable parameter was lost, and that graphs were not being recorded there; the source
 around the lines that led to it says what had switched them off.
-
-In a script that is only read: a trainable layer is called under a decorator, a block or a switch
-that is certain to be off, and `backward` is called on what is computed from it.
 """
 
-from collections.abc import Iterator
-
-from surefit.doctor.causes import is_cause
 from surefit.doctor.conditions.gradients import GradientsStay
 from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
-from surefit.doctor.observations import Crash, Script
-from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import code
-from surefit.evidence.graph_stories import Cut, story_of_lost_graph
-from surefit.evidence.switched_off import Switch, switch_of
-from surefit.interpreter import violations, wording
+from surefit.laws.case import Case, Remedy
+from surefit.laws.contracts.graphs import NoGraph
+from surefit.laws.grad_switches import Switch, switch_of
+from surefit.remedies.change import Change
 
 RULE = Rule(
     "SF625",
@@ -51,63 +44,31 @@ RULE = Rule(
 )
 
 
-@RULE.on(Crash)
-def loss_was_computed_with_gradients_off(crash: Crash, seen: Recording) -> Iterator[Finding]:
-    story = story_of_lost_graph(seen, crash) if is_cause(crash, seen) else None
-    cuts = story.lost.cuts if story and story.lost else ()
+@RULE.on(NoGraph)
+def loss_was_computed_with_gradients_off(broken: NoGraph, case: Case) -> Finding | None:
+    cuts = broken.story.lost.cuts if broken.story.lost else ()
     if not cuts or any(cut.enabled or cut.checkpointed for cut in cuts):
-        return
-    switch = switch_of(seen, cuts[0].stack)
+        return None
+    cut, switch = cuts[0], switch_of(case.recording, cuts[0].stack)
     if switch is None:
-        return
-    yield RULE.finding(
+        return None
+    used_at = [f"{line.place}, by `{cut.name}`" for line in cut.stack[-1:]]
+    return case.finding(
         Place(switch.source.file, switch.node.lineno),
         f"The loss was computed with gradients switched off by {code(switch.text)}, so that it has"
         " no graph to go back through.",
-        facts=tuple(facts(cuts[0])),
-        why="Operations record no graph there, whatever the parameters want."
+        facts=(
+            *(Fact("a trainable parameter is used at", place) for place in used_at),
+            Fact("gradients there", "off: inference mode" if cut.inference else "off: `no_grad`"),
+        ),
+        why="Operations record no graph there, whatever the parameters require."
         " `loss.requires_grad_(True)` would silence the error and train nothing.",
-        fixes=tuple(fixes(switch)),
-        python_said=crash.said,
-        about=crash.id,
+        remedies=(taken_out(switch),),
     )
 
 
-def facts(cut: Cut) -> Iterator[Fact]:
-    if cut.stack:
-        yield Fact("a trainable parameter is used at", f"{cut.stack[-1].place}, by `{cut.name}`")
-    yield Fact("gradients there", "off: inference mode" if cut.inference else "off: `no_grad`")
-
-
-def fixes(switch: Switch) -> Iterator[Fix]:
+def taken_out(switch: Switch) -> Remedy | Fix:
     edit = switch.taken_out()
-    yield Fix(
-        switch.advice,
-        edit,
-        GradientsStay(),
-        "" if edit else "which part is meant for evaluation only you know",
-    )
-
-
-@RULE.on(Script)
-def gradients_are_off_in_the_source(script: Script, seen: Recording) -> Iterator[Finding]:
-    for source, one in wording.violations_in(script, seen, violations.BackwardWithoutGraph):
-        cut = one.tensor.cut
-        if cut is None or cut.how != "recording":
-            continue
-        yield RULE.finding(
-            wording.place_of(source, cut.node),
-            f"The loss is computed with gradients switched off by"
-            f" {wording.text_of(source, cut.node)},"
-            " so that"
-            " it has no graph to go back through.",
-            facts=(Fact("`backward` is called at", wording.line_at(source, one.node)),),
-            why="Operations record no graph there, whatever the parameters want.",
-            fixes=(
-                Fix(
-                    "Switch gradients off where the model is evaluated, not where it is trained.",
-                    why_not_tried=wording.ONLY_READ,
-                ),
-            ),
-            severity=Severity.WARNING,
-        )
+    if edit is None:
+        return Fix(switch.advice, choice=True)
+    return Change(to=edit, words=switch.advice, must=GradientsStay())

@@ -50,7 +50,7 @@ def classes_are_in_the_last_axis(broken: TargetShape, case: Case) -> Finding | N
         f"{predictions.name} is {predictions.shape_words} with its {counted(shape[1], 'class')} in"
         f" the last axis; {broken.called} takes them in the second, which has {broken.classes}.",
         facts=(
-            target.fact(f"from {labels.values[0]:g} to {labels.values[-1]:g}, below {shape[1]}"),
+            target.fact(labels.words and f"{labels.words}, all below {shape[1]}"),
             Fact("taken for", f"{broken.classes} classes, targets {shape_of(broken.expected)}"),
         ),
         why="Cross entropy takes (batch, classes, positions), whatever the model calls its axes.",

@@ -94,7 +94,7 @@ def holds_class_indices(broken: TargetShape) -> bool:
         return False
     if target not in (shape[:1], (shape[0], 1)) or labels is None:
         return False
-    return labels.are_classes(shape[1]) and (shape[1] == 2 or labels.different > 2)
+    return labels.are_classes(shape[1]) and (shape[1] == 2 or labels.different != 2)
 
 
 def remedies(

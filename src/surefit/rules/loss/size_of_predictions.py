@@ -62,8 +62,8 @@ LAYERS = {
 
 @RULE.on(TargetShape)
 def sizes_differ_by_an_axis(broken: TargetShape, case: Case) -> Finding | None:
-    if broken.loss not in BINARY:
-        return None
+    if broken.loss not in BINARY and not case.read:
+        return None  # losses of distance broadcast, and what failed is something else
     predictions, target = broken.predictions, broken.target
     sides = sides_of((predictions.name, predictions.shape), (target.name, target.shape))
     if sides is None:

@@ -1,47 +1,42 @@
 """A classifier on top of a decoder does not know which token is padding.
 
 ## What happens
-`GPT2ForSequenceClassification` and its like take the score of the last token that is no padding.
-Which one that is they read from `model.config.pad_token_id`, and with more than one row they refuse
-to guess: `Cannot handle batch sizes > 1 if no padding token is defined`. That the tokenizer has a
-pad token does not tell the model.
+`GPT2ForSequenceClassification` and similar models take the score of the last token that is no
+padding. Which one that is they read from `model.config.pad_token_id`, and for more than one row
+they refuse to guess: `Cannot handle batch sizes > 1 if no padding token is defined`. A pad token of
+the tokenizer does not change the model.
 
 ## Why it matters
 A batch size of 1 hides it, and is slow. A wrong id is worse: the score of a row is then taken at
-its padding, and nobody says so.
+its padding, silently.
 
 ## What to do
-`model.config.pad_token_id = tokenizer.pad_token_id` behind both, or
+`model.config.pad_token_id = tokenizer.pad_token_id` after both are created, or
 `from_pretrained(..., pad_token_id=tokenizer.pad_token_id)`.
 
 ## How it is recognised
 The forward of a library's model failed, it was given several rows, and its config has no
-`pad_token_id`. On a copy of the model it is looked whether each row gets the scores that it gets
-alone. The text of the exception is not looked at.
+`pad_token_id`. A copy of the model shows whether each row gets the scores that it gets alone. The
+text of the exception is not read.
 """
 
-import ast
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 
-import msgspec
-
-from surefit.doctor.causes import is_cause
 from surefit.doctor.conditions.condition import All, Condition
 from surefit.doctor.conditions.inputs import ColumnReachesModel
 from surefit.doctor.conditions.rows_alone import RowsAsAlone, at_most
 from surefit.doctor.conditions.values import ValuesAt, Wanted
-from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
-from surefit.doctor.observations import Crash, Frame, Question
-from surefit.doctor.recording import Recording
+from surefit.doctor.findings import Fact, Finding, Severity
+from surefit.doctor.observations import Question, Value
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
+from surefit.doctor.violations import Expression, Operand
 from surefit.doctor.words import code, counted, listed
-from surefit.evidence.grown_vocabularies import binds, is_dotted, last_that_makes
 from surefit.evidence.made_names import name_at
-from surefit.source.edits import inserted_after
-from surefit.source.line_edits import block_of, shares_lines
-from surefit.source.reading import Source
+from surefit.laws.case import Case, Remedy
+from surefit.laws.contracts.padding import SingleRows, UnknownPadding
+from surefit.laws.creations import Creation, creation_of
+from surefit.remedies.statements import Insert
 
 RULE = Rule(
     "SF347",
@@ -56,150 +51,90 @@ RULE = Rule(
     ),
 )
 
-CLASSIFIES = "ForSequenceClassification"
 
-
-@dataclass(frozen=True, slots=True)
-class State:
-    """Of the model's config, and of the batch that it was given."""
-
-    pad: int | None
-    eos: int | list[int] | None
-    rows: int
-    padded: int
-    used: int | None
-    ids: list[int] = field(default_factory=list)
-    difference: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Made:
-    """Where the user's code has the model and the tokenizer, and by which names."""
-
-    frame: Frame
-    source: Source
-    model: str
-    tokenizer: str | None
-    after: ast.stmt | None
-
-
-@RULE.on(Crash)
-def padding_is_not_known(crash: Crash, seen: Recording) -> Iterator[Finding]:
-    frame, last = crash.own_frame, crash.frames[-1] if crash.frames else None
-    if frame is None or last is None or last.own or not is_cause(crash, seen):
-        return
-    if last.layer is None or CLASSIFIES not in last.layer.kind + last.function:
-        return
-    question = Question("single-rows", crash.id, {"frame": len(crash.frames) - 1})
-    said = seen.ask(question)
-    state = msgspec.convert(said, State, strict=False) if said else None
-    if state is None or state.pad is not None or state.rows < 2:
-        return
-    made = made_in(crash, seen, last)
-    place = place_of(crash, last, made)
-    yield RULE.finding(
+@RULE.on(UnknownPadding)
+def padding_is_not_known(broken: UnknownPadding, case: Case) -> Finding:
+    created = creation_of(case, broken.model)
+    layer = broken.model.value.layer
+    place = (layer.made_at if layer else None) or (created or broken.use).place
+    tokenizer = tokenizer_of(case)
+    return case.finding(
         place,
-        f"`{last.layer.kind}` is given {counted(state.rows, 'row')}, and `config.pad_token_id` of"
-        " the model is not set.",
-        facts=tuple(facts(state, made, frame)),
+        f"`{broken.model.value.kind}` is given {counted(broken.state.rows, 'row')}, and"
+        " `config.pad_token_id` of the model is not set.",
+        facts=(
+            Fact("`config.pad_token_id`", "None"),
+            *facts(broken.state),
+            *([Fact("tokenizer", tokenizer.name)] if tokenizer else []),
+            Fact("called at", str(broken.use.place)),
+        ),
         why="It scores the last token of a row that is no padding, and takes the id of padding from"
         " its own config, not from the tokenizer.",
-        fixes=(fix(state, made, frame, seen, question),),
-        python_said=crash.said,
-        about=crash.id,
+        remedies=(pad_id_set(broken, case, created, tokenizer),),
     )
 
 
-def made_in(crash: Crash, seen: Recording, last: Frame) -> Made | None:
-    """The outermost own frame that has a name for the model."""
-    kind = last.layer.kind if last.layer else ""
-    everywhere = [frame for frame in crash.frames if frame.own]
-    for frame in everywhere:
-        source = seen.source(frame.place)
-        models = [one.text for one in frame.values if one.kind == kind and is_dotted(one.text)]
-        if source is None or not models:
-            continue
-        known = tokenizers(frame) or tokenizers(everywhere[0])
-        tokenizer = known[0] if known else None
-        after = last_that_makes(source, frame, models[0], tokenizer or models[0])
-        at = last.layer.made_at if last.layer else None
-        after = after or beside(source, at, models[0], tokenizer)
-        return Made(frame, source, models[0], tokenizer, after)
+def facts(state: SingleRows) -> Iterator[Fact]:
+    if state.ids:
+        padded = f"{counted(state.padded, 'position')}, id {listed(state.ids)}"
+        yield Fact("padding in this batch", padded)
+    if state.difference is not None:
+        least = at_most(state.difference)
+        words = f"logits of a row in the batch and alone differ by {least}"
+        yield Fact(f"with id {state.used}", words)
+
+
+def tokenizer_of(case: Case) -> Operand | None:
+    """The tokenizer that a frame of the user's has a name for."""
+    for number, frame in enumerate(case.crash.frames if case.crash is not None else ()):
+        for value in frame.values if frame.own else ():
+            if is_tokenizer(value):
+                return Operand(value=value, name=code(value.text), frame=number)
     return None
 
 
-def beside(source: Source, at: Place | None, model: str, tokenizer: str | None) -> ast.stmt | None:
-    """The statement that makes the model, as in an `__init__`, or the one in the same block that
-    makes the tokenizer behind it."""
-    made = source.statement_at(at.line) if at and at.line and at.file == source.file else None
-    if made is None or not binds(made, model) or shares_lines(source, made):
-        return None
-    if tokenizer is None:
-        return made
-    block = block_of(source, made)
-    other = [one for one in block if binds(one, tokenizer)]
-    return max(made, other[0], key=lambda one: one.lineno) if len(other) == 1 else None
+def is_tokenizer(value: Value) -> bool:
+    return "Tokenizer" in value.kind and value.layer is None and value.text.isidentifier()
 
 
-def tokenizers(frame: Frame) -> list[str]:
-    return [
-        one.text
-        for one in frame.values
-        if "Tokenizer" in one.kind and one.layer is None and is_dotted(one.text)
-    ]
-
-
-def place_of(crash: Crash, last: Frame, made: Made | None) -> Place:
-    at = last.layer.made_at if last.layer else None
-    if at is not None:
-        return at
-    if made is not None and made.after is not None:
-        return Place(made.source.file, made.after.lineno)
-    assert crash.own_frame is not None
-    return crash.own_frame.place
-
-
-def facts(state: State, made: Made | None, frame: Frame) -> Iterator[Fact]:
-    yield Fact("`config.pad_token_id`", "None")
-    if state.ids:
-        yield Fact(
-            "padding in this batch", f"{counted(state.padded, 'place')}, id {listed(state.ids)}"
-        )
-    if state.difference is not None:
-        yield Fact(
-            f"with id {state.used}",
-            f"logits of a row in the batch and alone differ by {at_most(state.difference)}",
-        )
-    if made is not None and made.tokenizer is not None:
-        yield Fact("tokenizer", code(made.tokenizer))
-    yield Fact("called at", str(frame.place))
-
-
-def fix(state: State, made: Made | None, frame: Frame, seen: Recording, question: Question) -> Fix:
-    model = made.model if made else "model"
-    tokenizer = made.tokenizer if made else None
-    value = (
-        f"{tokenizer}.pad_token_id"
-        if tokenizer
-        else str(state.used)
-        if state.used is not None
-        else "..."
+def pad_id_set(
+    broken: UnknownPadding, case: Case, created: Creation | None, tokenizer: Operand | None
+) -> Remedy:
+    state, after = broken.state, created
+    value = str(state.used) if state.used is not None else "tokenizer.pad_token_id"
+    other = creation_of(case, tokenizer) if tokenizer is not None else None
+    if created is not None and other is not None and is_beside(created, other):
+        value = f"{other.name}.pad_token_id"
+        after = max(created, other, key=lambda creation: creation.statement.lineno)
+    elif tokenizer is not None and created is not None and other is None:
+        value = f"{tokenizer.value.text}.pad_token_id"
+    model = created.name if created else "model"
+    compared = len(state.ids) <= 1 and state.difference is not None
+    about = {"frame": broken.frame}
+    question = Question(SingleRows.probe, case.crash.id if case.crash else "", about)
+    return Insert(
+        at=after.expression if after is not None and compared else None,
+        where="after",
+        text=f"{model}.config.pad_token_id = {value}",
+        words=f"Tell the model: {code(f'{model}.config.pad_token_id = {value}')}.",
+        must=All((RowsAsAlone(question), passes(broken, case))),
     )
-    line = f"{model}.config.pad_token_id = {value}"
-    text = f"Tell the model behind the line that makes it: {code(line)}."
-    if made is None or made.after is None or state.used is None:
-        return Fix(text, why_not_tried="where the model gets its name was not found")
-    if len(state.ids) > 1 or state.difference is None:
-        return Fix(text, why_not_tried="rows could not be compared with themselves alone")
-    edit = inserted_after(made.source, made.after, line)
-    must: tuple[Condition, ...] = (RowsAsAlone(question), passes(frame, seen, state))
-    return Fix(text, edit, All(must))
 
 
-def passes(frame: Frame, seen: Recording, state: State) -> Condition:
+def is_beside(first: Creation, second: Creation) -> bool:
+    """In one function, so that both names can be used after the later of the two."""
+    if first.source is not second.source:
+        return False
+    scopes = [first.source.scope_of(each.statement) for each in (first, second)]
+    return scopes[0] is scopes[1]
+
+
+def passes(broken: UnknownPadding, case: Case) -> Condition:
     """A score for each row, where the user's line has a name for it."""
-    source = seen.source(frame.place)
-    name = name_at(source, frame.place)
-    if name is not None and frame.expression and frame.line.endswith(frame.expression):
-        return ValuesAt(frame.place, (Wanted(f"{name}.logits", rows=state.rows),), after=True)
+    use: Expression = broken.use
+    name = name_at(case.source(use.place), use.place)
+    line = case.own.line if case.own is not None else ""
+    if name is not None and line.endswith(use.text):
+        wanted = Wanted(f"{name}.logits", rows=broken.state.rows)
+        return ValuesAt(use.place, (wanted,), after=True)
     return ColumnReachesModel("input_ids")

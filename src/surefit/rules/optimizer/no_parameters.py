@@ -2,40 +2,40 @@
 
 ## What happens
 A module registers what is assigned to it: parameters, modules, `nn.ModuleList`. Layers in a plain
-list or dictionary are not looked into, so that `parameters()` is empty. A generator such as
-`model.parameters()` can be gone through once: counted before, it gives nothing to the optimizer.
-And a filter for parameters that want a gradient keeps none where all of them were frozen.
+list or dict are not looked into, so that `parameters()` is empty. A generator such as
+`model.parameters()` can be iterated once: counted before, it gives nothing to the optimizer. And a
+filter for parameters that require grad keeps none where all of them were frozen.
 
 ## Why it matters
 With one layer registered and the others in a list it runs, and the others are never trained.
 
 ## What to do
 `nn.ModuleList([...])` and `nn.ModuleDict({...})` for layers, `nn.ParameterList` for parameters;
-`list(model.parameters())` where they are used twice; freeze before the new head is made.
+`list(model.parameters())` where they are used twice; freeze before the new head is created.
 
 ## How it is recognised
 The optimizer failed where it looks at its parameters, and has none. The model that they were asked
-of is looked at: what it has registered, what wants a gradient, what lies in plain lists; and the
-source for an earlier use of the same generator. The text of the exception is not looked at.
+of is looked at: what it has registered, what requires grad, what is in plain lists; and the source
+for an earlier use of the same generator. The text of the exception is not looked at.
 """
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 
-import msgspec
-
-from surefit.doctor.causes import is_cause
 from surefit.doctor.conditions.held_parameters import ParametersAreHeld
-from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
-from surefit.doctor.observations import Crash, Frame, Question, Script
-from surefit.doctor.recording import Recording
+from surefit.doctor.findings import Fact, Finding, Fix, Severity
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
+from surefit.doctor.violations import Expression, fact_at
 from surefit.doctor.words import code, counted
-from surefit.source.edits import wrapped
+from surefit.laws.case import Case, Remedy
+from surefit.laws.contracts.optimizers import GIVES_ALL, NoParameters, OwnParameters
+from surefit.laws.freezing import freezing_in
+from surefit.laws.registration import attribute_value, torch_nn_in
+from surefit.remedies.change import Change
+from surefit.remedies.wrap import Wrap
 from surefit.source.patches import Edit
-from surefit.source.reading import Source, called, dotted
+from surefit.source.reading import called
 
 RULE = Rule(
     "SF602",
@@ -50,201 +50,81 @@ RULE = Rule(
     ),
 )
 
-OPTIMIZER = "torch/optim/optimizer.py"
-GIVES_ALL = ("parameters", "named_parameters")
-MOST_FILES = 20
 
-
-@dataclass(frozen=True, slots=True)
-class Hidden:
-    """A plain list or dictionary with layers in it."""
-
-    owner: str
-    name: str
-    holder: str
-    modules: int
-    parameters: int
-
-
-@dataclass(frozen=True, slots=True)
-class Module:
-    """What the model has."""
-
-    kind: str
-    parameters: int
-    wanting: int
-    hidden: list[Hidden] = field(default_factory=list)
-
-
-@RULE.on(Crash)
-def nothing_to_optimize(crash: Crash, seen: Recording) -> Iterator[Finding]:
-    frame = crash.own_frame
-    if frame is None or not is_empty(crash) or not is_cause(crash, seen):
-        return
-    source = seen.source(frame.place)
-    call = source.expression_at(frame.span) if source and frame.span else None
-    given = source.argument(call, "params", 0) if source and isinstance(call, ast.Call) else None
-    if source is None or given is None:
-        return
-    asked = asked_of(source, given)
-    module = module_of(crash, seen, frame, asked) if asked else None
+@RULE.on(NoParameters)
+def nothing_to_optimize(broken: NoParameters, case: Case) -> Finding:
+    module = broken.module
     if module is not None and module.hidden and not module.parameters:
-        yield from in_plain_lists(crash, seen, frame, module)
-        return
-    used = used_before(source, given)
-    if used is not None and (module is None or module.wanting):
-        yield used_up(crash, frame, source, used, module)
-        return
-    if module is not None and module.parameters and not module.wanting:
-        yield all_frozen(crash, seen, frame, source, given, module)
-        return
-    yield RULE.finding(
-        frame.place,
-        f"{code(source.segment(given))} gives the optimizer no parameters.",
-        facts=tuple(known(module)),
+        return in_plain_lists(broken, case, module)
+    iterated = iterated_before(broken, case)
+    if iterated is not None and (module is None or module.trainable):
+        return used_up(broken, case, *iterated)
+    if module is not None and module.parameters and not module.trainable:
+        return all_frozen(broken, case, module)
+    return case.finding(
+        broken.use.place,
+        f"{code(broken.params.text)} gives the optimizer no parameters.",
+        facts=known(module),
         why="An optimizer needs at least one tensor to step.",
-        fixes=(
-            Fix(
-                "Give it what is to be trained: `model.parameters()`.",
-                why_not_tried="what is to be trained only you know",
-            ),
-        ),
-        python_said=crash.said,
-        about=crash.id,
+        remedies=(Fix("Give it what should be trained: `model.parameters()`.", choice=True),),
     )
 
 
-def is_empty(crash: Crash) -> bool:
-    """The optimizer's own code failed on a list without anything in it."""
-    last = crash.frames[-1] if crash.frames else None
-    if last is None or not last.place.file.replace("\\", "/").endswith(OPTIMIZER):
-        return False
-    if not last.function.endswith("__init__"):
-        return False
-    return any(one.text == "param_groups" and one.length == 0 for one in last.values)
-
-
-def asked_of(source: Source, given: ast.expr) -> ast.expr | None:
-    """`model` of `model.parameters()`, also inside a filter, a list or a comprehension."""
-    node = source.value_of(given)
-    for one in ast.walk(node):
-        if isinstance(one, ast.Call) and called(one) in GIVES_ALL:
-            return one.func.value if isinstance(one.func, ast.Attribute) else None
-    return None
-
-
-def module_of(crash: Crash, seen: Recording, frame: Frame, node: ast.expr) -> Module | None:
-    about = {"frame": crash.frames.index(frame), "text": ast.unparse(node)}
-    said = seen.ask(Question("own-parameters", crash.id, about))
-    return msgspec.convert(said, Module, strict=False) if said else None
-
-
-def known(module: Module | None) -> Iterator[Fact]:
+def known(module: OwnParameters | None) -> Iterator[Fact]:
     if module is not None:
         yield Fact(f"`{module.kind}` has", counted(module.parameters, "parameter"))
         if module.parameters:
-            yield Fact("that want a gradient", str(module.wanting))
+            yield Fact("that require grad", str(module.trainable))
 
 
-def in_plain_lists(
-    crash: Crash, seen: Recording, frame: Frame, module: Module
-) -> Iterator[Finding]:
+def in_plain_lists(broken: NoParameters, case: Case, module: OwnParameters) -> Finding:
     first = module.hidden[0]
-    found = assigned(seen, first)
-    place = Place(found[0].file, found[1].lineno) if found else frame.place
-    what = (
-        counted(first.modules, "module")
-        if first.modules
-        else counted(first.parameters, "parameter")
-    )
-    kind = wrapper(first)
-    edit = edited(found, first) if found and len(module.hidden) == 1 else None
-    must = ParametersAreHeld(first.parameters) if edit else None
-    yield RULE.finding(
-        place,
-        f"`self.{first.name}` of `{first.owner}` is a plain {first.holder}: the {what} in it are"
-        " not registered, and `parameters()` gives none.",
+    value = attribute_value(case, first.owner, first.name)
+    prefix = torch_nn_in(case, value) if value else ""
+    kinds = ("module", first.modules) if first.modules else ("parameter", first.parameters)
+    words = f"`nn.{first.registering}(...)` around it."
+    single = value is not None and prefix and len(module.hidden) == 1
+    return case.finding(
+        (value or broken.use).place,
+        f"`self.{first.name}` of `{first.owner}` is a plain {first.holder}: the"
+        f" {counted(kinds[1], kinds[0])} in it are not registered, and `parameters()` gives none.",
         facts=(
             *known(module),
             Fact(f"in `self.{first.name}`", counted(first.parameters, "parameter")),
-            Fact("asked for at", f"{frame.place}  {' '.join(frame.line.split())}"),
+            *fact_at("asked for at", broken.use),
         ),
         why="A module knows only what is assigned to it as a module or a parameter; it does not"
-        f" look into a {first.holder}. `.to(device)` and `state_dict()` pass them over, too.",
-        fixes=(
-            Fix(
-                f"`nn.{kind}({'{...}' if kind == 'ModuleDict' else '[...]'})` around it.",
-                edit,
-                must,
-                "" if edit else "where it gets its value was not found, or there are several",
-            ),
+        f" look into a {first.holder}. `.to(device)` and `state_dict()` leave them out, too.",
+        remedies=(
+            Wrap(
+                at=value,
+                before=f"{prefix}.{first.registering}(",
+                after=")",
+                words=words,
+                must=ParametersAreHeld(first.parameters),
+                alike=False,
+            )
+            if single
+            else Fix(words, choice=True),
         ),
-        python_said=crash.said,
-        about=crash.id,
     )
 
 
-def wrapper(hidden: Hidden) -> str:
-    if not hidden.modules:
-        return "ParameterDict" if hidden.holder == "dict" else "ParameterList"
-    return "ModuleDict" if hidden.holder == "dict" else "ModuleList"
-
-
-def assigned(seen: Recording, hidden: Hidden) -> tuple[Source, ast.Assign | ast.AnnAssign] | None:
-    """The one statement in the class that gives the attribute its value."""
-    for script in list(seen.all(Script))[:MOST_FILES]:
-        source = seen.source(script.file)
-        for owner in source.every(ast.ClassDef) if source else ():
-            if source is None or owner.name != hidden.owner:
-                continue
-            found = [
-                one
-                for one in ast.walk(owner)
-                if isinstance(one, ast.Assign | ast.AnnAssign)
-                and any(dotted(target) == f"self.{hidden.name}" for target in targets_of(one))
-            ]
-            return (source, found[0]) if len(found) == 1 else None
+def iterated_before(broken: NoParameters, case: Case) -> tuple[Expression, Expression] | None:
+    """The generator that a name was assigned, and what iterated it before the optimizer."""
+    source, name = case.source(broken.params.place), case.node(broken.params)
+    if source is None or not isinstance(name, ast.Name):
+        return None
+    bound = source.bound_by(name)
+    assigned = bound[0] if len(bound) == 1 else None
+    if not isinstance(assigned, ast.Assign) or not is_generator(assigned.value):
+        return None
+    for other in source.every(ast.Name):
+        between = assigned.lineno < other.lineno <= name.lineno and other is not name
+        reads = other.id == name.id and isinstance(other.ctx, ast.Load)
+        if between and reads and source.bound_by(other) == bound:
+            return case.expression(source, assigned.value), case.expression(source, other)
     return None
-
-
-def targets_of(node: ast.Assign | ast.AnnAssign) -> list[ast.expr]:
-    return node.targets if isinstance(node, ast.Assign) else [node.target]
-
-
-def edited(found: tuple[Source, ast.Assign | ast.AnnAssign], hidden: Hidden) -> Edit | None:
-    source, statement = found
-    prefix = written_nn(source)
-    if statement.value is None or prefix is None:
-        return None
-    return wrapped(source, statement.value, f"{prefix}.{wrapper(hidden)}(", ")")
-
-
-def written_nn(source: Source) -> str | None:
-    """How the file writes `torch.nn`."""
-    for one in source.every(ast.expr):
-        if isinstance(one, ast.Name | ast.Attribute) and source.imported(one) == "torch.nn":
-            return source.segment(one)
-    return None
-
-
-def used_before(source: Source, given: ast.expr) -> tuple[ast.Assign, ast.expr] | None:
-    """The statement that makes a generator, and what went through it before the optimizer."""
-    if not isinstance(given, ast.Name):
-        return None
-    bound = source.bound_by(given)
-    made = bound[0] if len(bound) == 1 else None
-    if not isinstance(made, ast.Assign) or not is_generator(made.value):
-        return None
-    earlier = [
-        one
-        for one in source.every(ast.Name)
-        if one.id == given.id
-        and one is not given
-        and isinstance(one.ctx, ast.Load)
-        and made.lineno < one.lineno <= given.lineno
-        and source.bound_by(one) == bound
-    ]
-    return (made, earlier[0]) if earlier else None
 
 
 def is_generator(node: ast.expr) -> bool:
@@ -254,75 +134,56 @@ def is_generator(node: ast.expr) -> bool:
 
 
 def used_up(
-    crash: Crash,
-    frame: Frame,
-    source: Source,
-    used: tuple[ast.Assign, ast.expr],
-    module: Module | None,
+    broken: NoParameters, case: Case, generator: Expression, earlier: Expression
 ) -> Finding:
-    made, earlier = used
-    name = ast.unparse(earlier)
-    count = module.wanting if module else 1
-    return RULE.finding(
-        Place(source.file, made.lineno),
-        f"{code(name)} can be gone through once, and line {earlier.lineno} has done so; nothing is"
-        " left for the optimizer.",
+    source = case.source(earlier.place)
+    line = " ".join(source.lines[(earlier.place.line or 1) - 1].split()) if source else ""
+    count = broken.module.trainable if broken.module else 1
+    return case.finding(
+        generator.place,
+        f"{code(earlier.text)} can be iterated once, and line {earlier.place.line} has done so;"
+        " nothing is left for the optimizer.",
         facts=(
-            *known(module),
-            Fact("used up at", f"{source.file}:{earlier.lineno}  {line_of(source, earlier)}"),
-            Fact("given to the optimizer at", str(frame.place)),
+            *known(broken.module),
+            Fact("used up at", f"{earlier.place}  {line}"),
+            Fact("given to the optimizer at", str(broken.use.place)),
         ),
         why="A generator gives each of its items once, and then ends.",
-        fixes=(
-            Fix(
-                f"Make it a list: {code(f'{name} = list({source.segment(made.value)})')}.",
-                wrapped(source, made.value, "list(", ")"),
-                ParametersAreHeld(count),
+        remedies=(
+            Wrap(
+                at=generator,
+                before="list(",
+                after=")",
+                words=f"Make it a list: {code(f'{earlier.text} = list({generator.text})')}.",
+                must=ParametersAreHeld(count),
+                alike=False,
             ),
         ),
-        python_said=crash.said,
-        about=crash.id,
     )
 
 
-def line_of(source: Source, node: ast.expr) -> str:
-    return " ".join(source.lines[node.lineno - 1].split())
-
-
-def all_frozen(
-    crash: Crash, seen: Recording, frame: Frame, source: Source, given: ast.expr, module: Module
-) -> Finding:
-    frozen = list(freezing(seen))
-    place = frozen[0] if len(frozen) == 1 else frame.place
-    return RULE.finding(
-        place,
+def all_frozen(broken: NoParameters, case: Case, module: OwnParameters) -> Finding:
+    frozen = list(freezing_in(case.recording))
+    return case.finding(
+        frozen[0].place if len(frozen) == 1 else broken.use.place,
         f"All {counted(module.parameters, 'parameter')} of `{module.kind}` are frozen, and"
-        f" {code(source.segment(given))} keeps only those that are not.",
-        facts=(*known(module), Fact("asked for at", str(frame.place))),
+        f" {code(broken.params.text)} keeps only those that are not.",
+        facts=(*known(module), *fact_at("asked for at", broken.use)),
         why="A parameter without `requires_grad` gets no gradient, and cannot be trained.",
-        fixes=(
-            Fix(
-                "Freeze only the part that is to stay, `model.encoder.parameters()` say, or make"
-                " the new layer behind the loop that freezes.",
-                why_not_tried="which part is to be trained only you know",
-            ),
-        ),
-        python_said=crash.said,
-        about=crash.id,
+        remedies=all_frozen_remedies(frozen[0].without if len(frozen) == 1 else None, module),
     )
 
 
-def freezing(seen: Recording) -> Iterator[Place]:
-    """Statements that switch gradients off for parameters."""
-    for script in seen.all(Script):
-        source = seen.source(script.file)
-        for node in source.every(ast.AST) if source else ():
-            match node:
-                case ast.Assign(
-                    targets=[ast.Attribute(attr="requires_grad")], value=ast.Constant(value=False)
-                ):
-                    yield Place(script.file, node.lineno)
-                case ast.Call(
-                    func=ast.Attribute(attr="requires_grad_"), args=[ast.Constant(value=False)]
-                ):
-                    yield Place(script.file, node.lineno)
+def all_frozen_remedies(edit: Edit | None, module: OwnParameters) -> Iterator[Remedy | Fix]:
+    if edit is not None:
+        yield Change(
+            to=edit,
+            words="Train everything: take the line out that freezes.",
+            must=ParametersAreHeld(module.parameters),
+            choice=True,
+        )
+    yield Fix(
+        "Freeze only the part that must stay frozen, `model.encoder.parameters()` say, or create"
+        " the new layer after the loop that freezes.",
+        choice=True,
+    )

@@ -42,9 +42,9 @@ from surefit.doctor.observations import OptimizerSeen, ParameterSeen, Script, St
 from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.words import counted, spoken
-from surefit.evidence.low_precision import Chosen, choices
 from surefit.evidence.made_names import name_at
 from surefit.interpreter import violations, wording
+from surefit.remedies.in_float32 import Chosen, choices
 
 RULE = Rule("SF701", "updates-lost-to-rounding", Severity.ERROR, __doc__)
 
@@ -63,120 +63,112 @@ PROOF_STEPS = 3
 
 
 @RULE.on(Steps)
-def steps_round_to_nothing(steps: Steps, seen: Recording) -> Iterator[Finding]:
+def steps_round_to_nothing(steps: Steps, recording: Recording) -> Iterator[Finding]:
+    if steps.process.rank not in (None, 0):
+        return
     for optimizer in steps.optimizers:
         held = [
-            one for one in steps.parameters if is_coarse(one) and one.held_by == optimizer.serial
+            parameter
+            for parameter in steps.parameters
+            if parameter.dtype in HALVES
+            and parameter.sampled
+            and parameter.held_by == optimizer.serial
         ]
-        if not held or steps.process.rank not in (None, 0) or not can_be_judged(optimizer, held):
-            continue
-        share = lost_share(held)
-        if share >= MOST_LOST and was_meant(held):
-            yield finding(optimizer, held, share, steps, seen)
-
-
-def is_coarse(one: ParameterSeen) -> bool:
-    return one.dtype in HALVES and one.sampled > 0
+        if can_be_judged(optimizer, held) and lost_share(held) >= MOST_LOST and was_meant(held):
+            yield finding(optimizer, held, steps, recording)
 
 
 def can_be_judged(optimizer: OptimizerSeen, held: Sequence[ParameterSeen]) -> bool:
-    """Enough was seen, and the optimizer is none that keeps what rounding takes."""
-    enough = sum(one.sampled for one in held) >= FEWEST_SAMPLED
+    """Enough was looked at, and the optimizer is none that keeps what rounding takes."""
+    enough = sum(parameter.sampled for parameter in held) >= FEWEST_SAMPLED
     return enough and optimizer.looked >= FEWEST_LOOKS and optimizer.kind in ROUND_TO_NEAREST
 
 
 def lost_share(held: Sequence[ParameterSeen]) -> float:
     """Of all weights: a tensor counts by its size, not by how many of its elements were sampled."""
-    sizes = [prod(one.shape) for one in held]
-    lost = sum(size * one.unchanged / one.sampled for size, one in zip(sizes, held, strict=True))
+    sizes = [prod(parameter.shape) for parameter in held]
+    shares = [parameter.unchanged / parameter.sampled for parameter in held]
+    lost = sum(size * share for size, share in zip(sizes, shares, strict=True))
     return lost / max(sum(sizes), 1)
 
 
 def was_meant(held: Sequence[ParameterSeen]) -> bool:
     """Where the size of the updates is known, some are not zero, and they are too small to see."""
-    known = [one for one in held if one.update is not None and one.spacing is not None]
-    return not known or any(0 < (one.update or 0) < (one.spacing or 0) for one in known)
+    pairs = [(parameter.update, parameter.spacing) for parameter in held]
+    known = [pair for pair in pairs if None not in pair]
+    return not known or any(0 < (update or 0) < (spacing or 0) for update, spacing in known)
 
 
 def finding(
-    optimizer: OptimizerSeen,
-    held: Sequence[ParameterSeen],
-    share: float,
-    steps: Steps,
-    seen: Recording,
+    optimizer: OptimizerSeen, held: Sequence[ParameterSeen], steps: Steps, recording: Recording
 ) -> Finding:
-    dtype = held[0].dtype
+    dtype, main = held[0].dtype, next((script.file for script in recording.all(Script)), "")
     chosen = [
-        one for script in seen.all(Script) for one in choices(seen.source(script.file), dtype)
+        choice
+        for script in recording.all(Script)
+        for choice in choices(recording.source(script.file), dtype)
     ]
     place = chosen[0].place if len(chosen) == 1 else optimizer.made_at or steps.loss_at
-    main = next((script.file for script in seen.all(Script)), "the script")
-    name = name_at(seen.source(optimizer.made_at), optimizer.made_at) or optimizer.kind
+    name = name_at(recording.source(optimizer.made_at), optimizer.made_at) or optimizer.kind
+    finite = not any(parameter.not_finite for parameter in held)
+    skipped = f"none of {counted(steps.steps, 'step')} was left out" if not steps.skipped else ""
+    rejected = {
+        "no gradient": "every element counted had one other than zero",
+        "skipped steps": skipped,
+        "overflow": "no gradient was infinite or not a number" if finite else "",
+    }
     return RULE.finding(
         place or Place(main),
-        f"{share:.1%} of the weights that `{name}` means to change stay as they are: in `{dtype}`"
-        " its steps round to nothing.",
-        facts=tuple(facts(optimizer, held, dtype, name)),
-        ruled_out=tuple(ruled_out(held, steps)),
+        f"{lost_share(held):.1%} of the weights that `{name}` is to change stay as they are: in"
+        f" `{dtype}` its steps round to nothing.",
+        facts=tuple(facts(optimizer, held, name)),
+        ruled_out=[Fact(what, shown) for what, shown in rejected.items() if shown],
         why=f"`{dtype}` keeps {HALVES[dtype]} bits of a number's fraction. A step smaller than half"
         " the distance to the next number leaves a weight where it was, however often it is taken.",
-        fixes=tuple(fixes(chosen)),
+        fixes=(in_float32(chosen),),
     )
 
 
-def facts(
-    optimizer: OptimizerSeen, held: Sequence[ParameterSeen], dtype: str, name: str
-) -> Iterator[Fact]:
-    sampled, unchanged = sum(one.sampled for one in held), sum(one.unchanged for one in held)
+def facts(optimizer: OptimizerSeen, held: Sequence[ParameterSeen], name: str) -> Iterator[Fact]:
+    dtype = held[0].dtype
+    sampled = sum(parameter.sampled for parameter in held)
+    unchanged = sum(parameter.unchanged for parameter in held)
     yield Fact(
         "unchanged to the bit",
         f"{unchanged:,} of {sampled:,} elements with a gradient, at"
         f" {counted(optimizer.looked, 'step')} looked at",
     )
-    worst = max(
-        (one for one in held if one.update and one.spacing),
-        key=lambda one: prod(one.shape),
-        default=None,
-    )
-    if worst is not None:
+    known = [parameter for parameter in held if parameter.update and parameter.spacing]
+    for parameter in sorted(known, key=lambda parameter: -prod(parameter.shape))[:1]:
         yield Fact(
-            f"`{worst.name}`",
-            f"a step of {worst.update:.2g} where `{dtype}` numbers are {worst.spacing:.2g} apart",
+            f"`{parameter.name}`",
+            f"a step of {parameter.update:.2g} where `{dtype}` numbers are"
+            f" {parameter.spacing:.2g} apart",
         )
     yield Fact(f"rate of `{name}`", f"{optimizer.highest_rate:g} at most, {optimizer.kind}")
-    yield Fact(
-        f"in `{dtype}`", f"{counted(len(held), 'tensor')} of the optimizer's {optimizer.tensors:,}"
-    )
+    tensors = counted(len(held), "tensor")
+    yield Fact(f"in `{dtype}`", f"{tensors} of the optimizer's {optimizer.tensors:,}")
 
 
-def ruled_out(held: Sequence[ParameterSeen], steps: Steps) -> Iterator[Fact]:
-    yield Fact("no gradient", "every element counted had one other than zero")
-    if steps.skipped == 0:
-        yield Fact("skipped steps", f"none of {counted(steps.steps, 'step')} was left out")
-    if not any(one.not_finite for one in held):
-        yield Fact("overflow", "no gradient was infinite or not a number")
-
-
-def fixes(chosen: Sequence[Chosen]) -> Iterator[Fix]:
+def in_float32(chosen: Sequence[Chosen]) -> Fix:
     text = "Keep the parameters in float32; compute in the lower precision under `torch.autocast`."
     if len(chosen) != 1:
-        where = spoken(str(one.place) for one in chosen) if chosen else "nowhere for certain"
-        yield Fix(
-            text, why_not_tried=f"the precision is chosen at {where}: no single line to change"
-        )
-        return
+        places = spoken(str(choice.place) for choice in chosen) if chosen else "no line for certain"
+        return Fix(f"{text} The precision is chosen at {places}.", choice=True)
     must = NoUpdatesLost(MOST_LEFT, changes_the_past=True, steps=PROOF_STEPS)
-    yield Fix(text, chosen[0].in_float32, must)
+    return Fix(text, chosen[0].in_float32, must)
 
 
 @RULE.on(Script)
-def rate_in_the_source_is_too_small(script: Script, seen: Recording) -> Iterator[Finding]:
-    for source, one in wording.violations_in(script, seen, violations.UpdatesLostToRounding):
+def rate_in_the_source_is_too_small(script: Script, recording: Recording) -> Iterator[Finding]:
+    for source, violation in wording.violations_in(
+        script, recording, violations.UpdatesLostToRounding
+    ):
         yield RULE.finding(
-            wording.place_of(source, one.cast),
-            f"The weights are `{one.dtype}`, in which nearly all steps of `{one.kind}` at a rate of"
-            f" {one.rate:g} round to nothing.",
-            facts=(Fact("the optimizer", wording.line_at(source, one.node)),),
+            wording.place_of(source, violation.cast),
+            f"The weights are `{violation.dtype}`, in which nearly all steps of `{violation.kind}`"
+            f" at a rate of {violation.rate:g} round to nothing.",
+            facts=(Fact("the optimizer", wording.line_at(source, violation.node)),),
             why="A parameter moves to the nearest number that its type has, which is the one where"
             " it stands.",
             fixes=(

@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from types import CodeType, FrameType, FunctionType, MethodType
@@ -61,6 +61,17 @@ def rows_in(frames: Sequence[FrameType]) -> tuple[list[Any], Any]:
         return [], None
     collator = _unwrapped(found[0])
     return found[1], attributes(collator).get("tokenizer")
+
+
+def datasets_in(frames: Sequence[FrameType]) -> Iterator[Any]:
+    """What the rows come from: the loader's dataset, or that of the Trainer at work, from which it
+    takes columns away first."""
+    found = _fetching(frames)
+    if found is not None:
+        yield found[2]
+    for frame in frames:
+        held = attributes(frame.f_locals.get("self"))
+        yield from (held[name] for name in ("train_dataset", "eval_dataset") if name in held)
 
 
 def _fetching(frames: Sequence[FrameType]) -> tuple[Any, list[Any], Any] | None:

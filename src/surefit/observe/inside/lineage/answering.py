@@ -9,13 +9,23 @@ from typing import Any
 
 from surefit.doctor.findings import COMMAND_LINE, Place
 from surefit.doctor.observations import Crash, Json, Value
-from surefit.lineage.producers import Input, Producer, ProducerGraph, ProducerKind, Root, Way
+from surefit.lineage.producers import (
+    DATASET,
+    ROWS,
+    Input,
+    Producer,
+    ProducerGraph,
+    ProducerKind,
+    ValueRoot,
+    Way,
+)
 from surefit.observe.inside.autopsy import expressions
+from surefit.observe.inside.autopsy.collators import datasets_in, rows_in
 from surefit.observe.inside.autopsy.values import LOOKED_AT, describe, mapping, untouched
 from surefit.observe.inside.lineage.contents import flat
 from surefit.observe.inside.lineage.records import GONE, SCALARS, Record, Records
 from surefit.observe.inside.lineage.settings import SETTING, setting_read
-from surefit.observe.inside.lineage.tracing import Tracing, file_read
+from surefit.observe.inside.lineage.tracing import MOST_ELEMENTS, Tracing, file_read
 from surefit.observe.inside.lineage.wrapping import Node, nodes
 from surefit.observe.inside.own_code import is_own, own
 from surefit.source.spans import Span
@@ -39,9 +49,9 @@ def of_value(records: Records, serial: int, text: str) -> dict[str, Json]:
     """Of the value of one expression."""
     with paused(records), untouched():
         tracing = Tracing(records)
-        record = records.kept[serial]
+        record = records.by_serial[serial]
         node = nodes[record.node]
-        root = Root(
+        root = ValueRoot(
             function=node.function,
             file=os.path.basename(node.file),
             line=node.line,
@@ -79,27 +89,67 @@ class paused:  # noqa: N801 - reads as what it does
         self.records.active = True
 
 
-def roots_of(tracing: Tracing, crash: Crash, frames: Sequence[FrameType]) -> Iterator[Root]:
+def roots_of(tracing: Tracing, crash: Crash, frames: Sequence[FrameType]) -> Iterator[ValueRoot]:
     last_own = max((at for at, frame in enumerate(frames) if own(frame.f_code)), default=0)
-    shown = list(zip(frames, crash.frames, strict=False))
+    pairs = list(zip(frames, crash.frames, strict=False))
     for frame in frames:
         tracing.containers.update(containers_in(frame))
     handed = arguments_under_way(tracing.records, frames[last_own]) if frames else {}
-    for at, (frame, told) in reversed(list(enumerate(shown))):
+    yield from roots_of_rows(tracing, frames)
+    for at, (frame, shown) in reversed(list(enumerate(pairs))):
         mine = own(frame.f_code)
         if not mine and at < last_own:
             continue
         for text, inputs in values_of(
-            tracing, frame, told.span, mine, at == len(shown) - 1, handed
+            tracing, frame, shown.span, mine, at == len(pairs) - 1, handed
         ):
             if inputs:
-                yield Root(
-                    function=told.function,
-                    file=os.path.basename(told.place.file),
-                    line=told.place.line or 0,
+                yield ValueRoot(
+                    function=shown.function,
+                    file=os.path.basename(shown.place.file),
+                    line=shown.place.line or 0,
                     text=text,
                     inputs=tuple(inputs),
                 )
+
+
+def roots_of_rows(tracing: Tracing, frames: Sequence[FrameType]) -> Iterator[ValueRoot]:
+    """Each column of the rows that a collator was given, and the dataset that they are from."""
+    rows, _ = rows_in(frames)
+    columns: dict[str, list[Input]] = {}
+    for row in rows[:MOST_ELEMENTS]:
+        inside = mapping(row)
+        if inside is None:
+            inside = dict(enumerate(row)) if type(row) in (list, tuple) else {"row": row}
+        for key, value in list(inside.items())[:MOST_MEMBERS]:
+            from_row = column_of(tracing, row, key, value)
+            columns.setdefault(str(key), []).extend(replace(one, name=str(key)) for one in from_row)
+    for key, inputs in columns.items():
+        if inputs:
+            yield ValueRoot(function=ROWS, file="", line=0, text=key, inputs=tuple(inputs))
+    for dataset in datasets_in(frames):
+        located = tracing.locate(dataset, sys.maxsize) or newest_that_is(tracing, dataset)
+        if located:
+            yield ValueRoot(function=DATASET, file="", line=0, text="", inputs=tuple(located))
+            return
+
+
+def newest_that_is(tracing: Tracing, value: Any) -> list[Input]:
+    """An expression that only passes it on, of what a library created: `split["train"]`."""
+    for record in reversed(list(tracing.records.by_serial.values())):
+        if record.value is value and record.node >= 0:
+            return [Input(serial=record.serial, way=Way.SAME_OBJECT)]
+    return []
+
+
+def column_of(tracing: Tracing, row: Any, key: Any, value: Any) -> list[Input]:
+    """By what the user put into the row; otherwise by content, or by what stands beside it."""
+    serial = tracing.same(row, sys.maxsize)
+    item = tracing.one_item(serial, str(key), value) if serial else None
+    if item is not None:
+        return [Input(serial=item, way=Way.ITEM)]
+    located = [] if isinstance(value, SCALARS) else tracing.locate(value, sys.maxsize)
+    return located or tracing.sibling(row, key, sys.maxsize)
 
 
 def containers_in(frame: FrameType) -> Iterator[tuple[int, tuple[Any, Any]]]:
@@ -122,10 +172,10 @@ def arguments_under_way(records: Records, frame: FrameType) -> dict[int, Input]:
         return {}
     roles = dict(nodes[number].slots)
     return {
-        one.identity: Input(serial=one.serial, way=Way.ARGUMENT, name=roles[one.node])
-        for one in state.pending
-        if roles.get(one.node, "func") not in ("func", "self")
-        and not isinstance(one.value, SCALARS)
+        record.identity: Input(serial=record.serial, way=Way.ARGUMENT, name=roles[record.node])
+        for record in state.pending
+        if roles.get(record.node, "func") not in ("func", "self")
+        and not isinstance(record.value, SCALARS)
     }
 
 
@@ -141,12 +191,19 @@ def values_of(
     if mine:
         for text, serial in under_way(tracing.records, frame):
             met.add(text)
-            yield text, [Input(serial=serial, way=Way.SAME_OBJECT)]
+            yield text, as_it_is_now(tracing.records, serial)
     for text, value, holder in values_in(frame, span, mine or innermost):
         if text not in met:
             met.add(text)
             argument = handed.get(id(value)) if not mine else None
             yield text, [argument] if argument else source_of(tracing, value, holder)
+
+
+def as_it_is_now(records: Records, serial: int) -> list[Input]:
+    """What an expression gave, and what has changed that in place since."""
+    links = [Input(serial=serial, way=Way.SAME_OBJECT)]
+    newest = records.newest_of(records.by_serial[serial].value)
+    return [*links, Input(serial=newest, way=Way.MUTATED)] if newest > serial else links
 
 
 def under_way(records: Records, frame: FrameType) -> Iterator[tuple[str, int]]:
@@ -165,7 +222,7 @@ def under_way(records: Records, frame: FrameType) -> Iterator[tuple[str, int]]:
 def texts_below(records: Records, record: Record, depth: int = 6) -> Iterator[tuple[str, int]]:
     yield nodes[record.node].text, record.serial
     for serial in record.children if depth else ():
-        child = records.kept.get(serial)
+        child = records.by_serial.get(serial)
         if child is not None and child.node >= 0:
             yield from texts_below(records, child, depth - 1)
 
@@ -204,15 +261,15 @@ def source_of(tracing: Tracing, value: Any, holder: tuple[Any, Any] | None) -> l
     return located
 
 
-def graph(tracing: Tracing, roots: list[Root]) -> ProducerGraph:
+def graph(tracing: Tracing, roots: list[ValueRoot]) -> ProducerGraph:
     """The nearest to the roots first, up to a bound."""
     records = tracing.records
-    waiting = [one.serial for root in roots for one in root.inputs]
+    waiting = [link.serial for root in roots for link in root.inputs]
     met: dict[int, Producer] = {}
     often: dict[int, int] = {}
     ended = ""
     for serial in waiting:
-        record = records.kept.get(serial)
+        record = records.by_serial.get(serial)
         if serial in met or record is None:
             continue
         if len(met) >= MOST_PRODUCERS:
@@ -223,7 +280,7 @@ def graph(tracing: Tracing, roots: list[Root]) -> ProducerGraph:
             continue
         produced = producer(tracing, record)
         met[serial] = produced
-        waiting += [one.serial for one in produced.inputs]
+        waiting += [link.serial for link in produced.inputs]
     if not ended and (records.let_go or records.left_out):
         ended = (
             f"{records.let_go:,} values and {records.left_out:,} evaluations were not kept, "
@@ -236,7 +293,9 @@ def graph(tracing: Tracing, roots: list[Root]) -> ProducerGraph:
 
 def producer(tracing: Tracing, record: Record) -> Producer:
     node = tracing.node(record)
-    inputs = tuple(one for one in tracing.inputs(record) if one.serial in tracing.records.kept)
+    inputs = tuple(
+        link for link in tracing.inputs(record) if link.serial in tracing.records.by_serial
+    )
     if node is None:
         return of_operation(tracing, record, inputs)
     kind = ProducerKind(tracing.kind(record))
@@ -264,7 +323,7 @@ def producer(tracing: Tracing, record: Record) -> Producer:
 def why_ended(tracing: Tracing, record: Record) -> str:
     """What it came from was noted, and let go since."""
     known = (*record.children, *(serial for serial, _, _ in record.came))
-    missing = sum(serial not in tracing.records.kept for serial in known)
+    missing = sum(serial not in tracing.records.by_serial for serial in known)
     if not missing:
         return ""
     return f"{missing:,} of the expressions that it came from were not kept"
@@ -272,7 +331,7 @@ def why_ended(tracing: Tracing, record: Record) -> str:
 
 def of_setting(tracing: Tracing, record: Record, name: str, inputs: tuple[Input, ...]) -> Producer:
     """A flag stands where it is declared."""
-    declared = tracing.records.kept.get(inputs[0].serial) if inputs else None
+    declared = tracing.records.by_serial.get(inputs[0].serial) if inputs else None
     node = tracing.node(declared) if declared is not None else None
     return Producer(
         serial=record.serial,
@@ -330,10 +389,10 @@ def with_range(described: Value, value: Any) -> Value:
         numbers = value.tolist() if value.dtype.kind in "iuf" and len(value) <= LOOKED_AT else ()
     else:
         return described
-    plain = [one for one in numbers or () if type(one) in (bool, int, float)]
+    plain = [number for number in numbers or () if type(number) in (bool, int, float)]
     if not plain or len(plain) != len(numbers):
         return described
-    finite = [float(one) for one in plain if one == one and abs(one) != float("inf")]
+    finite = [float(number) for number in plain if number == number and abs(number) != float("inf")]
     return replace(
         described,
         least=min(finite, default=None),
@@ -346,48 +405,52 @@ def span_of(node: Node) -> Span:
     return Span(node.line, node.column, node.end_line, node.end_column)
 
 
-def as_json(told: ProducerGraph) -> dict[str, Json]:
+def as_json(shown: ProducerGraph) -> dict[str, Json]:
     """Without what is as it is by default: there are thousands of them."""
     return {
         "producers": [
-            {**sparse(one), "value": sparse_value(one.value), "inputs": inputs_as_json(one.inputs)}
-            for one in told.producers
+            {
+                **sparse(producer),
+                "value": sparse_value(producer.value),
+                "inputs": inputs_as_json(producer.inputs),
+            }
+            for producer in shown.producers
         ],
-        "roots": [{**asdict(one), "inputs": inputs_as_json(one.inputs)} for one in told.roots],
-        "records": told.records,
-        "ended": told.ended,
+        "roots": [{**asdict(root), "inputs": inputs_as_json(root.inputs)} for root in shown.roots],
+        "records": shown.records,
+        "ended": shown.ended,
     }
 
 
 def inputs_as_json(inputs: tuple[Input, ...]) -> list[Json]:
-    return [{"serial": one.serial, "way": str(one.way), "name": one.name} for one in inputs]
+    return [{"serial": link.serial, "way": str(link.way), "name": link.name} for link in inputs]
 
 
-def sparse(one: Producer) -> dict[str, Json]:
-    span = asdict(one.span) if one.span is not None else None
+def sparse(producer: Producer) -> dict[str, Json]:
+    span = asdict(producer.span) if producer.span is not None else None
     plain = ("serial", "text", "function", "times", "step", "own", "name", "ended")
     return {
-        **{name: getattr(one, name) for name in plain},
-        "kind": str(one.kind),
-        "place": asdict(one.place),
+        **{name: getattr(producer, name) for name in plain},
+        "kind": str(producer.kind),
+        "place": asdict(producer.place),
         "span": span,
     }
 
 
 def sparse_value(value: Value) -> dict[str, Json]:
-    found: dict[str, Json] = {}
-    for one in fields(value):
-        content = getattr(value, one.name)
+    content_of: dict[str, Json] = {}
+    for described in fields(value):
+        content = getattr(value, described.name)
         if (
             content is None
             or content == ()
             or content == {}
-            or (one.name == "nones" and not content)
+            or (described.name == "nones" and not content)
         ):
             continue
-        if one.name == "members":
+        if described.name == "members":
             content = {key: sparse_value(member) for key, member in content.items()}
-        elif one.name in ("layer", "made_at"):
+        elif described.name in ("layer", "made_at"):
             content = asdict(content)
-        found[one.name] = content
-    return found
+        content_of[described.name] = content
+    return content_of

@@ -21,14 +21,14 @@ Fingerprint = tuple[str, int, bytes]
 
 def flat(value: Any, depth: int = 6) -> list[Any] | None:
     """The numbers or texts in a list; None where there are others, or too many."""
-    found: list[Any] = []
+    items: list[Any] = []
     waiting = [iter((value,))]
     while waiting:
         for item in waiting[-1]:
             kind = type(item)
             if kind in (int, float, bool, str):
-                found.append(item)
-                if len(found) > MOST:
+                items.append(item)
+                if len(items) > MOST:
                     return None
             elif kind in (list, tuple) and len(waiting) <= depth:
                 waiting.append(iter(item))
@@ -37,10 +37,10 @@ def flat(value: Any, depth: int = 6) -> list[Any] | None:
                 number = number_in(item)
                 if number is None:
                     return None
-                found.append(number)
+                items.append(number)
         else:
             waiting.pop()
-    return found
+    return items
 
 
 def number_in(item: Any) -> Any:
@@ -144,18 +144,18 @@ def without_padding(row: Any) -> Iterator[Any]:
         yield items[start:]
 
 
-class Contents:
+class ContentIndex:
     """What every recorded value holds, read once, when a lineage is told."""
 
     def __init__(self, records: Records) -> None:
         self.records = records
-        self.found: dict[Fingerprint, list[int]] = {}
+        self.whole: dict[Fingerprint, list[int]] = {}
         self.inside: dict[Fingerprint, list[int]] = {}
         """What mappings hold that a library made, as a tokenizer does, and rows of that."""
         self.rows: dict[Fingerprint, list[tuple[int, int]]] | None = None
         self.complete = True
         ends = time.monotonic() + SECONDS
-        for record in list(records.kept.values()):
+        for record in list(records.by_serial.values()):
             if record.node < 0 or nodes[record.node].kind in ("name", "parameter"):
                 continue
             if time.monotonic() > ends:
@@ -163,8 +163,8 @@ class Contents:
                 break
             known = safe_fingerprint(record.value)
             if known is not None:
-                self.found.setdefault(known, []).append(record.serial)
-            elif nodes[record.node].kind == "call":
+                self.whole.setdefault(known, []).append(record.serial)
+            elif nodes[record.node].kind == "call" and record.operation != "mutation":
                 self.index_members(record)
 
     def index_members(self, record: Record) -> None:
@@ -180,7 +180,7 @@ class Contents:
         known = safe_fingerprint(value)
         if known is None:
             return 0
-        for table in (self.found, self.inside):
+        for table in (self.whole, self.inside):
             for serial in reversed(table.get(known, ())):
                 if serial < before:
                     return serial
@@ -201,12 +201,12 @@ class Contents:
         if self.rows is None:
             self.rows = {}
             ends = time.monotonic() + SECONDS
-            for record in list(self.records.kept.values()):
+            for record in list(self.records.by_serial.values()):
                 if record.node >= 0 and time.monotonic() < ends:
                     self.index_rows(record)
         known = safe_fingerprint(row)
-        found = self.rows.get(known, ()) if known is not None else ()
-        return next((one for one in reversed(found) if one[0] < before), (0, 0))
+        places = self.rows.get(known, ()) if known is not None else ()
+        return next((place for place in reversed(places) if place[0] < before), (0, 0))
 
     def index_rows(self, record: Record) -> None:
         kind = nodes[record.node].kind

@@ -32,8 +32,12 @@ MOST_OPERATIONS = 200_000
 BYTES = 512 << 20
 LARGE = 1 << 20
 """Bytes of a tensor or an array that is only referred to weakly."""
+MOST_OF_A_TABLE = 256 << 20
 MOST_CONTAINERS = 48
 """Of large tensors, or of tensors with graphs: of these the last ones are held."""
+MOST_CALLBACKS = 16
+ONLY_CHOOSE = ("sorted", "filter", "min", "max", "sort", "any", "all", "groupby", "argsort")
+"""Calls that choose or order by what a function of the user's returns, and give none of it."""
 MOST_FRAMES = 60
 """Between a function of the user's and the frame of the user's whose call led to it."""
 
@@ -70,11 +74,11 @@ AUGMENTED = "augmented"
 """Of the new value of `x.total += y`; the same statement changes `x`, too."""
 
 
-class Gone:
+class NotKept:
     """In the place of a value that was not kept, or of one that is unknown."""
 
 
-GONE = Gone()
+GONE = NotKept()
 
 
 class Record:
@@ -119,10 +123,20 @@ class Record:
         return held
 
 
-class State:
+class FrameState:
     """What is under way in one frame."""
 
-    __slots__ = ("code", "counters", "held", "last", "names", "pending", "returned", "sources")
+    __slots__ = (
+        "callbacks",
+        "code",
+        "counters",
+        "held",
+        "last",
+        "names",
+        "pending",
+        "returned",
+        "sources",
+    )
 
     def __init__(self, code: CodeType) -> None:
         self.code = code
@@ -133,6 +147,8 @@ class State:
         self.counters: dict[int, int] = {}
         self.held: Any = GONE
         """The object of an `x.total += y` that is under way."""
+        self.callbacks: dict[int, int] = {}
+        """What functions of the user's returned to a library during a call: the last of each."""
         self.last: Record | None = None
         self.returned: Record | None = None
 
@@ -142,10 +158,10 @@ class Records:
 
     def __init__(self) -> None:
         self.serials = itertools.count(1)
-        self.kept: dict[int, Record] = {}
+        self.by_serial: dict[int, Record] = {}
         self.newest: dict[int, int] = {}
         """Identity -> serial of the newest expression that made the object or changed it."""
-        self.states: dict[int, State] = {}
+        self.states: dict[int, FrameState] = {}
         self.shared: dict[tuple[int, str], int] = {}
         self.sources: dict[int, int] = {}
         self.attributes: dict[tuple[int, str], tuple[int, int]] = {}
@@ -184,7 +200,7 @@ class Records:
         node = nodes[number]
         state = self.states.get(id(frame))
         if state is None:
-            state = self.states[id(frame)] = State(frame.f_code)
+            state = self.states[id(frame)] = FrameState(frame.f_code)
         if kind in PASSED_OVER or issubclass(kind, type):
             if node.targets:
                 self.unbind(state, node.targets)
@@ -204,11 +220,12 @@ class Records:
             at = len(pending)
             while at and first <= pending[at - 1].node < number:
                 at -= 1
-            record.children = tuple({one.node: one.serial for one in pending[at:]}.values())
+            record.children = tuple({child.node: child.serial for child in pending[at:]}.values())
             del pending[at:]
         self.link(record, node, value, state)
         if node.top:
             pending.clear()
+            state.callbacks.clear()
             state.last = record
         else:
             pending.append(record)
@@ -223,7 +240,7 @@ class Records:
         if self.wanted and number in self.wanted:
             self.wanted[number](record.serial)
 
-    def link(self, record: Record, node: Node, value: Any, state: State) -> None:
+    def link(self, record: Record, node: Node, value: Any, state: FrameState) -> None:
         """Where the value of an expression came from, as far as that is known now."""
         if node.kind == "name":
             serial = state.names.get(node.key) if node.local else self.shared.get(node.shared)
@@ -235,8 +252,11 @@ class Records:
             self.of_subscript(record, node, value, state)
         elif node.kind == "call":
             returned, state.returned = state.returned, None
+            callbacks, state.callbacks = state.callbacks, {}
             if returned is not None and returned.value is value:
                 record.came = ((returned.serial, Way.RETURNED, ""),)
+            elif callbacks and node.name.rpartition(".")[2] not in ONLY_CHOOSE:
+                record.came = tuple((serial, Way.CALLBACK, "") for serial in callbacks.values())
             if node.mutates:
                 self.mutated(record, node)
         if node.kind in CREATED:
@@ -266,7 +286,7 @@ class Records:
         of_class = self.of_classes.get(node.name, 0)
         if of_class and self.is_value(of_class, value):
             record.came = ((of_class, Way.ATTRIBUTE, node.name),)
-        holder = self.kept.get(record.children[-1]) if record.children else None
+        holder = self.by_serial.get(record.children[-1]) if record.children else None
         if holder is None:
             return
         stored = self.attributes.get((holder.identity, node.name))
@@ -279,12 +299,13 @@ class Records:
             record.operation = CREATES
             self.created(record, value)
 
-    def of_subscript(self, record: Record, node: Node, value: Any, state: State) -> None:
+    def of_subscript(self, record: Record, node: Node, value: Any, state: FrameState) -> None:
         """An item of a list or a dict; or what a class makes of an index."""
         returned, state.returned = state.returned, None
+        state.callbacks.clear()
         if returned is not None and returned.value is value:
             record.came = ((returned.serial, Way.RETURNED, ""),)
-        holder = self.kept.get(record.children[0]) if record.children else None
+        holder = self.by_serial.get(record.children[0]) if record.children else None
         plain = holder is not None and type(holder.value) in (list, tuple, dict)
         if node.sliced or not (plain or isinstance(getattr(holder, "value", None), dict)):
             record.operation = CREATES
@@ -293,21 +314,23 @@ class Records:
     def mutated(self, record: Record, node: Node) -> None:
         """`rows.append(row)`: the call is a producer of `rows`."""
         changed = next((number for number, role in node.slots if role == node.mutates), None)
-        children = [self.kept[serial] for serial in record.children if serial in self.kept]
-        holder = next((one for one in children if one.node == changed), None)
+        children = [
+            self.by_serial[serial] for serial in record.children if serial in self.by_serial
+        ]
+        holder = next((child for child in children if child.node == changed), None)
         if holder is None or holder.value is GONE or isinstance(holder.value, SCALARS):
             return
         value = holder.value
         change = self.add(record.node, value, record.times)
         change.operation = "mutation"
-        change.children = tuple(one.serial for one in children if one is not holder)
+        change.children = tuple(child.serial for child in children if child is not holder)
         before = self.newest_of(value) or holder.serial
         change.came = ((before, Way.MUTATED, ""),)
         self.newest[id(value)] = change.serial
 
     def enter(self, number: int, values: tuple[Any, ...], frame: FrameType) -> None:
         function = functions[number]
-        state = self.states[id(frame)] = State(frame.f_code)
+        state = self.states[id(frame)] = FrameState(frame.f_code)
         if not function.parameters:
             return
         arguments, direct = self.arguments_of(frame)
@@ -326,19 +349,19 @@ class Records:
         direct: bool,
         name: str,
         value: Any,
-        function: wrapping.Function,
+        function: wrapping.WrappedFunction,
         number: int,
     ) -> tuple[Came, ...]:
         """The caller's expression for a parameter; what was found is taken out."""
         if name in (function.starred, function.double_starred):
-            return tuple((one.serial, Way.ARGUMENT, role) for role, one in arguments)
+            return tuple((argument.serial, Way.ARGUMENT, role) for role, argument in arguments)
         scalar = isinstance(value, SCALARS)
-        for at, (role, one) in enumerate(arguments):
+        for at, (role, argument) in enumerate(arguments):
             by_name = role == name
             in_order = not scalar or (direct and (role.isdigit() or role == "self"))
-            if (by_name or in_order) and one.value is value:
+            if (by_name or in_order) and argument.value is value:
                 del arguments[at]
-                return ((one.serial, Way.ARGUMENT, name),)
+                return ((argument.serial, Way.ARGUMENT, name),)
         default = self.shared.get((-1, f"{name}={number}"))
         if default is not None and self.is_value(default, value):
             return ((default, Way.DEFAULT, name),)
@@ -353,9 +376,11 @@ class Records:
         if number is None:
             return [], False
         roles = dict(nodes[number].slots)
-        return [(roles[one.node], one) for one in state.pending if one.node in roles], hops == 0
+        return [
+            (roles[record.node], record) for record in state.pending if record.node in roles
+        ], hops == 0
 
-    def caller(self, frame: FrameType) -> tuple[FrameType | None, State | None, int]:
+    def caller(self, frame: FrameType) -> tuple[FrameType | None, FrameState | None, int]:
         back, hops = frame.f_back, 0
         while back is not None and hops < MOST_FRAMES:
             state = self.states.get(id(back))
@@ -376,9 +401,11 @@ class Records:
         return wrapping.calls.get(code.co_filename, {}).get((end_line, end_column))
 
     def hand_back(self, record: Record, frame: FrameType) -> None:
-        _, state, _ = self.caller(frame)
+        _, state, hops = self.caller(frame)
         if state is not None:
             state.returned = record
+            if hops and len(state.callbacks) < MOST_CALLBACKS:
+                state.callbacks[record.node] = record.serial
 
     def bound(self, number: int, values: tuple[Any, ...], frame: FrameType) -> None:
         """Names have got parts of a value: in a loop, by unpacking, in a `with`."""
@@ -386,7 +413,7 @@ class Records:
         state = self.states.get(id(frame))
         inner = binding.kind == "comprehension" and frame.f_code.co_name in INNER
         if state is None or (inner and state.code is not frame.f_code):
-            state = self.states[id(frame)] = State(frame.f_code)
+            state = self.states[id(frame)] = FrameState(frame.f_code)
         if inner:
             state.pending.clear()
         source = state.sources.get(number) or self.sources.get(number, 0)
@@ -404,12 +431,13 @@ class Records:
                 record.came = ((returned.serial, Way.RETURNED, ""),)
             elif returned is not None and target.path:
                 record.came = ((returned.serial, Way.ITEM, ".".join(target.path)),)
-            elif source and source in self.kept:
+            elif source and source in self.by_serial:
                 way = Way.ITEM if path else Way.BINDING
                 record.came = ((source, way, ".".join(path)),)
             self.bind(state, target, record.serial)
         if looping:
             state.returned = None
+            state.callbacks.clear()
 
     def hold(self, number: int, holder: Any, frame: FrameType) -> None:
         """An object is about to get an attribute or an item."""
@@ -422,7 +450,7 @@ class Records:
         else:
             self.stored(binding, holder, state)
 
-    def stored(self, binding: Binding, holder: Any, state: State) -> None:
+    def stored(self, binding: Binding, holder: Any, state: FrameState) -> None:
         times = self.counts[binding.node] = self.counts.get(binding.node, 0) + 1
         serial = state.sources.pop(binding.number, 0)
         if times > MOST_IN_DETAIL and times % EVERY and not self.everything:
@@ -466,7 +494,7 @@ class Records:
             return
         record = self.add(binding.node, value, times)
         came = ((before, Way.OPERAND, target.shared[1]), (added, Way.OPERAND, ""))
-        record.came = tuple(one for one in came if one[0])
+        record.came = tuple(link for link in came if link[0])
         self.created(record, value)
         self.bind(state, target, record.serial)
 
@@ -475,7 +503,7 @@ class Records:
         self.step = steps
         self.everything = last is not None and 0 < last <= steps
 
-    def augment(self, binding: Binding, holder: Any, state: State) -> None:
+    def augment(self, binding: Binding, holder: Any, state: FrameState) -> None:
         """`x.total += y`: what is stored now came from what was stored before, and from `y`."""
         value = member(holder, binding.kind, binding.name)
         if value is GONE:
@@ -486,7 +514,7 @@ class Records:
         record = self.add(binding.node, value, 1)
         record.operation = AUGMENTED
         came = ((earlier, Way.OPERAND, binding.name), (added, Way.OPERAND, ""))
-        record.came = tuple(one for one in came if one[0])
+        record.came = tuple(link for link in came if link[0])
         self.created(record, value)
         state.sources[binding.number] = record.serial
 
@@ -496,7 +524,7 @@ class Records:
         record = Record(next(self.serials), number, value, self.step, times)
         self.total += 1
         self.keep(record, value)
-        self.kept[record.serial] = record
+        self.by_serial[record.serial] = record
         if number >= 0:
             self.of_node.setdefault(number, []).append(record.serial)
             if times > FIRST and not self.everything:
@@ -508,12 +536,12 @@ class Records:
         recent.append(record.serial)
         if len(recent) > LAST:
             old = recent.popleft()
-            kept = self.kept.get(old)
-            if kept is not None and kept.times % EVERY:
-                self.forget(kept)
+            oldest = self.by_serial.get(old)
+            if oldest is not None and oldest.times % EVERY:
+                self.forget(oldest)
 
     def forget(self, record: Record) -> None:
-        del self.kept[record.serial]
+        del self.by_serial[record.serial]
         self.bytes -= record.size
         if self.newest.get(record.identity) == record.serial:
             del self.newest[record.identity]
@@ -554,7 +582,7 @@ class Records:
     def let_some_go(self) -> None:
         while self.bytes > 0.9 * self.budget and self.sizes:
             serial = self.sizes.popleft()
-            old = self.kept.get(serial)
+            old = self.by_serial.get(serial)
             if old is not None:
                 self.bytes -= old.size
                 old.size = 0
@@ -577,6 +605,8 @@ class Records:
             return int(getattr(value, "size", 0)) * 8
         if isinstance(value, dict | list | tuple) or kind.__name__ in ROWS:
             return sys.getsizeof(value)
+        if module.startswith("datasets.") and kind.__name__ == "Dataset":
+            return size_of_table(value)
         return None
 
     def size_of_tensor(self, record: Record, value: Any) -> int | None:
@@ -599,7 +629,7 @@ class Records:
             return int(value.numel() * value.element_size())
 
     def is_value(self, serial: int, value: Any) -> bool:
-        record = self.kept.get(serial)
+        record = self.by_serial.get(serial)
         return record is not None and record.value is value
 
     def newest_of(self, value: Any) -> int:
@@ -607,14 +637,14 @@ class Records:
         serial = self.newest.get(id(value), 0)
         return serial if serial and self.is_value(serial, value) else 0
 
-    def bind(self, state: State, target: Target, serial: int) -> None:
+    def bind(self, state: FrameState, target: Target, serial: int) -> None:
         if target.key:
             state.names[target.key] = serial
         if target.in_class:
             self.of_classes[target.shared[1]] = serial
         self.shared[target.shared] = serial
 
-    def unbind(self, state: State, targets: Iterable[Target]) -> None:
+    def unbind(self, state: FrameState, targets: Iterable[Target]) -> None:
         for target in targets:
             state.names.pop(target.key, None)
             self.shared.pop(target.shared, None)
@@ -633,7 +663,7 @@ class Records:
         self.newest[id(out)] = record.serial
         self.operations.append(record.serial)
         if len(self.operations) > MOST_OPERATIONS:
-            old = self.kept.get(self.operations.popleft())
+            old = self.by_serial.get(self.operations.popleft())
             if old is not None:
                 self.forget(old)
 
@@ -653,7 +683,7 @@ def holds_tensors(value: Any) -> bool:
         inside = list(itertools.islice(dict.values(value), 8))
     else:
         return False
-    return any(is_heavy(one) for one in inside if type(one).__module__ == "torch")
+    return any(is_heavy(item) for item in inside if type(item).__module__ == "torch")
 
 
 def is_heavy(value: Any) -> bool:
@@ -688,7 +718,10 @@ def is_stored(holder: Any, name: str, value: Any) -> bool:
         held = object.__getattribute__(holder, "__dict__")
     except AttributeError:
         held = {}
-    for table in (held, *(held.get(one, {}) for one in ("_modules", "_parameters", "_buffers"))):
+    for table in (
+        held,
+        *(held.get(name_of_table, {}) for name_of_table in ("_modules", "_parameters", "_buffers")),
+    ):
         if table.get(name, GONE) is value:
             return True
     return any(vars(kind).get(name, GONE) is value for kind in type(holder).__mro__)
@@ -769,3 +802,9 @@ def put_in(tree: Any, file: str, raw: bytes) -> None:
         records.wrapped(file)
     except RecursionError as error:
         spool.could_not(f"expressions of {os.path.basename(file)}", error)
+
+
+def size_of_table(dataset: Any) -> int | None:
+    """Most lie on disk; of those in memory only small ones are held."""
+    size = getattr(getattr(dataset, "_data", None), "nbytes", None)
+    return min(size, LARGE) if isinstance(size, int) and size <= MOST_OF_A_TABLE else None

@@ -39,22 +39,22 @@ def flags(module: ModuleType) -> None:
 @spool.guarded("flags of the command line")
 def note_flags(parser: Any, namespace: Any) -> None:
     """Each flag is what its attribute of the namespace came from."""
-    kept = records.records
-    if kept is None:
+    recorder = records.records
+    if recorder is None:
         return
     for action in parser._actions:
         if action.dest in vars(namespace):
             name = action.option_strings[-1] if action.option_strings else action.dest
-            note_setting(kept, name, vars(namespace)[action.dest], action)
-            kept.assign(namespace, action.dest, kept.settings[action.dest])
+            note_setting(recorder, name, vars(namespace)[action.dest], action)
+            recorder.assign(namespace, action.dest, recorder.settings[action.dest])
 
 
-def note_setting(kept: Records, name: str, value: Any, action: Any) -> None:
-    record = kept.add(-1, value, 1)
+def note_setting(recorder: Records, name: str, value: Any, action: Any) -> None:
+    record = recorder.add(-1, value, 1)
     record.operation = SETTING, name, None
-    declared = kept.newest_of(action)
+    declared = recorder.newest_of(action)
     record.came = ((declared, Way.ARGUMENT, name),) if declared else ()
-    kept.settings[action.dest] = record.serial
+    recorder.settings[action.dest] = record.serial
 
 
 def flags_of_dataclasses(module: ModuleType) -> None:
@@ -72,38 +72,42 @@ def flags_of_dataclasses(module: ModuleType) -> None:
 
 @spool.guarded("flags of the command line")
 def note_fields(parsed: Any) -> None:
-    kept = records.records
-    for thing in parsed if kept is not None else ():
+    recorder = records.records
+    for thing in parsed if recorder is not None else ():
         for name in vars(thing) if hasattr(thing, "__dict__") else ():
-            if kept is not None and name in kept.settings:
-                kept.assign(thing, name, kept.settings[name])
+            if recorder is not None and name in recorder.settings:
+                recorder.assign(thing, name, recorder.settings[name])
 
 
-def setting_read(record: Record, node: Node, kept: Records) -> str:
+def setting_read(record: Record, node: Node, recorder: Records) -> str:
     """The key or variable that an expression reads, or empty."""
     if node.kind == "call" and node.name in FROM_ENVIRONMENT:
-        return next((str(one.value) for role, one in parts(record, node, kept) if role == "0"), "")
+        return next(
+            (str(child.value) for role, child in parts(record, node, recorder) if role == "0"), ""
+        )
     if node.kind != "subscript" or not node.name:
         return ""
-    holder = next((one for role, one in parts(record, node, kept) if role == "object"), None)
+    holder = next(
+        (child for role, child in parts(record, node, recorder) if role == "object"), None
+    )
     if holder is None or holder.node < 0:
         return ""
     if type(holder.value).__name__ == "_Environ":
         return node.name
     if nodes[holder.node].text == "sys.argv":
         return f"argument {node.name}"
-    return node.name if is_configuration(holder, kept) else ""
+    return node.name if is_configuration(holder, recorder) else ""
 
 
-def parts(record: Record, node: Node, kept: Records) -> Iterator[tuple[str, Record]]:
+def parts(record: Record, node: Node, recorder: Records) -> Iterator[tuple[str, Record]]:
     roles = dict(node.slots)
     for serial in record.children:
-        child = kept.kept.get(serial)
+        child = recorder.by_serial.get(serial)
         if child is not None and child.node in roles:
             yield roles[child.node], child
 
 
-def is_configuration(holder: Record, kept: Records) -> bool:
+def is_configuration(holder: Record, recorder: Records) -> bool:
     """It was read from a file, as a whole or as a part of what was read."""
     met: set[int] = set()
     waiting = [holder]
@@ -119,5 +123,9 @@ def is_configuration(holder: Record, kept: Records) -> bool:
             ways = (Way.BINDING, Way.ARGUMENT, Way.ATTRIBUTE, Way.RETURNED, Way.SAME_OBJECT)
             linked = [serial for serial, way, _ in record.came if way in ways]
             inner = record.children[:1] if node.kind == "subscript" else ()
-            waiting += [kept.kept[one] for one in (*linked, *inner) if one in kept.kept]
+            waiting += [
+                recorder.by_serial[child]
+                for child in (*linked, *inner)
+                if child in recorder.by_serial
+            ]
     return False

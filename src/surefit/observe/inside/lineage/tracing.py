@@ -9,7 +9,7 @@ from typing import Any
 
 from surefit.lineage.producers import Input, Way
 from surefit.observe.inside.autopsy.values import attributes, is_module, mapping
-from surefit.observe.inside.lineage.contents import Contents, rows_of
+from surefit.observe.inside.lineage.contents import ContentIndex, rows_of
 from surefit.observe.inside.lineage.records import (
     AUGMENTED,
     CREATES,
@@ -31,15 +31,15 @@ class Tracing:
 
     def __init__(self, records: Records) -> None:
         self.records = records
-        self._contents: Contents | None = None
+        self._contents: ContentIndex | None = None
         self.modules: dict[int, int] | None = None
         self.containers: dict[int, tuple[Any, Any]] = {}
         """Identity of a value in the frames of a crash -> what holds it, and under which key."""
 
     @property
-    def contents(self) -> Contents:
+    def contents(self) -> ContentIndex:
         if self._contents is None:
-            self._contents = Contents(self.records)
+            self._contents = ContentIndex(self.records)
         return self._contents
 
     def node(self, record: Record) -> Node | None:
@@ -57,14 +57,14 @@ class Tracing:
         if node is None:
             return self.of_operation(record)
         kind = self.kind(record)
-        found = [
+        links = [
             Input(serial=serial, way=way, name=name)
             for serial, way, name in record.came
             if way is not Way.ITEM or kind == "mutation"
         ]
         if kind in PASSING:
-            found += self.of_passing(record, node, kind)
-            return found or self.children(record, node, kind)
+            links += self.of_passing(record, node, kind)
+            return links or self.children(record, node, kind)
         children = self.children(record, node, kind)
         returned = any(way is Way.RETURNED for _, way, _ in record.came)
         if returned and self.is_function(record):
@@ -75,11 +75,11 @@ class Tracing:
         if kind == "comprehension":
             elements = self.elements(record, node)
             children = [*elements, *(as_control(children) if elements else children)]
-        return unique([*found, *children])
+        return unique([*links, *children])
 
     def beyond(self, record: Record, node: Node) -> list[Input]:
         """Of an item of a row that a library gives: what has its content, or stands beside that."""
-        holder = self.records.kept.get(record.children[0]) if record.children else None
+        holder = self.records.by_serial.get(record.children[0]) if record.children else None
         is_row = holder is not None and mapping(holder.value) is not None
         if holder is None or not is_row or not self.is_from_library(holder):
             return []
@@ -96,7 +96,7 @@ class Tracing:
             before = self.inputs(record)
             if not before or before[0].way in (Way.CONTENT, Way.ROW):
                 return True
-            record = self.records.kept.get(before[0].serial, record)
+            record = self.records.by_serial.get(before[0].serial, record)
         return False
 
     def is_function(self, record: Record) -> bool:
@@ -106,25 +106,26 @@ class Tracing:
     def children(self, record: Record, node: Node, kind: str) -> list[Input]:
         roles = dict(node.slots)
         names = self.names_of_parameters(record, node) if kind == "call" else []
-        found = []
+        links = []
         for serial in record.children:
-            child = self.records.kept.get(serial)
+            child = self.records.by_serial.get(serial)
             if child is None:
                 continue
             role = roles.get(child.node, "")
             if role.isdigit() and int(role) < len(names):
                 role = names[int(role)]
-            way = Way.CONTROL if role in ("test", "key") else way_of(kind, role)
-            found.append(Input(serial=serial, way=way, name=role))
-        return found
+            chooses = role in ("test", "key") or (node.kind == "subscript" and role != "object")
+            way = Way.CONTROL if chooses else way_of(kind, role)
+            links.append(Input(serial=serial, way=way, name=role))
+        return links
 
     def of_passing(self, record: Record, node: Node, kind: str) -> list[Input]:
         """Of a name, a parameter, an attribute, an item: what is not known from the time it ran."""
         value = record.value
-        known = [one for one in record.came if one[1] is not Way.ITEM]
+        known = [link for link in record.came if link[1] is not Way.ITEM]
         if known:
             return []
-        for serial, _, path in (one for one in record.came if one[1] is Way.ITEM):
+        for serial, _, path in (link for link in record.came if link[1] is Way.ITEM):
             item = self.item(serial, path.split("."), value)
             if item is not None:
                 return [item]
@@ -134,12 +135,12 @@ class Tracing:
             if item is not None:
                 return [item]
         if kind == "attribute" and record.children:
-            given = self.given(record.children[-1], node.name, value)
-            if given is not None:
-                return [given]
+            argument = self.constructor_argument(record.children[-1], node.name, value)
+            if argument is not None:
+                return [argument]
         located = self.locate(value, record.serial)
         if not located and kind == "subscript" and record.children:
-            holder = self.records.kept.get(record.children[0])
+            holder = self.records.by_serial.get(record.children[0])
             key = node.name or self.key_of(record, node)
             if holder is not None and mapping(holder.value) is not None:
                 located = self.sibling(holder.value, key, record.serial)
@@ -154,7 +155,7 @@ class Tracing:
     def key_of(self, record: Record, node: Node) -> str:
         numbers = [number for number, role in node.slots if role == "key"]
         for serial in record.children:
-            child = self.records.kept.get(serial)
+            child = self.records.by_serial.get(serial)
             if child is not None and child.node in numbers and type(child.value) in (int, str):
                 return str(child.value)
         return ""
@@ -165,7 +166,7 @@ class Tracing:
             return []
         serial = self.same(value, before)
         if serial:
-            record = self.records.kept[serial]
+            record = self.records.by_serial[serial]
             if record.node >= 0 or record.came or record.operation[0] != "given":
                 return [Input(serial=serial, way=Way.SAME_OBJECT)]
         serial = self.contents.newest(value, before)
@@ -185,8 +186,8 @@ class Tracing:
             serial = self.contents.newest_row(inside, before)
             for holder in self.holders_of(serial) if serial else ():
                 roles = dict(nodes[holder.node].slots)
-                children = (self.records.kept.get(one) for one in holder.children)
-                if str(key) in [roles.get(one.node) for one in children if one is not None]:
+                children = (self.records.by_serial.get(child) for child in holder.children)
+                if str(key) in [roles.get(child.node) for child in children if child is not None]:
                     return holder.serial
         return 0
 
@@ -199,28 +200,28 @@ class Tracing:
         if isinstance(value, SCALARS):
             return 0
         serial = self.records.newest_of(value)
-        seen = set()
-        while serial >= before and serial not in seen:
-            seen.add(serial)
-            record = self.records.kept.get(serial)
+        met = set()
+        while serial >= before and serial not in met:
+            met.add(serial)
+            record = self.records.by_serial.get(serial)
             ways = (Way.SAME_OBJECT, Way.MUTATED)
-            earlier = [one[0] for one in record.came if one[1] in ways] if record else []
-            serial = next((one for one in earlier if self.records.is_value(one, value)), 0)
+            earlier = [link[0] for link in record.came if link[1] in ways] if record else []
+            serial = next((number for number in earlier if self.records.is_value(number, value)), 0)
         return serial if serial < before else 0
 
     def by_rows(self, value: Any, before: int) -> list[Input]:
-        found: dict[int, Input] = {}
+        links: dict[int, Input] = {}
         for at, row in enumerate(rows_of(value)):
             serial = self.same(row, before) if not hasattr(row, "base") else 0
             serial = serial or self.contents.newest_row(row, before)
             serial = serial or self.by_members(row, before)
             if not serial:
                 serial, _ = self.contents.in_rows(row, before)
-            if serial and serial not in found:
-                found[serial] = Input(serial=serial, way=Way.ROW, name=str(at))
-            if len(found) == MOST_ELEMENTS:
+            if serial and serial not in links:
+                links[serial] = Input(serial=serial, way=Way.ROW, name=str(at))
+            if len(links) == MOST_ELEMENTS:
                 break
-        return list(found.values())
+        return list(links.values())
 
     def item(self, serial: int, path: list[str], value: Any) -> Input | None:
         """The expression that was put under these keys into a container, one inside another."""
@@ -230,16 +231,16 @@ class Tracing:
             if step is None:
                 return None
             current, name = step, key
-        record = self.records.kept.get(current)
+        record = self.records.by_serial.get(current)
         if record is None or (record.value is not value and not same_number(record.value, value)):
             return None
         return Input(serial=current, way=Way.ITEM, name=name)
 
     def one_item(self, serial: int, key: str, value: Any) -> int | None:
         for record in self.back(serial):
-            found = self.item_of(record, key, value)
-            if found is not None:
-                return found
+            item = self.item_of(record, key, value)
+            if item is not None:
+                return item
         return None
 
     def back(self, serial: int) -> Iterator[Record]:
@@ -250,16 +251,18 @@ class Tracing:
             if current in met:
                 continue
             met.add(current)
-            record = self.records.kept.get(current)
+            record = self.records.by_serial.get(current)
             if record is None:
                 continue
             yield record
-            waiting += [one for one, way, _ in record.came if way is not Way.ITEM]
+            waiting += [before for before, way, _ in record.came if way is not Way.ITEM]
             kind = self.kind(record)
             if kind == "call":
                 waiting += record.children if self.is_through(record) else ()
             elif kind in PASSING:
-                waiting += [one.serial for one in self.of_passing(record, nodes[record.node], kind)]
+                waiting += [
+                    link.serial for link in self.of_passing(record, nodes[record.node], kind)
+                ]
 
     def is_through(self, record: Record) -> bool:
         """`list(x)`, `enumerate(x)`, `zip(x, y)`, `x.items()`: items go through as they are."""
@@ -274,7 +277,7 @@ class Tracing:
             for serial, way, name in record.came:
                 if way is Way.ITEM and (name == key or self.records.is_value(serial, value)):
                     return serial
-            return next((one for one in record.children if self.has(one, value)), None)
+            return next((child for child in record.children if self.has(child, value)), None)
         if kind == "call":
             return self.item_of_call(record, node, key, value)
         if kind not in ("display", "comprehension", "parameter"):
@@ -283,30 +286,38 @@ class Tracing:
             named = [serial for serial, way, name in record.came if name == key]
             return named[0] if named and named[0] != record.serial else None
         roles = dict(node.slots)
-        children = [self.records.kept[one] for one in record.children if one in self.records.kept]
+        children = [
+            self.records.by_serial[serial]
+            for serial in record.children
+            if serial in self.records.by_serial
+        ]
         if kind == "display":
             exact = self.by_key(children, roles, key, record.value)
             if exact is not None:
                 return exact
-            return next((one.serial for one in children if self.has(one.serial, value)), None)
+            return next((child.serial for child in children if self.has(child.serial, value)), None)
         elements = self.element_serials(record, node)
         if key.isdigit() and not node.filtered and int(key) < len(elements):
             return elements[int(key)]
-        return next((one for one in reversed(elements) if self.has(one, value)), None)
+        return next((element for element in reversed(elements) if self.has(element, value)), None)
 
     def item_of_call(self, record: Record, node: Node, key: str, value: Any) -> int | None:
         """`zip(a, b)` and `enumerate(a)` by position; `dict(labels=x)` by name."""
         roles = dict(node.slots)
-        children = [self.records.kept[one] for one in record.children if one in self.records.kept]
+        children = [
+            self.records.by_serial[serial]
+            for serial in record.children
+            if serial in self.records.by_serial
+        ]
         word = node.name.rpartition(".")[2]
         if word in ("zip", "enumerate") and value is not GONE:
             for child in children:
                 for held in self.back(child.serial):
-                    found = self.item_of(held, "", value)
-                    if found is not None:
-                        return found
+                    item = self.item_of(held, "", value)
+                    if item is not None:
+                        return item
         if word == "dict":
-            return next((one.serial for one in children if roles.get(one.node) == key), None)
+            return next((child.serial for child in children if roles.get(child.node) == key), None)
         return None
 
     def by_key(
@@ -314,39 +325,43 @@ class Tracing:
     ) -> int | None:
         if key.startswith("-") and type(container) in (list, tuple):
             key = str(len(container) + int(key)) if key[1:].isdigit() else key
-        return next((one.serial for one in children if roles.get(one.node) == key), None)
+        return next((child.serial for child in children if roles.get(child.node) == key), None)
 
     def has(self, serial: int, value: Any) -> bool:
         return value is not GONE and self.records.is_value(serial, value)
 
     def elements(self, record: Record, node: Node) -> list[Input]:
         serials = self.element_serials(record, node)
-        return [Input(serial=one, way=Way.ITEM) for one in self.telling(serials)]
+        return [Input(serial=serial, way=Way.ITEM) for serial in self.telling(serials)]
 
     def number(self, serial: int) -> int:
-        record = self.records.kept.get(serial)
+        record = self.records.by_serial.get(serial)
         return record.node if record is not None else -1
 
     def value(self, serial: int) -> Any:
-        record = self.records.kept.get(serial)
+        record = self.records.by_serial.get(serial)
         return record.value if record is not None else GONE
 
     def element_serials(self, record: Record, node: Node) -> list[int]:
         """What a comprehension put in, in order."""
-        iterated = [one for one in record.children if self.number(one) not in node.elements]
+        iterated = [child for child in record.children if self.number(child) not in node.elements]
         began = max(iterated, default=0)
         number = node.elements[-1] if node.elements else -1
         every = self.records.of_node.get(number, [])
-        return [one for one in every if began < one < record.serial and one in self.records.kept]
+        return [
+            serial
+            for serial in every
+            if began < serial < record.serial and serial in self.records.by_serial
+        ]
 
-    def given(self, serial: int, name: str, value: Any) -> Input | None:
+    def constructor_argument(self, serial: int, name: str, value: Any) -> Input | None:
         """An attribute that the constructor of an object was given."""
-        holder = self.records.kept.get(serial)
+        holder = self.records.by_serial.get(serial)
         maker = self.maker(holder) if holder is not None else None
         if maker is None:
             return None
         for role, child in self.arguments(maker).items():
-            record = self.records.kept[child]
+            record = self.records.by_serial[child]
             if role == name and (record.value is value or same_number(record.value, value)):
                 return Input(serial=child, way=Way.ATTRIBUTE, name=name)
         return None
@@ -357,20 +372,20 @@ class Tracing:
         met: set[int] = set()
         while serial and serial not in met:
             met.add(serial)
-            record = self.records.kept.get(serial)
+            record = self.records.by_serial.get(serial)
             if record is None:
                 return None
             if self.kind(record) == "call" and record.operation is None:
                 return record
             ways = (Way.SAME_OBJECT, Way.MUTATED)
-            serial = next((one for one, way, _ in record.came if way in ways), 0)
+            serial = next((before for before, way, _ in record.came if way in ways), 0)
         return None
 
     def arguments(self, call: Record) -> dict[str, int]:
         """Arguments of a call by the names of the parameters that they go to."""
         children = self.children(call, nodes[call.node], "call")
         unnamed = ("", "self", "func", "*", "**")
-        return {one.name: one.serial for one in children if one.name not in unnamed}
+        return {link.name: link.serial for link in children if link.name not in unnamed}
 
     def names_of_parameters(self, call: Record, node: Node) -> list[str]:
         """Of a constructor."""
@@ -382,7 +397,7 @@ class Tracing:
         """Of a parameter or a buffer: the call that made the module which holds it."""
         if self.modules is None:
             self.modules = {}
-            for record in list(self.records.kept.values()):
+            for record in list(self.records.by_serial.values()):
                 if record.node >= 0 and is_module(record.value):
                     self.index_module(record.value)
         return self.modules.get(id(value))
@@ -396,19 +411,21 @@ class Tracing:
             if id(inner) in met:
                 continue
             met.add(id(inner))
-            made = self.records.newest_of(inner)
-            serial = made or serial
+            maker = self.records.newest_of(inner)
+            serial = maker or serial
             held = attributes(inner)
             for table in ("_parameters", "_buffers"):
                 for tensor in list(held.get(table, {}).values()):
-                    if tensor is not None and serial and (made or id(tensor) not in self.modules):
+                    if tensor is not None and serial and (maker or id(tensor) not in self.modules):
                         self.modules[id(tensor)] = serial
-            waiting += [one for one in held.get("_modules", {}).values() if one is not None]
+            waiting += [
+                module for module in held.get("_modules", {}).values() if module is not None
+            ]
 
     def of_operation(self, record: Record) -> list[Input]:
-        found = [Input(serial=one, way=way, name=name) for one, way, name in record.came]
-        if found:
-            return found
+        links = [Input(serial=serial, way=way, name=name) for serial, way, name in record.came]
+        if links:
+            return links
         serial = record.serial
         value = record.value
         if value is GONE:
@@ -424,7 +441,7 @@ class Tracing:
     def sibling(self, holder: Any, key: Any, before: int) -> list[Input]:
         """What stands beside a value that is known by its content, under a key: `labels` beside
         the `input_ids` of a row."""
-        found: dict[int, Input] = {}
+        links: dict[int, Input] = {}
         for other, value in members_of(holder):
             if other == key:
                 continue
@@ -432,15 +449,15 @@ class Tracing:
                 serial = self.contents.newest_row(row, before)
                 beside = self.beside(serial, str(other), str(key)) if serial else None
                 if beside is not None:
-                    found[beside] = Input(serial=beside, way=Way.SIBLING, name=str(key))
-            if found:
+                    links[beside] = Input(serial=beside, way=Way.SIBLING, name=str(key))
+            if links:
                 break
-        return [found[one] for one in self.telling(list(found))]
+        return [links[serial] for serial in self.telling(list(links))]
 
     def telling(self, serials: list[int]) -> list[int]:
         """A few of many: the first, the last, and those with the least and greatest number."""
         chosen = [*serials[: MOST_ELEMENTS // 2], *serials[-MOST_ELEMENTS // 2 :]]
-        numbers = [one for one in serials if type(self.value(one)) in (int, float)]
+        numbers = [serial for serial in serials if type(self.value(serial)) in (int, float)]
         if numbers:
             chosen += [min(numbers, key=self.value), max(numbers, key=self.value)]
         return list(dict.fromkeys(chosen))
@@ -451,9 +468,11 @@ class Tracing:
             node = nodes[holder.node]
             roles = dict(node.slots)
             children = [
-                self.records.kept[one] for one in holder.children if one in self.records.kept
+                self.records.by_serial[serial]
+                for serial in holder.children
+                if serial in self.records.by_serial
             ]
-            by_role = {roles.get(one.node, ""): one.serial for one in children}
+            by_role = {roles.get(child.node, ""): child.serial for child in children}
             if key in by_role and other in by_role:
                 return by_role[key]
         return None
@@ -462,7 +481,7 @@ class Tracing:
         """Displays and calls that an expression, or the name that it was bound to, is part of."""
         if self._parents is None:
             self._parents = {}
-            for record in self.records.kept.values():
+            for record in self.records.by_serial.values():
                 if record.node >= 0 and self.kind(record) in (
                     "display",
                     "call",
@@ -470,7 +489,7 @@ class Tracing:
                     "parameter",
                     "mutation",
                 ):
-                    for child in (*record.children, *(one[0] for one in record.came)):
+                    for child in (*record.children, *(link[0] for link in record.came)):
                         self._parents.setdefault(child, []).append(record.serial)
         waiting, met = [serial], set[int]()
         while waiting and len(met) < 200:
@@ -479,7 +498,7 @@ class Tracing:
                 continue
             met.add(current)
             for parent in self._parents.get(current, ()):
-                record = self.records.kept[parent]
+                record = self.records.by_serial[parent]
                 if self.kind(record) in ("display", "call"):
                     yield record
                 if self.kind(record) != "call" or any(
@@ -498,8 +517,8 @@ def way_of(kind: str, role: str) -> Way:
     return Way.OPERAND
 
 
-def as_control(found: list[Input]) -> list[Input]:
-    return [replace(one, way=Way.CONTROL) for one in found]
+def as_control(links: list[Input]) -> list[Input]:
+    return [replace(link, way=Way.CONTROL) for link in links]
 
 
 def same_number(first: Any, second: Any) -> bool:
@@ -523,14 +542,14 @@ def parameter_names(kind: type) -> list[str]:
     return names
 
 
-def unique(found: list[Input]) -> list[Input]:
-    return list({one.serial: one for one in reversed(found)}.values())[::-1]
+def unique(links: list[Input]) -> list[Input]:
+    return list({link.serial: link for link in reversed(links)}.values())[::-1]
 
 
 def file_read(record: Record, records: Records) -> bool:
     """A call that was given the name of a file that exists."""
     for serial in record.children:
-        child = records.kept.get(serial)
+        child = records.by_serial.get(serial)
         value = child.value if child is not None else None
         if type(value) is str or type(value).__module__.startswith("pathlib"):
             try:

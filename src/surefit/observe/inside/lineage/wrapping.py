@@ -35,7 +35,7 @@ COMPREHENSIONS = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 
 
 @dataclass(slots=True)
-class Scope:
+class SourceScope:
     """A function, a class, a comprehension or a module, and the names that it binds."""
 
     number: int
@@ -100,7 +100,7 @@ class Node:
 
 
 @dataclass(slots=True)
-class Function:
+class WrappedFunction:
     """A function of the user's: its parameters in the order of its signature."""
 
     number: int
@@ -125,7 +125,7 @@ class Binding:
 
 
 nodes: list[Node] = []
-functions: list[Function] = []
+functions: list[WrappedFunction] = []
 bindings: list[Binding] = []
 calls: dict[str, dict[tuple[int, int], int]] = {}
 """File -> where a call ends -> its number."""
@@ -156,8 +156,8 @@ def bound_names(body: Iterable[ast.AST]) -> Iterator[str]:
         if isinstance(node, ast.Lambda):
             continue
         if isinstance(node, COMPREHENSIONS):
-            inner = [one for one in ast.walk(node) if isinstance(one, ast.NamedExpr)]
-            waiting += [one.target for one in inner]
+            inner = [walrus for walrus in ast.walk(node) if isinstance(walrus, ast.NamedExpr)]
+            waiting += [walrus.target for walrus in inner]
             waiting.append(node.generators[0].iter)
             continue
         waiting += ast.iter_child_nodes(node)
@@ -169,16 +169,18 @@ class Wrapping:
     def __init__(self, file: str, text: str) -> None:
         self.file = os.path.abspath(file)
         self.lines = text.encode().splitlines(keepends=True)
-        self.scopes: list[Scope] = []
+        self.scopes: list[SourceScope] = []
         self.calls = calls.setdefault(file, {})
 
     # Scopes
 
     def module(self, tree: ast.Module) -> None:
-        self.scopes = [Scope(next(_scopes), "module", set(bound_names(tree.body)), "<module>")]
+        self.scopes = [
+            SourceScope(next(_scopes), "module", set(bound_names(tree.body)), "<module>")
+        ]
         self.block(tree.body)
         self.entered(tree.body, len(functions), ())
-        functions.append(Function(len(functions), ()))
+        functions.append(WrappedFunction(len(functions), ()))
 
     def entered(self, body: list[ast.stmt], number: int, parameters: Sequence[ast.arg]) -> None:
         """Puts a call at the start of a block that has a frame of its own."""
@@ -188,23 +190,23 @@ class Wrapping:
         call = ast.Expr(entering(number, parameters))
         body.insert(at, placed(call, body[min(at, len(body) - 1)]))
 
-    def parameter(self, one: ast.arg) -> Target:
+    def parameter(self, argument: ast.arg) -> Target:
         scope = self.scopes[-1]
-        node = self.add(one, "parameter", len(nodes), text=one.arg, name=one.arg)
-        return Target(one.arg, (scope.number, one.arg), (), node.number)
+        node = self.add(argument, "parameter", len(nodes), text=argument.arg, name=argument.arg)
+        return Target(argument.arg, (scope.number, argument.arg), (), node.number)
 
     def function(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
         if is_translated(node):
             return
         number = len(functions)
-        functions.append(Function(number, ()))
+        functions.append(WrappedFunction(number, ()))
         self.defaults(node.args, number)
         every = arguments(node.args)
-        names = {one.arg for one in every} | set(bound_names(node.body))
+        names = {argument.arg for argument in every} | set(bound_names(node.body))
         scope = self.opened("function", names, node.name, node.body)
         self.block(node.body)
-        targets = tuple(self.parameter(one) for one in every)
-        functions[number] = Function(
+        targets = tuple(self.parameter(argument) for argument in every)
+        functions[number] = WrappedFunction(
             number,
             targets,
             node.args.vararg.arg if node.args.vararg else "",
@@ -213,16 +215,16 @@ class Wrapping:
         self.entered(node.body, number, every)
         self.closed(scope)
 
-    def defaults(self, given: ast.arguments, function: int) -> None:
-        positional = [*given.posonlyargs, *given.args]
-        last = positional[len(positional) - len(given.defaults) :]
-        for at, (argument, value) in enumerate(zip(last, given.defaults, strict=True)):
-            given.defaults[at] = self.default(argument, value, function)
+    def defaults(self, signature: ast.arguments, function: int) -> None:
+        positional = [*signature.posonlyargs, *signature.args]
+        last = positional[len(positional) - len(signature.defaults) :]
+        for at, (argument, value) in enumerate(zip(last, signature.defaults, strict=True)):
+            signature.defaults[at] = self.default(argument, value, function)
         for at, (argument, maybe) in enumerate(
-            zip(given.kwonlyargs, given.kw_defaults, strict=True)
+            zip(signature.kwonlyargs, signature.kw_defaults, strict=True)
         ):
             if maybe is not None:
-                given.kw_defaults[at] = self.default(argument, maybe, function)
+                signature.kw_defaults[at] = self.default(argument, maybe, function)
 
     def default(self, argument: ast.arg, value: ast.expr, function: int) -> ast.expr:
         wrapped = self.expression(value, constants=True, top=True)
@@ -232,13 +234,15 @@ class Wrapping:
             nodes[number].targets = (Target("", (-1, name)),)
         return wrapped
 
-    def opened(self, kind: str, names: set[str], name: str, body: Iterable[ast.AST] = ()) -> Scope:
+    def opened(
+        self, kind: str, names: set[str], name: str, body: Iterable[ast.AST] = ()
+    ) -> SourceScope:
         outer = self.scopes[-1]
         within = "" if outer.kind == "module" else f"{outer.qualname}."
         if outer.kind in ("function", "lambda"):
             within += "<locals>."
-        scope = Scope(next(_scopes), kind, names, within + name)
-        for node in (one for start in body for one in ast.walk(start)):
+        scope = SourceScope(next(_scopes), kind, names, within + name)
+        for node in (inner for start in body for inner in ast.walk(start)):
             if isinstance(node, ast.Global):
                 scope.globals |= set(node.names)
             elif isinstance(node, ast.Nonlocal):
@@ -246,10 +250,10 @@ class Wrapping:
         self.scopes.append(scope)
         return scope
 
-    def closed(self, scope: Scope) -> None:
+    def closed(self, scope: SourceScope) -> None:
         assert self.scopes.pop() is scope
 
-    def holder(self, name: str) -> Scope:
+    def holder(self, name: str) -> SourceScope:
         """The scope that a name belongs to where it is read here."""
         for depth, scope in enumerate(reversed(self.scopes)):
             if name in scope.globals:
@@ -281,7 +285,7 @@ class Wrapping:
             scope = self.opened("class", set(bound_names(node.body)), node.name)
             self.block(node.body)
             self.entered(node.body, len(functions), ())
-            functions.append(Function(len(functions), ()))
+            functions.append(WrappedFunction(len(functions), ()))
             self.closed(scope)
         elif isinstance(node, ast.Assign):
             return self.assignment(node, node.targets)
@@ -354,10 +358,10 @@ class Wrapping:
             return None
         targets = []
         for name, path in names:
-            one = self.target(name.id)
-            one.path = path
-            one.node = self.add(name, "name", len(nodes), text=name.id, name=name.id).number
-            targets.append(one)
+            bound = self.target(name.id)
+            bound.path = path
+            bound.node = self.add(name, "name", len(nodes), text=name.id, name=name.id).number
+            targets.append(bound)
         bindings.append(Binding(len(bindings), kind, tuple(targets)))
         values = ast.Tuple([ast.Name(name.id, ast.Load()) for name, _ in names], ast.Load())
         call: ast.expr = placed(call_of(BOUND, len(bindings) - 1, values), target)
@@ -384,8 +388,8 @@ class Wrapping:
         number = number_of(node.value)
         if isinstance(target, ast.Name):
             whole = self.add(node, "operator", len(nodes), name=target.id)
-            one = self.target(target.id)
-            bindings.append(Binding(len(bindings), "name", (one,), target.id, whole.number))
+            bound = self.target(target.id)
+            bindings.append(Binding(len(bindings), "name", (bound,), target.id, whole.number))
             if number is not None:
                 nodes[number].source_of = len(bindings) - 1
             value: ast.expr = ast.Name(target.id, ast.Load())
@@ -450,7 +454,9 @@ class Wrapping:
             added.sliced = isinstance(node.slice, ast.Slice)
         elif isinstance(node, COMPREHENSIONS):
             added.elements = tuple(number for number, role in slots if role == "element")
-            added.filtered = any(one.ifs[1:] for one in node.generators) or len(node.generators) > 1
+            added.filtered = (
+                any(generator.ifs[1:] for generator in node.generators) or len(node.generators) > 1
+            )
         noted: ast.expr = placed(call_of(NOTE, added.number, node), node)
         return noted
 
@@ -458,7 +464,7 @@ class Wrapping:
         end = node.end_lineno or node.lineno, node.end_col_offset or 0
         self.calls[end] = added.number
         word = added.name.rpartition(".")[2]
-        in_place = any(one.arg == "inplace" for one in node.keywords)
+        in_place = any(keyword.arg == "inplace" for keyword in node.keywords)
         changes = word in MUTATORS or in_place or (word.endswith("_") and not word.endswith("__"))
         if changes:
             by_method = any(role == "self" for _, role in added.slots)
@@ -591,23 +597,25 @@ class Wrapping:
         return tuple(slots)
 
     def comprehension(self, node: Any) -> tuple[tuple[int, str], ...]:
-        targets = {name.id for one in node.generators for name, _ in names_in(one.target)}
+        targets = {
+            name.id for generator in node.generators for name, _ in names_in(generator.target)
+        }
         slots: list[tuple[int, str]] = []
-        for at, one in enumerate(node.generators):
+        for at, generator in enumerate(node.generators):
             if at == 0:
-                one.iter = self.expression(one.iter)
-                slots += self.slot(one.iter, "iterable")
+                generator.iter = self.expression(generator.iter)
+                slots += self.slot(generator.iter, "iterable")
                 name = f"<{type(node).__name__.lower().replace('generatorexp', 'genexpr')}>"
                 scope = self.opened("comprehension", targets, name)
             else:
-                one.iter = self.expression(one.iter)
-            number = number_of(one.iter)
-            call = self.binding("comprehension" if at == 0 else "loop", one.target)
+                generator.iter = self.expression(generator.iter)
+            number = number_of(generator.iter)
+            call = self.binding("comprehension" if at == 0 else "loop", generator.target)
             if call is not None and number is not None:
                 nodes[number].source_of = len(bindings) - 1
-            one.ifs = [self.expression(test) for test in one.ifs]
+            generator.ifs = [self.expression(test) for test in generator.ifs]
             if call is not None:
-                one.ifs.insert(0, call)
+                generator.ifs.insert(0, call)
         for name in ("key", "value", "elt"):
             if hasattr(node, name):
                 wrapped = self.expression(getattr(node, name), constants=True)
@@ -622,15 +630,15 @@ class Wrapping:
     def lambda_(self, node: ast.Lambda) -> None:
         every = arguments(node.args)
         number = len(functions)
-        functions.append(Function(number, ()))
+        functions.append(WrappedFunction(number, ()))
         self.defaults(node.args, number)
-        scope = self.opened("lambda", {one.arg for one in every}, "<lambda>")
+        scope = self.opened("lambda", {argument.arg for argument in every}, "<lambda>")
         body = self.expression(node.body, constants=True, top=True)
         returned = number_of(body)
         if returned is not None:
             nodes[returned].returns = True
-        targets = tuple(self.parameter(one) for one in every)
-        functions[number] = Function(number, targets)
+        targets = tuple(self.parameter(argument) for argument in every)
+        functions[number] = WrappedFunction(number, targets)
         entered = placed(entering(number, every), node.body)
         node.body = placed(ast.BoolOp(ast.Or(), [entered, body]), node.body)
         self.closed(scope)
@@ -644,7 +652,7 @@ class Wrapping:
                     setattr(node, name, self.expression(part))
             return node
         if isinstance(node, ast.Tuple):
-            node.elts = [self.inside(one) for one in node.elts]
+            node.elts = [self.inside(part) for part in node.elts]
             return node
         return self.expression(node)
 
@@ -715,13 +723,16 @@ def after_preamble(body: Sequence[ast.stmt]) -> int:
     return at
 
 
-def arguments(given: ast.arguments) -> list[ast.arg]:
-    every = [*given.posonlyargs, *given.args, *given.kwonlyargs]
-    return [*every, *(one for one in (given.vararg, given.kwarg) if one is not None)]
+def arguments(signature: ast.arguments) -> list[ast.arg]:
+    every = [*signature.posonlyargs, *signature.args, *signature.kwonlyargs]
+    return [
+        *every,
+        *(argument for argument in (signature.vararg, signature.kwarg) if argument is not None),
+    ]
 
 
 def entering(number: int, parameters: Sequence[ast.arg]) -> ast.expr:
-    values = ast.Tuple([ast.Name(one.arg, ast.Load()) for one in parameters], ast.Load())
+    values = ast.Tuple([ast.Name(argument.arg, ast.Load()) for argument in parameters], ast.Load())
     return call_of(ENTER, number, values)
 
 
@@ -771,7 +782,7 @@ def names_in(
             yield from names_in(part, (*path, str(at)))
 
 
-def key_of(scope: Scope, name: str) -> str:
+def key_of(scope: SourceScope, name: str) -> str:
     return f"{name}@{scope.number}" if scope.kind == "comprehension" else name
 
 

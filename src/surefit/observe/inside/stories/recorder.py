@@ -142,7 +142,7 @@ class Recorder:
         numbers = tuple(itertools.islice(plain_numbers((args, kwargs)), MOST_NUMBERS))
         for out in outs:
             self._add(out, name, line, inside, takes, numbers, before)
-        if self.lineage is not None and inside is not None and not own(inside.code):
+        if self.lineage is not None and inside is not None and is_of_values(inside.code):
             for out in outs:
                 self.lineage.operation(name, line, inside, ins, out)
 
@@ -201,6 +201,12 @@ class Recorder:
         elif depth and isinstance(value, dict):
             for one in value.values():
                 yield from self.tensors(one, depth - 1)
+
+
+def is_of_values(code: CodeType) -> bool:
+    """A library's own operation, which is no expression of the user's; an optimizer's operations
+    lead to parameters alone."""
+    return not own(code) and "torch/optim/" not in code.co_filename.replace("\\", "/")
 
 
 def note_arrays(recorder: Recorder) -> None:

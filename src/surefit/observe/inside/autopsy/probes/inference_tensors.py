@@ -12,11 +12,7 @@ MOST_TOLD = 12
 
 
 def answer(frames: Sequence[FrameType], about: dict[str, Any]) -> Said:  # noqa: ARG001
-    found = [
-        {"text": holder.text, "function": holder.function, "base": holder.base}
-        for holder, tensor in held(reversed(frames))
-        if tensor.is_inference()
-    ]
+    names = [holder.text for holder, tensor in held(reversed(frames)) if tensor.is_inference()]
     innermost = frames[-1] if frames else None
     failing = innermost is not None and not own_code.own(innermost.f_code)
     below = [
@@ -24,4 +20,4 @@ def answer(frames: Sequence[FrameType], about: dict[str, Any]) -> Said:  # noqa:
         for holder, tensor in (held_in(innermost) if innermost and failing else ())
         if tensor.is_inference()
     ]
-    return {"names": found[:MOST_TOLD], "in_the_call": below[:MOST_TOLD]}
+    return {"names": names[:MOST_TOLD], "in_the_call": below[:MOST_TOLD]}

@@ -18,7 +18,7 @@ def answer(frames: Sequence[FrameType], about: dict[str, Any]) -> Said:  # noqa:
     every = list(root.named_parameters())
     return {
         "root": type(root).__name__,
-        "with": sum(one.grad is not None for _, one in every),
+        "present": sum(one.grad is not None for _, one in every),
         "frozen": [name for name, one in every if one.grad is None and not one.requires_grad],
         "unused": [name for name, one in every if one.grad is None and one.requires_grad],
     }

@@ -1,4 +1,4 @@
-"""What parameters a module has: registered, wanting a gradient, and hidden in plain lists."""
+"""What parameters a module has: registered, requiring grad, and hidden in plain lists."""
 
 import sys
 from collections.abc import Iterator, Sequence
@@ -21,7 +21,7 @@ def answer(frames: Sequence[FrameType], about: dict[str, Any]) -> Said:
     return {
         "kind": type(module).__name__,
         "parameters": len(registered),
-        "wanting": sum(bool(one.requires_grad) for one in registered),
+        "trainable": sum(bool(one.requires_grad) for one in registered),
         "hidden": hidden[:MOST_TOLD],
     }
 

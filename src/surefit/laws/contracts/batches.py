@@ -1,0 +1,271 @@
+"""A loader has rows and gives batches, and results of a batch fit where they are written."""
+
+import ast
+import operator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from surefit.doctor.findings import Place
+from surefit.doctor.observations import Frame, Json, Value
+from surefit.doctor.violations import Expression, Operand, Violation
+from surefit.doctor.words import code
+from surefit.laws.case import Case, use_of
+from surefit.source.reading import Source, called
+
+SAMPLER = "torch/utils/data/sampler.py"
+LOADER = "DataLoader"
+COUNTED = ("list", "tuple", "Dataset", "DataFrame")
+"""Kinds whose length is that of their rows."""
+FILLS = ("append", "extend", "add", "update")
+KEEPS_ROWS = (
+    *("cpu", "numpy", "detach", "float", "long", "argmax", "softmax", "sigmoid", "tolist", "to"),
+    *("squeeze", "log_softmax", "half", "double", "int", "bool", "clone", "contiguous"),
+)
+"""Methods of a tensor whose result has as many rows."""
+LIBRARIES = ("torch", "np", "numpy", "F")
+ARITHMETIC: dict[type[ast.operator], Callable[[int, int], int]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class EmptyLoader:
+    """A loader that ended without a single batch."""
+
+    place: Place | None
+    """Where it was created."""
+    size: int
+    rows: int | None
+    drops: bool
+    streams: bool
+
+
+@dataclass(frozen=True, slots=True)
+class EmptyLoaders:
+    """What the crashed process says: the loader that was asked last, if it is one."""
+
+    probe: ClassVar[str] = "empty-loaders"
+
+    loaders: tuple[dict[str, Json], ...] = ()
+
+    @property
+    def last(self) -> EmptyLoader | None:
+        if not self.loaders:
+            return None
+        said = self.loaders[0]
+        return EmptyLoader(
+            Place(said["made"], said["line"]) if said.get("made") else None,
+            said.get("size") or 1,
+            said.get("rows"),
+            said.get("drops") is True,
+            said.get("streams") is True,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoRows(Violation):
+    """A loader is created from, or iterates, a dataset without rows."""
+
+    rows: Operand
+    """The dataset, or the loader."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoBatches(Violation):
+    """A loop over a loader never ran, because the loader drops its only batch."""
+
+    loader: EmptyLoader
+    call: Expression
+    """That created the loader."""
+    loop: ast.For
+    needed: str
+    """What only the loop gives a value."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WrittenRows(Violation):
+    """A part of an array was given another number of rows than it has."""
+
+    array: Operand
+    target: ast.Subscript
+    rows: int
+    room: int
+    batches: bool
+    """One number chooses the part: the array has an axis for the batches."""
+
+
+def violations_of(case: Case) -> Iterator[Violation]:
+    crash, own = case.crash, case.own
+    source = case.source(own.place) if own is not None else None
+    if crash is None or own is None or source is None:
+        return
+    yield from refused(case, own)
+    yield from never_ran(case, source, own)
+    if own is crash.frames[-1]:
+        yield from written(case, source, own)
+
+
+def refused(case: Case, own: Frame) -> Iterator[NoRows]:
+    """The sampler of a loader was created for no rows."""
+    assert case.crash is not None
+    last = case.crash.frames[-1]
+    if not last.place.file.endswith(SAMPLER) or not last.function.endswith("__init__"):
+        return
+    values = {value.text: value for value in last.values}
+    number, rows = values.get("num_samples"), values.get("data_source")
+    if rows is None or (number is not None and number.scalar not in (None, 0)):
+        return
+    if not (rows.kind in COUNTED and rows.length):
+        operand = Operand(value=rows, name="the dataset", frame=len(case.crash.frames) - 1)
+        yield NoRows(use=use_of(own), rows=operand)
+
+
+def never_ran(case: Case, source: Source, own: Frame) -> Iterator[NoRows | NoBatches]:
+    """The failing line reads what only a loop over an empty loader fills, or counts it."""
+    statement = source.statement_at(own.place.line or 0)
+    for loop in loops_before(source, statement) if statement is not None else ():
+        needed = needed_of(loop, statement)
+        said = case.ask(EmptyLoaders) if needed else None
+        loader = said.last if said is not None else None
+        if loader is None or loader.streams:
+            continue
+        call, value = call_of(case, loader), loader_in(case, loader)
+        if loader.rows == 0 and value is not None:
+            yield NoRows(use=use_of(own), rows=value)
+        elif loader.drops and call is not None:
+            yield NoBatches(
+                use=use_of(own), loader=loader, call=call, loop=loop, needed=needed or ""
+            )
+        return
+
+
+def call_of(case: Case, loader: EmptyLoader) -> Expression | None:
+    source = case.source(loader.place)
+    line = loader.place.line if loader.place is not None else None
+    calls = source.calls_in(line or 0) if source is not None else ()
+    created = [call for call in calls if called(call) in (LOADER, "BatchSampler")]
+    return case.expression(source, created[0]) if source and len(created) == 1 else None
+
+
+def loader_in(case: Case, loader: EmptyLoader) -> Operand | None:
+    """The loader under a name of the user's."""
+    for number, frame in enumerate(case.crash.frames if case.crash is not None else ()):
+        for value in frame.values if frame.own else ():
+            if value.kind == LOADER and is_at(value.made_at, loader.place):
+                return Operand(value=value, name=code(value.text), frame=number)
+    return None
+
+
+def is_at(place: Place | None, other: Place | None) -> bool:
+    if place is None or other is None:
+        return False
+    return (place.file, place.line) == (other.file, other.line)
+
+
+def loops_before(source: Source, statement: ast.stmt) -> list[ast.For]:
+    """In the same function, above a statement, the nearest first."""
+    scope = source.scope_of(statement)
+    loops = [
+        loop
+        for loop in source.every(ast.For)
+        if source.scope_of(loop) is scope and (loop.end_lineno or 0) < statement.lineno
+    ]
+    return sorted(loops, key=lambda loop: -loop.lineno)
+
+
+def needed_of(loop: ast.For, statement: ast.stmt | None) -> str | None:
+    """A name of the failing line that the loop gives a value, or `len` of what it iterates."""
+    filled = set(names_filled(loop))
+    iterated = {ast.unparse(node) for node in ast.walk(loop.iter) if isinstance(node, ast.expr)}
+    for node in (inner for part in heads(statement) for inner in ast.walk(part)):
+        if isinstance(node, ast.Name) and node.id in filled:
+            return node.id
+        if isinstance(node, ast.Call) and called(node) == "len" and node.args:
+            text = ast.unparse(node.args[0])
+            if text in iterated:
+                return f"len({text})"
+    return None
+
+
+def heads(statement: ast.stmt | None) -> list[ast.AST]:
+    """What of a statement runs first: all of a plain one, the test of a compound one."""
+    if isinstance(statement, ast.If | ast.While):
+        return [statement.test]
+    if isinstance(statement, ast.With):
+        return [item.context_expr for item in statement.items]
+    return [] if statement is None or hasattr(statement, "body") else [statement]
+
+
+def names_filled(loop: ast.For) -> Iterator[str]:
+    """Names that the loop binds, adds to, or puts something into."""
+    for node in (inner for part in (loop.target, *loop.body) for inner in ast.walk(part)):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.id
+        match node:
+            case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr=attr)) if attr in FILLS:
+                yield name
+
+
+def written(case: Case, source: Source, own: Frame) -> Iterator[WrittenRows]:
+    match source.statement_at(own.place.line or 0):
+        case ast.Assign(targets=[ast.Subscript() as target], value=value):
+            array, rows = array_in(own, ast.unparse(target.value)), rows_of(own, value)
+        case _:
+            return
+    room = room_in(own, target, array.shape) if array is not None and array.shape else None
+    if array is None or rows is None or room is None or room[0] == rows:
+        return
+    assert case.crash is not None
+    name = code(ast.unparse(target.value))
+    operand = Operand(value=array, name=name, frame=case.crash.frames.index(own))
+    yield WrittenRows(
+        use=use_of(own), array=operand, target=target, rows=rows, room=room[0], batches=room[1]
+    )
+
+
+def array_in(frame: Frame, text: str) -> Value | None:
+    return next((value for value in frame.values if value.text == text and value.shape), None)
+
+
+def rows_of(frame: Frame, node: ast.expr) -> int | None:
+    """Of what is written: by its name, through methods that keep rows."""
+    value = array_in(frame, ast.unparse(node))
+    if value is not None:
+        return value.shape[0] if value.shape else None
+    if not isinstance(node, ast.Call) or called(node) not in KEEPS_ROWS:
+        return None
+    if not isinstance(node.func, ast.Attribute):
+        return None
+    if ast.unparse(node.func.value) in LIBRARIES:
+        return rows_of(frame, node.args[0]) if node.args else None
+    return rows_of(frame, node.func.value)
+
+
+def room_in(frame: Frame, target: ast.Subscript, shape: tuple[int, ...]) -> tuple[int, bool] | None:
+    """Rows of the part, and whether one number chooses it."""
+    known = {value.text: value.scalar for value in frame.values if type(value.scalar) is int}
+    first = target.slice.elts[0] if isinstance(target.slice, ast.Tuple) else target.slice
+    if not isinstance(first, ast.Slice):
+        chosen = number_of(first, known) is not None and len(shape) > 1
+        return (shape[1], True) if chosen else None
+    lower = number_of(first.lower, known) if first.lower is not None else 0
+    upper = number_of(first.upper, known) if first.upper is not None else shape[0]
+    if lower is None or upper is None or first.step is not None:
+        return None
+    return len(range(*slice(lower, upper).indices(shape[0]))), False
+
+
+def number_of(node: ast.expr, known: Mapping[str, object]) -> int | None:
+    """A literal, a name, or a sum or product of such."""
+    if isinstance(node, ast.Constant):
+        return node.value if type(node.value) is int else None
+    value = known.get(ast.unparse(node))
+    if isinstance(value, int) or not isinstance(node, ast.BinOp):
+        return value if isinstance(value, int) else None
+    left, right = number_of(node.left, known), number_of(node.right, known)
+    if left is None or right is None or type(node.op) not in ARITHMETIC:
+        return None
+    return ARITHMETIC[type(node.op)](left, right)

@@ -1,0 +1,97 @@
+"""What is asked for by a key, a label of an index or a position must be there."""
+
+import ast
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from surefit.doctor.observations import Frame, Value
+from surefit.doctor.violations import Operand, Violation
+from surefit.doctor.words import code
+from surefit.laws.case import Case, use_of
+from surefit.laws.subscripts import Asked, subscript_in
+
+MOST_KEYS = 40
+"""From here on not all keys of a value are known."""
+LAZY = ("LazyRow", "LazyBatch")
+"""Rows that `datasets.map` hands to a function; the columns are inside."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NotThere(Violation):
+    """A subscript, or `pop`, asked a holder for something that it does not have."""
+
+    holder: Operand
+    asked: Asked
+    """The subscript in its source."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeyAbsent(NotThere):
+    """A mapping, a row or a table has no such key."""
+
+    key: str
+    members: Mapping[str, Value]
+    """All that it has."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LabelAbsent(NotThere):
+    """The index of a pandas object has no such label, though it has a row at that position."""
+
+    label: int
+    rows: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PositionAbsent(NotThere):
+    """A sequence has fewer items."""
+
+    length: int
+
+
+def violations_of(case: Case) -> Iterator[Violation]:
+    crash, frame = case.crash, case.own
+    if crash is None or frame is None or crash.kind not in ("KeyError", "IndexError"):
+        return
+    asked = subscript_in(frame, case.recording)
+    holder = asked.holder if asked is not None else None
+    if asked is None or holder is None:
+        return
+    operand = Operand(
+        value=holder,
+        name=code(asked.source.segment(asked.base)),
+        frame=crash.frames.index(frame),
+        use=case.expression(asked.source, asked.base),
+    )
+    if crash.kind == "IndexError":
+        yield from positions(frame, asked, operand)
+    else:
+        yield from labels(frame, asked, operand)
+        yield from keys(case, frame, asked, operand)
+
+
+def positions(frame: Frame, asked: Asked, holder: Operand) -> Iterator[PositionAbsent]:
+    length = holder.shape[0] if holder.shape else holder.value.length
+    if length is not None:
+        yield PositionAbsent(use=use_of(frame), holder=holder, asked=asked, length=length)
+
+
+def labels(frame: Frame, asked: Asked, holder: Operand) -> Iterator[LabelAbsent]:
+    label = asked.wanted.scalar if asked.wanted is not None else None
+    rows = holder.value.length or 0
+    if holder.value.numbered is False and type(label) is int and 0 <= label < rows:
+        yield LabelAbsent(use=use_of(frame), holder=holder, asked=asked, label=label, rows=rows)
+
+
+def keys(case: Case, frame: Frame, asked: Asked, holder: Operand) -> Iterator[KeyAbsent]:
+    key = asked.key.value if isinstance(asked.key, ast.Constant) else None
+    members = members_of(case, holder.value)
+    if isinstance(key, str) and key not in members and 0 < len(members) < MOST_KEYS:
+        yield KeyAbsent(use=use_of(frame), holder=holder, asked=asked, key=key, members=members)
+
+
+def members_of(case: Case, holder: Value) -> Mapping[str, Value]:
+    if holder.kind not in LAZY or case.crash is None:
+        return holder.members
+    inside = [value for value in case.crash.frames[-1].values if value.text == "self.data"]
+    return inside[0].members if inside else {}

@@ -1,0 +1,86 @@
+"""What an optimizer takes: at least one parameter."""
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+from surefit.doctor.observations import Crash
+from surefit.doctor.violations import Expression, Violation
+from surefit.laws.case import Case, use_of
+from surefit.source.reading import Source, called
+
+OPTIMIZER = "torch/optim/optimizer.py"
+GIVES_ALL = ("parameters", "named_parameters")
+
+
+@dataclass(frozen=True, slots=True)
+class PlainContainer:
+    """A list or a dict with layers or parameters in it, as an attribute of a module."""
+
+    owner: str
+    """Class of the module."""
+    name: str
+    holder: str
+    modules: int
+    parameters: int
+
+    @property
+    def registering(self) -> str:
+        """The container of torch that registers what is in it."""
+        item = "Module" if self.modules else "Parameter"
+        return f"{item}{'Dict' if self.holder == 'dict' else 'List'}"
+
+
+@dataclass(frozen=True, slots=True)
+class OwnParameters:
+    """What a module has."""
+
+    probe: ClassVar[str] = "own-parameters"
+
+    kind: str
+    parameters: int
+    trainable: int
+    hidden: tuple[PlainContainer, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoParameters(Violation):
+    """It was given none. `use` is the call that creates it."""
+
+    params: Expression
+    """What it was given, as it is written."""
+    module: OwnParameters | None
+    """The model whose parameters were asked for, where that can be read."""
+
+
+def violations_of(case: Case) -> Iterator[Violation]:
+    crash, own = case.crash, case.own
+    if crash is None or own is None or not was_empty(crash):
+        return
+    params = case.argument(use_of(own), "params", 0)
+    source, node = case.source(own.place), case.node(params)
+    if params is None or source is None or node is None:
+        return
+    model = model_asked(source, node)
+    text = ast.unparse(model) if model is not None else ""
+    number = crash.frames.index(own)
+    module = case.ask(OwnParameters, frame=number, text=text) if text else None
+    yield NoParameters(use=use_of(own), params=params, module=module)
+
+
+def was_empty(crash: Crash) -> bool:
+    """The optimizer's own code failed on a list without anything in it."""
+    last = crash.frames[-1]
+    if not last.place.file.replace("\\", "/").endswith(OPTIMIZER):
+        return False
+    groups = [value for value in last.values if value.text == "param_groups"]
+    return last.function.endswith("__init__") and any(value.length == 0 for value in groups)
+
+
+def model_asked(source: Source, node: ast.expr) -> ast.expr | None:
+    """`model` of `model.parameters()`, also inside a filter, a list or a comprehension."""
+    for part in ast.walk(source.value_of(node)):
+        if isinstance(part, ast.Call) and called(part) in GIVES_ALL:
+            return part.func.value if isinstance(part.func, ast.Attribute) else None
+    return None

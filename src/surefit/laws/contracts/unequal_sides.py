@@ -1,0 +1,209 @@
+"""What is combined row by row has as many rows on both sides: losses, states, sums, masks."""
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from surefit.doctor.conditions.condition import Condition
+from surefit.doctor.conditions.loss_rows import RowsAtTheLoss
+from surefit.doctor.conditions.values import ValuesAt, Wanted
+from surefit.doctor.observations import Layer, Value
+from surefit.doctor.violations import Operand, Violation, in_code
+from surefit.laws.case import Case, use_of
+from surefit.laws.contracts.losses import OF_CLASSES, is_loss
+from surefit.laws.names import name_in
+from surefit.source.reading import Source, called
+
+STATE = "expected_hidden_size"
+"""An argument of the function in which recurrent layers check their state."""
+STATE_ROWS = 1
+"""The axis of a state that counts rows."""
+JOINS = ("cat", "concat", "concatenate", "stack")
+RAISED = ("RuntimeError", "ValueError", "IndexError")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnequalSides(Violation):
+    """Two tensors that are used together differ in the size of one axis. Reported for each of the
+    two, where both are tensors: which of them is wrong is told by where it got its size."""
+
+    side: Operand
+    other: Operand
+    axis: int
+    """Of `side`, along which it differs."""
+    size: int
+    """Of `side` along that axis."""
+    expected: int
+    """Of the other one."""
+    layer: Layer | None = None
+    """The recurrent layer that was given `side` as its state."""
+    of_loss: bool = False
+
+    @property
+    def more(self) -> int:
+        """How many rows of `side` there are for each of the other; 0 where that is no integer."""
+        uneven = not self.expected or self.size % self.expected or self.axis
+        return 0 if uneven else self.size // self.expected
+
+    def holds(self, case: Case) -> Condition:
+        """The wrong side has the size of the other, which is as it was, at the user's line that
+        failed; where that has no names for them, at every loss."""
+        own = case.own
+        texts = {value.text for value in own.values} if own is not None else set()
+        names = self.side.name.strip("`"), self.other.name.strip("`")
+        if own is None or names[0] not in texts:
+            return RowsAtTheLoss(self.expected)
+        shape = list(self.side.shape)
+        shape[self.axis] = self.expected
+        wanted = [Wanted(names[0], tuple(shape))]
+        if names[1] in texts:
+            wanted.append(Wanted(names[1], self.other.shape))
+        return ValuesAt(own.place, tuple(wanted))
+
+
+def violations_of(case: Case) -> Iterator[Violation]:
+    crash = case.crash
+    if crash is None or case.own is None or not crash.frames or crash.kind not in RAISED:
+        return
+    innermost = crash.frames[-1]
+    losses = [number for number, frame in enumerate(crash.frames) if is_loss(frame)]
+    if STATE in innermost.arguments and innermost.layer is not None:
+        yield from of_state(case, innermost.layer)
+    elif losses:
+        yield from of_loss(case, losses[0])
+    elif innermost.own:
+        yield from of_expression(case)
+
+
+def of_state(case: Case, layer: Layer) -> Iterator[UnequalSides]:
+    assert case.crash is not None
+    assert case.own is not None
+    number = len(case.crash.frames) - 1
+    state, sizes = case.value(number, "hx"), case.value(number, STATE)
+    scalars = [member.scalar for member in sizes.members.values()] if sizes else []
+    expected = tuple(size for size in scalars if type(size) is int)
+    if state is None or not state.shape or len(expected) != len(state.shape):
+        return
+    axes = [axis for axis, size in enumerate(expected) if size != state.shape[axis]]
+    if axes == [STATE_ROWS]:
+        yield UnequalSides(
+            use=use_of(case.own),
+            side=operand(case, state, number, "the state"),
+            other=Operand(value=Value("", "Tensor", shape=expected), name="the expected state"),
+            axis=STATE_ROWS,
+            size=state.shape[STATE_ROWS],
+            expected=expected[STATE_ROWS],
+            layer=layer,
+        )
+
+
+def of_loss(case: Case, number: int) -> Iterator[UnequalSides]:
+    assert case.crash is not None
+    assert case.own is not None
+    frame = case.crash.frames[number]
+    sides = [case.value(number, name) for name in ("input", "target")]
+    predictions, target = (side.shape if side is not None else None for side in sides)
+    if not predictions or not target or sides[0] is None or sides[1] is None:
+        return
+    rows = predictions
+    if frame.function in OF_CLASSES:
+        rows = (*predictions[:1], *predictions[2:])
+    axes = unequal(rows, target) if len(rows) == len(target) else []
+    if len(axes) != 1:
+        return
+    axis = axes[0]
+    use = use_of(case.own)
+    operands = [operand(case, side, number, f"`{side.text}`") for side in (sides[0], sides[1])]
+    after = axis + 1 if axis and len(rows) != len(predictions) else axis
+    pairs = ((operands[0], operands[1], after), (operands[1], operands[0], axis))
+    sizes = (rows[axis], target[axis])
+    for (side, other, at), size, expected in zip(pairs, sizes, reversed(sizes), strict=True):
+        yield UnequalSides(
+            use=use, side=side, other=other, axis=at, size=size, expected=expected, of_loss=True
+        )
+
+
+def of_expression(case: Case) -> Iterator[UnequalSides]:
+    """Tensors of the user's own failing expression; one that it creates is told by a second run."""
+    assert case.own is not None
+    use = use_of(case.own)
+    node, source = case.node(use), case.source(use.place)
+    if node is None or source is None:
+        return
+    operands = [part for part in parts_of(case, source, node) if part.shape]
+    joined = isinstance(node, ast.Call) and called(node) in JOINS
+    for side in operands:
+        for other in operands:
+            axis = differing(side.shape, other.shape, joined) if side is not other else None
+            if axis is not None and side.value.kind != "Parameter":
+                yield UnequalSides(
+                    use=use,
+                    side=side,
+                    other=other,
+                    axis=axis,
+                    size=side.shape[axis],
+                    expected=other.shape[axis],
+                )
+
+
+def operand(case: Case, value: Value, frame: int, otherwise: str) -> Operand:
+    return Operand(value=value, name=in_code(name_in(case, value, frame), otherwise), frame=frame)
+
+
+def parts_of(case: Case, source: Source, node: ast.expr) -> Iterator[Operand]:
+    """The tensors that an expression combines."""
+    for part in combined(node):
+        text = ast.unparse(part)
+        assert case.crash is not None
+        number = max(at for at, frame in enumerate(case.crash.frames) if frame.own)
+        value = case.value(number, text)
+        if isinstance(part, ast.Call | ast.BinOp) and (value is None or value.shape is None):
+            value = second_run(case, number, text)
+        if value is not None and value.shape is not None:
+            name = in_code(" ".join(source.segment(part).split()), f"`{text[:57]}...`")
+            use = case.expression(source, part)
+            yield Operand(value=value, name=name, frame=number, use=use)
+
+
+def second_run(case: Case, number: int, text: str) -> Value | None:
+    lineage = case.lineage(Operand(value=Value(text, ""), name=text, frame=number))
+    roots = [lineage.graph[root.serial] for root in lineage.root if root.serial in lineage.graph]
+    return roots[0].value if len(roots) == 1 else None
+
+
+def combined(node: ast.expr) -> list[ast.expr]:
+    match node:
+        case ast.BinOp(left=left, right=right) if not isinstance(node.op, ast.MatMult):
+            return [left, right]
+        case ast.Compare(left=left, comparators=[right]):
+            return [left, right]
+        case ast.Subscript(slice=ast.Tuple(elts=parts)):
+            return [part for part in parts if not isinstance(part, ast.Slice | ast.Constant)]
+        case ast.Call(args=[ast.Tuple(elts=parts) | ast.List(elts=parts), *_]):
+            return parts
+        case ast.Call(func=ast.Attribute(value=receiver), args=parts):
+            inside = [part for part in parts if not isinstance(part, ast.Starred)]
+            tuples = [item for part in parts if isinstance(part, ast.Tuple) for item in part.elts]
+            return [receiver, *inside, *tuples]
+        case ast.Call(args=parts):
+            return [part for part in parts if not isinstance(part, ast.Starred)]
+    return []
+
+
+def unequal(first: tuple[int, ...], second: tuple[int, ...]) -> list[int]:
+    pairs = enumerate(zip(first, second, strict=True))
+    return [axis for axis, (size, other) in pairs if size != other]
+
+
+def differing(first: tuple[int, ...], second: tuple[int, ...], joined: bool) -> int | None:
+    """The only axis on which two shapes differ; sizes of 1 are repeated and do not count. Features
+    that are joined differ along their own axis by right, so that only the first one counts."""
+    if len(first) != len(second):
+        return None
+    if joined:
+        return 0 if first[0] != second[0] else None
+    axes = unequal(first, second)
+    clear = [axis for axis in axes if 1 not in (first[axis], second[axis])]
+    if len(clear) == 1:
+        return clear[0]
+    return axes[0] if len(axes) == 1 and not clear else None

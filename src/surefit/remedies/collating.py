@@ -1,0 +1,112 @@
+"""Rows that cannot be used, dropped by the collator or left out before training."""
+
+import ast
+from dataclasses import dataclass
+
+from surefit.doctor.conditions.condition import Condition
+from surefit.doctor.conditions.rows import RowsArrive
+from surefit.doctor.observations import CollatorSeen
+from surefit.evidence.arrivals import arrival, loader_call
+from surefit.laws.case import Case
+from surefit.laws.trainers import sources
+from surefit.remedies.parameters import without_docstring
+from surefit.source.classes import Method, method
+from surefit.source.edits import argument_added, inserted_before, with_import, wrapped
+from surefit.source.line_edits import shares_lines, with_function
+from surefit.source.patches import Edit, both
+from surefit.source.reading import Source
+
+DROPS, PICKS = "without_missing", "rows_that_exist"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DropInCollator:
+    """Rows that do not pass a test, dropped in the user's collator or in a new one."""
+
+    test: str
+    """Of `row`: `row is not None`."""
+    words: str
+    collator: CollatorSeen
+    must: Condition | None = None
+    choice: bool = False
+
+    def edit(self, case: Case) -> Edit | None:
+        if self.collator.own:
+            return self.in_own_collator(case)
+        source, call = loader_of(case) or (None, None)
+        if source is None or call is None or DROPS in source.definitions:
+            return None
+        if source.argument(call, "collate_fn", 6) is not None:
+            return None
+        body = f"return default_collate([row for row in rows if {self.test}])"
+        edit = with_function(source, call, f"def {DROPS}(rows):\n    {body}")
+        if edit is None:
+            return None
+        edit = both(edit, argument_added(source, call, "collate_fn", DROPS))
+        return with_import(edit, source, "torch.utils.data", "default_collate")
+
+    def in_own_collator(self, case: Case) -> Edit | None:
+        for source in sources(case):
+            for node in source.definitions.get(self.collator.kind, ()):
+                function = (
+                    method(source, node, "__call__") if isinstance(node, ast.ClassDef) else node
+                )
+                if isinstance(function, Method):
+                    return self.rows_filtered(source, function)
+        return None
+
+    def rows_filtered(self, source: Source, function: Method) -> Edit | None:
+        """Before anything else is done with them."""
+        arguments = [*function.args.posonlyargs, *function.args.args]
+        names = [argument.arg for argument in arguments if argument.arg not in ("self", "cls")]
+        body = without_docstring(function)
+        if not names or not body or shares_lines(source, body[0]):
+            return None
+        text = f"{names[0]} = [row for row in {names[0]} if {self.test}]"
+        return inserted_before(source, body[0], text)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PickRows:
+    """A `Subset` of the rows that exist, for a loader that picks its rows by itself."""
+
+    words: str
+    must: Condition | None = None
+    choice: bool = False
+
+    def edit(self, case: Case) -> Edit | None:
+        source, call = loader_of(case) or (None, None)
+        rows = source.argument(call, "dataset", 0) if source and call else None
+        if source is None or call is None or rows is None or PICKS in source.definitions:
+            return None
+        if any(source.argument(call, name) for name in ("sampler", "batch_sampler")):
+            return None
+        text = (
+            f"def {PICKS}(dataset):\n"
+            "    kept = [number for number in range(len(dataset)) if dataset[number] is not None]\n"
+            "    return Subset(dataset, kept)"
+        )
+        edit = with_function(source, call, text)
+        if edit is None:
+            return None
+        edit = both(edit, wrapped(source, rows, f"{PICKS}(", ")"))
+        return with_import(edit, source, "torch.utils.data", "Subset")
+
+
+def loader_of(case: Case) -> tuple[Source, ast.Call] | None:
+    return loader_call(case.crash, case.recording) if case.crash is not None else None
+
+
+def arriving(case: Case, rows: int, epoch: tuple[int, int] | None = None) -> RowsArrive:
+    came = arrival(case.crash, case.recording) if case.crash is not None else None
+    if came is None:
+        return RowsArrive(rows, None, epoch=epoch)
+    return RowsArrive(rows, came.place, came.names, came.after, epoch=epoch)
+
+
+def first_epoch(case: Case, collator: CollatorSeen) -> tuple[int, int] | None:
+    """Rows and batches of the epoch that failed, if that was the first: each row comes once."""
+    rows = collator.dataset.rows if collator.dataset else None
+    batches = -(-rows // collator.rows) if rows else 0
+    steps = case.crash.steps if case.crash is not None else 0
+    return (rows, batches) if rows and steps < batches else None

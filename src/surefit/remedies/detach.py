@@ -1,0 +1,170 @@
+"""Edits that let a graph go where a step ends, and keep the gradients within the step."""
+
+import ast
+
+from surefit.doctor.violations import Written
+from surefit.laws.carriers import Carrier, written_to
+from surefit.laws.case import Case
+from surefit.laws.graph_stories import GraphStory
+from surefit.laws.rounds import loops_around
+from surefit.source.edits import (
+    appended,
+    argument_removed,
+    both,
+    inserted_before,
+    removed,
+    replaced,
+)
+from surefit.source.line_edits import block_of, put_at, shares_lines
+from surefit.source.patches import Edit
+from surefit.source.reading import Source
+
+EACH = {
+    "tuple": "tuple(part.detach() for part in {0})",
+    "list": "[part.detach() for part in {0}]",
+    "dict": "{{key: part.detach() for key, part in {0}.items()}}",
+}
+
+
+def detached(carrier: Carrier, story: GraphStory) -> tuple[Edit | None, str]:
+    """The edit, and its one new statement or expression.
+
+    A value that the step itself still uses is let go after the backward pass, or before the next
+    step takes it up: detached where it is computed, it would pass no gradient at all.
+    """
+    source, node = carrier.source, carrier.statement
+    if carrier.member is not None:
+        written = source.segment(carrier.member)
+        if carrier.container:
+            text = EACH[carrier.container].format(written)
+            return replaced(source, carrier.member, text), text
+        return appended(source, carrier.member, ".detach()"), f"{written}.detach()"
+    change = f"{carrier.text} = {without_graph(carrier)}"
+    ends = backward_in(source, node, story)
+    if ends is not None and ends.lineno < node.lineno:
+        return at_the_statement(carrier, change)
+    if not is_used_in_step(carrier, ends):
+        return at_the_statement(carrier, change)
+    if ends is not None:
+        return put_after(source, ends, change), change
+    if shares_lines(source, node):
+        return None, change
+    guarded = f"if {carrier.text} is not None:\n    {change}" if can_be_none(carrier) else change
+    return inserted_before(source, node, guarded), change
+
+
+def without_graph(carrier: Carrier) -> str:
+    return EACH.get(carrier.container, "{0}.detach()").format(carrier.text)
+
+
+def at_the_statement(carrier: Carrier, change: str) -> tuple[Edit | None, str]:
+    source, node = carrier.source, carrier.statement
+    plain = isinstance(node, ast.Assign) and len(node.targets) == 1
+    alone = plain and isinstance(node, ast.Assign) and not isinstance(node.targets[0], ast.Tuple)
+    if alone and isinstance(node, ast.Assign) and not carrier.container:
+        value = source.segment(node.value)
+        edit = appended(source, node.value, ".detach()")
+        return edit, f"{carrier.text} = {value}.detach()" if value.isidentifier() else change
+    return put_after(source, node, change), change
+
+
+def put_after(source: Source, node: ast.stmt, change: str) -> Edit | None:
+    """On a line of its own, after all statements that share a line with this one."""
+    line = source.lines[node.lineno - 1]
+    first = min(block_of(source, node), key=lambda other: abs(other.lineno - node.lineno))
+    if first.lineno != node.lineno or line[: source.span(first).column].strip():
+        return None
+    last = max(
+        other.end_lineno or 0 for other in block_of(source, node) if other.lineno == node.lineno
+    )
+    indent = line[: source.span(first).column]
+    return Edit(source.file, (put_at(source, last + 1, indent + change),))
+
+
+def backward_in(source: Source, node: ast.stmt, story: GraphStory) -> ast.stmt | None:
+    """The statement of the same function that leads to the backward pass."""
+    for line in reversed(story.here):
+        statement = source.statement_at(line.line) if line.file == source.file else None
+        if statement is not None and source.scope_of(statement) is source.scope_of(node):
+            return statement if not hasattr(statement, "body") else None
+    return None
+
+
+def is_used_in_step(carrier: Carrier, ends: ast.stmt | None) -> bool:
+    """Read after the statement that keeps it, or kept several times before the pass."""
+    source, node = carrier.source, carrier.statement
+    if ends is not None:
+        around_end = set(loops_around(source, ends))
+        if any(loop not in around_end for loop in loops_around(source, node)):
+            return True
+    last = ends.lineno if ends is not None else 10**9
+    after = node.end_lineno or node.lineno
+    return any(
+        is_read(reading, carrier.text) and after < getattr(reading, "lineno", 0) <= last
+        for reading in ast.walk(source.scope_of(node))
+    ) or (ends is None and any(True for _ in loops_around(source, node)))
+
+
+def is_read(node: ast.AST, text: str) -> bool:
+    reads = isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Load)
+    return reads and ast.unparse(node) == text
+
+
+def can_be_none(carrier: Carrier) -> bool:
+    """Some statement of the file sets it to None."""
+    return any(
+        isinstance(node.value, ast.Constant)
+        and node.value.value is None
+        and any(ast.unparse(target) == carrier.text for target in written_to(node))
+        for node in carrier.source.every(ast.Assign)
+    )
+
+
+def running_loss_detached(case: Case, use: Written, carrier: Carrier) -> tuple[Edit | None, str]:
+    """`total += loss; total.backward()`: the sum takes the value, the loss goes back. With it, what
+    the loss of the step is called."""
+    source, call = carrier.source, case.node(use)
+    added = summand(carrier.statement, carrier.text)
+    if added is None:
+        return None, "loss"
+    is_method = isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute)
+    if not is_method or not isinstance(added, ast.Name):
+        return None, source.segment(added)
+    assert isinstance(call, ast.Call)
+    assert isinstance(call.func, ast.Attribute)
+    first = appended(source, added, ".detach()")
+    return both(first, replaced(source, call.func.value, added.id)), added.id
+
+
+def summand(node: ast.stmt, text: str) -> ast.expr | None:
+    if isinstance(node, ast.AugAssign):
+        return node.value
+    value = node.value if isinstance(node, ast.Assign) else None
+    if not isinstance(value, ast.BinOp) or not isinstance(value.op, ast.Add):
+        return None
+    sides = [value.left, value.right]
+    other = [side for side in sides if ast.unparse(side) != text]
+    return other[0] if len(other) == 1 else None
+
+
+def moved_into_loop(source: Source, node: ast.Assign, loop: ast.stmt) -> Edit | None:
+    """The statement as the first one of a loop of its function that reads what it gives."""
+    body = getattr(loop, "body", [])
+    same = source.scope_of(node) is source.scope_of(loop) and (node.end_lineno or 0) < loop.lineno
+    if not body or not same or shares_lines(source, node) or body[0].lineno == loop.lineno:
+        return None
+    names = {ast.unparse(part) for part in written_to(node)}
+    reads = {part.id for part in ast.walk(loop) if isinstance(part, ast.Name)}
+    if not names <= reads:
+        return None
+    return both(removed(source, node), inserted_before(source, body[0], source.segment(node)))
+
+
+def without_retaining(case: Case, use: Written, source: Source) -> list[Edit]:
+    """`retain_graph=True` taken out of the failing call, where it stands in the same file."""
+    call = case.node(use)
+    if use.place.file != source.file or not isinstance(call, ast.Call):
+        return []
+    if source.argument(call, "retain_graph") is None:
+        return []
+    return [argument_removed(source, call, "retain_graph")]

@@ -1,0 +1,44 @@
+"""A guard as the first statement of a loop: `if parameter.grad is None: continue`."""
+
+import ast
+from dataclasses import dataclass
+
+from surefit.doctor.conditions.condition import Condition
+from surefit.doctor.violations import Written
+from surefit.laws.case import Case
+from surefit.remedies.statements import statement_at
+from surefit.source.edits import inserted_before
+from surefit.source.line_edits import shares_lines
+from surefit.source.patches import Edit
+from surefit.source.reading import Source
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Guard:
+    """In the loop of the same function that binds a name."""
+
+    at: Written | None
+    over: str
+    """A name that the loop binds."""
+    unless: str
+    """The condition under which a round is skipped."""
+    words: str
+    must: Condition | None = None
+    choice: bool = False
+
+    def edit(self, case: Case) -> Edit | None:
+        source, statement = statement_at(case, self.at)
+        loop = loop_over(source, statement, self.over) if source and statement else None
+        if source is None or loop is None or shares_lines(source, loop.body[0]):
+            return None
+        return inserted_before(source, loop.body[0], f"if {self.unless}:\n    continue")
+
+
+def loop_over(source: Source, statement: ast.stmt, name: str) -> ast.For | None:
+    for outer in source.up(statement):
+        if isinstance(outer, ast.For):
+            names = {node.id for node in ast.walk(outer.target) if isinstance(node, ast.Name)}
+            return outer if name in names else None
+        if isinstance(outer, ast.FunctionDef):
+            return None
+    return None

@@ -1,0 +1,26 @@
+"""Several changes of one file that only make sense together."""
+
+from dataclasses import dataclass
+
+from surefit.doctor.conditions.condition import Condition
+from surefit.laws.case import Case, Remedy
+from surefit.source.patches import Edit, both
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Together:
+    """All of them, or none where one does not find its place or stands in another file."""
+
+    parts: tuple[Remedy, ...]
+    words: str
+    must: Condition | None = None
+    choice: bool = False
+
+    def edit(self, case: Case) -> Edit | None:
+        whole: Edit | None = None
+        for part in self.parts:
+            edit = part.edit(case)
+            if edit is None or (whole is not None and edit.file != whole.file):
+                return None
+            whole = edit if whole is None else both(whole, edit)
+        return whole

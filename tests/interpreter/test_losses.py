@@ -1,0 +1,161 @@
+"""Losses whose two sides do not fit: dtypes, axes and class indices, derived from source."""
+
+from textwrap import dedent
+
+import pytest
+
+from surefit.interpreter import violations_of
+from surefit.interpreter.violations import TargetAxesMismatch, TargetDtypeMismatch
+from surefit.source.reading import Source
+
+
+def derived(text: str) -> list[str]:
+    """What each violation is about: `classes last`, `takes int64`, or its type."""
+    words: list[str] = []
+    for broken in violations_of(Source("train.py", text)):
+        if isinstance(broken, TargetAxesMismatch):
+            words.append(broken.how)
+        elif isinstance(broken, TargetDtypeMismatch):
+            words.append(f"takes {broken.takes}")
+        else:
+            words.append(type(broken).__name__)
+    return words
+
+
+def tagger(loss: str, forward: str = "return self.head(self.embed(words))") -> str:
+    """Words in rows, and a score for each class at each word."""
+    return dedent(
+        f"""
+        import torch
+        from torch import nn
+        import torch.nn.functional as F
+        CLASSES = 5
+        class Tagger(nn.Module):
+            def __init__(self, classes=CLASSES):
+                super().__init__()
+                self.embed = nn.Embedding(100, 16)
+                self.head = nn.Linear(16, classes)
+            def forward(self, words):
+                {forward}
+        model = Tagger()
+        words = torch.randint(0, 100, (8, 12))
+        tags = words % CLASSES
+        for _ in range(3):
+            logits = model(words)
+            loss = {loss}
+            loss.backward()
+        """
+    )
+
+
+@pytest.mark.parametrize(
+    ("loss", "words"),
+    [
+        ("F.cross_entropy(logits, tags)", ["classes last"]),
+        ("F.cross_entropy(logits.transpose(1, 2), tags)", []),
+        ("F.cross_entropy(logits.permute(0, 2, 1), tags)", []),
+        ("F.cross_entropy(logits.flatten(0, 1), tags.flatten())", []),
+        ("F.cross_entropy(logits.view(-1, CLASSES), tags.view(-1))", []),
+        ("F.cross_entropy(logits, tags.view(-1))", ["flattened"]),
+        ("F.cross_entropy(logits.view(-1, CLASSES), tags)", ["flattened"]),
+        ("F.cross_entropy(logits[:, 0], tags[:, 0])", []),
+        ("F.cross_entropy(logits[:, 0], tags[:, :1])", ["column"]),
+        ("F.cross_entropy(logits[:, 0], tags[:, 0].float())", ["takes int64"]),
+        ("F.cross_entropy(logits[:, 0], tags[:, 0].int())", ["takes int64"]),
+        ("F.cross_entropy(logits[:, 0], tags[:, 0].to(torch.float32))", ["takes int64"]),
+        ("F.cross_entropy(logits[:, 0], tags[:, 0].unsqueeze(-1))", ["column"]),
+        ("F.cross_entropy(logits[:, 0], F.one_hot(tags[:, 0], CLASSES))", ["one hot"]),
+        ("F.cross_entropy(logits[:, 0], F.one_hot(tags[:, 0], CLASSES).float())", []),
+        ("F.cross_entropy(logits[:, 0], torch.softmax(other, -1))", []),
+        ("nn.CrossEntropyLoss()(logits, tags)", ["classes last"]),
+        ("F.binary_cross_entropy_with_logits(logits[:, 0], tags[:, 0])", ["indices"]),
+        ("F.binary_cross_entropy_with_logits(logits[:, 0, 0], tags[:, 0])", ["takes float32"]),
+        ("F.binary_cross_entropy_with_logits(logits[:, 0, 0], tags[:, 0].float())", []),
+        ("F.mse_loss(logits[:, 0, :1], tags[:, 0].float())", ["square"]),
+        ("F.mse_loss(nn.Linear(5, 1)(logits[:, 0]), tags[:, 0].float())", ["square"]),
+        ("F.mse_loss(nn.Linear(5, 1)(logits[:, 0]).squeeze(-1), tags[:, 0].float())", []),
+        ("F.mse_loss(logits, unknown)", []),
+    ],
+)
+def test_sizes_and_dtypes(loss: str, words: list[str]) -> None:
+    assert derived(tagger(loss)) == words
+
+
+@pytest.mark.parametrize(
+    ("forward", "words"),
+    [
+        ("return self.head(self.embed(words)).transpose(1, 2)", []),
+        ("return self.head(self.embed(words).mean(1))", []),
+        ("return self.head(words.unknown())", []),
+        ("return F.relu(self.head(self.embed(words)))", ["classes last"]),
+        ("x = self.embed(words)\n        x = self.head(x)\n        return x", ["classes last"]),
+        ("return self.head(self.embed(words)) if self.training else words", ["classes last"]),
+        ("return self.head(self.embed(words)) if words.sum() else words", []),
+    ],
+)
+def test_what_a_forward_returns(forward: str, words: list[str]) -> None:
+    text = tagger("nn.functional.cross_entropy(logits, tags)", forward.replace("\n", "\n        "))
+    assert derived(text) == words
+
+
+LOADED = """
+from torch import nn
+from torch.utils.data import DataLoader, Dataset, TensorDataset
+import torch
+class Rows(Dataset):
+    def __len__(self):
+        return 40
+    def __getitem__(self, row):
+        return torch.randn(6), {label}
+model = nn.Sequential(nn.Linear(6, 8), nn.ReLU(), nn.Linear(8, {outputs}))
+criterion = nn.{loss}()
+for epoch in range(2):
+    for step, (x, y) in enumerate(DataLoader(Rows(), batch_size=4)):
+        loss = criterion(model(x), y)
+"""
+
+
+@pytest.mark.parametrize(
+    ("label", "outputs", "loss", "words"),
+    [
+        ("int(row > 3)", 2, "CrossEntropyLoss", []),
+        ("float(row > 3)", 2, "CrossEntropyLoss", ["takes int64"]),
+        ("torch.tensor(row % 2)", 2, "CrossEntropyLoss", []),
+        ("torch.tensor([1])", 2, "CrossEntropyLoss", ["column"]),
+        ("float(row)", 1, "MSELoss", ["square"]),
+        ("torch.tensor([0.5])", 1, "MSELoss", []),
+        ("torch.tensor(0.5)", 1, "BCEWithLogitsLoss", ["square"]),
+        ("torch.tensor([1, 0, 1])", 3, "BCEWithLogitsLoss", ["takes float32"]),
+        ("torch.tensor([1, 0, 1]).float()", 3, "BCEWithLogitsLoss", []),
+        ("self.labels[row]", 3, "BCEWithLogitsLoss", []),
+    ],
+)
+def test_rows_of_a_dataset(label: str, outputs: int, loss: str, words: list[str]) -> None:
+    assert derived(LOADED.format(label=label, outputs=outputs, loss=loss)) == words
+
+
+ARRAYS = """
+import numpy as np
+import torch
+from torch import nn
+rng = np.random.default_rng(0)
+x = rng.normal(size=(64, 6)).astype(np.float32)
+y = {labels}
+model = nn.Linear(6, 3)
+loss = nn.CrossEntropyLoss()(model(torch.from_numpy(x)), {target})
+"""
+
+
+@pytest.mark.parametrize(
+    ("labels", "target", "words"),
+    [
+        ("rng.integers(0, 3, size=64)", "torch.from_numpy(y)", []),
+        ("rng.integers(0, 3, size=64) / 1", "torch.tensor(y)", ["takes int64"]),
+        ("rng.integers(0, 3, size=(64, 1))", "torch.tensor(y)", ["column"]),
+        ("rng.integers(0, 3, size=64).astype('int32')", "torch.tensor(y)", ["takes int64"]),
+        ("rng.integers(0, 3, size=64).astype('int32')", "torch.tensor(y).long()", []),
+        ("read()", "torch.tensor(y)", []),
+    ],
+)
+def test_arrays(labels: str, target: str, words: list[str]) -> None:
+    assert derived(ARRAYS.format(labels=labels, target=target)) == words
