@@ -7,7 +7,7 @@ from surefit.doctor.violations import Violation
 from surefit.interpreter.operands import STAND_IN, expression_of, operand_of, stand_in
 from surefit.interpreter.violations import NonContiguousView, ReshapeMismatch, SourceViolation
 from surefit.laws.case import Case
-from surefit.laws.contracts.reshapes import NotContiguous, count_differs
+from surefit.laws.contracts.reshapes import ElementCount, NotContiguous, count_differs
 from surefit.laws.frame_numbers import size_nodes
 from surefit.source.reading import Source
 
@@ -20,7 +20,8 @@ def violations_of(violation: SourceViolation, case: Case, source: Source) -> Ite
         target = tuple(map(stand_in, violation.target))
         use = expression_of(source, call)
         written = [case.expression(source, part) for part in size_nodes(call.args)]
-        for broken in count_differs(use, tensor, target, written):
+        mismatches: Iterator[ElementCount] = count_differs(use, tensor, target, written)
+        for broken in mismatches:
             if all(size < STAND_IN for size in (*broken.axes, *broken.asked)):
                 yield broken
     elif isinstance(violation, NonContiguousView):
