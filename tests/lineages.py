@@ -37,7 +37,10 @@ KINDS: dict[type[ast.expr], ProducerKind] = {
 
 
 def lineage_answer(
-    crash: Crash, source: Source, chains: Mapping[tuple[int | str, str], Sequence[Step]]
+    crash: Crash,
+    source: Source,
+    chains: Mapping[tuple[int, str], Sequence[Step]]
+    | Mapping[tuple[int | str, str], Sequence[Step]],
 ) -> Answer:
     """`chains`: number of a frame and text of a value there -> its expressions, newest first; in
     place of a frame ROWS or DATASET. No chain: nothing is known of a value."""

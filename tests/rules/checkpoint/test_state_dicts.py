@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from lineages import lineage_answer
+from lineages import Step, lineage_answer
 from looking import look
 from surefit.doctor.conditions.re_executed import ReExecuted
 from surefit.doctor.findings import Finding, Place
@@ -49,10 +49,10 @@ TEXT = dedent(
 )
 OWN = {"body.weight": [16, 8], "body.bias": [16], "head.weight": [4, 16]}
 NET = Value("net", "Net", 7, layer=Layer("Net", made_at=Place("train.py", 1)))
-LINEAGES = {
+LINEAGES: dict[tuple[int, str], tuple[Step, ...]] = {
     (0, "net"): (("Net(4)", NET), ("4", Value("4", "int", scalar=4), Way.ARGUMENT, "classes"))
 }
-COMPARED = [
+COMPARED: list[tuple[str, dict[str, Any]]] = [
     ("names-without-prefix", {"prefix": "module.", "given": True}),
     ("names-without-prefix", {"prefix": "_orig_mod.", "given": False}),
     ("names-under-a-key", {"key": "model"}),
