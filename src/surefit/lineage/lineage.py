@@ -67,6 +67,8 @@ class Lineage:
         """What an expression got values from, and how."""
         for link in producer.inputs:
             before = self.graph.get(link.serial)
+            if before is producer:
+                continue  # what creates an object anew is the newest change of it, too
             if before is not None and link.way is not Way.CONTROL:
                 yield link, before
 
