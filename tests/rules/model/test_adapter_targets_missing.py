@@ -56,7 +56,7 @@ def told(
 
 def test_names_of_another_model() -> None:
     call = 'LoraConfig(r=4, target_modules=["q_proj"])'
-    chain = [(call, CONFIG), ('["q_proj"]', NAMES, Way.ARGUMENT, "target_modules")]
+    chain: list[Step] = [(call, CONFIG), ('["q_proj"]', NAMES, Way.ARGUMENT, "target_modules")]
     (finding,) = told(NAMED, ["q_proj"], ("c_attn",), chain)
     assert finding.place.line == 2
     assert finding.headline == (
@@ -72,7 +72,7 @@ def test_names_of_another_model() -> None:
 
 def test_a_test_for_linear_layers_leaves_all_of_them_out() -> None:
     listed = "[n for n, m in model.named_modules() if isinstance(m, nn.Linear)]"
-    chain = [
+    chain: list[Step] = [
         ("LoraConfig(r=4, target_modules=found)", CONFIG),
         ("found", NAMES, Way.ARGUMENT, "target_modules"),
         (listed, NAMES, Way.BINDING, "found"),
