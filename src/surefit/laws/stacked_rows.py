@@ -1,10 +1,8 @@
 """The operation that stacked the rows of a batch several times on its axis, and in which order."""
 
-import ast
 from dataclasses import dataclass
 
 from surefit.doctor.observations import Frame
-from surefit.laws.case import Case
 from surefit.laws.size_history import (
     JOINS,
     RESHAPES,
@@ -15,7 +13,7 @@ from surefit.laws.size_history import (
     users,
 )
 from surefit.lineage.lineage import Lineage
-from surefit.lineage.producers import Producer
+from surefit.lineage.producers import Producer, Way
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,19 +27,17 @@ class Stacking:
     whole is repeated, as with `repeat`."""
 
 
-def stacking_of(lineage: Lineage, rows: int, copies: int, case: Case) -> Stacking | None:
+def stacking_of(lineage: Lineage, rows: int, copies: int) -> Stacking | None:
     """Back from the tensor with more rows."""
     path = history(lineage, rows * copies)
     for producer in path:
-        by_row = order_of(lineage, producer, rows, copies, case)
+        by_row = order_of(lineage, producer, rows, copies)
         if by_row is not None:
             return Stacking(users(path, producer), by_row)
     return None
 
 
-def order_of(
-    lineage: Lineage, producer: Producer, rows: int, copies: int, case: Case
-) -> bool | None:
+def order_of(lineage: Lineage, producer: Producer, rows: int, copies: int) -> bool | None:
     """Whether the copies of a row stay together; None where the expression stacks nothing, or its
     order cannot be told from the shapes."""
     before = [inner for inner in tensors(lineage, producer) if shape(inner)]
@@ -53,7 +49,7 @@ def order_of(
     if word in RESHAPES and before:
         first = shape(before[0])[:2]
         if first == (rows, copies) == (copies, rows):
-            return by_moved_axes(before[0], lineage, case)
+            return by_moved_axes(before[0], lineage)
         return True if first == (rows, copies) else False if first == (copies, rows) else None
     if word in ("repeat_interleave", "repeat") and before and shape(before[0])[0] == rows:
         return word == "repeat_interleave"
@@ -69,16 +65,16 @@ def shares_rows(lineage: Lineage, producer: Producer, rows: int) -> bool:
     return bool(shapes) and all(known[0] == rows for known in shapes)
 
 
-def by_moved_axes(producer: Producer, lineage: Lineage, case: Case) -> bool | None:
+def by_moved_axes(producer: Producer, lineage: Lineage) -> bool | None:
     """Where there are as many copies as rows: whether the first axis still is that of the rows."""
     at: Producer | None = producer
     while at is not None and operation(at) not in ("transpose", "permute"):
         at = next(iter(tensors(lineage, at)), None)
-    node = case.node(at)
-    numbers = [ast.unparse(part) for part in node.args] if isinstance(node, ast.Call) else []
+    inputs = lineage.inputs(at) if at is not None else ()
+    numbers = [inner.value.scalar for way, inner in inputs if way.way is Way.ARGUMENT]
     if at is not None and operation(at) == "transpose":
-        return True if numbers and "0" not in numbers else None
-    return numbers[0] == "0" if "0" in numbers[:2] else None
+        return True if numbers and 0 not in numbers else None
+    return numbers[0] == 0 if 0 in numbers[:2] else None
 
 
 def count_in(frame: Frame, copies: int) -> str:

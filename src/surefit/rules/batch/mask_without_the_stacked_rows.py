@@ -61,7 +61,7 @@ def mask_has_the_rows_of_the_batch(broken: UnequalSides, case: Case) -> Finding 
     side, mask = broken.side, broken.other
     if broken.more < 2 or broken.expected < 2 or len(side.shape) < LEAST_AXES or broken.of_loss:
         return None
-    stacking = stacking_of(case.lineage(side), broken.expected, broken.more, case)
+    stacking = stacking_of(case.lineage(side), broken.expected, broken.more)
     if stacking is None or case.own is None:
         return None
     count = count_in(case.own, broken.more)
