@@ -137,7 +137,8 @@ def other_size(
         sizes = range(last.size + 1, total)
         size = next((number for number in sizes if total % number != 1), total)
         rest = f" + {total % size}" if total % size else ""
-        words = f"Keep every row with another batch size, {total} = {times((total // size, size))}{rest}"
+        sum_of = f"{total} = {times((total // size, size))}{rest}"
+        words = f"Keep every row with another batch size, {sum_of}"
     return SetArgument(
         at=case.expression(source, call),
         name="batch_size",
