@@ -11,7 +11,7 @@ from surefit.doctor.observations import Script
 from surefit.doctor.recording import Recording
 
 CASES = Path(__file__).parent / "cases"
-NOT_THE_LINE_OF_A_RUN = {"skip-of-another-size"}
+NOT_THE_LINE_OF_A_RUN = {"logit-widths", "skip-of-another-size"}
 """A run tells the line that chose the size; the source alone where the two sizes meet."""
 NAMED = (
     "adapter-targets-missing",

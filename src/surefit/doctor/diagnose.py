@@ -54,12 +54,16 @@ def look(seen: Recording) -> Diagnosis:
         *((rule, partial(rule.look, seen, cases)) for rule in rules_on(kinds)),
         (UNKNOWN_ALLOWANCE, partial(unknown_allowances, seen, rule_files())),
     ]
-    for rule, find in looks:
+    for rule, find in sorted(looks, key=lambda pair: pair[0].general):
+        asked = list(seen.open_questions)
         try:
             meant = [with_choices(one) for one in find() if not allowed(one, seen)]
-            found += [(rule, with_handler(one, seen)) for one in meant]
         except Exception as error:  # noqa: BLE001 - one rule that fails must not silence the others
             broken.append(failed(f"the rule {rule.name}", error))
+            continue
+        if rule.general and {one.about for one in meant} <= {one.about for _, one in found}:
+            seen.open_questions[:] = asked  # nothing is asked about what another rule explains
+        found += [(rule, with_handler(one, seen)) for one in meant]
     return Diagnosis(tuple(by_rank(in_order(one_each(found), seen), seen)), tuple(broken))
 
 

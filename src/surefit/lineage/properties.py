@@ -151,6 +151,14 @@ def size(axis: int, length: int) -> Property:
     return Property(f"has {length:,} along axis {axis}", holds, of_rows=of_rows)
 
 
+def shape(sizes: tuple[int, ...]) -> Property:
+    def holds(value: Value) -> bool | None:
+        known = shape_of(value)
+        return known == sizes if known is not None else None
+
+    return Property(f"has shape {sizes}", holds, of_rows=shape(sizes[1:]) if sizes else None)
+
+
 def length(count: int) -> Property:
     def holds(value: Value) -> bool | None:
         known = value.length if value.length is not None else (value.shape or (None,))[0]

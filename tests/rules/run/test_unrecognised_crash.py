@@ -5,6 +5,8 @@ from textwrap import dedent
 
 import pytest
 
+from lineages import lineage_answer
+from surefit.doctor.diagnose import diagnose
 from surefit.doctor.findings import Finding, Place
 from surefit.doctor.observations import (
     Crash,
@@ -12,13 +14,16 @@ from surefit.doctor.observations import (
     Frame,
     Layer,
     Link,
+    Memory,
     Observation,
     Process,
     Script,
     Value,
 )
 from surefit.doctor.recording import Recording
+from surefit.lineage.producers import LINEAGE
 from surefit.rules.run.unrecognised_crash import RULE
+from surefit.source.reading import Source
 
 TEXT = dedent(
     """\
@@ -62,11 +67,33 @@ def test_the_expression_and_the_values_of_its_parts() -> None:
     assert finding.place == Place("train.py", 4)
     assert finding.headline == "`first * self.scale` raised RuntimeError in `Scorer`."
     assert [(fact.name, fact.value) for fact in finding.facts] == [
-        ("`first`", "float32 (5, 12) on cuda:0, from line 3: first = self.left(left)"),
-        ("`self.scale`", "float32 (6,), made at m.py:9"),
+        ("`first`", "float32 (5, 12) on cuda:0"),
+        ("`self.scale`", "float32 (6,), created at m.py:9"),
     ]
     assert finding.fixes == ()
     assert finding.python_said == "RuntimeError: sizes"
+
+
+def test_each_value_has_the_expression_that_it_was_born_in() -> None:
+    value = FRAME.values[2]
+    told = lineage_answer(
+        CRASH,
+        Source("train.py", TEXT),
+        {(0, "first"): [("first", value), ("self.left(left)", value)]},
+    )
+    (finding,) = found(CRASH, told)
+    assert finding.facts[0].value == "float32 (5, 12) on cuda:0, from train.py:3  self.left(left)"
+    assert finding.facts[1].value == "float32 (6,), created at m.py:9"
+
+
+def test_a_second_run_is_asked_for_only_where_no_other_rule_explains_it() -> None:
+    recording = Recording([Script("train.py", TEXT, main=True), CRASH])
+    assert [one.rule for one in diagnose(recording).findings] == ["unrecognised-crash"]
+    assert LINEAGE in [question.kind for question in recording.open_questions]
+    memory = replace(CRASH, memory=Memory("cpu", 1 << 30, None, None, None))
+    explained = Recording([Script("train.py", TEXT, main=True), memory])
+    assert [one.rule for one in diagnose(explained).findings] == ["out-of-memory"]
+    assert LINEAGE not in [question.kind for question in explained.open_questions]
 
 
 def test_a_library_that_fails_is_named_beside_the_own_line() -> None:
@@ -90,7 +117,7 @@ def test_a_library_that_fails_is_named_beside_the_own_line() -> None:
     assert facts["failed at"] == "torch/nn/functional.py:99  op(input, size)"
     assert facts["`input` there"] == "float16 (2, 3)"
     assert "`size` there" not in facts
-    assert facts["`encoder.layer.1.proj`"] == "Linear, made at train.py:2"
+    assert facts["`encoder.layer.1.proj`"] == "Linear, created at train.py:2"
 
 
 def test_an_own_raise_is_called_one() -> None:

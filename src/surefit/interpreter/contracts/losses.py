@@ -8,6 +8,7 @@ from surefit.doctor.violations import Violation
 from surefit.doctor.words import code
 from surefit.interpreter.operands import expression_of, operand_of
 from surefit.interpreter.violations import (
+    LossShapeMismatch,
     SourceViolation,
     TargetAxesMismatch,
     TargetDtypeMismatch,
@@ -17,17 +18,29 @@ from surefit.laws.contracts.losses import LossArguments, TargetDtype, TargetShap
 from surefit.laws.label_values import LabelValues
 from surefit.source.reading import Source
 
+Mismatch = TargetDtypeMismatch | TargetAxesMismatch | LossShapeMismatch
+
 
 def violations_of(violation: SourceViolation, case: Case, source: Source) -> Iterator[Violation]:  # noqa: ARG001
     if isinstance(violation, TargetDtypeMismatch):
         yield arguments(TargetDtype, violation, source)
-    elif isinstance(violation, TargetAxesMismatch):
+    elif isinstance(violation, TargetAxesMismatch) or (
+        isinstance(violation, LossShapeMismatch) and is_of_two_models(violation)
+    ):
         yield arguments(TargetShape, violation, source)
+
+
+def is_of_two_models(violation: LossShapeMismatch) -> bool:
+    """Both sides are outputs of layers, and only how wide they are differs."""
+    sides = violation.inputs.predictions, violation.inputs.target
+    first, second = (side.shape.size(-1) for side in sides)
+    by_layers = all(side.source_layer is not None for side in sides)
+    return by_layers and None not in (first, second) and first != second
 
 
 def arguments(
     kind: type[LossArguments],
-    violation: TargetDtypeMismatch | TargetAxesMismatch,
+    violation: Mismatch,
     source: Source,
 ) -> LossArguments:
     inputs = violation.inputs
@@ -45,9 +58,7 @@ def arguments(
     )
 
 
-def labels_of(
-    violation: TargetDtypeMismatch | TargetAxesMismatch, shape: tuple[int, ...]
-) -> LabelValues:
+def labels_of(violation: Mismatch, shape: tuple[int, ...]) -> LabelValues:
     """Nothing is known of their values but what they must be for the violation to be certain."""
     one_hot = isinstance(violation, TargetAxesMismatch) and violation.how == "one hot"
     rows = prod(shape[:-1]) if one_hot else 0

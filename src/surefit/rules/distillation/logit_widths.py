@@ -7,36 +7,38 @@ tokenizers differ. `kl_div` and `mse_loss` then say `The size of tensor a (15206
 size of tensor b (151936) at non-singleton dimension 2`.
 
 ## Why it matters
-Cutting the wider one off is right only where the additional entries are padding that no token uses.
-If the tokenizers differ, entry 5,000 is another token in each, and the student is taught nonsense
-without a word.
+Cutting the wider one is right only where the additional entries are padding that no token uses. If
+the tokenizers differ, entry 5,000 is another token in each, and the student silently learns
+nonsense.
 
 ## What to do
-If both use the same tokenizer, cut the padding off: `teacher_logits[..., :len(tokenizer)]` and the
-same of the student. If not, distil through text, or with a loss that matches tokens by their
-strings.
+If both use the same tokenizer, cut the padding off where the logits are computed:
+`teacher(ids).logits[..., :student.config.vocab_size]`. If not, distil through text, or with a loss
+that matches tokens by their strings.
 
 ## How it is recognised
-The loss that failed compares two tensors that have equal shapes but for the last axis.
-
-In a script that is only read: the widths that two models give are followed to a loss that compares
-them entry by entry, and differ.
+A loss that compares entry by entry failed on two tensors whose shapes are equal but for the last
+axis, and the two come from two models. A second run shows where the wider one is computed. In a
+script that is only read, the widths that two models give are derived from its source.
 """
 
 import ast
 from collections.abc import Iterator
+from dataclasses import replace
 
-from surefit.doctor.causes import is_cause
 from surefit.doctor.findings import Fact, Finding, Fix, Severity
-from surefit.doctor.observations import Crash, Script, Value
-from surefit.doctor.recording import Recording
+from surefit.doctor.observations import Value
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
-from surefit.doctor.words import shape_of
-from surefit.evidence.failed_losses import FailedLoss, failed_loss, loss_name
-from surefit.interpreter import violations, wording
-from surefit.source.definitions import definition
-from surefit.source.reading import Source
+from surefit.doctor.violations import Operand, fact_at
+from surefit.doctor.words import code
+from surefit.laws.along import along
+from surefit.laws.case import Case, Remedy
+from surefit.laws.contracts.losses import OF_DISTANCE, TargetShape
+from surefit.lineage.lineage import Lineage
+from surefit.lineage.producers import Producer, ProducerKind
+from surefit.lineage.properties import size
+from surefit.remedies.append import Append
 
 RULE = Rule(
     "SF951",
@@ -52,168 +54,129 @@ RULE = Rule(
     ),
 )
 
-COMPARING = ("kl_div", "mse_loss", "smooth_l1_loss", "l1_loss")
 NARROWEST = 3
 """Classes; below that a width is a single score or a pair."""
-CHOICE = "whether both mean the same by the same entry, only you know"
 
 
-@RULE.on(Crash)
-def widths_of_two_models_differ(crash: Crash, seen: Recording) -> Iterator[Finding]:
-    loss = failed_loss(crash, seen) if is_cause(crash, seen) else None
-    if loss is None or not differ_in_width(loss):
-        return
-    sides = (
-        side(loss, loss.given_node, loss.given),
-        side(loss, loss.target_node, loss.target),
-    )
-    models = tuple(maker(loss, node) for node in (loss.given_node, loss.target_node))
-    if not are_two_models(models, loss):
-        return
-    widths = [(one.shape or ())[-1] for one in (loss.given, loss.target)]
-    narrow = min(widths)
-    yield RULE.finding(
-        loss.own.place,
-        f"{sides[0]} is {widths[0]:,} wide and {sides[1]} is {widths[1]:,}:"
-        f" {loss_name(loss)} compares them entry by entry.",
-        facts=tuple(facts(loss, sides, models)),
+@RULE.on(TargetShape)
+def widths_of_two_models_differ(broken: TargetShape, case: Case) -> Finding | None:
+    sides = broken.predictions, broken.target
+    if broken.loss not in ("kl_div", *OF_DISTANCE) or not differ_in_width(*sides):
+        return None
+    lineages = [case.lineage(side) for side in sides]
+    models = [model_of(lineage, case) for lineage in lineages]
+    if not case.read and not are_two(models, broken.loss):
+        return None
+    number = 0 if sides[0].shape[-1] > sides[1].shape[-1] else 1
+    wide, narrow = sides[number], sides[1 - number].shape[-1]
+    places = () if case.read else logits_in(lineages[number], wide.shape[-1])
+    names = [name_of(side, case) for side in sides]
+    return case.finding(
+        (places[0] if places else broken.use).place,
+        f"{names[0]} is {sides[0].shape[-1]:,} wide and {names[1]} is"
+        f" {sides[1].shape[-1]:,}: {broken.called} compares them entry by entry.",
+        facts=(
+            *(
+                replace(side.fact(by(model)), name=name)
+                for side, model, name in zip(sides, models, names, strict=True)
+            ),
+            Fact("more entries", f"{wide.shape[-1] - narrow:,}"),
+            *fact_at("compared at", broken.use if places else None),
+        ),
         why="Both must mean the same by the same entry: one vocabulary, or the same classes.",
-        fixes=tuple(choices(loss, narrow)),
-        python_said=crash.said,
-        about=crash.id,
+        remedies=remedies(broken, wide, narrow, places),
     )
 
 
-def choices(loss: FailedLoss, narrow: int) -> Iterator[Fix]:
-    """Only the user knows what the entries are."""
-    if len(loss.given.shape or ()) > 2:
-        yield Fix(
-            "If both use one tokenizer and the rest is padding, cut both to the tokens there are,"
-            f" at most {narrow:,}: `[..., :{narrow}]`.",
-            why_not_tried=CHOICE,
-        )
-        yield Fix(
-            "If the tokenizers differ, take a teacher of the same family or distil from its text.",
-            why_not_tried=CHOICE,
-        )
-    else:
-        yield Fix(
-            "Give both models the same classes, or compare only those that both have.",
-            why_not_tried=CHOICE,
-        )
-    if loss.name != "kl_div":
-        given, target = ((one.shape or ())[-1] for one in (loss.given, loss.target))
-        yield Fix(
-            f"If these are hidden states, learn a projection too: `nn.Linear({given}, {target})`.",
-            why_not_tried=CHOICE,
-        )
-
-
-def differ_in_width(loss: FailedLoss) -> bool:
-    given, target = loss.given.shape, loss.target.shape
-    if loss.name not in COMPARING or not given or not target or len(given) != len(target):
+def differ_in_width(predictions: Operand, target: Operand) -> bool:
+    first, second = predictions.shape, target.shape
+    if len(first) != len(second) or len(first) < 2 or first[:-1] != second[:-1]:
         return False
-    if len(given) < 2 or given[:-1] != target[:-1] or given[-1] == target[-1]:
-        return False
-    return min(given[-1], target[-1]) >= NARROWEST
+    return first[-1] != second[-1] and min(first[-1], second[-1]) >= NARROWEST
 
 
-def side(loss: FailedLoss, node: ast.expr | None, value: Value) -> str:
-    """The logits in an argument, by the name that the user has for them."""
-    for name in names_in(node):
-        found = next((one for one in loss.own.values if one.text == name), None)
-        if found is not None and found.shape and found.shape[-1:] == (value.shape or ())[-1:]:
-            return f"`{name}`"
-    if node is not None and loss.source is not None:
-        return f"`{' '.join(loss.source.segment(node).split())}`"
-    return f"`{value.text}`"
+def name_of(side: Operand, case: Case) -> str:
+    """`given` for `log_softmax(given, -1)`: the user's name for what is as wide."""
+    node = case.node(side.use)
+    for part in ast.walk(node) if node is not None and case.own is not None else ():
+        text = ast.unparse(part) if isinstance(part, ast.Name | ast.Attribute) else ""
+        for value in case.own.values if text and case.own else ():
+            if value.text == text and (value.shape or ())[-1:] == side.shape[-1:]:
+                return code(text)
+    return side.name
 
 
-def names_in(node: ast.expr | None) -> Iterator[str]:
-    for one in ast.walk(node) if node is not None else ():
-        if isinstance(one, ast.Name | ast.Attribute):
-            yield ast.unparse(one)
+def logits_in(lineage: Lineage, width: int) -> tuple[Producer, ...]:
+    """Where the wide one is computed and handed on, up to the softmax: what is cut after it sums to
+    less than one."""
+    places = along(lineage, of=size(-1, width))
+    return tuple(at for at in places if not is_normalised(at.value)) or places[:1]
 
 
-def maker(loss: FailedLoss, node: ast.expr | None) -> Value | None:
-    """The module that a name in an argument was computed by, as far as the source says it."""
-    source = loss.source
-    for part in ast.walk(node) if node is not None and source else ():
-        found = called_module(loss, source, part) if source else None
-        if found is not None:
-            return found
+def is_normalised(value: Value) -> bool:
+    """Probabilities, or their logarithms."""
+    least, greatest = value.least, value.greatest
+    return (
+        greatest is not None and least is not None and (greatest <= 0 or 0 <= least < greatest <= 1)
+    )
+
+
+def model_of(lineage: Lineage, case: Case) -> Value | None:
+    """The module whose call a value came through last."""
+    modules = {value.text: value for value in case.values() if value.layer is not None}
+    for producer in lineage.producers:
+        if producer.kind is ProducerKind.CALL and producer.name in modules:
+            return modules[producer.name]
     return None
 
 
-def called_module(loss: FailedLoss, source: Source, node: ast.AST) -> Value | None:
-    """`student` of `student(ids)`, also behind a name and `.logits`."""
-    modules = {one.text: one for one in loss.own.values if one.layer is not None}
-    made: ast.expr | None = node if isinstance(node, ast.Call) else None
-    if isinstance(node, ast.Name):
-        made = definition(source, node) or in_a_block(source, node)
-    for part in ast.walk(made) if made is not None else ():
-        if isinstance(part, ast.Call) and ast.unparse(part.func) in modules:
-            return modules[ast.unparse(part.func)]
-        if isinstance(part, ast.Name) and part is not node and isinstance(node, ast.Name):
-            inner = definition(source, part)
-            for one in ast.walk(inner) if inner is not None else ():
-                if isinstance(one, ast.Call) and ast.unparse(one.func) in modules:
-                    return modules[ast.unparse(one.func)]
-    return None
-
-
-def in_a_block(source: Source, name: ast.Name) -> ast.expr | None:
-    """Assigned once, under `with torch.no_grad():`."""
-    bound = [one for one in source.bound_by(name) if isinstance(one, ast.Assign)]
-    return bound[0].value if len(bound) == 1 else None
-
-
-def are_two_models(models: tuple[Value | None, ...], loss: FailedLoss) -> bool:
-    """Two different modules, or a loss that only compares distributions."""
+def are_two(models: list[Value | None], loss: str) -> bool:
+    """Two different modules; a divergence compares distributions, wherever they are from."""
     first, second = models
-    if first is not None and second is not None:
-        return first.identity != second.identity
-    return loss.name == "kl_div"
+    if first is None or second is None:
+        return loss == "kl_div"
+    return first.identity != second.identity
 
 
-def facts(
-    loss: FailedLoss, sides: tuple[str, str], models: tuple[Value | None, ...]
-) -> Iterator[Fact]:
-    for name, value, model in zip(sides, (loss.given, loss.target), models, strict=True):
-        by = f", by `{model.text}`, {model.kind}" if model is not None else ""
-        made_at = model.layer.made_at if model is not None and model.layer else None
-        where = f" made at {made_at}" if made_at else ""
-        yield Fact(name, f"{shape_of(value.shape or ())}{by}{where}")
-    widths = sorted((one.shape or ())[-1] for one in (loss.given, loss.target))
-    yield Fact("entries more", f"{widths[1] - widths[0]:,}")
+def by(model: Value | None) -> str:
+    layer = model.layer if model is not None else None
+    if model is None or layer is None:
+        return ""
+    created = f", created at {layer.made_at}" if layer.made_at else ""
+    return f"by {code(model.text)}, {model.kind}{created}"
 
 
-@RULE.on(Script)
-def widths_in_the_source_are_compared(script: Script, seen: Recording) -> Iterator[Finding]:
-    for source, one in wording.violations_in(script, seen, violations.LossShapeMismatch):
-        first, second = one.inputs.tensors
-        sizes = first.shape.size(-1), second.shape.size(-1)
-        by_models = first.source_layer is not None and second.source_layer is not None
-        if sizes[0] == sizes[1] or None in sizes or not by_models:
-            continue
-        names = [wording.text_of(source, node) for node in one.inputs.nodes]
-        yield RULE.finding(
-            wording.place_of(source, one.node),
-            f"{names[0]} is {sizes[0]} wide and {names[1]} is {sizes[1]}:"
-            f" `{one.inputs.function}` compares"
-            " them"
-            " entry by entry.",
-            facts=tuple(
-                Fact(name, wording.describe_tensor(source, tensor))
-                for name, tensor in zip(names, one.inputs.tensors, strict=True)
-            ),
-            why="Both must be distributions over the same vocabulary.",
-            fixes=(
-                Fix(
-                    "If the wider one is only padded, cut both to the entries that they share; if"
-                    " the tokenizers differ, the logits cannot be compared.",
-                    why_not_tried=wording.ONLY_READ,
-                ),
-            ),
-            severity=Severity.WARNING,
+def remedies(
+    broken: TargetShape, wide: Operand, narrow: int, places: tuple[Producer, ...]
+) -> Iterator[Remedy | Fix]:
+    """Each is a choice, because entries are lost."""
+    shape, cut = (*wide.shape[:-1], narrow), f"[..., :{narrow}]"
+    predicted = broken.predicted if wide is broken.target else None
+    must = replace(broken.holds(shape, shape), supervised=None, total=None, predictions=predicted)
+    for at in places:
+        yield Append(
+            at=at,
+            suffix=cut,
+            words=f"If both use one vocabulary and the rest is padding, cut it off, {at.place}:"
+            f" {code(at.text + cut)}.",
+            must=must,
+            choice=True,
+            alike=False,
+        )
+    if not places:
+        yield Fix(
+            "If both use one vocabulary and the rest is padding, cut it off before the softmax:"
+            f" {code(cut)}.",
+            choice=True,
+        )
+    yield Fix(
+        "If the tokenizers or the classes differ, take a teacher that has the student's, or distil"
+        " from the teacher's text.",
+        choice=True,
+    )
+    if broken.loss != "kl_div":
+        widths = broken.predictions.shape[-1], broken.target.shape[-1]
+        yield Fix(
+            "If these are hidden states, learn a projection: `nn.Linear({}, {})`.".format(*widths),
+            choice=True,
         )

@@ -3,7 +3,7 @@
 ## What happens
 The run ended with an exception, and its mechanism is none that surefit knows. What is told is what
 was seen: the expression that failed, the values of its parts, the module that was being called,
-and the lines where these values came from.
+and for each value the expression of the script in which it was born.
 
 ## Why it matters
 A traceback shows lines, mostly a library's. The shapes, types and sizes that made a line fail are
@@ -15,7 +15,9 @@ guess.
 
 ## How it is recognised
 Every exception that ends a process, unless another rule explains it, it only passes on what
-another process raised, or it is a deliberate end (`sys.exit`, Ctrl-C).
+another process raised, or it is a deliberate end (`sys.exit`, Ctrl-C). A second run tells where the
+values came from: the first expression with the same shape or length, the number or setting as it is
+written.
 """
 
 import re
@@ -25,12 +27,15 @@ from surefit.doctor.causes import is_cause, ranks_that_followed
 from surefit.doctor.findings import Fact, Finding, Place, Severity
 from surefit.doctor.observations import CollatorSeen, Crash, Ended, Frame, Script, Value
 from surefit.doctor.recording import Recording
-from surefit.doctor.rule import Rule
+from surefit.doctor.rule import Rule, Unanswered
 from surefit.doctor.symptoms import Symptom
+from surefit.doctor.violations import Operand
 from surefit.doctor.words import code, listed, spoken
-from surefit.evidence.layer_names import described, name
-from surefit.evidence.origins import came_from, names_in
+from surefit.evidence.origins import names_in
 from surefit.evidence.value_words import in_words
+from surefit.laws.case import NO_LINEAGE, Case
+from surefit.laws.layer_words import described, layer_name
+from surefit.lineage.properties import Property, length, none, shape
 
 RULE = Rule(
     "SF899",
@@ -100,29 +105,32 @@ def headline(crash: Crash) -> str:
 
 
 def failing(frame: Frame, most: int = LONGEST) -> str:
-    text = " ".join((frame.expression or frame.line).split())
+    return shortened(" ".join((frame.expression or frame.line).split()), most)
+
+
+def shortened(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def inside(crash: Crash, frame: Frame) -> str:
     """The module that was being called, and the library's function if it is one that failed."""
     layer = crash.layer
-    said = f" in {name(layer)}" if layer and (layer.path or layer.own) else ""
+    said = f" in {layer_name(layer)}" if layer and (layer.path or layer.own) else ""
     innermost = crash.frames[-1]
     return said if innermost is frame else f"{said}, inside `{innermost.function}`"
 
 
 def facts(crash: Crash, seen: Recording) -> Iterator[Fact]:
     frame, innermost = crash.own_frame, crash.frames[-1] if crash.frames else None
-    told = list(values(frame, seen)) if frame else []
+    told = list(values(crash, frame, seen)) if frame else []
     yield from told
     if innermost is not None and innermost is not frame:
         yield Fact("failed at", f"{innermost.place}  {failing(innermost, SHORT)}")
         yield from library_values(innermost, frame)
     layer = crash.layer
-    if layer and layer.path and not any(f"made at {layer.made_at}" in one.value for one in told):
-        made = f", made at {layer.made_at}" if layer.made_at else ""
-        yield Fact(name(layer), f"{described(layer)}{made}")
+    if layer and layer.path and not any(f"created at {layer.made_at}" in one.value for one in told):
+        created = f", created at {layer.made_at}" if layer.made_at else ""
+        yield Fact(layer_name(layer), f"{described(layer)}{created}")
     if crash.collator:
         yield from rows(crash.collator)
     if crash.chain:
@@ -130,12 +138,37 @@ def facts(crash: Crash, seen: Recording) -> Iterator[Fact]:
     yield from where(crash, seen)
 
 
-def values(frame: Frame, seen: Recording) -> Iterator[Fact]:
-    """The parts of the failing expression, and the lines that they come from."""
-    source = seen.source(frame.place)
+def values(crash: Crash, frame: Frame, seen: Recording) -> Iterator[Fact]:
+    """The parts of the failing expression, each with the expression that it was born in."""
     for value in parts(frame):
         if says_something(value) and not is_told_by_its_parts(value, frame):
-            yield Fact(code(value.text), in_words(value) + came_from(value, frame, source))
+            yield Fact(code(value.text), in_words(value) + origin(value, crash, frame, seen))
+
+
+def origin(value: Value, crash: Crash, frame: Frame, seen: Recording) -> str:
+    """`, from train.py:12  load(path)`; empty while no second run has told it, and where it was
+    born in the failing line itself."""
+    side = Operand(value=value, name=code(value.text), frame=crash.frames.index(frame))
+    try:
+        lineage = Case(seen, crash).lineage(side)
+    except Unanswered:
+        lineage = NO_LINEAGE
+    property_of = what_it_is(value)
+    birth = lineage.birth(of=property_of) if property_of is not None else None
+    written = birth or lineage.written() or next(iter(lineage.expressions), None)
+    if written is None or written.text == value.text:
+        return f", created at {value.made_at}" if value.made_at is not None else ""
+    place = Place(written.place.file, written.place.line)
+    return f", from {place}  {shortened(written.text, SHORT)}"
+
+
+def what_it_is(value: Value) -> Property | None:
+    """What the first expression of its lineage that matters has in common with it."""
+    if value.kind == "NoneType":
+        return none
+    if value.shape is not None:
+        return shape(value.shape)
+    return length(value.length) if value.length is not None and value.scalar is None else None
 
 
 def parts(frame: Frame) -> list[Value]:

@@ -5,12 +5,11 @@ from math import prod
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from surefit.evidence.widths import (
+from surefit.laws.width_arithmetic import (
     axes_as_wide,
     axes_that_make,
     can_be_reshaped,
     items_in_a_row,
-    positions_for,
 )
 
 shapes = st.lists(st.integers(1, 20), min_size=2, max_size=3)
@@ -57,9 +56,3 @@ def test_the_numbers_of_other_data() -> None:
     assert items_in_a_row(4000, 271) is None
     assert axes_that_make(shape, 271) is None
     assert not can_be_reshaped(shape, 271)
-
-
-def test_a_width_in_channels_and_positions() -> None:
-    assert positions_for(400, 16) == 25
-    assert positions_for(401, 16) is None
-    assert positions_for(400, 0) is None
