@@ -32,12 +32,12 @@ from surefit.doctor.observations import Frame
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import code, shape_of, times
-from surefit.evidence.layer_names import described, name
 from surefit.evidence.loaders import loader_call
 from surefit.laws.batch_lines import batch_line, caller_of_model, is_without_gradients, mode_in
 from surefit.laws.batches import LastBatch, LoaderAtWork, last_batch, loaders_at_work
 from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.batch_norms import OneValuePerChannel
+from surefit.laws.layer_words import described, layer_name
 from surefit.laws.loop_batches import CutBatches, one_row_left
 from surefit.remedies.arguments import SetArgument
 from surefit.remedies.change import Change
@@ -93,7 +93,7 @@ def finding(
         words,
         facts=(
             *rows,
-            Fact(name(broken.layer), f"{described(broken.layer)} in training mode{created}"),
+            Fact(layer_name(broken.layer), f"{described(broken.layer)} in training mode{created}"),
             Fact(
                 "its input", f"{shape_of(broken.shape)}: one value for each of {channels} channels"
             ),
@@ -106,7 +106,7 @@ def finding(
 
 def cannot(broken: OneValuePerChannel) -> str:
     kind = broken.layer.kind
-    return f"{name(broken.layer)}, a `{kind}` in training mode, cannot normalise over one row"
+    return f"{layer_name(broken.layer)}, a `{kind}` in training mode, cannot normalise over one row"
 
 
 def of_loader(broken: OneValuePerChannel, case: Case, last: LastBatch, place: Place) -> Finding:
@@ -206,7 +206,7 @@ def one_row_by_itself(broken: OneValuePerChannel, case: Case, caller: Frame) -> 
         case,
         caller.place,
         f"{code(caller.expression or caller.line)} gives the model one row{without}, and"
-        f" {name(broken.layer)}, a `{broken.layer.kind}`, is in training mode.",
+        f" {layer_name(broken.layer)}, a `{broken.layer.kind}`, is in training mode.",
         fixes=(evaluating(caller, case, predicts), more),
     )
 
@@ -226,5 +226,5 @@ def evaluating(caller: Frame, case: Case, predicts: bool) -> Remedy | Fix:
         inserted_before(source, statement, f"{model}.eval()"),
         inserted_after(source, statement, f"{model}.train()"),
     )
-    must = TrainingGoesOn(changes_the_past=True)
+    must = TrainingGoesOn(rows_change=True)  # the row is no longer one of training
     return Change(to=edit, words=words, must=must, choice=True)
