@@ -14,7 +14,7 @@ from surefit.laws.size_history import constructor_of_weights
 from surefit.lineage.producers import Producer, ProducerKind, Way
 from surefit.remedies.replace import ReplaceWith
 from surefit.remedies.wrap import Wrap
-from surefit.source.edits import replaced
+from surefit.source.edits import appended, replaced
 from surefit.source.patches import Edit, both
 from surefit.source.reading import Source, called, dotted
 
@@ -124,6 +124,28 @@ class KeepEveryNumber:
             edit = both(
                 edit, replaced(source, fold, f"{source.segment(fold.func.value)}.flatten(1)")
             )
+        return edit
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BeforeEveryReshape:
+    """A method after what is reshaped, in every reshape to the very same sizes."""
+
+    at: Written
+    suffix: str
+    words: str
+    must: Condition | None = None
+    choice: bool = True
+
+    def edit(self, case: Case) -> Edit | None:
+        call, source = case.node(self.at), case.source(self.at.place)
+        if source is None or not isinstance(call, ast.Call):
+            return None
+        edit: Edit | None = None
+        for fold in same_calls(source, call):
+            assert isinstance(fold.func, ast.Attribute)
+            more = appended(source, fold.func.value, self.suffix)
+            edit = both(edit, more) if edit is not None else more
         return edit
 
 

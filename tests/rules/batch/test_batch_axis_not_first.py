@@ -1,21 +1,18 @@
 """Layers that take steps first and were given rows first, on hand-made recordings."""
 
-from dataclasses import asdict, replace
+from dataclasses import replace
 
+from recorded_operations import found_by
 from surefit.doctor.conditions.values import ValuesAt, Wanted
 from surefit.doctor.findings import Finding, Place
 from surefit.doctor.observations import (
-    Answer,
     Crash,
     Frame,
     Layer,
     Operation,
     Process,
-    Question,
-    Script,
     Value,
 )
-from surefit.doctor.recording import Recording
 from surefit.rules.batch.batch_axis_not_first import RULE
 from surefit.source.edits import patched
 from surefit.source.spans import Span
@@ -51,9 +48,7 @@ def crashed(*frames: Frame) -> Crash:
 
 
 def found(crash: Crash, *story: Operation, text: str = TEXT) -> list[Finding]:
-    asked = Question("story", "1-1", {"frame": 1, "text": "input"})
-    told = Answer(asked, {"operations": [asdict(one) for one in story]})
-    return list(RULE.look(Recording([Script("train.py", text), crash, told])))
+    return found_by(RULE, text, crash, stories={(1, "input"): story} if story else {})
 
 
 def state(rows: int, wanted: int) -> tuple[Frame, Frame]:
@@ -71,7 +66,7 @@ def state(rows: int, wanted: int) -> tuple[Frame, Frame]:
 
 def test_a_state_has_the_rows_that_the_layer_took_for_steps() -> None:
     (finding,) = found(crashed(own(4, "rnn(x, start)"), *state(10, 6)))
-    assert finding.place == Place("train.py", 1)
+    assert finding.place.line == 1
     assert "takes the 6 steps of this batch for rows, and its 10 rows for steps" in finding.headline
     (fix,) = finding.fixes
     assert fix.edit is not None
@@ -97,14 +92,14 @@ def padded(shape: tuple[int, int], rows: int) -> Crash:
 
 def test_a_padding_mask_is_right_and_the_layer_is_not() -> None:
     (finding,) = found(padded((10, 6), 6))
-    assert finding.place == Place("train.py", 2)
+    assert finding.place.line == 2
     assert finding.fixes[0].edit is not None
     assert "(16, 4, batch_first=True)" in patched(finding.fixes[0].edit, TEXT)
 
 
 def test_the_layer_is_right_and_the_padding_mask_is_not() -> None:
     (finding,) = found(padded((6, 10), 10))
-    assert finding.place == Place("train.py", 5)
+    assert finding.place.line == 5
     assert finding.fixes[0].edit is not None
     assert "key_padding_mask=pad.transpose(0, 1))" in patched(finding.fixes[0].edit, TEXT)
 
@@ -115,7 +110,7 @@ def test_a_padding_mask_of_other_sizes_is_another_fault() -> None:
 
 
 LOSS = Frame(
-    Place("torch/f.py", 3555),
+    Place("torch/nn/functional.py", 3555),
     "cross_entropy",
     False,
     values=(Value("input", "Tensor", 3, shape=(6, 2)), Value("target", "Tensor", 2, shape=(10,))),
@@ -138,7 +133,7 @@ INTO = made(6, "embedding", (10, 6, 3))
 def test_as_many_predictions_as_steps_come_from_the_last_state() -> None:
     crash = crashed(own(6, "entropy(guessed, y)", GUESSED, LABELS), LOSS)
     (finding,) = found(crash, *LAST, STATES, INTO)
-    assert finding.place == Place("train.py", 1)
+    assert finding.place.line == 1
     wanted = (Wanted("guessed", (10, 2)), Wanted("y", (10,)))
     assert finding.fixes[0].must == ValuesAt(Place("train.py", 6), wanted)
     first = text_with("nn.GRU(3, 8, batch_first=True)")
@@ -150,8 +145,8 @@ def test_as_many_predictions_as_steps_come_from_the_last_state() -> None:
 def test_lines_that_read_steps_first_get_steps_first() -> None:
     crash = crashed(own(6, "entropy(guessed, y)", GUESSED, LABELS), LOSS)
     (finding,) = found(crash, *LAST, replace(STATES, shape=(10, 6, 8)), INTO)
-    assert finding.fixes[0].edit is not None
-    assert "rnn(x.transpose(0, 1), start)" in patched(finding.fixes[0].edit, TEXT)
+    assert finding.fixes[1].edit is not None
+    assert "rnn(x.transpose(0, 1), start)" in patched(finding.fixes[1].edit, TEXT)
 
 
 def text_with(layer: str) -> str:

@@ -4,6 +4,7 @@ from dataclasses import replace
 from textwrap import dedent
 from typing import Any
 
+from recorded_operations import found_by
 from surefit.doctor.conditions.batches import WholeBatches
 from surefit.doctor.findings import Finding, Place
 from surefit.doctor.observations import (
@@ -15,7 +16,6 @@ from surefit.doctor.observations import (
     Passed,
     Process,
     Question,
-    Script,
     Value,
     Watchpoint,
 )
@@ -70,7 +70,7 @@ def answer(**more: Any) -> Answer:
 
 
 def found(crash: Crash, *more: Observation, text: str = TEXT) -> list[Finding]:
-    return list(RULE.look(Recording([Script("train.py", text), crash, *more])))
+    return found_by(RULE, text, crash, *more)
 
 
 def with_input(shape: tuple[int, ...], layer: Layer = NORM) -> Crash:
@@ -80,7 +80,7 @@ def with_input(shape: tuple[int, ...], layer: Layer = NORM) -> Crash:
 
 def test_the_remainder_is_counted_and_dropped_where_the_loader_is_made() -> None:
     (finding,) = found(CRASH, answer())
-    assert finding.place == Place("train.py", 1)
+    assert finding.place.line == 1
     assert "385 = 12 × 32 + 1" in finding.headline
     fix = finding.fixes[0]
     assert "1 of 385 rows" in fix.text
@@ -100,7 +100,7 @@ def test_a_line_that_makes_the_loader_of_evaluation_too_drops_where_it_shuffles(
 def test_batches_of_one_row_are_the_users_choice() -> None:
     (finding,) = found(CRASH, answer(size=1, yielded=1))
     assert "batch_size=1" in finding.headline
-    assert all(fix.why_not_tried for fix in finding.fixes)
+    assert all(fix.choice for fix in finding.fixes)
 
 
 def test_a_loop_over_range_stops_before_the_single_row() -> None:
@@ -108,7 +108,7 @@ def test_a_loop_over_range_stops_before_the_single_row() -> None:
     loop = replace(LOOP, values=(*LOOP.values, Value("i", "int", 9, scalar=384)))
     crash = replace(CRASH, frames=(loop, INSIDE))
     (finding,) = found(crash, Answer(Question("loaders", "1-1"), {"loaders": []}), text=text)
-    assert finding.place == Place("train.py", 1)
+    assert finding.place.line == 1
     assert finding.fixes[0].edit is not None
     assert "range(0, len(rows) - 1, 32)" in patched(finding.fixes[0].edit, text)
 
@@ -124,7 +124,7 @@ def test_look_alikes_are_silent() -> None:
 def test_one_row_of_many_is_no_last_batch() -> None:
     many = replace(LOOP, values=(LOOP.values[0], Value("x", "Tensor", 2, shape=(32, 5))))
     (finding,) = found(replace(CRASH, frames=(many, INSIDE)), answer())
-    assert finding.place == Place("train.py", 3)
+    assert finding.place.line == 3
     assert "last batch" not in finding.headline
 
 

@@ -1,10 +1,11 @@
 """Numbers that stand for the rows of a batch, on hand-made recordings."""
 
 import ast
-from dataclasses import asdict, replace
+from dataclasses import replace
 
 import pytest
 
+from recorded_operations import found_by
 from surefit.doctor.conditions.values import ValuesAt, Wanted
 from surefit.doctor.findings import Finding, Place
 from surefit.doctor.observations import (
@@ -14,10 +15,8 @@ from surefit.doctor.observations import (
     Operation,
     Process,
     Question,
-    Script,
     Value,
 )
-from surefit.doctor.recording import Recording
 from surefit.rules.batch.hard_coded_batch_size import RULE
 from surefit.source.edits import patched
 from surefit.source.reading import Source
@@ -51,12 +50,9 @@ def frame_at(text: str, expression: str, *values: Value, line: int = 2) -> Frame
 
 def found(text: str, *frames: Frame, story: tuple[Operation, ...] = ()) -> list[Finding]:
     crash = Crash("1-1", 1.0, Process(1), "RuntimeError", "RuntimeError: shape", frames, steps=3)
-    told = [Answer(Question("loaders", "1-1"), {"loaders": [LOADER]})]
-    for name in ("noise", "x", "hx", "its input"):
-        operations = [asdict(one) for one in story] if name in ("noise", "hx") else []
-        asked = Question("story", "1-1", {"frame": len(frames) - 1, "text": name})
-        told.append(Answer(asked, {"operations": operations}))
-    return list(RULE.look(Recording([Script("train.py", text), crash, *told])))
+    loaders = Answer(Question("loaders", "1-1"), {"loaders": [LOADER]})
+    stories = {(len(frames) - 1, name): story for name in ("noise", "hx", "torch.arange(B)")}
+    return found_by(RULE, text, crash, loaders, stories=stories if story else {})
 
 
 B = Value("B", "int", 9, scalar=16)
@@ -65,7 +61,7 @@ B = Value("B", "int", 9, scalar=16)
 def test_a_reshape_fits_with_the_rows_of_the_last_batch() -> None:
     text = f"{HEAD}x = x.view(B, 2, 4)\n"
     (finding,) = found(text, frame_at(text, "x.view(B, 2, 4)", B))
-    assert finding.place == Place("train.py", 2)
+    assert finding.place.line == 2
     assert "batches of 16 rows, and the last batch has 5" in finding.headline
     assert ("rows", "the last batch has 5: 53 = 3 × 16 + 5") in [
         (fact.name, fact.value) for fact in finding.facts
@@ -85,7 +81,7 @@ def test_a_reshape_that_fits_no_number_of_rows_is_another_fault(call: str) -> No
 def test_a_loop_counts_the_rows_that_are_there() -> None:
     text = f"{HEAD}for i in range(B):\n        total += x[i]\n"
     (finding,) = found(text, frame_at(text, "x[i]", B, Value("i", "int", 8, scalar=5), line=3))
-    assert finding.place == Place("train.py", 2)
+    assert finding.place.line == 2
     assert finding.fixes[0].edit is not None
     assert "range(len(x))" in patched(finding.fixes[0].edit, text)
 
@@ -104,7 +100,7 @@ NOISE = Value("noise", "Tensor", 5, shape=(16, 8))
 def test_what_was_made_with_a_number_is_made_with_the_rows() -> None:
     text = f"{HEAD}noise = torch.randn(B, 8)\n    x = x + noise\n"
     (finding,) = found(text, frame_at(text, "x + noise", NOISE, line=3), story=(MADE,))
-    assert finding.place == Place("train.py", 2)
+    assert finding.place.line == 2
     assert finding.fixes[0].edit is not None
     assert "torch.randn(x.size(0), 8)" in patched(finding.fixes[0].edit, text)
 
@@ -113,7 +109,7 @@ def test_what_was_made_before_the_loop_is_cut_where_it_is_used() -> None:
     text = "noise = torch.randn(B, 8)\nfor x, y in loader:\n    x = x + noise\n"
     made = replace(MADE, place=Place("train.py", 1))
     (finding,) = found(text, frame_at(text, "x + noise", NOISE, line=3), story=(made,))
-    assert finding.place == Place("train.py", 1)
+    assert finding.place.line == 1
     assert finding.fixes[0].edit is not None
     assert "x + noise[: x.size(0)]" in patched(finding.fixes[0].edit, text)
 
@@ -129,7 +125,11 @@ def test_one_row_that_was_spread_to_a_number_of_rows() -> None:
 
 def test_what_is_made_in_the_failing_line() -> None:
     text = f"{HEAD}x = x[torch.arange(B), y]\n"
-    (finding,) = found(text, frame_at(text, "x[torch.arange(B), y]", B))
+    (finding,) = found(
+        text,
+        frame_at(text, "x[torch.arange(B), y]", B),
+        story=(replace(MADE, name="arange", shape=(16,)),),
+    )
     assert finding.fixes[0].edit is not None
     assert "torch.arange(x.size(0))" in patched(finding.fixes[0].edit, text)
 
@@ -159,7 +159,7 @@ def test_sizes_are_looked_up_where_they_are_written(given: str) -> None:
     text = f"{HEAD}shape = (B, 8)\n    noise = torch.randn({given})\n    x = x + noise\n"
     made = replace(MADE, place=Place("train.py", 3))
     (finding,) = found(text, frame_at(text, "x + noise", NOISE, line=4), story=(made,))
-    assert finding.place == Place("train.py", 2)
+    assert finding.place.line == 2
     assert finding.fixes[0].edit is not None
     assert "shape = (x.size(0), 8)" in patched(finding.fixes[0].edit, text)
 

@@ -1,24 +1,21 @@
 """Masks of fewer rows than what they hide, on hand-made recordings: the order of stacking."""
 
-from dataclasses import asdict, replace
+from dataclasses import replace
 from textwrap import dedent
 
 import pytest
 
+from recorded_operations import found_by
 from surefit.doctor.conditions.values import ValuesAt, Wanted
 from surefit.doctor.findings import Finding, Place
 from surefit.doctor.observations import (
-    Answer,
     Crash,
     Frame,
     Layer,
     Operation,
     Process,
-    Question,
-    Script,
     Value,
 )
-from surefit.doctor.recording import Recording
 from surefit.rules.batch.mask_without_the_stacked_rows import RULE
 from surefit.source.edits import patched
 
@@ -61,14 +58,12 @@ JOINED = (PRODUCT, made(19, "cat", (32, 20, 8), 10, 11, 12, 13), *CHUNKS)
 
 
 def found(story: tuple[Operation, ...], crash: Crash = CRASH, text: str = TEXT) -> list[Finding]:
-    asked = Question("story", "1-1", {"frame": 0, "text": "scores"})
-    told = Answer(asked, {"operations": [asdict(one) for one in story]})
-    return list(RULE.look(Recording([Script("train.py", text), crash, told])))
+    return found_by(RULE, text, crash, stories={(0, "scores"): story})
 
 
 def test_the_mask_is_repeated_where_it_is_made_as_the_heads_were_joined() -> None:
     (finding,) = found(JOINED)
-    assert finding.place == Place("train.py", 6)
+    assert finding.place.line == 6
     assert "32 = 8 × 4 (`self.heads`)" in finding.headline
     (fix,) = finding.fixes
     assert fix.edit is not None
@@ -111,7 +106,7 @@ def test_as_many_heads_as_rows(name: str, numbers: tuple[float, ...], more: str 
 def test_a_mask_that_came_as_an_argument_is_repeated_where_it_is_used() -> None:
     text = TEXT.replace("hidden = future | empty[:, None, :]", "pass").replace("empty)", "hidden)")
     (finding,) = found(JOINED, text=text)
-    assert finding.place == Place("train.py", 7)
+    assert finding.place.line == 7
     must = finding.fixes[0].must
     assert must == ValuesAt(Place("train.py", 7), (Wanted("scores", (32, None, None)),), after=True)
 

@@ -1,20 +1,19 @@
 """Rows that a reshape folded into the batch, on hand-made recordings."""
 
-from dataclasses import asdict, replace
+from dataclasses import replace
 from textwrap import dedent
 
+from recorded_operations import found_by
 from surefit.doctor.conditions.loss_rows import RowsAtTheLoss
 from surefit.doctor.conditions.values import ValuesAt, Wanted
 from surefit.doctor.findings import Finding, Place
 from surefit.doctor.observations import (
-    Answer,
     Crash,
     Frame,
     LossCall,
     Operation,
     Process,
     Question,
-    Script,
     Steps,
     Value,
 )
@@ -76,37 +75,29 @@ STORY = (
 def found(
     crash: Crash = CRASH, story: tuple[Operation, ...] = STORY, text: str = TEXT
 ) -> list[Finding]:
-    told = Answer(QUESTION, {"operations": [asdict(one) for one in story]})
-    return list(RULE.look(Recording([Script("train.py", text), crash, told])))
+    return found_by(RULE, text, crash, stories={(1, "input"): story})
 
 
-def test_the_pooling_is_named_and_made_adaptive() -> None:
+def test_maps_are_pooled_to_the_width_of_the_reshape() -> None:
     (finding,) = found()
-    assert finding.place == Place("train.py", 5, 5)
+    assert finding.place.line == 8
     assert finding.headline == (
         "`x.view(-1, 64)` makes 4 rows of each row of the batch: 128 = 32 × 2 × 2, and `labels`"
         " has 32."
     )
     fix = finding.fixes[0]
     assert fix.edit is not None
-    assert patched(fix.edit, TEXT) == TEXT.replace("AvgPool2d(8)", "AdaptiveAvgPool2d(1)")
+    assert fix.choice
+    assert "F.adaptive_avg_pool2d(x, 1).view(-1, 64)" in patched(fix.edit, TEXT)
     wanted = (Wanted("pred", (32, 10)), Wanted("labels", (32,)))
     assert fix.must == ValuesAt(Place("train.py", 11), wanted)
-
-
-def test_a_pooling_that_is_used_twice_is_left_alone() -> None:
-    text = TEXT.replace("x = self.avg(x)", "x = self.avg(self.avg(x))")
-    (finding,) = found(text=text)
-    assert finding.place == Place("train.py", 8)
-    assert finding.fixes[0].edit is not None
-    assert "F.adaptive_avg_pool2d(x, 1).view(-1, 64)" in patched(finding.fixes[0].edit, text)
 
 
 def test_times_that_were_folded_are_the_users_choice() -> None:
     story = (made(9, "linear", 9, (128, 10), 8), made(8, "view", 8, (128, 64), 7))
     (finding,) = found(story=(*story, made(7, "lstm", 7, (32, 4, 64), 2)))
     assert "128 = 32 × 4" in finding.headline
-    assert all(fix.edit is None and fix.why_not_tried for fix in finding.fixes)
+    assert all(fix.choice for fix in finding.fixes)
 
 
 def test_look_alikes_are_silent() -> None:

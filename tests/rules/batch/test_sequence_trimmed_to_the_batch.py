@@ -1,23 +1,20 @@
 """Packed sequences that came back shorter than their targets, on hand-made recordings."""
 
-from dataclasses import asdict, replace
+from dataclasses import replace
 from textwrap import dedent
 
 import pytest
 
-from surefit.doctor.conditions.values import ValuesAt, Wanted
+from recorded_operations import found_by
+from surefit.doctor.conditions.training import TrainingGoesOn
 from surefit.doctor.findings import Finding, Place
 from surefit.doctor.observations import (
-    Answer,
     Crash,
     Frame,
     Operation,
     Process,
-    Question,
-    Script,
     Value,
 )
-from surefit.doctor.recording import Recording
 from surefit.rules.batch.sequence_trimmed_to_the_batch import RULE
 from surefit.source.edits import patched
 
@@ -53,7 +50,8 @@ CRASH = Crash("1-1", 1.0, Process(1), "RuntimeError", "RuntimeError: sizes", (OW
 
 def made(serial: int, name: str, line: int, shape: tuple[int, ...], *takes: int) -> Operation:
     place = Place("train.py", line)
-    return Operation(serial, name, place, place, False, shape, "float32", True, takes)
+    own = not name.startswith("_")
+    return Operation(serial, name, place, place, own, shape, "float32", True, takes)
 
 
 STORY = (
@@ -69,25 +67,20 @@ STORY = (
 def found(
     crash: Crash = CRASH, story: tuple[Operation, ...] = STORY, text: str = TEXT
 ) -> list[Finding]:
-    told = [
-        Answer(Question("story", "1-1", {"frame": 1, "text": name}), {"operations": operations})
-        for name, operations in (("input", [asdict(one) for one in story]), ("target", []))
-    ]
-    return list(RULE.look(Recording([Script("train.py", text), crash, *told])))
+    return found_by(RULE, text, crash, stories={(1, "input"): story})
 
 
 def test_the_unpacking_is_told_how_long_it_is_to_be() -> None:
     (finding,) = found()
-    assert finding.place == Place("train.py", 4, 4)
+    assert finding.place.line == 4
     assert finding.headline == (
-        "`pad_packed_sequence` gives back 28 steps, as many as the longest row of this batch has,"
+        "`pad_packed_sequence` returns 28 steps, as many as the longest row of this batch has,"
         " and `tags` has 30."
     )
     (fix,) = finding.fixes
     assert fix.edit is not None
     assert "batch_first=True, total_length=words.size(1))\n    return" in patched(fix.edit, TEXT)
-    wanted = (Wanted("logits", (8, 30, 5)), Wanted("tags", (8, 30)))
-    assert fix.must == ValuesAt(Place("train.py", 6), wanted)
+    assert fix.must == TrainingGoesOn()
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,9 @@
 """States that were carried over to the last batch, on hand-made recordings."""
 
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Any
 
+from recorded_operations import found_by
 from surefit.doctor.conditions.batches import WholeBatches
 from surefit.doctor.findings import Finding, Place
 from surefit.doctor.observations import (
@@ -75,17 +76,13 @@ LOADER = {"made": "train.py", "line": 1, "size": 16, "yielded": 5, "rows": 70, "
 def found(
     crash: Crash = CRASH, story: tuple[Operation, ...] = CARRIED, **more: Any
 ) -> list[Finding]:
-    asked = Question("story", "1-1", {"frame": 2, "text": "hx"})
-    told = (
-        Answer(Question("loaders", "1-1"), {"loaders": [{**LOADER, **more}]}),
-        Answer(asked, {"operations": [asdict(one) for one in story]}),
-    )
-    return list(RULE.look(Recording([Script("train.py", TEXT), crash, *told])))
+    loaders = Answer(Question("loaders", "1-1"), {"loaders": [{**LOADER, **more}]})
+    return found_by(RULE, TEXT, crash, loaders, stories={(2, "hx"): story})
 
 
 def test_the_last_batch_is_left_out_and_the_rows_are_counted() -> None:
     (finding,) = found()
-    assert finding.place == Place("train.py", 1)
+    assert finding.place.line == 1
     assert "70 = 4 × 16 + 6" in finding.headline
     fix = finding.fixes[0]
     assert "6 of 70 rows" in fix.text

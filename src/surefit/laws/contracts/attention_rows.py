@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from surefit.doctor.observations import Frame, Value
 from surefit.doctor.violations import Expression, Operand, Violation, in_code
+from surefit.laws.batch_lines import names_in
 from surefit.laws.case import Case, use_of
 from surefit.laws.names import name_in
 
@@ -55,9 +56,9 @@ def of_attention(case: Case, frame: Frame) -> Iterator[MaskRows]:
     )
     heads = integer(frame, "num_heads") or 1
     shape = mask.shape if mask is not None and mask.shape else ()
-    if mask is None or rows is None or length is None:
+    if mask is None or rows is None:
         return
-    if len(shape) == OVER_POSITIONS and shape[0] == shape[1] != length:
+    if len(shape) == OVER_POSITIONS and length and shape[0] == shape[1] != length:
         yield violation(case, "attn_mask", mask, (length, length), rows, heads)
     elif len(shape) == FOR_EACH_ROW and shape[0] != rows * heads:
         yield violation(case, "attn_mask", mask, (rows * heads, *shape[1:]), rows, heads)
@@ -69,7 +70,7 @@ def violation(
     assert case.crash is not None
     assert case.own is not None
     number = len(case.crash.frames) - 1
-    name = name_in(case, mask, number)
+    name = name_in(case, mask, number) or same_shape(case, mask)
     use = case.argument(use_of(case.own), argument, None)
     known = use or next(iter(padding_masks(case)), None)
     operand = Operand(value=mask, name=in_code(name, f"`{argument}`"), frame=number, use=known)
@@ -81,6 +82,15 @@ def violation(
         rows=rows,
         heads=heads,
     )
+
+
+def same_shape(case: Case, mask: Value) -> str:
+    """A layer may hand over a copy: what the failing expression has in the same shape."""
+    own = case.own
+    names = names_in(own.expression or own.line) if own is not None else set()
+    values = own.values if own is not None else ()
+    alike = [value.text for value in values if value.text in names and value.shape == mask.shape]
+    return alike[0] if len(alike) == 1 else ""
 
 
 def padding_masks(case: Case) -> Iterator[Expression]:

@@ -2,7 +2,7 @@
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
 from surefit.doctor.observations import Frame, Value
@@ -64,7 +64,7 @@ def operand_of(case: Case, source: Source, own: Frame, node: ast.expr) -> Operan
         roots = [
             lineage.graph[root.serial] for root in lineage.root if root.serial in lineage.graph
         ]
-        value = roots[0].value if len(roots) == 1 else None
+        value = replace(roots[0].value, text=text) if len(roots) == 1 else None
     name = in_code(" ".join(source.segment(node).split()), "the tensor")
     return Operand(value=value or Value(text, ""), name=name, frame=number)
 

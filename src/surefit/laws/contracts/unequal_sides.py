@@ -2,10 +2,11 @@
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from surefit.doctor.conditions.condition import Condition
 from surefit.doctor.conditions.loss_rows import RowsAtTheLoss
+from surefit.doctor.conditions.training import TrainingGoesOn
 from surefit.doctor.conditions.values import ValuesAt, Wanted
 from surefit.doctor.observations import Layer, Value
 from surefit.doctor.violations import Operand, Violation, in_code
@@ -52,7 +53,7 @@ class UnequalSides(Violation):
         texts = {value.text for value in own.values} if own is not None else set()
         names = self.side.name.strip("`"), self.other.name.strip("`")
         if own is None or names[0] not in texts:
-            return RowsAtTheLoss(self.expected)
+            return TrainingGoesOn() if self.axis else RowsAtTheLoss(self.expected)
         shape = list(self.side.shape)
         shape[self.axis] = self.expected
         wanted = [Wanted(names[0], tuple(shape))]
@@ -168,7 +169,7 @@ def parts_of(case: Case, source: Source, node: ast.expr) -> Iterator[Operand]:
 def second_run(case: Case, number: int, text: str) -> Value | None:
     lineage = case.lineage(Operand(value=Value(text, ""), name=text, frame=number))
     roots = [lineage.graph[root.serial] for root in lineage.root if root.serial in lineage.graph]
-    return roots[0].value if len(roots) == 1 else None
+    return replace(roots[0].value, text=text) if len(roots) == 1 else None
 
 
 def combined(node: ast.expr) -> list[ast.expr]:
@@ -186,7 +187,8 @@ def combined(node: ast.expr) -> list[ast.expr]:
             tuples = [item for part in parts if isinstance(part, ast.Tuple) for item in part.elts]
             return [receiver, *inside, *tuples]
         case ast.Call(args=parts):
-            return [part for part in parts if not isinstance(part, ast.Starred)]
+            tuples = [item for part in parts if isinstance(part, ast.Tuple) for item in part.elts]
+            return [*(part for part in parts if not isinstance(part, ast.Starred)), *tuples]
     return []
 
 

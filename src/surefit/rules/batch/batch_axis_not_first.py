@@ -150,7 +150,10 @@ def by_predictions(broken: UnequalSides, case: Case) -> StepsFirst | None:
         is_recurrent = operation(producer) in RECURRENT and bool(given)
         if not is_recurrent or shape(given[0])[:2] != (broken.expected, broken.size):
             continue
-        created = constructor_of_weights(lineage, producer)
+        known = list(created_in(case, RECURRENT_LAYERS))
+        created = constructor_of_weights(lineage, producer) or (
+            known[0] if len(known) == 1 else None
+        )
         if created is None or not takes_steps_first(case, created):
             return None
         facts = (

@@ -1,49 +1,50 @@
 """A batch norm in training mode was given a single value per channel.
 
 ## What happens
-In training mode a batch norm subtracts the mean of the batch and divides by its spread. Over one
-row that is 0 / 0: there is nothing to compare the row with. Mostly it is the last batch of an
-epoch: 385 rows in batches of 32 leave one row over.
+In training mode a batch norm subtracts the mean of the batch and divides by its standard deviation.
+Over one row that is 0 / 0: there is nothing to compare the row with. Mostly it is the last batch of
+an epoch: 385 rows in batches of 32 leave one row over.
 
 ## Why it matters
-It comes at the end of an epoch, after an hour perhaps, and only for some sizes of a dataset: one
-row more, and it is gone until the data change again.
+It happens at the end of an epoch, after an hour perhaps, and only for some sizes of a dataset: one
+row more, and it is gone until the data change.
 
 ## What to do
 `drop_last=True` in the training loader leaves the incomplete batch out; with `shuffle=True` it is
 another row in each epoch. Where the batch size is one, use a larger one or a norm that does not
-look across the batch (`nn.GroupNorm`, `nn.LayerNorm`). Where the model is only asked and not
+look across the batch (`nn.GroupNorm`, `nn.LayerNorm`). Where the model only predicts and is not
 trained, `model.eval()` uses the running mean.
 
 ## How it is recognised
 The innermost module that was being run is a batch norm in training mode, its input has as many
-channels as it was made for, and rows times positions are one. The loader whose epoch was under way
-says how many batches of how many rows came before; a loop over `range` or `split` is read from its
-source and its numbers.
+channels as it was created for, and rows times positions are one. The loader whose epoch was under
+way says how many batches of how many rows came before; a loop over `range` or `split` is read from
+its source and its numbers.
 """
 
-from collections.abc import Iterator
-from math import prod
+import ast
+from collections.abc import Sequence
 
-from surefit.doctor.causes import is_cause
 from surefit.doctor.conditions.batches import WholeBatches
+from surefit.doctor.conditions.training import TrainingGoesOn
 from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
-from surefit.doctor.observations import Crash, Layer, Value
-from surefit.doctor.recording import Recording
+from surefit.doctor.observations import Frame
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import code, shape_of, times
-from surefit.evidence.dropped_batches import UNCOUNTED, drop, dropped
-from surefit.evidence.hand_made_batches import CutBatches, one_row_left
-from surefit.evidence.layer_names import described, name
-from surefit.evidence.loaders import (
-    LoaderSeen,
-    ShortBatch,
-    loaders_at_work,
-    short_batch,
-)
-from surefit.evidence.misfits import first_tensor
+from surefit.evidence.loaders import loader_call
 from surefit.laws.batch_lines import batch_line, caller_of_model, is_without_gradients, mode_in
+from surefit.laws.batches import LastBatch, LoaderAtWork, last_batch, loaders_at_work
+from surefit.laws.case import Case, Remedy
+from surefit.laws.contracts.batch_norms import OneValuePerChannel
+from surefit.laws.layer_words import described, layer_name
+from surefit.laws.loop_batches import CutBatches, one_row_left
+from surefit.remedies.arguments import SetArgument
+from surefit.remedies.change import Change
+from surefit.remedies.drop_last import DropLast, drop_last
+from surefit.remedies.replace import ReplaceWith
+from surefit.source.edits import inserted_after, inserted_before
+from surefit.source.patches import both
 
 RULE = Rule(
     "SF231",
@@ -58,167 +59,172 @@ RULE = Rule(
         ),
     ),
 )
-
-NORMS = ("BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "SyncBatchNorm")
-NOTHING_TO_COMPARE = (
-    "In training mode a batch norm takes mean and spread over the batch; of a single value the"
-    " spread is 0."
-)
-YOUR_CHOICE = "the batch size and the kind of norm are your choice"
+ENOUGH = 8
+"""Rows of a batch that a norm can be computed over."""
 
 
-@RULE.on(Crash)
-def norm_was_given_one_value(crash: Crash, seen: Recording) -> Iterator[Finding]:
-    found = norm_of_one_value(crash) if is_cause(crash, seen) else None
-    if found is None:
-        return
-    layer, given = found
-    short = short_batch(crash, seen, 1) if batch_has_one_row(crash) else None
-    whole = loaders_at_work(crash, seen)
-    if short is not None and short.loader.place is not None:
-        yield last_batch(crash, seen, layer, given, short, short.loader.place)
-    elif (cut := one_row_left(crash, seen)) is not None:
-        yield last_round(crash, layer, given, cut)
-    elif whole and whole[0].size == 1 and whole[0].place and batch_has_one_row(crash):
-        yield batches_of_one(crash, layer, given, whole[0], whole[0].place)
-    elif caller_of_model(crash):
-        yield one_row_by_itself(crash, seen, layer, given)
+@RULE.on(OneValuePerChannel)
+def norm_was_given_one_value(broken: OneValuePerChannel, case: Case) -> Finding | None:
+    last = last_batch(case, 1) if broken.of_batch else None
+    loaders = loaders_at_work(case)
+    if last is not None and last.loader.place is not None:
+        return of_loader(broken, case, last, last.loader.place)
+    cut = one_row_left(case)
+    if cut is not None:
+        return of_loop(broken, case, cut)
+    if loaders and loaders[0].size == 1 and loaders[0].place is not None and broken.of_batch:
+        return batches_of_one(broken, case, loaders[0], loaders[0].place)
+    caller = caller_of_model(case.crash) if case.crash is not None else None
+    return one_row_by_itself(broken, case, caller) if caller is not None else None
 
 
-def norm_of_one_value(crash: Crash) -> tuple[Layer, Value] | None:
-    """The norm and its input; the number of channels must be right, or that is the fault."""
-    frames = [frame for frame in crash.frames if frame.layer is not None]
-    layer = frames[-1].layer if frames else None
-    given = first_tensor(frames[-1]) if frames else None
-    if layer is None or layer.kind not in NORMS or not layer.training or given is None:
-        return None
-    shape = given.shape or ()
-    if len(shape) < 2 or shape[1] != layer.sizes.get("num_features"):
-        return None
-    return (layer, given) if shape[0] * prod(shape[2:]) == 1 else None
-
-
-def batch_has_one_row(crash: Crash) -> bool:
-    """What the model was called with has one row, too: the norm was not given one of many."""
-    frame = caller_of_model(crash)
-    shapes = [shape for value in frame.values for shape in shapes_of(value)] if frame else []
-    return frame is None or not shapes or any(shape[0] == 1 for shape in shapes)
-
-
-def shapes_of(value: Value) -> list[tuple[int, ...]]:
-    inside = [one.shape for one in value.members.values()]
-    return [shape for shape in (value.shape, *inside) if shape]
-
-
-def facts(layer: Layer, given: Value, *more: Fact) -> tuple[Fact, ...]:
-    made = f", made at {layer.made_at}" if layer.made_at else ""
-    shape = given.shape or ()
-    return (
-        *more,
-        Fact(name(layer), f"{described(layer)} in training mode{made}"),
-        Fact("its input", f"{shape_of(shape)}: one value for each of {shape[1]} channels"),
-    )
-
-
-def last_batch(
-    crash: Crash, seen: Recording, layer: Layer, given: Value, short: ShortBatch, place: Place
+def finding(
+    broken: OneValuePerChannel,
+    case: Case,
+    place: Place,
+    words: str,
+    *rows: Fact,
+    fixes: Sequence[Remedy | Fix | None],
 ) -> Finding:
-    dropping = dropped(seen, place)
-    return RULE.finding(
-        dropping.place,
-        f"The last batch of an epoch has one row ({short.arithmetic}), and {name(layer)}, a"
-        f" `{layer.kind}` in training mode, cannot normalise over one row.",
-        facts=facts(
-            layer,
-            given,
-            Fact("rows", f"{short.arithmetic}: {short.before} whole batches, and one row"),
-        ),
-        why=NOTHING_TO_COMPARE,
-        fixes=(drop(crash, short, dropping), other_size(short)),
-        python_said=crash.said,
-        about=crash.id,
-    )
-
-
-def other_size(short: ShortBatch) -> Fix:
-    larger = range(short.loader.size + 1, short.total)
-    size = next((one for one in larger if short.total % one != 1), short.total)
-    rest = f" + {short.total % size}" if short.total % size else ""
-    return Fix(
-        f"Or keep every row with another batch size: {short.total} ="
-        f" {times((short.total // size, size))}{rest}.",
-        why_not_tried="the batch size is your choice",
-    )
-
-
-def last_round(crash: Crash, layer: Layer, given: Value, cut: CutBatches) -> Finding:
-    whole = cut.total // cut.size
-    arithmetic = f"{cut.total} = {times((whole, cut.size))} + 1"
-    line = batch_line(crash, 1)
-    must = WholeBatches(line.place, line.text, line.mode, cut.size) if line else None
-    return RULE.finding(
-        cut.place,
-        f"The last batch of this loop has one row ({arithmetic}), and {name(layer)}, a"
-        f" `{layer.kind}` in training mode, cannot normalise over one row.",
-        facts=facts(
-            layer, given, Fact("rows", f"{arithmetic}: {whole} whole batches, and one row")
-        ),
-        why=NOTHING_TO_COMPARE,
-        fixes=(
-            Fix(
-                f"Leave out the batch of one row: {code(cut.text)}. 1 of {cut.total} rows is then"
-                " not trained on in a round; shuffle, so that it is another one each time.",
-                cut.edit,
-                must,
-                "" if must else UNCOUNTED,
+    created = f", created at {broken.layer.made_at}" if broken.layer.made_at else ""
+    channels = broken.shape[1]
+    return case.finding(
+        place,
+        words,
+        facts=(
+            *rows,
+            Fact(layer_name(broken.layer), f"{described(broken.layer)} in training mode{created}"),
+            Fact(
+                "its input", f"{shape_of(broken.shape)}: one value for each of {channels} channels"
             ),
         ),
-        python_said=crash.said,
-        about=crash.id,
+        why="In training mode a batch norm takes mean and standard deviation over the batch; of a"
+        " single value the deviation is 0.",
+        remedies=fixes,
+    )
+
+
+def cannot(broken: OneValuePerChannel) -> str:
+    kind = broken.layer.kind
+    return f"{layer_name(broken.layer)}, a `{kind}` in training mode, cannot normalise over one row"
+
+
+def of_loader(broken: OneValuePerChannel, case: Case, last: LastBatch, place: Place) -> Finding:
+    drop = drop_last(case, last)
+    return finding(
+        broken,
+        case,
+        drop.at.place if isinstance(drop, DropLast) else place,
+        f"The last batch of an epoch has one row ({last.arithmetic}), and {cannot(broken)}.",
+        Fact("rows", f"{last.arithmetic}: {last.before} complete batches, and one row"),
+        fixes=(drop, other_size(case, last.loader, place, last)),
+    )
+
+
+def other_size(
+    case: Case, loader: LoaderAtWork, place: Place, last: LastBatch | None = None
+) -> SetArgument | None:
+    """A batch size that leaves no single row over; of batches of one row, several."""
+    source = case.source(place)
+    call = loader_call(source, place) if source is not None else None
+    if source is None or call is None:
+        return None
+    total, words = loader.rows or 0, "Use batches of several rows"
+    larger = range(max(ENOUGH, (loader.size or 1) + 1), total)
+    size = next((number for number in larger if total % number != 1), ENOUGH)
+    if last is not None:
+        total = last.total
+        sizes = range(last.size + 1, total)
+        size = next((number for number in sizes if total % number != 1), total)
+        rest = f" + {total % size}" if total % size else ""
+        sum_of = f"{total} = {times((total // size, size))}{rest}"
+        words = f"Keep every row with another batch size, {sum_of}"
+    return SetArgument(
+        at=case.expression(source, call),
+        name="batch_size",
+        value=str(size),
+        words=f"{words}: `batch_size={size}`.",
+        must=TrainingGoesOn(changes_the_past=True, rows_change=True),
+        choice=True,
+    )
+
+
+def of_loop(broken: OneValuePerChannel, case: Case, cut: CutBatches) -> Finding:
+    whole = cut.total // cut.size
+    arithmetic = f"{cut.total} = {times((whole, cut.size))} + 1"
+    line = batch_line(case.crash, 1) if case.crash is not None else None
+    must = WholeBatches(line.place, line.text, line.mode, cut.size) if line is not None else None
+    words = (
+        f"Leave out the batch of one row: {code(cut.text)}. 1 of {cut.total} rows is then not"
+        " trained on in an epoch; shuffle, so that it is another one each time."
+    )
+    return finding(
+        broken,
+        case,
+        cut.place,
+        f"The last batch of this loop has one row ({arithmetic}), and {cannot(broken)}.",
+        Fact("rows", f"{arithmetic}: {whole} complete batches, and one row"),
+        fixes=(Change(to=cut.edit, words=words, must=must, choice=True),),
     )
 
 
 def batches_of_one(
-    crash: Crash, layer: Layer, given: Value, loader: LoaderSeen, place: Place
+    broken: OneValuePerChannel, case: Case, loader: LoaderAtWork, place: Place
 ) -> Finding:
-    return RULE.finding(
+    return finding(
+        broken,
+        case,
         place,
-        f"Every batch has one row (`batch_size=1`), and {name(layer)}, a `{layer.kind}` in training"
-        " mode, cannot normalise over one row.",
-        facts=facts(layer, given, Fact("rows of a batch", str(loader.size))),
-        why=NOTHING_TO_COMPARE,
-        fixes=(
-            Fix("Use batches of two rows or more: `batch_size=8`.", why_not_tried=YOUR_CHOICE),
-            Fix(
-                "Or use a norm that looks at one row at a time: `nn.GroupNorm`, `nn.LayerNorm`.",
-                why_not_tried=YOUR_CHOICE,
-            ),
-        ),
-        python_said=crash.said,
-        about=crash.id,
+        f"Every batch has one row (`batch_size=1`), and {cannot(broken)}.",
+        Fact("rows of a batch", "1"),
+        fixes=(other_size(case, loader, place), one_row_norm(broken, case)),
     )
 
 
-def one_row_by_itself(crash: Crash, seen: Recording, layer: Layer, given: Value) -> Finding:
-    frame = caller_of_model(crash)
-    assert frame is not None
-    source = seen.source(frame.place)
-    asked = source is not None and is_without_gradients(frame, source.tree)
-    model = (mode_in(frame) or "model.training").removesuffix(".training")
-    without = ", where no gradients are recorded" if asked else ""
-    evaluate = Fix(
-        f"If the model is only asked here and not trained: `{model}.eval()` before it, and"
-        f" `{model}.train()` before training goes on.",
-        why_not_tried="whether this line trains is yours to say",
+def one_row_norm(broken: OneValuePerChannel, case: Case) -> ReplaceWith | Fix:
+    """A norm over the channels of each row by itself."""
+    words = "Use a norm that looks at one row at a time: `nn.GroupNorm`, `nn.LayerNorm`."
+    created = case.constructor(broken.layer)
+    node, source = case.node(created), case.source(created.place) if created else None
+    if created is None or source is None or not isinstance(node, ast.Call) or not node.args:
+        return Fix(words, choice=True)
+    prefix = source.segment(node.func).rpartition(".")[0]
+    text = f"{prefix + '.' if prefix else ''}GroupNorm(1, {source.segment(node.args[0])})"
+    must = TrainingGoesOn(changes_the_past=True)
+    return ReplaceWith(
+        at=created, text=text, words=f"{words[:-1]}, here {code(text)}.", must=must, choice=True
     )
-    more = Fix("If it trains here: give it two rows or more at once.", why_not_tried=YOUR_CHOICE)
-    return RULE.finding(
-        frame.place,
-        f"{code(frame.expression or frame.line)} gives the model one row{without}, and"
-        f" {name(layer)}, a `{layer.kind}`, is in training mode.",
-        facts=facts(layer, given),
-        why=NOTHING_TO_COMPARE,
-        fixes=(evaluate,) if asked else (evaluate, more),
-        python_said=crash.said,
-        about=crash.id,
+
+
+def one_row_by_itself(broken: OneValuePerChannel, case: Case, caller: Frame) -> Finding:
+    source = case.source(caller.place)
+    predicts = source is not None and is_without_gradients(caller, source.tree)
+    without = ", where no gradients are recorded" if predicts else ""
+    more = None if predicts else Fix("If it trains here: give it more rows at once.", choice=True)
+    return finding(
+        broken,
+        case,
+        caller.place,
+        f"{code(caller.expression or caller.line)} gives the model one row{without}, and"
+        f" {layer_name(broken.layer)}, a `{broken.layer.kind}`, is in training mode.",
+        fixes=(evaluating(caller, case, predicts), more),
     )
+
+
+def evaluating(caller: Frame, case: Case, predicts: bool) -> Remedy | Fix:
+    """Evaluation mode before the line and training mode again after it. In words only where the
+    line may train: in evaluation mode it would train without the norm."""
+    model = (mode_in(caller) or "model.training").removesuffix(".training")
+    words = (
+        f"If the model only predicts here: `{model}.eval()` before it, and `{model}.train()` after."
+    )
+    source = case.source(caller.place)
+    statement = source.statement_at(caller.place.line or 0) if source is not None else None
+    if source is None or not predicts or not isinstance(statement, ast.Assign | ast.Expr):
+        return Fix(words, choice=True)
+    edit = both(
+        inserted_before(source, statement, f"{model}.eval()"),
+        inserted_after(source, statement, f"{model}.train()"),
+    )
+    must = TrainingGoesOn(rows_change=True)  # the row is no longer one of training
+    return Change(to=edit, words=words, must=must, choice=True)

@@ -43,7 +43,6 @@ from surefit.laws.size_history import (
     history,
     operation,
     shape,
-    tensors,
 )
 from surefit.lineage.lineage import Lineage
 from surefit.lineage.producers import Producer, Way
@@ -152,7 +151,7 @@ def created_with_a_number(lineage: Lineage, size: int) -> Producer | None:
     for producer in history(lineage, size):
         if operation(producer) in RECURRENT:
             return None
-        before = [inner for inner in tensors(lineage, producer) if shape(inner)]
+        before = [inner for _, inner in lineage.inputs(producer) if shape(inner)]
         if operation(producer) in CREATES and producer.own:
             return producer
         if operation(producer) in REPEATS and before and shape(before[0])[:1] == (1,):

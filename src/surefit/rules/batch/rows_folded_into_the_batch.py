@@ -35,7 +35,12 @@ from surefit.laws.contracts.unequal_sides import UnequalSides
 from surefit.laws.folds import Fold, fold_of
 from surefit.lineage.properties import size
 from surefit.remedies.append import Append
-from surefit.remedies.unfold import keep_every_number, pool_before, pool_to_one
+from surefit.remedies.unfold import (
+    BeforeEveryReshape,
+    keep_every_number,
+    pool_before,
+    pool_to_one,
+)
 from surefit.source.reading import called
 
 RULE = Rule(
@@ -142,12 +147,8 @@ def of_channels(fold: Fold, case: Case, must: Condition) -> Iterator[Remedy]:
         yield Append(
             at=birth, suffix=suffix, words=f"{words}, {birth.place}.", must=must, choice=True
         )
-    yield Append(
-        at=fold.receiver(case),
-        suffix=".mean(1)",
-        words=f"{words} before the reshape.",
-        must=must,
-        choice=True,
+    yield BeforeEveryReshape(
+        at=fold.use, suffix=".mean(1)", words=f"{words} before the reshape.", must=must
     )
 
 

@@ -27,10 +27,10 @@ from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.violations import Expression, fact_at
 from surefit.doctor.words import code, shape_of
-from surefit.evidence.layer_names import name
 from surefit.laws.batches import last_batch
 from surefit.laws.case import Case, use_of
 from surefit.laws.contracts.unequal_sides import UnequalSides
+from surefit.laws.layer_words import layer_name
 from surefit.laws.size_history import CREATES, RECURRENT, history, operation, users
 from surefit.lineage.producers import Producer
 from surefit.remedies.drop_last import DropLast, drop_last
@@ -63,8 +63,8 @@ def state_came_from_a_complete_batch(broken: UnequalSides, case: Case) -> Findin
     at = drop.at if isinstance(drop, DropLast) else starts[0].at if starts else None
     return case.finding(
         (at or broken.use).place,
-        f"{name(broken.layer)} continues with a state of {broken.size} rows, and the last batch has"
-        f" {broken.expected} ({last.arithmetic}).",
+        f"{layer_name(broken.layer)} continues with a state of {broken.size} rows, and the last"
+        f" batch has {broken.expected} ({last.arithmetic}).",
         facts=(
             Fact("the state", shape_of(broken.side.shape)),
             Fact("expected", shape_of(broken.other.shape)),

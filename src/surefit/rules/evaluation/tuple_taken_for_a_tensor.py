@@ -1,17 +1,17 @@
 """A tuple of outputs was used as if it were one of them.
 
 ## What happens
-A model or a layer gives back several things: a loss and logits (`return_dict=False`), the outputs
+A model or a layer returns several things: a loss and logits (`return_dict=False`), the outputs
 of an LSTM and its state, logits and hidden states, which the Trainer hands to `compute_metrics` as
 one tuple of arrays. `.loss`, `.argmax`, `np.argmax` or the next layer then meets the tuple. Python
 says that a tuple has no such attribute, or NumPy that the shape is inhomogeneous.
 
 ## Why it matters
-Taking the wrong member by trial can go through: hidden states have an argmax, too.
+Taking the wrong member by trial can work: hidden states have an argmax, too.
 
 ## What to do
-Take the member that is meant by its number (`outputs[0]`), unpack the tuple where it is made
-(`output, state = self.lstm(x)`), or let the model give back names (`return_dict=True`).
+Take the member that is meant by its number (`outputs[0]`), unpack the tuple where it is returned
+(`output, state = self.lstm(x)`), or let the model return names (`return_dict=True`).
 
 ## How it is recognised
 The expression that failed uses a plain tuple that contains tensors or arrays, by an attribute that
@@ -22,17 +22,18 @@ by shapes: a loss has none, a layer has a width, predictions have one axis more 
 import ast
 from collections.abc import Iterator
 
-from surefit.doctor.causes import is_cause
 from surefit.doctor.conditions.values import ValuesAt, Wanted
-from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
-from surefit.doctor.observations import Crash
-from surefit.doctor.recording import Recording
+from surefit.doctor.findings import Fact, Finding, Severity
+from surefit.doctor.observations import Script
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
-from surefit.doctor.words import code, shape_of, spoken
+from surefit.doctor.violations import Expression, fact_at
+from surefit.doctor.words import shape_of
 from surefit.evidence.origins import came_from
-from surefit.evidence.set_sizes import keywords
-from surefit.evidence.tuples_taken import TupleTaken, meant, tuple_taken
+from surefit.laws.case import Case, Remedy
+from surefit.laws.contracts.outputs import TupleTaken
+from surefit.remedies.change import Change
+from surefit.remedies.replace import ReplaceWith
 from surefit.source.edits import replaced
 from surefit.source.patches import Edit, both
 from surefit.source.reading import Source
@@ -49,134 +50,113 @@ RULE = Rule(
         ),
     ),
 )
+BY_NAME = ("loss", "logits")
+"""Names that outputs of transformers have."""
+MOST = 6
 
-ONLY_YOU = "several members fit, and only you know which is meant"
 
-
-@RULE.on(Crash)
-def a_tuple_was_used_as_a_tensor(crash: Crash, seen: Recording) -> Iterator[Finding]:
-    taken = tuple_taken(crash, seen) if is_cause(crash, seen) else None
-    if taken is None:
-        return
-    plain = plain_outputs(seen) if taken.attribute in ("loss", "logits") else None
-    member = meant(crash, taken, taken.attribute)
-    yield RULE.finding(
-        place_of(taken, plain),
-        headline(taken),
-        facts=tuple(facts(taken, plain)),
-        why=why(taken, plain, member),
-        fixes=tuple(fixes(crash, taken, plain, member)),
-        python_said=crash.said,
-        about=crash.id,
+@RULE.on(TupleTaken)
+def a_tuple_was_used_as_a_tensor(broken: TupleTaken, case: Case) -> Finding:
+    plain = plain_outputs(case) if broken.attribute in BY_NAME else None
+    member = broken.meant(case, broken.attribute)
+    count = broken.outputs.value.length or len(broken.outputs.value.members)
+    lacks = f"has no `{broken.attribute}`" if broken.attribute else "is no tensor"
+    return case.finding(
+        (plain or broken.use).place,
+        f"`{broken.text}` is a tuple of {count} outputs, and a tuple {lacks}.",
+        facts=(*facts(broken, case), *fact_at("`return_dict=False`", plain)),
+        why=why(broken, plain, member),
+        remedies=ways(broken, case, plain, member),
     )
 
 
-def plain_outputs(seen: Recording) -> tuple[Source, ast.keyword] | None:
-    """`return_dict=False`, if it is written just once."""
-    found = [
-        (source, keyword)
-        for source, _, keyword in keywords(seen, "return_dict")
-        if isinstance(keyword.value, ast.Constant) and keyword.value.value is False
+def plain_outputs(case: Case) -> Expression | None:
+    """The `False` of `return_dict=False`, if that is written just once."""
+    known = [
+        case.expression(source, keyword.value)
+        for script in case.recording.all(Script)
+        if (source := case.source(script.file)) is not None
+        for keyword in source.every(ast.keyword)
+        if keyword.arg == "return_dict" and ast.unparse(keyword.value) == "False"
     ]
-    return found[0] if len(found) == 1 else None
+    return known[0] if len(known) == 1 else None
 
 
-def place_of(taken: TupleTaken, plain: tuple[Source, ast.keyword] | None) -> Place:
-    """Where a tuple was asked for; otherwise where it is used."""
-    return Place(plain[0].file, plain[1].lineno) if plain else taken.frame.place
-
-
-def headline(taken: TupleTaken) -> str:
-    count = taken.value.length or len(taken.value.members)
-    what = f"has no `{taken.attribute}`" if taken.attribute else "is no tensor"
-    return f"`{taken.text}` is a tuple of {count} outputs, and a tuple {what}."
-
-
-def facts(taken: TupleTaken, plain: tuple[Source, ast.keyword] | None) -> Iterator[Fact]:
-    origin = came_from(taken.value, taken.frame, taken.source).removeprefix(", ")
+def facts(broken: TupleTaken, case: Case) -> Iterator[Fact]:
+    source = case.source(broken.use.place)
+    origin = came_from(broken.outputs.value, broken.frame, source).removeprefix(", ")
     if origin:
-        yield Fact(code(taken.text), origin)
-    for at, one in list(taken.value.members.items())[:6]:
-        shape = f"{one.dtype} {shape_of(one.shape)}" if one.shape is not None else one.kind
-        yield Fact(f"`{taken.text}[{at}]`", shape)
-    if plain:
-        yield Fact("`return_dict=False`", f"{plain[0].file}:{plain[1].lineno}")
+        yield Fact(f"`{broken.text}`", origin)
+    for at, value in list(broken.outputs.value.members.items())[:MOST]:
+        known = value.shape is not None
+        shape = f"{value.dtype} {shape_of(value.shape or ())}" if known else value.kind
+        yield Fact(f"`{broken.text}[{at}]`", shape)
 
 
-def why(taken: TupleTaken, plain: tuple[Source, ast.keyword] | None, member: int | None) -> str:
-    if plain:
-        return "With `return_dict=False` a model gives back a plain tuple, without names."
+def why(broken: TupleTaken, plain: Expression | None, member: int | None) -> str:
+    if plain is not None:
+        return "With `return_dict=False` a model returns a plain tuple, without names."
     if member is None:
-        return ""
-    shape = taken.tensors[member].shape
+        return "Several members fit this use."
+    shape = broken.tensors[member].shape
     if shape == ():
         return f"Only member {member} is a single number, as a loss is."
     return f"Of its members only number {member}, {shape_of(shape or ())}, fits this use."
 
 
-def fixes(
-    crash: Crash,
-    taken: TupleTaken,
-    plain: tuple[Source, ast.keyword] | None,
-    member: int | None,
-) -> Iterator[Fix]:
-    if plain and plain[0].file == taken.source.file and only_by_name(taken):
-        edit = replaced(plain[0], plain[1].value, "True")
-        text = f"{taken.text}.{taken.attribute}"
-        wanted = Wanted(text, shape=taken.tensors[member].shape if member is not None else None)
-        yield Fix(
-            "`return_dict=True`: the outputs have names.",
-            edit,
-            ValuesAt(taken.frame.place, (wanted,)) if member is not None else None,
-            "" if member is not None else ONLY_YOU,
-        )
-    if member is None:
-        names = spoken(f"`{taken.text}[{at}]`" for at in taken.tensors)
-        yield Fix(f"Take the member that is meant: {names}.", why_not_tried=ONLY_YOU)
+def ways(
+    broken: TupleTaken, case: Case, plain: Expression | None, member: int | None
+) -> Iterator[Remedy]:
+    source = case.source(broken.use.place)
+    if source is None:
         return
-    edit_ = by_number(crash, taken, member)
-    new = f"{taken.text}[{member}]"
-    shape = taken.tensors[member].shape
-    yield Fix(
-        f"Take member {member}: `{new}`.",
-        edit_,
-        ValuesAt(taken.frame.place, (Wanted(new, shape=shape),)),
-    )
+    if plain is not None and only_by_name(broken, source, case):
+        shape = broken.tensors[member].shape if member is not None else None
+        wanted = Wanted(f"{broken.text}.{broken.attribute}", shape=shape)
+        yield ReplaceWith(
+            at=plain,
+            text="True",
+            words="`return_dict=True`: the outputs have names.",
+            must=ValuesAt(broken.use.place, (wanted,)),
+        )
+    for at in [member] if member is not None else list(broken.tensors):
+        new = f"{broken.text}[{at}]"
+        yield Change(
+            to=by_number(broken, case, source, at),
+            words=f"Take member {at}: `{new}`.",
+            must=ValuesAt(broken.use.place, (Wanted(new, shape=broken.tensors[at].shape),)),
+            choice=member is None,
+        )
 
 
-def only_by_name(taken: TupleTaken) -> bool:
+def only_by_name(broken: TupleTaken, source: Source, case: Case) -> bool:
     """Every use of the name is an attribute: no index, no unpacking."""
-    if not isinstance(taken.node, ast.Name):
-        return False
-    return all(
-        isinstance(taken.source.parents.get(one), ast.Attribute)
-        for one in uses(taken, taken.node.id)
-    )
+    node = case.node(broken.outputs.use)
+    uses = loads(source, node) if isinstance(node, ast.Name) else []
+    return bool(uses) and all(isinstance(source.parents.get(use), ast.Attribute) for use in uses)
 
 
-def uses(taken: TupleTaken, name: str) -> list[ast.Name]:
-    scope = taken.source.scope_of(taken.node)
-    return [
-        one
-        for one in taken.source.every(ast.Name)
-        if one.id == name and isinstance(one.ctx, ast.Load) and taken.source.scope_of(one) is scope
-    ]
+def loads(source: Source, node: ast.Name) -> list[ast.Name]:
+    """Every use of a name in its function."""
+    scope = source.scope_of(node)
+    names = [other for other in source.every(ast.Name) if other.id == node.id]
+    loaded = [other for other in names if isinstance(other.ctx, ast.Load)]
+    return [other for other in loaded if source.scope_of(other) is scope]
 
 
-def by_number(crash: Crash, taken: TupleTaken, member: int) -> Edit:
-    """Here, and wherever else the same function asks the tuple for a name that it lacks."""
-    new = f"{taken.text}[{member}]"
-    if taken.attribute not in ("loss", "logits"):
-        return replaced(taken.source, taken.node, new)
+def by_number(broken: TupleTaken, case: Case, source: Source, member: int) -> Edit | None:
+    """Here, and wherever else the same function reads a name of outputs that the tuple lacks."""
+    node = case.node(broken.outputs.use)
+    if node is None:
+        return None
     edit: Edit | None = None
-    for one in uses(taken, taken.text) if isinstance(taken.node, ast.Name) else [taken.node]:
-        parent = taken.source.parents.get(one)
-        at = meant(crash, taken, parent.attr) if isinstance(parent, ast.Attribute) else None
-        if (
-            isinstance(parent, ast.Attribute)
-            and at is not None
-            and parent.attr in ("loss", "logits")
-        ):
-            change = replaced(taken.source, parent, f"{taken.text}[{at}]")
-            edit = both(edit, change) if edit else change
-    return edit or replaced(taken.source, taken.node, new)
+    named = broken.attribute in BY_NAME
+    for use in loads(source, node) if named and isinstance(node, ast.Name) else [node]:
+        parent = source.parents.get(use)
+        if not named or not isinstance(parent, ast.Attribute) or parent.attr not in BY_NAME:
+            continue
+        at = broken.meant(case, parent.attr)
+        if at is not None:
+            change = replaced(source, parent, f"{broken.text}[{at}]")
+            edit = both(edit, change) if edit is not None else change
+    return edit or replaced(source, node, f"{broken.text}[{member}]")

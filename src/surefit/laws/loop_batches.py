@@ -1,12 +1,12 @@
-"""Batches that a loop cuts out by itself: `range(0, n, 32)`, `rows.split(32)`."""
+"""Batches that a loop cuts by itself, `range(0, n, 32)`, `rows.split(32)`, and its last one."""
 
 import ast
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from surefit.doctor.findings import Place
-from surefit.doctor.observations import Crash, Frame
-from surefit.doctor.recording import Recording
+from surefit.doctor.observations import Frame
+from surefit.laws.batches import loops, number_in
+from surefit.laws.case import Case
 from surefit.source.edits import appended
 from surefit.source.patches import Edit, both
 from surefit.source.reading import Source, dotted
@@ -24,24 +24,14 @@ class CutBatches:
     edit: Edit
 
 
-def one_row_left(crash: Crash, seen: Recording) -> CutBatches | None:
+def one_row_left(case: Case) -> CutBatches | None:
     """By the numbers of the loop that the failing call stands in."""
-    for frame in crash.frames:
-        source = seen.source(frame.place) if frame.own else None
-        for loop in loops_around(source, frame) if source else ():
-            found = by_range(source, loop, frame) or by_split(source, loop, frame)
-            if found is not None and found.total % found.size == 1 and found.size > 1:
-                return found
+    for frame, loop in loops(case):
+        source = case.source(frame.place)
+        cut = by_range(source, loop, frame) or by_split(source, loop, frame)
+        if cut is not None and cut.total % cut.size == 1 and cut.size > 1:
+            return cut
     return None
-
-
-def loops_around(source: Source, frame: Frame) -> Iterator[ast.For]:
-    statement = source.statement_at(frame.place.line or 0)
-    for outer in source.up(statement) if statement else ():
-        if isinstance(outer, ast.FunctionDef | ast.AsyncFunctionDef):
-            return
-        if isinstance(outer, ast.For):
-            yield outer
 
 
 def by_range(source: Source | None, loop: ast.For, frame: Frame) -> CutBatches | None:
@@ -51,7 +41,7 @@ def by_range(source: Source | None, loop: ast.For, frame: Frame) -> CutBatches |
             target=ast.Name(id=name),
             iter=ast.Call(func=ast.Name(id="range"), args=[_, stop, step]) as call,
         ) if source:
-            at, size = number(frame, ast.Name(name)), number(frame, step)
+            at, size = number_in(frame, ast.Name(name)), number_in(frame, step)
             if at is None or not size or at % size:
                 return None
             place = Place(source.file, loop.lineno)
@@ -69,21 +59,21 @@ def by_split(source: Source | None, loop: ast.For, frame: Frame) -> CutBatches |
     calls = [node for node in ast.walk(loop.iter) if is_split(node)]
     if source is None or not calls:
         return None
-    found: CutBatches | None = None
+    cut: CutBatches | None = None
     for call in calls:
         match call:
             case ast.Call(func=ast.Attribute(value=receiver), args=[size]):
-                rows, whole = length(source, receiver, frame), number(frame, size)
+                rows, whole = length(source, receiver, frame), number_in(frame, size)
                 if rows is None or not whole:
                     return None
                 count, text = rows
-                cut = f"[: {text} // {source.segment(size)} * {source.segment(size)}]"
-                edit = appended(source, receiver, cut)
-                edit = both(found.edit, edit) if found else edit
-                shown = f"{source.segment(receiver)}{cut}.split({source.segment(size)})"
+                whole_rows = f"[: {text} // {source.segment(size)} * {source.segment(size)}]"
+                edit = appended(source, receiver, whole_rows)
+                edit = both(cut.edit, edit) if cut else edit
+                shown = f"{source.segment(receiver)}{whole_rows}.split({source.segment(size)})"
                 place = Place(source.file, loop.lineno)
-                found = CutBatches(place, count, whole, found.text if found else shown, edit)
-    return found
+                cut = CutBatches(place, count, whole, cut.text if cut else shown, edit)
+    return cut
 
 
 def is_split(node: ast.AST) -> bool:
@@ -100,11 +90,11 @@ def length(source: Source, node: ast.expr, frame: Frame) -> tuple[int, str] | No
     """How many rows it has, and how the source can say so."""
     if dotted(node):
         text = ast.unparse(node)
-        shape = next((one.shape for one in frame.values if one.text == text), None)
+        shape = next((value.shape for value in frame.values if value.text == text), None)
         return (shape[0], f"len({text})") if shape else None
     match node:
         case ast.Call(func=func, args=[count]) if dotted(func).endswith("randperm"):
-            rows = number(frame, count) or length_in(count, frame)
+            rows = number_in(frame, count) or length_in(count, frame)
             return (rows, source.segment(count)) if rows else None
     return None
 
@@ -119,15 +109,7 @@ def length_in(node: ast.expr, frame: Frame) -> int | None:
         case _:
             return None
     text = ast.unparse(inner)
-    found = next((one for one in frame.values if one.text == text), None)
-    if found is None:
+    known = next((value for value in frame.values if value.text == text), None)
+    if known is None:
         return None
-    return found.shape[0] if found.shape else found.length
-
-
-def number(frame: Frame, node: ast.expr) -> int | None:
-    if isinstance(node, ast.Constant):
-        return node.value if type(node.value) is int else None
-    text = ast.unparse(node)
-    found = next((one.scalar for one in frame.values if one.text == text), None)
-    return found if type(found) is int else None
+    return known.shape[0] if known.shape else known.length
