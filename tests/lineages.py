@@ -9,6 +9,7 @@ from surefit.doctor.findings import Place
 from surefit.doctor.observations import Answer, Crash, Question, Value
 from surefit.lineage.producers import (
     LINEAGE,
+    ROWS,
     Input,
     Producer,
     ProducerGraph,
@@ -36,23 +37,27 @@ KINDS: dict[type[ast.expr], ProducerKind] = {
 
 
 def lineage_answer(
-    crash: Crash, source: Source, chains: Mapping[tuple[int, str], Sequence[Step]]
+    crash: Crash,
+    source: Source,
+    chains: Mapping[tuple[int, str], Sequence[Step]]
+    | Mapping[tuple[int | str, str], Sequence[Step]],
 ) -> Answer:
-    """`chains`: number of a frame and text of a value there -> its expressions, newest first. No
-    chain: nothing is known of a value."""
+    """`chains`: number of a frame and text of a value there -> its expressions, newest first; in
+    place of a frame ROWS or DATASET. No chain: nothing is known of a value."""
     producers: list[Producer] = []
     roots: list[ValueRoot] = []
     serial = 10_000
     for (number, text), steps in chains.items():
-        frame = crash.frames[number]
+        frame = crash.frames[number] if isinstance(number, int) else None
         newest = steps[0] if steps else ()
-        way, name = (newest[2], newest[3]) if len(newest) > 2 else (Way.SAME_OBJECT, "")
+        way, name = (Way.SAME_OBJECT, "") if number != ROWS else (Way.ITEM, text)
+        way, name = (newest[2], newest[3]) if len(newest) > 2 else (way, name)
         first = Input(serial=serial, way=way, name=name)
         roots.append(
             ValueRoot(
-                function=frame.function,
-                file=Path(frame.place.file).name,
-                line=frame.place.line or 0,
+                function=frame.function if frame else str(number),
+                file=Path(frame.place.file).name if frame else "",
+                line=(frame.place.line or 0) if frame else 0,
                 text=text,
                 inputs=(first,) if steps else (),
             )

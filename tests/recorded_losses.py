@@ -76,7 +76,7 @@ class LossCrash:
         self.ignored = ignored if function in OF_CLASSES else None
         self.crash = Crash("1-1", 1.0, Process(1), "RuntimeError", "x", (own, layer, inside))
         self.answers: list[Observation] = []
-        self.chains: dict[tuple[int, str], Sequence[Step]] = {}
+        self.chains: dict[tuple[int | str, str], Sequence[Step]] = {}
 
     def holds(self, values: dict[float, int], **more: Any) -> "LossCrash":
         """What the probe of labels says: value -> how many labels have it."""

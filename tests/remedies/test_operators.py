@@ -12,9 +12,13 @@ from surefit.laws.case import Case, Remedy
 from surefit.remedies.append import Append
 from surefit.remedies.arguments import DropArgument, RenameArgument, SetArgument
 from surefit.remedies.cast import Cast
+from surefit.remedies.enlarge import Enlarge
 from surefit.remedies.replace import ReplaceCallee, ReplaceWith
 from surefit.remedies.shift import Shift
 from surefit.remedies.statements import Insert, MoveAfter, Remove
+from surefit.remedies.substitute import Substitute
+from surefit.remedies.together import Together
+from surefit.remedies.truncate import Truncate
 from surefit.remedies.wrap import Wrap
 from surefit.source.edits import patched
 from surefit.source.reading import Source
@@ -187,3 +191,41 @@ def test_nothing_without_a_place() -> None:
     assert Cast(at=None, to="int64").edit(case) is None
     assert SetArgument(at=None, name="a", value="1", words="w").edit(case) is None
     assert Remove(at=None, words="w").edit(case) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "at", "becomes"),
+    [
+        ("t = Table(30)\n", "30", "t = Table(32)\n"),
+        ("t = Table(n)\n", "n", "t = Table(n + 2)\n"),
+        ("t = Table(n + 1)\n", "n + 1", "t = Table(n + 3)\n"),
+        ("t = Table(a or b)\n", "a or b", "t = Table((a or b) + 2)\n"),
+    ],
+)
+def test_enlarge(text: str, at: str, becomes: str) -> None:
+    assert applied(text, at, lambda here: Enlarge(at=here, by=2, words="w")) == becomes
+
+
+def test_substitute_writes_only_names_twice() -> None:
+    def filled(here: Expression) -> Remedy:
+        return Substitute(at=here, old=-1, new="0", words="w")
+
+    assert applied("f(x)\n", "x", filled) == "f(x.masked_fill(x == -1, 0))\n"
+    assert applied("f(read(x))\n", "read(x)", filled) is None
+
+
+def test_truncate_sets_both_arguments() -> None:
+    text = "ids = tok(texts, max_length=99)\n"
+    becomes = "ids = tok(texts, max_length=32, truncation=True)\n"
+    here = "tok(texts, max_length=99)"
+    assert applied(text, here, lambda at: Truncate(at=at, length=32, words="w")) == becomes
+
+
+def test_together_is_all_or_nothing() -> None:
+    missing = Enlarge(at=None, by=1, words="w")
+    one_more = applied(
+        "t = Table(n)\n",
+        "n",
+        lambda here: Together(parts=(Enlarge(at=here, by=1, words="w"), missing), words="w"),
+    )
+    assert one_more is None

@@ -8,9 +8,9 @@ import ast
 from math import prod
 
 from surefit.interpreter.shapes import Shape, Size, SymbolicSize
-from surefit.interpreter.strides import can_view, contiguous_strides, inferred
 from surefit.interpreter.value_queries import integer_of, is_none, items_of
 from surefit.interpreter.values import AbstractValue, SliceValue, TensorValue
+from surefit.laws.strides import can_view, contiguous_strides, inferred
 
 LARGE_PRIME = 10_007
 """Stands for a number of rows that is not known: no other size is a multiple of it."""

@@ -15,7 +15,7 @@ MOST_STEPS = 6
 
 
 @dataclass(frozen=True, slots=True)
-class Fit:
+class IndexFit:
     """A change of the index, of the call or of the axis, and the shapes after it."""
 
     words: str
@@ -69,7 +69,7 @@ def picking(broken: IndexArguments, case: Case) -> Picking | None:
     return Picking(broken, source, call, of, index)
 
 
-def fits(here: Picking) -> Iterator[Fit]:
+def fits(here: Picking) -> Iterator[IndexFit]:
     """Those that follow from the shapes, the surest first."""
     if len(here.index) < len(here.of):
         yield from with_more_axes(here)
@@ -81,7 +81,7 @@ def fits(here: Picking) -> Iterator[Fit]:
         yield from shifted(here)
 
 
-def with_more_axes(here: Picking) -> Iterator[Fit]:
+def with_more_axes(here: Picking) -> Iterator[IndexFit]:
     of, index, axis = here.of, here.index, here.axis
     if index == of[:axis] + of[axis + 1 :]:
         yield with_axis(here)
@@ -91,7 +91,9 @@ def with_more_axes(here: Picking) -> Iterator[Fit]:
     if src is not None and index == src.shape[: len(index)] and src.use is not None:
         axes = ".unsqueeze(-1)" * (len(of) - len(index))
         text = f"{here.written(here.index_node)}{axes}.expand_as({src.use.text})"
-        yield Fit(f"Give each number of {src.name} its index", text, shape=src.shape, result=of)
+        yield IndexFit(
+            f"Give each number of {src.name} its index", text, shape=src.shape, result=of
+        )
         return
     if here.broken.writes or index[:axis] != of[:axis] or len(index) not in (axis, axis + 1):
         return
@@ -100,17 +102,17 @@ def with_more_axes(here: Picking) -> Iterator[Fit]:
         text = f"{here.written(here.index_node)}.unsqueeze(-1)"
         words = f"Pick a single one of {of[-1]} at each position"
         at = len(of) - 1
-        yield Fit(words, text, ".squeeze(-1)", at, (*index, 1), index, choice=True)
+        yield IndexFit(words, text, ".squeeze(-1)", at, (*index, 1), index, choice=True)
     sizes = [f"{here.written(here.of_node)}.size({at})" for at in range(axis + 1, len(of))]
     axes = ".unsqueeze(-1)" * (len(of) - len(index))
     expanded = ", ".join([*["-1"] * (axis + 1), *sizes])
     text = f"{here.written(here.index_node)}{axes}.expand({expanded})"
     shape = (*index, *(1,) * (axis + 1 - len(index)), *of[axis + 1 :])
     words = "Pick whole vectors: give the index an axis for each of the tensor"
-    yield Fit(words, text, shape=shape, result=shape, choice=last)
+    yield IndexFit(words, text, shape=shape, result=shape, choice=last)
 
 
-def with_axis(here: Picking) -> Fit:
+def with_axis(here: Picking) -> IndexFit:
     """One index for each position that is left when the axis is taken away."""
     of, index, axis = here.of, here.index, here.axis
     at = "-1" if axis == len(of) - 1 and len(of) > 2 else str(axis)
@@ -118,11 +120,11 @@ def with_axis(here: Picking) -> Fit:
     shape = (*index[:axis], 1, *index[axis:])
     words = "Give the index the axis that is picked along"
     if here.broken.writes:
-        return Fit(words, text, shape=shape, result=of)
+        return IndexFit(words, text, shape=shape, result=of)
     if axis_is_used(here, shape):
-        return Fit(words, text, shape=shape, result=shape)
+        return IndexFit(words, text, shape=shape, result=shape)
     words += f"; `.squeeze({at})` after the call takes it away again"
-    return Fit(words, text, f".squeeze({at})", shape=shape, result=index)
+    return IndexFit(words, text, f".squeeze({at})", shape=shape, result=index)
 
 
 def axis_is_used(here: Picking, shape: Shape) -> bool:
@@ -148,7 +150,7 @@ def assigned_name(statement: ast.stmt) -> str | None:
     return None
 
 
-def with_fewer_axes(here: Picking) -> Iterator[Fit]:
+def with_fewer_axes(here: Picking) -> Iterator[IndexFit]:
     node = here.index_node
     for at in reversed(range(len(here.index))):
         left = here.index[:at] + here.index[at + 1 :]
@@ -159,7 +161,7 @@ def with_fewer_axes(here: Picking) -> Iterator[Fit]:
             inner = node.func.value if isinstance(node.func, ast.Attribute) else node
             text = here.source.segment(inner)
         words = "Take the axis of size 1 away"
-        yield Fit(words, text, shape=left, result=here.result(left))
+        yield IndexFit(words, text, shape=left, result=here.result(left))
         return
 
 
@@ -169,7 +171,7 @@ def goes(index: Shape, of: Shape, axis: int) -> bool:
     return all(size == other for at, (size, other) in pairs if at != axis)
 
 
-def turned(here: Picking) -> Iterator[Fit]:
+def turned(here: Picking) -> Iterator[IndexFit]:
     """Two axes of the index that fit the tensor when they are swapped."""
     if goes(here.index, here.of, here.axis):
         return
@@ -181,11 +183,11 @@ def turned(here: Picking) -> Iterator[Fit]:
                 text = f"{here.written(here.index_node)}.transpose({first}, {second})"
                 words = f"Swap axes {first} and {second} of the index"
                 swapped = tuple(shape)
-                yield Fit(words, text, shape=swapped, result=here.result(swapped))
+                yield IndexFit(words, text, shape=swapped, result=here.result(swapped))
                 return
 
 
-def along_another_axis(here: Picking) -> Iterator[Fit]:
+def along_another_axis(here: Picking) -> Iterator[IndexFit]:
     """The index fits along exactly one other axis, and so do its numbers."""
     broken = here.broken
     if broken.axis_use is None or len(here.index) != len(here.of):
@@ -200,10 +202,10 @@ def along_another_axis(here: Picking) -> Iterator[Fit]:
     ]
     if len(others) == 1:
         words = f"Pick along axis {others[0]}: on all others index and tensor are equally long"
-        yield Fit(words, axis=others[0], shape=here.index, result=here.result(here.index))
+        yield IndexFit(words, axis=others[0], shape=here.index, result=here.result(here.index))
 
 
-def shifted(here: Picking) -> Iterator[Fit]:
+def shifted(here: Picking) -> Iterator[IndexFit]:
     """Labels of the position after each prediction, where the tensor is `logits[:, :-1]`."""
     pairs = enumerate(zip(here.index, here.of, strict=True))
     longer = [at for at, (size, other) in pairs if size == other + 1 and at != here.axis]
@@ -220,7 +222,7 @@ def shifted(here: Picking) -> Iterator[Fit]:
         words = (
             "The tensor lacks its last position; what is predicted there is the position after it"
         )
-        yield Fit(words, text, shape=shape, result=here.result(shape))
+        yield IndexFit(words, text, shape=shape, result=here.result(shape))
 
 
 def is_cut(here: Picking, axis: int) -> bool:

@@ -8,6 +8,7 @@ from surefit.doctor.violations import Expression, Operand
 from surefit.laws.case import Case
 from surefit.lineage.lineage import Lineage
 from surefit.lineage.producers import Producer, ProducerKind, Way
+from surefit.lineage.properties import equals
 
 CLASSES = ("num_labels", "num_classes", "n_classes", "n_labels", "out_features", "out_channels")
 """Arguments of models and layers that say how many classes there are."""
@@ -75,3 +76,20 @@ def called_with(case: Case, number: int, names: Collection[str]) -> Expression |
                 if source is not None and keyword.arg in names and is_it:
                     return case.expression(source, literal)
     return None
+
+
+def written_in(lineage: Lineage, number: int) -> Producer | None:
+    """The only literal of this value that something came through; without a literal, the only
+    expression that computes it. None where there are several: equal numbers can be chance."""
+    same = equals(number)
+    first = [
+        producer
+        for producer in lineage.all
+        if producer.own
+        and same.holds(producer.value)
+        and not any(same.holds(before.value) for _, before in lineage.inputs(producer))
+    ]
+    places = {(str(producer.place), producer.text): producer for producer in first}
+    literals = [each for each in places.values() if each.kind is ProducerKind.LITERAL]
+    chosen = literals or list(places.values())
+    return chosen[0] if len(chosen) == 1 else None

@@ -67,14 +67,17 @@ class Lineage:
         """What an expression got values from, and how."""
         for link in producer.inputs:
             before = self.graph.get(link.serial)
-            if before is not None and link.way is not Way.CONTROL:
+            itself = link.serial == producer.serial
+            if before is not None and not itself and link.way is not Way.CONTROL:
                 yield link, before
 
     def birth(self, of: Property) -> Producer | None:
         """The first of the user's expressions that has a property while none of its inputs does; of
-        several the one with the fewest expressions between itself and the value. Of a column, the
-        tables that it came from are looked at in that column."""
+        several the one with the fewest expressions between itself and the value. Where it is born
+        inside a library, the user's expression that called it. Of a column, the tables that it came
+        from are looked at in that column."""
         met: set[tuple[int, str, str]] = set()
+        calling: Producer | None = None
         rows = of.of_rows or of
         changed = [link for link in self.root if link.way is Way.MUTATED]
         waiting = [
@@ -100,13 +103,16 @@ class Lineage:
             having = bearing(wanted.measure(value), before)
             unknown = [earlier for earlier in before if earlier.holds is None]
             is_passing = producer.kind in PASSING and bool(before)
-            if wanted.holds(value) and not having and producer.own and not is_passing:
-                return producer
+            if wanted.holds(value) and producer.own and not is_passing:
+                if not having:
+                    return producer
+                if calling is None and not any(earlier.producer.own for earlier in having):
+                    calling = producer
             followed = having or unknown
             waiting += [
                 (earlier.producer.serial, earlier.column, earlier.wanted) for earlier in followed
             ]
-        return None
+        return calling
 
     def of_shape(self, shape: tuple[int, ...]) -> "Lineage":
         """The lineage of the first values of a shape: of the rows of a batch."""

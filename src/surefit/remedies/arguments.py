@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from surefit.doctor.conditions.condition import Condition
 from surefit.doctor.violations import Written
 from surefit.laws.case import Case
-from surefit.source.edits import argument_added, argument_removed
+from surefit.source.edits import argument_added, argument_removed, replaced
 from surefit.source.patches import Edit, Replace
 from surefit.source.reading import Source
 
@@ -62,6 +62,32 @@ class RenameArgument:
             return None
         value = source.segment(keyword.value)
         return Edit(source.file, (Replace(source.span(keyword), f"{self.to}={value}"),))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GiveAs:
+    """Another value for an argument, under another name; one without a name gets it."""
+
+    at: Written | None
+    name: str
+    value: Written | None
+    """What is given now."""
+    to: str
+    text: str
+    words: str
+    must: Condition | None = None
+    choice: bool = False
+
+    def edit(self, case: Case) -> Edit | None:
+        source, call = call_at(case, self.at)
+        node = case.node(self.value)
+        if source is None or call is None or node is None:
+            return None
+        keyword = keyword_of(call, self.name)
+        if keyword is not None:
+            return Edit(source.file, (Replace(source.span(keyword), f"{self.to}={self.text}"),))
+        last = bool(call.args) and call.args[-1] is node
+        return replaced(source, node, f"{self.to}={self.text}") if last else None
 
 
 def call_at(case: Case, at: Written | None) -> tuple[Source | None, ast.Call | None]:

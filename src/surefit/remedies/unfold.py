@@ -139,7 +139,7 @@ def same_calls(source: Source, call: ast.Call) -> list[ast.Call]:
     ]
 
 
-def keep_every_number(fold: Fold, case: Case, must: Condition) -> KeepEveryNumber | Fix:
+def keep_every_number(fold: Fold, must: Condition) -> KeepEveryNumber | Fix:
     flat = prod(fold.before[1:])
     words = (
         f"If all {flat} numbers of a row are meant: `flatten(1)`, and a layer after it that takes"

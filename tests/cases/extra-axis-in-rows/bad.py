@@ -28,9 +28,7 @@ class Reviews(Dataset):
 
     def __getitem__(self, index):
         text, label = REVIEWS[index]
-        encoded = self.tokenizer(
-            text, padding="max_length", max_length=LENGTH, return_tensors="pt"
-        )
+        encoded = self.tokenizer(text, padding="max_length", max_length=LENGTH, return_tensors="pt")
         return {"input_ids": encoded["input_ids"], "label": label}
 
 

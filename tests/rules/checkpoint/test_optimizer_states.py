@@ -6,7 +6,15 @@ from typing import Any
 from looking import look
 from surefit.doctor.conditions.parameters import Moves
 from surefit.doctor.findings import Finding, Place
-from surefit.doctor.observations import Answer, Crash, Frame, Process, Question, Script
+from surefit.doctor.observations import (
+    Answer,
+    Crash,
+    Frame,
+    Observation,
+    Process,
+    Question,
+    Script,
+)
 from surefit.rules.checkpoint import optimizer_of_other_parameters, optimizer_state_misplaced
 from surefit.source.edits import patched
 
@@ -37,7 +45,7 @@ def told(groups: list[list[dict[str, Any]]], saved: Any = None) -> list[Finding]
     made = {"file": "train.py", "line": 1}
     said = {"kind": "Adam", "groups": groups, "saved": saved, "made_at": made}
     answer = Answer(Question("optimizer-state", CRASH.id), said)
-    observations = [Script("train.py", TEXT, True), CRASH, answer]
+    observations: list[Observation] = [Script("train.py", TEXT, True), CRASH, answer]
     return [finding for rule in RULES for finding in look(rule, observations)]
 
 

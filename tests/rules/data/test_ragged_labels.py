@@ -1,25 +1,16 @@
 """Ragged labels on hand-made recordings: who is named, what is changed, what is passed over."""
 
-from collections.abc import Iterable
 from dataclasses import replace
 from textwrap import dedent
 
 import pytest
 
+from recorded_rows import found, loop, mended
 from surefit.doctor.conditions.labels import LabelsArrive, LabelsReachModel
-from surefit.doctor.findings import Finding, Place
-from surefit.doctor.observations import (
-    CollatorSeen,
-    Crash,
-    Frame,
-    Link,
-    Process,
-    Script,
-    TokenizerSeen,
-)
-from surefit.doctor.recording import Recording
+from surefit.doctor.findings import Place
+from surefit.doctor.observations import CollatorSeen, Frame, TokenizerSeen
 from surefit.rules.data.ragged_labels import RULE
-from surefit.source.edits import patched
+from surefit.source.spans import Span
 
 TEXT = dedent(
     """\
@@ -29,9 +20,9 @@ TEXT = dedent(
     trainer.train()
     """
 )
-
 TOKENIZER = TokenizerSeen("T", None, 100, ("input_ids", "attention_mask"), 0, 1, "right")
 LENGTHS = (412, 87, 233, 412)
+SHAPES: tuple[tuple[int, ...], ...] = ((412,), (87,), (233,), (412,))
 COLLATOR = CollatorSeen(
     "DataCollatorForLanguageModeling",
     Place("train.py", 2),
@@ -39,41 +30,19 @@ COLLATOR = CollatorSeen(
     rows=4,
     kinds={"input_ids": ("list",), "labels": ("list",)},
     lengths={"input_ids": LENGTHS, "labels": LENGTHS},
+    shapes={"input_ids": SHAPES, "labels": SHAPES},
+    totals={"input_ids": 9, "labels": 9},
     shared=0,
     pads=TOKENIZER.pads,
     tokenizer=TOKENIZER,
     supervised={"labels": 900},
 )
-
-
-def crash(collator: CollatorSeen | None, frame: Frame | None = None) -> Crash:
-    own = Frame(Place("train.py", 4), "<module>", own=True, line="trainer.train()")
-    return Crash(
-        "1-1",
-        1.0,
-        Process(1),
-        "ValueError",
-        "ValueError: Unable to create tensor",
-        (frame or own, Frame(Place("tokenization_utils_base.py", 756), "pad", own=False)),
-        (Link("ValueError: expected sequence of length 412 at dim 1 (got 87)"),),
-        collator=collator,
-    )
-
-
-def found(
-    collator: CollatorSeen | None, text: str = TEXT, frame: Frame | None = None
-) -> list[Finding]:
-    return list(RULE.look(Recording([Script("train.py", text), crash(collator, frame)])))
-
-
-def only(findings: Iterable[Finding]) -> Finding:
-    (finding,) = findings
-    return finding
+TRAIN = loop(4)
 
 
 def test_the_constructor_is_named_and_copying_ruled_out() -> None:
-    finding = only(found(COLLATOR))
-    assert finding.place == Place("train.py", 2)
+    (finding,) = found(RULE, TEXT, COLLATOR, TRAIN)
+    assert finding.place.line == 2
     assert finding.headline == (
         "`DataCollatorForLanguageModeling` does not pad `labels`, and the 4 rows of this batch have"
         " `labels` of 3 different lengths."
@@ -81,75 +50,79 @@ def test_the_constructor_is_named_and_copying_ruled_out() -> None:
     assert [(fact.name, fact.value) for fact in finding.facts] == [
         ("it pads", "input_ids, attention_mask"),
         ("lengths of `labels`", "412, 87, 233, 412"),
-        ("places to fill", "504, beside 1,144 real labels"),
+        ("positions to pad", "504, beside 1,144 real labels"),
     ]
-    assert [(fact.name, fact.value) for fact in finding.ruled_out] == [
-        ("shared rows", "no two rows share a list; a copy changes nothing")
-    ]
-    assert finding.python_said == "ValueError: expected sequence of length 412 at dim 1 (got 87)"
-    assert finding.about == "1-1"
+    assert finding.ruled_out[0].value == "no two rows share a list; a copy changes nothing"
+    (shared,) = found(RULE, TEXT, replace(COLLATOR, shared=4), TRAIN)
+    assert shared.ruled_out[0].value.startswith("4 lists of these rows are shared")
 
 
 def test_the_fix_changes_the_collator_and_must_keep_every_label() -> None:
-    (fix,) = only(found(COLLATOR)).fixes
-    assert fix.edit is not None
-    new = patched(fix.edit, TEXT)
+    (finding,) = found(RULE, TEXT, COLLATOR, TRAIN)
+    new = mended(TEXT, finding)
     assert "collate = DataCollatorForSeq2Seq(tokenizer)\n" in new
     assert "import DataCollatorForSeq2Seq, Trainer" in new
-    assert isinstance(fix.must, LabelsArrive)
-    assert (fix.must.in_a_run.expected, fix.must.in_a_run.rows) == (900, 4)
-
-
-def test_lists_that_are_shared_are_not_called_unshared() -> None:
-    (ruled_out,) = only(found(replace(COLLATOR, shared=4))).ruled_out
-    assert ruled_out.value == "4 lists of these rows are shared, and a copy is just as long"
+    must = finding.fixes[0].must
+    assert isinstance(must, LabelsArrive)
+    assert (must.in_a_run.expected, must.in_a_run.rows) == (900, 4)
 
 
 def test_a_collator_that_the_trainer_chose_is_given_to_it() -> None:
     text = "from transformers import Trainer\ntrainer = Trainer(m, processing_class=tok)\n"
     chosen = replace(COLLATOR, kind="DataCollatorWithPadding")
-    (fix,) = only(found(chosen, text)).fixes
-    assert fix.edit is not None
-    assert "data_collator=DataCollatorForSeq2Seq(tok)" in patched(fix.edit, text)
+    (finding,) = found(RULE, text, chosen, loop(2))
+    assert "data_collator=DataCollatorForSeq2Seq(tok)" in mended(text, finding)
 
 
 def test_labels_of_tokens_get_the_collator_for_tokens() -> None:
     text = TEXT.replace("model,", "AutoModelForTokenClassification.from_pretrained(x),")
-    (fix,) = only(found(COLLATOR, text)).fixes
-    assert fix.edit is not None
-    assert "collate = DataCollatorForTokenClassification(tokenizer)" in patched(fix.edit, text)
+    (finding,) = found(RULE, text, COLLATOR, TRAIN)
+    assert "collate = DataCollatorForTokenClassification(tokenizer)" in mended(text, finding)
 
 
-def test_masked_language_modelling_is_a_choice() -> None:
-    text = TEXT.replace(", mlm=False", "")
-    fixes = only(found(COLLATOR, text)).fixes
-    assert [fix.edit for fix in fixes] == [None, None]
-    assert {fix.why_not_tried for fix in fixes} == {"only you know which labels are meant"}
+def test_masked_language_modelling_is_a_choice_that_is_tried() -> None:
+    (finding,) = found(RULE, TEXT.replace(", mlm=False", ""), COLLATOR, TRAIN)
+    assert [fix.choice for fix in finding.fixes] == [True, True]
+    assert [fix.edit is None for fix in finding.fixes] == [True, False]
 
 
 def test_another_ragged_column_is_named_and_no_edit_offered() -> None:
     more = replace(
         COLLATOR,
         kinds={**COLLATOR.kinds, "weights": ("list",)},
-        lengths={**COLLATOR.lengths, "weights": LENGTHS},
+        shapes={**COLLATOR.shapes, "weights": SHAPES},
     )
-    finding = only(found(more))
+    (finding,) = found(RULE, TEXT, more, TRAIN)
     assert ("nor does it pad", "`weights`") in [(fact.name, fact.value) for fact in finding.facts]
     assert [fix.edit for fix in finding.fixes] == [None]
 
 
-def test_a_function_of_the_users_is_named_at_its_failing_line() -> None:
+OWN = dedent(
+    """\
+    def collate(rows):
+        labels = torch.tensor([r["labels"] for r in rows])
+        names = [r["name"] for r in rows]
+        return labels, names
+    """
+)
+
+
+def test_a_function_of_the_users_pads_where_it_stacks() -> None:
     own = replace(COLLATOR, kind="collate", own=True, pads=(), tokenizer=None)
-    frame = Frame(
-        Place("train.py", 7),
+    part = 'torch.tensor([r["labels"] for r in rows])'
+    at = Frame(
+        Place("train.py", 2),
         "collate",
         own=True,
-        line='labels = torch.tensor([r["labels"] for r in rows])',
-        expression='torch.tensor([r["labels"] for r in rows])',
+        expression=part,
+        span=Span(2, 13, 2, 13 + len(part)),
     )
-    finding = only(found(own, frame=frame))
-    assert finding.place == Place("train.py", 7)
-    assert finding.headline.startswith('`torch.tensor([r["labels"] for r in rows])` does not pad')
+    (finding,) = found(RULE, OWN, own, at)
+    assert finding.place.line == 2
+    assert "batch_first=True, padding_value=-100)" in mended(OWN, finding)
+    assert finding.fixes[0].must == LabelsReachModel(900, 4)
+    elsewhere = replace(at, place=Place("train.py", 3), expression="rows", span=Span(3, 12, 3, 21))
+    assert found(RULE, OWN, own, elsewhere) == []
 
 
 @pytest.mark.parametrize(
@@ -157,23 +130,14 @@ def test_a_function_of_the_users_is_named_at_its_failing_line() -> None:
     [
         None,
         replace(COLLATOR, pads=(*COLLATOR.pads, "labels")),
-        replace(COLLATOR, lengths={"input_ids": LENGTHS, "labels": (412, 412, 412, 412)}),
-        replace(COLLATOR, lengths={"input_ids": LENGTHS}),
-        replace(COLLATOR, kinds={**COLLATOR.kinds, "text": ("str",)}),
+        replace(COLLATOR, shapes={"input_ids": SHAPES, "labels": ((412,),) * 4}),
+        replace(COLLATOR, shapes={"input_ids": SHAPES}, kinds={"input_ids": ("list",)}),
+        replace(COLLATOR, kinds={**COLLATOR.kinds, "text": ("str",)}, texts=("text",)),
     ],
     ids=["none", "pads them", "one length", "no labels", "text comes first"],
 )
 def test_silence(collator: CollatorSeen | None) -> None:
-    assert found(collator) == []
-
-
-def test_silence_where_an_own_collator_fails_for_another_reason() -> None:
-    own = replace(COLLATOR, kind="collate", own=True, pads=())
-    frame = Frame(
-        Place("train.py", 7), "collate", own=True, line='rows[0]["text"]', expression="rows[0]"
-    )
-    failing = replace(crash(own, frame), frames=(frame,))
-    assert list(RULE.look(Recording([Script("train.py", TEXT), failing]))) == []
+    assert found(RULE, TEXT, collator, TRAIN) == []
 
 
 def test_a_collator_without_a_tokenizer_is_given_padded_labels() -> None:
@@ -186,15 +150,19 @@ def test_a_collator_without_a_tokenizer_is_given_padded_labels() -> None:
             train(batch)
         """
     )
-    lengths: dict[str, tuple[int, ...]] = {"input_ids": (9, 9, 9, 9), "labels": LENGTHS}
-    plain = replace(COLLATOR, kind="default_data_collator", made_at=None, pads=(), tokenizer=None)
-    finding = only(found(replace(plain, lengths=lengths), text))
-    assert finding.place == Place("train.py", 3)
-    (fix,) = finding.fixes
-    assert fix.edit is not None
-    after = patched(fix.edit, text)
+    plain = replace(
+        COLLATOR,
+        kind="default_data_collator",
+        made_at=None,
+        pads=(),
+        tokenizer=None,
+        shapes={"input_ids": ((9,),) * 4, "labels": SHAPES},
+    )
+    (finding,) = found(RULE, text, plain, loop(4))
+    assert finding.place.line == 3
+    after = mended(text, finding)
     assert "collate_fn=with_padded_labels)" in after
     assert "return default_data_collator(padded)" in after
-    assert fix.must == LabelsReachModel(900, 4)
-    tensors = replace(plain, lengths=lengths, kinds={**plain.kinds, "labels": ("Tensor",)})
-    assert only(found(tensors, text)).fixes[0].edit is None
+    assert finding.fixes[0].must == LabelsReachModel(900, 4)
+    tensors = replace(plain, kinds={**plain.kinds, "labels": ("Tensor",)})
+    assert found(RULE, text, tensors, loop(4))[0].fixes[0].edit is None

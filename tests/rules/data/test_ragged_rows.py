@@ -5,14 +5,16 @@ from textwrap import dedent
 
 import pytest
 
+import recorded_rows
+from lineages import Step
+from recorded_rows import mended
 from surefit.doctor.conditions.inputs import RowsReachModel
 from surefit.doctor.conditions.values import ValuesAt
 from surefit.doctor.findings import Finding, Place
-from surefit.doctor.observations import CollatorSeen, Crash, Frame, Process, Script, Value
-from surefit.doctor.recording import Recording
+from surefit.doctor.observations import CollatorSeen, Frame, Value
+from surefit.lineage.producers import ROWS, Way
 from surefit.rules.data.padded_per_map_batch import RULE as PER_MAP_BATCH
 from surefit.rules.data.ragged_rows import RULE
-from surefit.source.edits import patched
 
 LOADER = dedent(
     """\
@@ -47,22 +49,8 @@ TOKENIZED = replace(
 LOOP = Frame(Place("train.py", 6), "train", own=True, line="for notes, key in loader:")
 
 
-def look(
-    rule: object, text: str, collator: CollatorSeen | None, frame: Frame = LOOP
-) -> list[Finding]:
-    crash = Crash("1-1", 1.0, Process(1), "RuntimeError", "it", (frame,), collator=collator)
-    seen = Recording([Script("train.py", text), crash])
-    return list(rule.look(seen))  # type: ignore[attr-defined]
-
-
 def found(text: str, collator: CollatorSeen | None, frame: Frame = LOOP) -> list[Finding]:
-    return look(RULE, text, collator, frame)
-
-
-def mended(text: str, finding: Finding) -> str:
-    edit = finding.fixes[0].edit
-    assert edit is not None
-    return patched(edit, text)
+    return recorded_rows.found(RULE, text, collator, frame)
 
 
 def test_a_loader_is_given_a_collator_that_pads() -> None:
@@ -103,6 +91,7 @@ def test_a_collator_that_pads_is_named_where_it_was_made() -> None:
         pads=("input_ids",),
         made_at=Place("train.py", 2),
         chosen_at=Place("train.py", 7),
+        kinds={"input_ids": ("list",), "caps": ("list",)},
         shapes={"input_ids": ((7,), (5,)), "caps": ((7,), (5,))},
     )
     (finding,) = found("tokenizer = load()\ncollate = DataCollatorWithPadding(tokenizer)\n", made)
@@ -113,10 +102,10 @@ def test_a_collator_that_pads_is_named_where_it_was_made() -> None:
 def test_pictures_are_brought_to_one_size_by_the_user() -> None:
     pictures = replace(COLLATOR, shapes={"0": ((3, 16, 20), (3, 17, 20))}, totals={})
     (finding,) = found(LOADER, pictures)
-    assert finding.headline.startswith("Nothing brings `notes` to one size")
+    assert finding.headline.startswith("Nothing resizes `notes` to one size")
     (fix,) = finding.fixes
     assert fix.edit is None
-    assert fix.why_not_tried == "which size it shall be only you know"
+    assert fix.choice
 
 
 STACKED = dedent(
@@ -132,7 +121,9 @@ STACKED = dedent(
 def test_a_collator_of_the_users_own_pads_where_it_stacked() -> None:
     sizes: tuple[tuple[int, ...], ...] = ((7,), (5,))
     shapes = {"ids": sizes, "mask": sizes}
-    own = replace(COLLATOR, kind="collate", own=True, shapes=shapes, totals={"ids": 9, "mask": 12})
+    kinds: dict[str, tuple[str, ...]] = {"ids": ("Tensor",), "mask": ("list",), "y": ("int",)}
+    totals = {"ids": 9, "mask": 12}
+    own = replace(COLLATOR, kind="collate", own=True, kinds=kinds, shapes=shapes, totals=totals)
     frame = Frame(Place("train.py", 2), "collate", own=True, line="ids = torch.stack(...)")
     (finding,) = found(STACKED, own, frame)
     assert finding.place == Place("train.py", 2, 2)
@@ -180,14 +171,23 @@ MAPPED = dedent(
 )
 
 
-def test_padding_inside_of_map_is_named() -> None:
+TEXTS = Value("texts", "list", 3, length=16, kinds={"str": 16})
+CALL = 'tokenizer(batch["text"], padding=True, truncation=True, max_length=64)'
+
+
+def per_map_batch(text: str, call: str = CALL, texts: Value = TEXTS) -> list[Finding]:
     collator = replace(TOKENIZED, chosen_at=Place("train.py", 4))
-    (finding,) = look(PER_MAP_BATCH, MAPPED, collator)
-    assert finding.place == Place("train.py", 2, 2)
-    assert finding.headline == (
-        "`encode` pads to the longest row of each map batch, and the 2 rows of this batch come from"
-        " map batches of different lengths."
-    )
+    rows = Value("enc", "BatchEncoding", 2, length=2)
+    chain: list[Step] = [(call, rows), ('batch["text"]', texts, Way.ARGUMENT, "0")]
+    chains: recorded_rows.Chains = {(ROWS, "input_ids"): chain}
+    frame = replace(LOOP, place=Place("train.py", 4))
+    return recorded_rows.found(PER_MAP_BATCH, text, collator, frame, chains=chains)
+
+
+def test_padding_inside_of_map_is_named() -> None:
+    (finding,) = per_map_batch(MAPPED)
+    assert finding.place.line == 2
+    assert "pads to the longest row of each map batch, and the 2 rows" in finding.headline
     assert 'padding="max_length", truncation=True' in mended(MAPPED, finding)
     assert [(fact.name, fact.value) for fact in finding.facts][:2] == [
         ("lengths of `input_ids`", "7, 5"),
@@ -195,13 +195,9 @@ def test_padding_inside_of_map_is_named() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        MAPPED.replace("padding=True", 'padding="max_length"'),
-        MAPPED.replace("padding=True, ", ""),
-        MAPPED.replace("batched=True, ", ""),
-    ],
-)
-def test_other_ways_to_map_are_passed_over(text: str) -> None:
-    assert look(PER_MAP_BATCH, text, TOKENIZED) == []
+def test_other_paddings_are_passed_over() -> None:
+    fixed, without = CALL.replace("True,", '"max_length",', 1), CALL.replace("padding=True, ", "")
+    assert per_map_batch(MAPPED.replace(CALL, fixed), fixed) == []
+    assert per_map_batch(MAPPED.replace(CALL, without), without) == []
+    one_text = Value("text", "str", 3, scalar="a text", length=6)
+    assert per_map_batch(MAPPED, texts=one_text) == []

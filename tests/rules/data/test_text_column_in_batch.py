@@ -5,13 +5,14 @@ from textwrap import dedent
 
 import pytest
 
+import recorded_rows
+from recorded_rows import mended
 from surefit.doctor.conditions.condition import All
 from surefit.doctor.conditions.inputs import RowsReachModel
 from surefit.doctor.findings import Finding, Place
-from surefit.doctor.observations import CollatorSeen, Crash, Frame, Process, Script, Value
-from surefit.doctor.recording import Recording
+from surefit.doctor.observations import CollatorSeen, Frame, Value
+from surefit.lineage.producers import DATASET, ROWS
 from surefit.rules.data.text_column_in_batch import RULE
-from surefit.source.edits import patched
 
 MAPPED = dedent(
     """\
@@ -36,24 +37,24 @@ COLLATOR = CollatorSeen(
 )
 
 
+COLUMNS = {name: Value(name, "Column", length=9) for name in ("text", "input_ids")}
+TABLE = Value("rows", "Dataset", 4, length=9, members=COLUMNS)
+MAP = 'rows.map(lambda row: tokenizer(row["text"], truncation=True), batched=True)'
+TRAIN = recorded_rows.loop(4)
+
+
 def found(
-    text: str, collator: CollatorSeen | None = COLLATOR, frame: Frame | None = None
+    text: str,
+    collator: CollatorSeen | None = COLLATOR,
+    *frames: Frame,
+    chains: recorded_rows.Chains | None = None,
 ) -> list[Finding]:
-    own = frame or Frame(Place("train.py", 4), "<module>", own=True, line="trainer.train()")
-    said = "ValueError: too many dimensions 'str'"
-    crash = Crash("1-1", 1.0, Process(1), "ValueError", said, (own,), collator=collator)
-    return list(RULE.look(Recording([Script("train.py", text), crash])))
-
-
-def mended(text: str, finding: Finding) -> str:
-    (fix,) = finding.fixes
-    assert fix.edit is not None
-    return patched(fix.edit, text)
+    return recorded_rows.found(RULE, text, collator, *(frames or (TRAIN,)), chains=chains)
 
 
 def test_the_map_that_left_it_is_named() -> None:
-    (finding,) = found(MAPPED)
-    assert finding.place == Place("train.py", 1, 1)
+    (finding,) = found(MAPPED, chains={(DATASET, ""): [(MAP, TABLE)]})
+    assert finding.place.line == 1
     assert finding.headline == (
         "The text column `text` is still in every row, and `DataCollatorWithPadding` makes a tensor"
         " of every column."
@@ -64,40 +65,45 @@ def test_the_map_that_left_it_is_named() -> None:
         ("it is kept by", "`remove_unused_columns=False`, train.py:2"),
     ]
     assert 'batched=True, remove_columns=["text"])' in mended(MAPPED, finding)
-    (fix,) = finding.fixes
-    assert fix.must == All((RowsReachModel((2, None), 99, 12, "input_ids"),))
-
-
-def test_text_that_is_read_later_is_left_out_where_rows_are_handed_over() -> None:
-    text = MAPPED + 'print(rows["text"][0])\n'
-    (finding,) = found(text)
-    assert 'train_dataset=rows.remove_columns(["text"]),' in mended(text, finding)
+    assert 'train_dataset=rows.remove_columns(["text"]),' in mended(MAPPED, finding, 1)
+    assert finding.fixes[0].must == All((RowsReachModel((2, None), 99, 12),))
 
 
 @pytest.mark.parametrize(
     ("row", "new"),
     [
-        ('return {"text": text, "input_ids": ids}', 'return {"input_ids": ids}'),
-        ('item = {"input_ids": ids}\n        item["text"] = text\n        return item', "ids}\n"),
+        ('return {"text": title, "input_ids": ids}', 'return {"input_ids": ids}'),
+        ('item = {"input_ids": ids}\n        item["text"] = title\n        return item', "ids}\n"),
     ],
 )
-def test_a_dataset_of_the_users_own_gives_it_back_no_more(row: str, new: str) -> None:
+def test_a_dataset_of_the_users_own_returns_it_no_more(row: str, new: str) -> None:
     text = f"class Rows(Dataset):\n    def __getitem__(self, index):\n        {row}\n"
-    (finding,) = found(text)
-    assert "`Rows.__getitem__`" in finding.fixes[0].text
+    title = Value("title", "str", 3, scalar="a")
+    (finding,) = found(text, COLLATOR, chains={(ROWS, "text"): [("title", title)]})
     assert new in mended(text, finding)
-    assert "text" not in mended(text, finding)
+    assert "title" not in mended(text, finding)
 
 
 def test_a_list_of_strings_has_no_device() -> None:
-    text = 'class Rows(Dataset):\n    def __getitem__(self, index):\n        return {"title": t}\n'
+    text = dedent(
+        """\
+        class Rows(Dataset):
+            def __getitem__(self, index):
+                return {"title": name, "x": torch.tensor(x)}
+        batch = {k: v.to(device) for k, v in batch.items()}
+        """
+    )
     titles = Value("v", "list", 7, length=1, members={"0": Value("0", "str", scalar="a")})
-    batch = Value("batch", "dict", members={"title": replace(titles, text="title")})
-    frame = Frame(Place("train.py", 9), "<module>", True, expression="v.to", values=(titles, batch))
-    (finding,) = found(text, None, frame)
+    x = Value("x", "Tensor", 8, shape=(4, 3), dtype="float32")
+    batch = Value("batch", "dict", 9, members={"title": replace(titles, text="title"), "x": x})
+    frame = Frame(Place("train.py", 4), "<module>", True, expression="v.to", values=(titles, batch))
+    row = Value("row", "Tensor", 6, shape=(3,), dtype="float32")
+    chains: recorded_rows.Chains = {(0, 'batch["x"]'): [("torch.tensor(x)", row)]}
+    (finding,) = found(text, None, frame, chains=chains)
     assert finding.headline == (
         "The text column `title` is still in every row, and `v.to` is for tensors."
     )
+    assert 'return {"x": torch.tensor(x)}' in mended(text, finding)
     numbers = replace(titles, members={"0": Value("0", "int", scalar=1)})
     assert found(text, None, replace(frame, values=(numbers, batch))) == []
 
@@ -125,16 +131,7 @@ def test_a_collator_that_tokenizes_is_given_text_rightly() -> None:
         expression='tokenizer([row["text"] for row in rows], padding=True)',
     )
     tokenizes = Frame(Place("transformers/tokenization_utils_base.py", 9), "pads", own=False)
-    crash = Crash(
-        "1-1",
-        1.0,
-        Process(1),
-        "ValueError",
-        "ValueError: no padding token",
-        (collates, tokenizes),
-        collator=replace(COLLATOR, own=True),
-    )
-    assert list(RULE.look(Recording([Script("train.py", MAPPED), crash]))) == []
+    own = replace(COLLATOR, own=True)
+    assert found(MAPPED, own, collates, tokenizes) == []
     stacks = replace(tokenizes, line="return torch.tensor(value)")
-    crash = replace(crash, frames=(collates, stacks))
-    assert len(list(RULE.look(Recording([Script("train.py", MAPPED), crash])))) == 1
+    assert len(found(MAPPED, own, collates, stacks)) == 1

@@ -9,6 +9,7 @@ from surefit.doctor.findings import Finding, Place
 from surefit.doctor.observations import Answer, Crash, Frame, Process, Question, Script, Value
 from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
+from surefit.laws.crashes import violations_in
 from surefit.rules.evaluation import (
     batches_of_unequal_width,
     tensor_not_ready_for_numpy,
@@ -51,7 +52,8 @@ def crash(
 
 def found(rule: Rule, made: tuple[Crash, str], *answers: Answer) -> list[Finding]:
     one, text = made
-    return list(rule.look(Recording([Script("eval.py", text), one, *answers])))
+    recording = Recording([Script("eval.py", text), one, *answers])
+    return list(rule.look(recording, violations_in(recording, [])))
 
 
 def changes(finding: Finding, fix: int = 0) -> list[str]:
@@ -118,7 +120,7 @@ def joined(source: str = JOIN, part: str = "np.concatenate(every)") -> tuple[Cra
 
 def test_batches_are_padded_to_the_widest_where_the_filler_is_left_out() -> None:
     (finding,) = found(WIDTHS, joined(), shapes(widths((4, 9), (4, 12))))
-    assert finding.place == Place("eval.py", 2)
+    assert finding.place.line == 2
     assert "constant_values=-100" in changes(finding)[0]
     assert finding.fixes[0].must is not None
 
@@ -126,7 +128,8 @@ def test_batches_are_padded_to_the_widest_where_the_filler_is_left_out() -> None
 def test_padding_that_would_be_counted_is_not_called_right() -> None:
     source = JOIN.replace("kept = all != -100", "right = (all == meant).mean()")
     (finding,) = found(WIDTHS, joined(source), shapes(widths((4, 9), (4, 12))))
-    assert "-100" in finding.fixes[0].why_not_tried
+    assert finding.fixes[0].edit is None
+    assert "-100" in finding.fixes[0].text
 
 
 def test_what_is_decoded_is_padded_with_the_pad_token() -> None:

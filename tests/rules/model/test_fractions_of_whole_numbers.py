@@ -3,6 +3,7 @@
 import pytest
 
 from failed_operations import crash, span_of
+from looking import look
 from surefit.doctor.conditions.numbers import NumberAt
 from surefit.doctor.findings import Finding, Place
 from surefit.doctor.observations import Answer, Frame, Passed, Process, Question, Script, Value
@@ -17,8 +18,7 @@ def found(call: str, dtype: str = "bool", *below: Frame) -> tuple[list[Finding],
     span = span_of(text, 3, call)
     own = Frame(Place("train.py", 3), "<module>", True, f"y = {call}", call, span, (x,))
     told = Answer(Question("story-of-failure", "1-1"), None)
-    seen = Recording([Script("train.py", text), crash(own, *below), told])
-    return list(RULE.look(seen)), text
+    return look(RULE, [Script("train.py", text), crash(own, *below), told]), text
 
 
 @pytest.mark.parametrize(

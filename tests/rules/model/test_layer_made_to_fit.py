@@ -64,7 +64,7 @@ def read(text: str) -> list[Finding]:
 def test_a_layer_that_is_made_to_fit(text: str) -> None:
     (finding,) = read(text)
     assert finding.severity is Severity.WARNING
-    assert all(fix.why_not_tried for fix in finding.fixes)
+    assert all(fix.choice for fix in finding.fixes)
 
 
 @pytest.mark.parametrize(
@@ -131,16 +131,20 @@ def test_a_run_in_which_the_line_made_the_layer() -> None:
     (finding,) = RULE.look(seen)
     assert finding.place.line == 6
     assert finding.headline == (
-        "`projection` was declared for 31 features, and this line made it anew for the 40 that"
-        " arrived."
+        "`projection` was declared for 31 features, and this line creates it again for the 40"
+        " that arrived."
     )
-    assert [one.name for one in finding.facts] == ["declared at", "made anew", "in an optimizer"]
+    assert [one.name for one in finding.facts] == [
+        "declared at",
+        "created again",
+        "in an optimizer",
+    ]
     assert list(parameters_outside_the_optimizer.RULE.look(seen)) == []
 
 
 def test_one_that_is_trained_is_told_without_the_optimizer() -> None:
     (finding,) = RULE.look(ran(40, outside=False))
-    assert [one.name for one in finding.facts] == ["declared at", "made anew"]
+    assert [one.name for one in finding.facts] == ["declared at", "created again"]
 
 
 def test_a_layer_of_the_declared_width_is_none() -> None:

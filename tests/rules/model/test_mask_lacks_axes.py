@@ -3,10 +3,11 @@
 import pytest
 
 from failed_operations import crash, span_of
+from looking import look
+from surefit.doctor.conditions.training import TrainingGoesOn
 from surefit.doctor.conditions.values import ValuesAt
 from surefit.doctor.findings import Finding, Place
 from surefit.doctor.observations import Frame, Script, Value
-from surefit.doctor.recording import Recording
 from surefit.rules.model.mask_lacks_axes import RULE
 from surefit.source.edits import patched
 
@@ -20,7 +21,7 @@ def found(
     values = Value("scores", "Tensor", 1, shape=scores), Value("mask", "Tensor", 2, shape=mask)
     place, span = Place("train.py", 1), span_of(text, 1, call)
     frame = Frame(place, "<module>", True, text.strip(), call, span, values)
-    return list(RULE.look(Recording([Script("train.py", text), crash(frame)])))
+    return look(RULE, [Script("train.py", text), crash(frame)])
 
 
 @pytest.mark.parametrize(
@@ -59,7 +60,7 @@ def test_what_is_made_of_it_in_the_same_line_is_looked_at() -> None:
         (finding,) = found((6, 4, 9, 9), (6, 9), FILL, text)
         assert isinstance(finding.fixes[0].must, ValuesAt)
     (finding,) = found((6, 4, 9, 9), (6, 9), FILL, f"weights = {FILL}.sum(1)\n")
-    assert finding.fixes[0].why_not_tried
+    assert isinstance(finding.fixes[0].must, TrainingGoesOn)
 
 
 @pytest.mark.parametrize(
@@ -84,7 +85,7 @@ def test_attention_in_one_call() -> None:
     values = tuple(Value(name, "Tensor", 1, shape=shape) for name, shape in shapes.items())
     place, span = Place("train.py", 1), span_of(text, 1, call)
     frame = Frame(place, "<module>", True, text.strip(), call, span, values)
-    (finding,) = RULE.look(Recording([Script("train.py", text), crash(frame)]))
+    (finding,) = look(RULE, [Script("train.py", text), crash(frame)])
     (fix,) = finding.fixes
     assert fix.edit is not None
     assert "attn_mask=mask[:, None, None, :])" in patched(fix.edit, text)

@@ -3,9 +3,9 @@
 import pytest
 
 from failed_operations import crash, span_of
+from looking import look
 from surefit.doctor.findings import Finding, Place
 from surefit.doctor.observations import Answer, Frame, Layer, Question, Script, Value
-from surefit.doctor.recording import Recording
 from surefit.rules.model.mask_misplaced import RULE
 from surefit.source.edits import patched
 
@@ -27,8 +27,7 @@ def found(
     own = Frame(Place("train.py", 1), "<module>", True, text.strip(), call, span, values)
     about = {"frame": 0, "text": mask.text}
     said = Answer(Question("mask-ends", "1-1", about), dict(ends or ENDS))
-    seen = Recording([Script("train.py", text), crash(own, below), said])
-    return list(RULE.look(seen)), text
+    return look(RULE, [Script("train.py", text), crash(own, below), said]), text
 
 
 def shape_checked(rows: int, asking: int, places: int, shape: tuple[int, ...]) -> Frame:
@@ -76,7 +75,7 @@ def test_a_mask_that_is_set_for_what_is_no_padding() -> None:
     assert "src_key_padding_mask=~pad" in patched(finding.fixes[0].edit, text)
     ends = {"first": 1.0, "last": 0.0, "all": 0.5}
     (finding,), _ = found("attend(x, mask=pad)", "TransformerEncoder", PAD, checked, ends)
-    assert finding.fixes[0].edit is None
+    assert [fix.choice for fix in finding.fixes] == [True, True]
 
 
 def test_places_in_the_place_of_padding() -> None:
@@ -119,6 +118,6 @@ def test_whole_numbers_for_attention_in_one_call() -> None:
     )
     span = span_of(text, 1, call)
     own = Frame(Place("train.py", 1), "<module>", True, text.strip(), call, span, values)
-    (finding,) = RULE.look(Recording([Script("train.py", text), crash(own)]))
+    (finding,) = look(RULE, [Script("train.py", text), crash(own)])
     assert finding.fixes[0].edit is not None
     assert "attn_mask=real.bool())" in patched(finding.fixes[0].edit, text)

@@ -5,9 +5,9 @@ from textwrap import dedent
 import pytest
 
 from failed_operations import crash, span_of
+from looking import look
 from surefit.doctor.findings import Finding, Place
 from surefit.doctor.observations import Frame, Script, Value
-from surefit.doctor.recording import Recording
 from surefit.rules.model.reshape_does_not_fit import RULE
 
 TEXT = dedent(
@@ -34,7 +34,7 @@ def found(call: str, shape: tuple[int, ...], *values: Value) -> list[Finding]:
         values=(Value("x", "Tensor", 1, shape=shape), *values),
         arguments=("self", "x"),
     )
-    return list(RULE.look(Recording([Script("train.py", text), crash(frame)])))
+    return look(RULE, [Script("train.py", text), crash(frame)])
 
 
 def test_a_flattened_map_of_another_size() -> None:
@@ -43,7 +43,8 @@ def test_a_flattened_map_of_another_size() -> None:
     assert finding.headline == (
         "`x` holds 16 × 4 × 4 = 256 features in a row, and 400 are asked for."
     )
-    assert "`x.flatten(1)`" in finding.fixes[0].text
+    assert "`16 * 5 * 5` → 256" in finding.fixes[0].text
+    assert all(fix.choice for fix in finding.fixes)
 
 
 def test_heads_whose_features_were_rounded_down() -> None:
@@ -52,7 +53,6 @@ def test_heads_whose_features_were_rounded_down() -> None:
     (finding,) = found(
         "x.view(x.shape[0], x.shape[1], self.heads, self.each)", (2, 5, 30), heads, each
     )
-    assert finding.place == Place("train.py", 4, 4)
     assert "4 × 7 = 28 are asked for" in finding.headline
 
 

@@ -1,10 +1,12 @@
 """Views that need a copy, on hand-made recordings: what made the tensor so, and what mends it."""
 
-from dataclasses import asdict, replace
+from dataclasses import replace
 from textwrap import dedent
 
 import pytest
 
+from lineages import lineage_answer
+from looking import look
 from surefit.doctor.catalogue import rules
 from surefit.doctor.conditions.evaluation import EvaluationRuns
 from surefit.doctor.conditions.re_executed import ReExecuted
@@ -15,7 +17,6 @@ from surefit.doctor.observations import (
     Frame,
     Layer,
     Observation,
-    Operation,
     Process,
     Question,
     Script,
@@ -26,6 +27,7 @@ from surefit.doctor.recording import Recording
 from surefit.evidence.failed_operations import OF_FAILURE
 from surefit.rules.model.view_of_a_slice import RULE
 from surefit.source.edits import patched
+from surefit.source.reading import Source
 from surefit.source.spans import Span
 
 SAID = "RuntimeError: view size is not compatible with input tensor's size and stride"
@@ -62,7 +64,7 @@ CRASH = Crash("1-1", 1.0, Process(1), "RuntimeError", SAID, (OWN,))
 
 
 def found(one: Crash, *more: Observation, text: str = TEXT) -> list[Finding]:
-    return list(RULE.look(Recording([Script("train.py", text), one, *more])))
+    return look(RULE, [Script("train.py", text), one, *more])
 
 
 def with_value(value: Value) -> Crash:
@@ -76,34 +78,6 @@ def test_no_rule_wants_a_second_run_for_it() -> None:
     for rule in rules():
         list(rule.look(seen))
     assert OF_FAILURE not in {question.kind for question in seen.open_questions}
-
-
-def test_the_slice_is_named_and_precision_ruled_out() -> None:
-    (finding,) = found(CRASH)
-    assert finding.place == Place("train.py", 3)
-    assert finding.headline == (
-        "`targets.view(-1)` needs elements that lie one behind the other, and `targets` is a slice,"
-        " `labels[:, 1:]`."
-    )
-    assert [(fact.name, fact.value) for fact in finding.facts] == [
-        ("`targets`", "(2, 23), steps of (24, 1) in memory"),
-        ("made by a slice", "train.py:2  labels[:, 1:], of (2, 24)"),
-        ("with a batch of one row", "there is no gap, and the same line works"),
-    ]
-    assert [(fact.name, fact.value) for fact in finding.ruled_out] == [
-        ("mixed precision", "`targets` is int64; these steps fail in every dtype")
-    ]
-
-
-def test_the_own_call_becomes_reshape_and_must_give_equal_values() -> None:
-    (finding,) = found(CRASH)
-    (fix,) = finding.fixes
-    assert fix.edit is not None
-    assert patched(fix.edit, TEXT) == TEXT.replace("targets.view(-1)", "targets.reshape(-1)")
-    assert isinstance(fix.must, ReExecuted)
-    assert fix.must.question == Question(
-        "reshape", "1-1", {"frame": 0, "text": "targets", "shape": [-1]}
-    )
 
 
 LIBRARY = Frame(
@@ -135,44 +109,6 @@ MAIN = Frame(
 INSIDE = replace(CRASH, frames=(MAIN, LIBRARY))
 
 
-def operation(serial: int, name: str, line: int, **more: object) -> Operation:
-    place = Place("train.py", line)
-    plain = Operation(serial, name, place, place, True, (2, 23), "int64", True)
-    return replace(plain, **more)  # type: ignore[arg-type]
-
-
-def story(*operations: Operation) -> Answer:
-    question = Question("story", "1-1", {"frame": 1, "text": "labels"})
-    return Answer(question, {"operations": [asdict(one) for one in operations]})
-
-
-def test_a_view_inside_a_library_is_mended_where_the_slice_is_made() -> None:
-    told = story(
-        operation(3, "to", 5, contiguous=False, takes=(2,)),
-        operation(2, "__getitem__", 3, contiguous=False, takes=(1,)),
-        operation(1, "stack", 2, shape=(2, 24)),
-    )
-    (finding,) = found(INSIDE, told, text=LOOP)
-    assert finding.place == Place("train.py", 3, 3)
-    assert finding.headline == (
-        "`T5` calls `labels.view(-1)`, which needs elements that lie one behind the other, and"
-        " `batch['labels']` is a slice, `ids[:, 1:]`."
-    )
-    (fix,) = finding.fixes
-    assert fix.edit is not None
-    assert '{"labels": ids[:, 1:].contiguous()}' in patched(fix.edit, LOOP)
-
-
-def test_without_its_story_nothing_is_edited() -> None:
-    seen = Recording([Script("train.py", LOOP), INSIDE])
-    (finding,) = RULE.look(seen)
-    assert ("story", {"frame": 1, "text": "labels"}) in [
-        (one.kind, one.about) for one in seen.open_questions
-    ]
-    assert finding.place == MAIN.place
-    assert [fix.edit for fix in finding.fixes] == [None]
-
-
 def test_a_swallowed_one_is_judged_by_its_handler() -> None:
     handler, tried = Place("train.py", 6, 7), Place("train.py", 4, 5)
     caught = Swallowed(
@@ -199,9 +135,46 @@ def test_silence(one: Crash) -> None:
     assert found(one) == []
 
 
+CHAINS = {(0, "targets"): [("labels[:, 1:]", TARGETS)]}
+EQUAL = Answer(
+    Question("reshape", "1-1", {"frame": 0, "text": "targets", "shape": [-1]}),
+    {"equal": True, "elements": 46},
+)
+
+
+def test_the_slice_is_named_and_the_own_call_becomes_reshape() -> None:
+    (finding,) = found(CRASH, EQUAL, lineage_answer(CRASH, Source("train.py", TEXT), CHAINS))
+    assert finding.place.line == 3
+    assert finding.headline == (
+        "`targets.view(-1)` takes a contiguous tensor, and `targets` is not contiguous, because of"
+        " `labels[:, 1:]`."
+    )
+    assert [fact.name for fact in finding.facts] == [
+        "`targets`",
+        "not contiguous since",
+        "with a batch of one row",
+    ]
+    (fix,) = finding.fixes
+    assert fix.edit is not None
+    assert patched(fix.edit, TEXT) == TEXT.replace("targets.view(-1)", "targets.reshape(-1)")
+    assert isinstance(fix.must, ReExecuted)
+    assert fix.must.question == EQUAL.question
+
+
+def test_a_view_inside_a_library_is_mended_where_the_slice_is() -> None:
+    gone = Answer(Question("reshape", "1-1", {"frame": 1, "text": "labels", "shape": [-1]}), None)
+    chains = {(1, "labels"): [("ids[:, 1:]", TARGETS)]}
+    told = lineage_answer(INSIDE, Source("train.py", LOOP), chains)
+    (finding,) = found(INSIDE, gone, told, text=LOOP)
+    assert finding.place.line == 3
+    assert finding.headline.startswith("`T5` calls `labels.view(-1)`, which takes a contiguous")
+    edit = finding.fixes[0].edit
+    assert edit is not None
+    assert '{"labels": ids[:, 1:].contiguous()}' in patched(edit, LOOP)
+
+
 def test_a_script_that_is_only_read() -> None:
-    (finding,) = RULE.look(Recording([Script("train.py", TEXT)]))
+    (finding,) = look(RULE, [Script("train.py", TEXT)])
     assert finding.severity is Severity.WARNING
-    assert finding.place == Place("train.py", 3, 3)
-    assert "as soon as a batch has two rows" in finding.headline
-    assert list(RULE.look(Recording([Script("train.py", TEXT.replace("view", "reshape"))]))) == []
+    assert finding.place.line == 3
+    assert "because of `labels[:, 1:]`" in finding.headline

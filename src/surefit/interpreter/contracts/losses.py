@@ -24,9 +24,9 @@ Mismatch = TargetDtypeMismatch | TargetAxesMismatch | LossShapeMismatch
 def violations_of(violation: SourceViolation, case: Case, source: Source) -> Iterator[Violation]:  # noqa: ARG001
     if isinstance(violation, TargetDtypeMismatch):
         yield arguments(TargetDtype, violation, source)
-    elif isinstance(violation, TargetAxesMismatch):
-        yield arguments(TargetShape, violation, source)
-    elif isinstance(violation, LossShapeMismatch) and is_of_two_models(violation):
+    elif isinstance(violation, TargetAxesMismatch) or (
+        isinstance(violation, LossShapeMismatch) and is_of_two_models(violation)
+    ):
         yield arguments(TargetShape, violation, source)
 
 

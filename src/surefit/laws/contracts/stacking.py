@@ -52,7 +52,7 @@ class RowColumn:
 
     @property
     def is_ragged(self) -> bool:
-        return len(set(self.shapes)) > 1
+        return len(set(self.shapes)) > 1 and not self.is_text
 
     @property
     def only_first_axis(self) -> bool:

@@ -107,7 +107,7 @@ def ways(broken: UnequalSides, fold: Fold, case: Case) -> Iterator[Remedy | Fix]
     side = map_side(fold)
     if side is not None and pooled is None:
         yield pool_before(fold, case, side, must)
-    yield keep_every_number(fold, case, must)
+    yield keep_every_number(fold, must)
 
 
 def of_steps(fold: Fold, case: Case, must: Condition) -> Iterator[Remedy | Fix]:

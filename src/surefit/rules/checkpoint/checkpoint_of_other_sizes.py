@@ -50,7 +50,8 @@ def tensors_have_other_shapes(broken: StateDictNames, case: Case) -> Finding | N
         return None
     saved, own = sizes_that_differ(broken)
     number = written_in_model(case, own)
-    place = (number or broken.use).place
+    created = loading.made_at if case.read else None
+    place = number.place if number is not None else created or broken.use.place
     if is_vocabulary(broken):
         place = broken.use.place
     verb = "has another shape" if len(names) == 1 else "have other shapes"

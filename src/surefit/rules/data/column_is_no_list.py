@@ -72,9 +72,11 @@ def origin(column: Operand, case: Case) -> Written:
     assert column.use is not None
     if not isinstance(case.node(column.use), ast.Name):
         return column.use
-    producers = case.lineage(column).producers
-    same = (known for known in producers if known.value.kind == column.value.kind)
-    return next((known for known in same if case.node(known) is not None), column.use)
+    for producer in case.lineage(column).all:
+        taken = isinstance(case.node(producer), ast.Subscript | ast.Attribute | ast.Call)
+        if taken and producer.own and producer.value.kind == column.value.kind:
+            return producer
+    return column.use
 
 
 def remedies(broken: ColumnForList, origins: list[Written], case: Case) -> Iterator[Remedy | None]:

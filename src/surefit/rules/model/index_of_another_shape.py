@@ -31,8 +31,16 @@ from surefit.doctor.violations import fact_at
 from surefit.doctor.words import code, counted, shape_of
 from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.indices import IndexArguments, IndexRange, IndexShape
-from surefit.laws.index_fits import Fit, Picking, along_another_axis, assigned_name, fits, picking
-from surefit.lineage.properties import contains, equals, holds_at_least, of_several
+from surefit.laws.index_fits import (
+    IndexFit,
+    Picking,
+    along_another_axis,
+    assigned_name,
+    fits,
+    picking,
+)
+from surefit.laws.written_numbers import written_in
+from surefit.lineage.properties import contains, holds_at_least, of_several
 from surefit.remedies.append import Append
 from surefit.remedies.enlarge import Enlarge
 from surefit.remedies.replace import ReplaceWith
@@ -108,7 +116,7 @@ def facts(broken: IndexArguments) -> Iterator[Fact]:
     yield Fact("picked along", f"axis {broken.axis}, of size {broken.size}")
 
 
-def remedy(here: Picking, fit: Fit) -> Remedy:
+def remedy(here: Picking, fit: IndexFit) -> Remedy:
     shown = f": {code(fit.index)}." if fit.index else "."
     parts: list[Remedy] = []
     if fit.index:
@@ -121,7 +129,7 @@ def remedy(here: Picking, fit: Fit) -> Remedy:
     return Together(parts=tuple(parts), words=words, must=holds(here, fit), choice=fit.choice)
 
 
-def holds(here: Picking, fit: Fit) -> ValuesAt | None:
+def holds(here: Picking, fit: IndexFit) -> ValuesAt | None:
     """The named result is as it must be; where it has no name, the index is."""
     statement = here.source.statement_of(here.call)
     name, place = assigned_name(statement), here.broken.use.place
@@ -142,7 +150,7 @@ def inside(broken: IndexRange, case: Case) -> Iterator[Remedy | Fix]:
     birth = case.lineage(broken.index).birth(of=of_several(holds_at_least(broken.size)))
     if broken.greatest == broken.size and broken.least >= 1 and birth is not None:
         yield Shift(at=birth, by=" - 1", value=birth.value, choice=True)
-    size = case.lineage(broken.of).birth(of=equals(broken.size))
+    size = written_in(case.lineage(broken.of), broken.size)
     needed = broken.greatest + 1
     if size is not None:
         words = f"{needed:,} positions at {size.place}, one for each number of the index."

@@ -1,18 +1,18 @@
-"""A layer is made anew, as wide as whatever arrives, in place of the one that was declared.
+"""A layer is created again, as wide as whatever arrives, in place of the one that was declared.
 
 ## What happens
-`nn.Linear(271, 256)` is declared for 271 features. The data bring 4000, and a line makes
+`nn.Linear(271, 256)` is declared for 271 features. The data bring 4000, and a line creates
 `nn.Linear(x.shape[-1], 256)` in its place, so that the shapes fit.
 
 ## Why it matters
 That silences the one sign that the data are other data. The model trains on the wrong features,
-with axes swapped just as readily; and a layer that is made after the optimizer, or beside the
+with axes swapped just as readily; and a layer that is created after the optimizer, or beside the
 model, is in no optimizer and keeps its random weights.
 
 ## What to do
 Find out which of the two widths is meant. If it is the declared one, let it fail: the data, or the
 order of their axes, are wrong. If it is that of the data, declare it once, where the layer is first
-made, before the optimizer. Sizing the first layer from the table itself, `nn.Linear(X.shape[1],
+created, before the optimizer. Sizing the first layer from the table itself, `nn.Linear(X.shape[1],
 64)`, once and before the optimizer, is another matter and fine.
 
 ## How it is recognised
@@ -20,7 +20,7 @@ A name gets a new layer whose width is read from a tensor (`x.shape[-1]`, `x.siz
 source shows that another one was declared: the line stands under a comparison with the layer's own
 width, or with a number while a layer of that name is declared; in the handler of a failed call of
 it; or in a loop over batches, while it is declared outside. In a run it is reported where that line
-has made a layer that got gradients. In a script that is only read: the same lines, as a warning.
+has created a layer that got gradients. In a script that is only read: the same lines, as a warning.
 """
 
 import ast
@@ -37,22 +37,17 @@ from surefit.source.reading import Source
 
 RULE = Rule("SF312", "layer-made-to-fit", Severity.ERROR, __doc__)
 
-ONLY_YOU = "only you know which width is meant"
-ONLY_READ = "the script was read, not run"
-WHY = (
-    "The new layer takes whatever arrives, so that data of another kind, or with their axes"
-    " swapped, train without a word."
-)
+WHY = "The new layer takes whatever arrives: other data, or swapped axes, train silently."
 
 
 @RULE.on(Steps)
-def a_layer_was_made_to_fit(steps: Steps, seen: Recording) -> Iterator[Finding]:
+def a_layer_was_made_to_fit(steps: Steps, recording: Recording) -> Iterator[Finding]:
     if steps.process.rank not in (None, 0):
         return
     every = (*steps.outside, *steps.parameters)
-    for made_at in dict.fromkeys(one.made_at for one in every if one.made_at is not None):
-        fitted = fitted_at(seen.source(made_at), made_at)
-        here = [one for one in every if one.made_at == made_at]
+    for made_at in dict.fromkeys(known.made_at for known in every if known.made_at is not None):
+        fitted = fitted_at(recording.source(made_at), made_at)
+        here = [known for known in every if known.made_at == made_at]
         size = width_of(here)
         if fitted is not None and size is not None and not was_declared(fitted, size):
             yield finding(fitted, size, here, steps)
@@ -60,7 +55,7 @@ def a_layer_was_made_to_fit(steps: Steps, seen: Recording) -> Iterator[Finding]:
 
 def width_of(here: Sequence[ParameterSeen]) -> int | None:
     """What goes into the layer, by its weights."""
-    return next((one.shape[1] for one in here if len(one.shape) > 1), None)
+    return next((known.shape[1] for known in here if len(known.shape) > 1), None)
 
 
 def was_declared(fitted: Fitted, size: int) -> bool:
@@ -80,11 +75,11 @@ def finding(fitted: Fitted, size: int, here: Sequence[ParameterSeen], steps: Ste
     meant = f"for {declared} features" if declared is not None else "with another width"
     return RULE.finding(
         fitted.place,
-        f"`{fitted.name}` was declared {meant}, and this line made it anew for the {size} that"
+        f"`{fitted.name}` was declared {meant}, and this line creates it again for the {size} that"
         " arrived.",
         facts=(*source_facts(fitted), *optimizer_facts(here, steps)),
         why=WHY,
-        fixes=tuple(ways(fitted, str(size), ONLY_YOU)),
+        fixes=tuple(ways(fitted, str(size))),
     )
 
 
@@ -92,30 +87,30 @@ def source_facts(fitted: Fitted) -> Iterator[Fact]:
     if fitted.declared is not None:
         where = Place(fitted.source.file, fitted.declared.lineno)
         yield Fact("declared at", f"{where}  {line(fitted.source, fitted.declared)}")
-    yield Fact("made anew", fitted.how)
+    yield Fact("created again", fitted.how)
 
 
 def optimizer_facts(here: Sequence[ParameterSeen], steps: Steps) -> Iterator[Fact]:
-    outside = [one for one in here if one in steps.outside]
+    outside = [known for known in here if known in steps.outside]
     if outside:
         tensors = counted(len(outside), "tensor")
         yield Fact("in an optimizer", f"no: {tensors} get gradients and never move")
 
 
-def ways(fitted: Fitted, size: str, why_not: str) -> Iterator[Fix]:
+def ways(fitted: Fitted, size: str) -> Iterator[Fix]:
     declared, number = fitted.declared_width, declared_number(fitted)
     width = code(fitted.source.segment(declared)) if declared is not None else "the declared width"
     width = width if number is None else str(number)
     yield Fix(
-        f"If {width} is right, these are other data: take this line away and let the layer fail,"
+        f"If {width} is right, these are other data: remove this line and let the layer fail,"
         " then check where they are read.",
-        why_not_tried=why_not,
+        choice=True,
     )
     at = f" at {Place(fitted.source.file, fitted.declared.lineno)}" if fitted.declared else ""
     yield Fix(
         f"If {size} is right, declare it{at}, before the optimizer, and give the optimizer its"
         " parameters.",
-        why_not_tried=why_not,
+        choice=True,
     )
 
 
@@ -124,15 +119,15 @@ def line(source: Source, statement: ast.stmt) -> str:
 
 
 @RULE.on(Script)
-def a_layer_will_be_made_to_fit(script: Script, seen: Recording) -> Iterator[Finding]:
-    source = seen.source(script.file) if was_only_read(seen) else None
+def a_layer_will_be_made_to_fit(script: Script, recording: Recording) -> Iterator[Finding]:
+    source = recording.source(script.file) if was_only_read(recording) else None
     for fitted in fitted_layers(source) if source else ():
         width = fitted.source.segment(fitted.width)
         yield RULE.finding(
             fitted.place,
-            f"`{fitted.name}` is made anew for {code(width)} features, whatever was declared.",
+            f"`{fitted.name}` is created again for {code(width)} features, whatever was declared.",
             facts=tuple(source_facts(fitted)),
             why=WHY,
-            fixes=tuple(ways(fitted, code(width), ONLY_READ)),
+            fixes=tuple(ways(fitted, code(width))),
             severity=Severity.WARNING,
         )

@@ -33,8 +33,7 @@ from surefit.laws.contracts.positions import PositionsShort
 from surefit.laws.contracts.tables import PositionsOutside
 from surefit.laws.encodings import encoding_of, lineage_of_tokens
 from surefit.laws.table_rows import rows_of
-from surefit.laws.written_numbers import POSITIONS, written_in_model
-from surefit.lineage.properties import equals
+from surefit.laws.written_numbers import POSITIONS, written_in, written_in_model
 from surefit.remedies.enlarge import Enlarge
 from surefit.remedies.replace import ReplaceWith
 from surefit.remedies.truncate import Truncate
@@ -103,12 +102,12 @@ def sources_of(broken: Short, case: Case) -> Sources:
         if rows is not None or broken.size is not None:
             return Sources(rows.birth if rows else broken.size, None, None)
     elif layer is not None and layer.own:
-        return Sources(case.lineage(broken.held).birth(of=equals(broken.usable)), None, None)
+        return Sources(written_in(case.lineage(broken.held), broken.usable), None, None)
     size = written_in_model(case, broken.usable, POSITIONS)
     whole = written_in_model(case, broken.usable + broken.offset, POSITIONS)
     tokens = lineage_of_tokens(case, broken.needed)
     encoding = encoding_of(case, tokens[0]) if tokens else None
-    length = tokens[1].birth(of=equals(broken.needed)) if tokens else None
+    length = written_in(tokens[1], broken.needed) if tokens else None
     if (size or whole) and broken.needed > broken.usable + broken.offset:
         length = None  # the script writes both, and either can be meant
     return Sources(size or whole, encoding, length)

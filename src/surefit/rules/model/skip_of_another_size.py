@@ -1,4 +1,4 @@
-"""A skip connection and the map that it is joined with have other heights, widths or lengths.
+"""A skip connection and the map that it is joined with have different heights, widths or lengths.
 
 ## What happens
 A pooling of stride 2 turns 25 into 12: it rounds down. Going up again doubles 12 to 24, and the
@@ -7,8 +7,8 @@ it was given only for multiples of 2ⁿ. Convolutions without padding take off a
 transposed one of kernel 3 and stride 2 gives one less than the double without `output_padding=1`.
 
 ## Why it matters
-An even size is not enough, and a size that works at one depth fails after one more pooling. Cutting
-or filling pictures by hand changes targets, too, if nobody does the same to the masks.
+An even size is not enough, and a size that works at one depth fails after one more pooling.
+Cropping or padding pictures by hand changes targets, too, if nobody does the same to the masks.
 
 ## What to do
 Give the network sizes that are multiples of 2ⁿ, pictures and masks alike; or bring the map to the
@@ -16,37 +16,39 @@ size of its skip connection just before they are joined: `F.interpolate(x, size=
 `F.pad`. For convolutions without padding: `padding="same"`, or crop the skip connection.
 
 ## How it is recognised
-`torch.cat` or a sum was given maps whose channels fit and whose sides do not. By a second run that
-records every operation, the smaller one was made by operations that make the sides smaller by a
-factor they are no multiple of, or that take off an edge. Sizes of pictures are looked for among
-the numbers of the source.
+`torch.cat` or a sum was given maps whose channels fit and whose sides do not. A second run tells
+which operations made the sides of the newer map smaller by a factor they are no multiple of, or
+took off an edge, and where the sizes of the pictures are written.
 
 In a script that is only read: heights and widths are followed through convolutions and poolings
-from sizes that stand in the source, and two maps that are joined or added have different ones.
+from sizes that are written in the source, and two maps that are joined or added have different
+ones.
 """
 
-import ast
 from collections.abc import Iterator
 
-from surefit.doctor.causes import is_cause
-from surefit.doctor.conditions.values import ValuesAt, Wanted
-from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
-from surefit.doctor.observations import Crash, Frame, Operation, Script
-from surefit.doctor.recording import Recording
+from surefit.doctor.findings import Fact, Finding, Fix, Severity
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
-from surefit.doctor.words import code, shape_of, spoken, times
-from surefit.evidence.failed_operations import failure_of
-from surefit.evidence.failing_expressions import calls_or_adds
-from surefit.evidence.joins import Misjoin, misjoin_of
-from surefit.evidence.map_sizes import Change, changes, multiple_of, sides, way_back
-from surefit.evidence.written_sizes import where_written
-from surefit.interpreter import wording
-from surefit.interpreter.violation_kinds import is_of_map_sides
-from surefit.interpreter.violations import JoinMismatch
-from surefit.source.edits import argument_added, both, inserted_before, replaced, with_import
-from surefit.source.patches import Edit
-from surefit.source.reading import Source, called
+from surefit.doctor.violations import Operand
+from surefit.doctor.words import spoken, times
+from surefit.laws.case import Case, Remedy
+from surefit.laws.contracts.sizes import SizesDiffer
+from surefit.laws.map_sizes import (
+    SideChange,
+    first_map,
+    multiple_of,
+    side_changes,
+    sizes_written,
+)
+from surefit.laws.ways import creator, shape
+from surefit.lineage.lineage import Lineage
+from surefit.lineage.producers import Producer
+from surefit.remedies.arguments import SetArgument
+from surefit.remedies.change import Change
+from surefit.remedies.resize import ResizeLike
+from surefit.source.edits import replaced
+from surefit.source.patches import Edit, both
 
 RULE = Rule(
     "SF304",
@@ -62,260 +64,161 @@ RULE = Rule(
     ),
 )
 
-ONLY_YOU = "which size your pictures and their targets are to have only you can choose"
 MOST_STEPS = 4
-FUNCTIONAL = "torch.nn.functional"
 
 
-@RULE.on(Crash)
-def maps_have_other_sides(crash: Crash, seen: Recording) -> Iterator[Finding]:
-    frame = crash.own_frame if is_cause(crash, seen) else None
-    failure = failure_of(seen, crash) if frame and calls_or_adds(frame) else None
-    join = misjoin_of(failure) if failure else None
-    if frame is None or join is None or not is_of_maps(join) or len(join.operands) != 2:
-        return
-    skip, newer = sorted(join.operands, key=lambda one: one.serial)
-    found = changes(join.failure, newer)
-    short = [one for one in found[:1] if is_short(one, newer, skip)]
-    if short:
-        yield one_short(crash, seen, frame, join, short[0])
-    elif any(one.rounds for one in found):
-        yield rounded(crash, seen, frame, join, found)
-    elif any(one.takes_off_an_edge for one in found):
-        yield without_padding(crash, frame, join, found)
+@RULE.on(SizesDiffer)
+def maps_have_other_sides(broken: SizesDiffer, case: Case) -> Finding | None:
+    if not broken.of_maps or len(broken.operands) != 2:
+        return None
+    pairs = [(case.lineage(operand), operand) for operand in broken.operands]
+    pairs.sort(key=lambda pair: pair[0].root[0].serial if pair[0].root else 0)
+    (_, skip), (lineage, newer) = pairs
+    changes = side_changes(lineage, broken.rank)
+    if changes and is_short(changes[0], newer, skip):
+        return one_short(broken, case, lineage, changes[0], newer, skip)
+    if any(change.rounds for change in changes):
+        return rounded(broken, case, lineage, changes, newer, skip)
+    if any(change.takes_off_an_edge for change in changes):
+        return without_padding(broken, case, lineage, changes, newer, skip)
+    return different(broken, case, newer, skip) if case.read else None
 
 
-def is_short(change: Change, newer: Operation, skip: Operation) -> bool:
-    """A transposed convolution gave a little less than whole steps, which would have fitted."""
-    transposed = change.operation.name.startswith("conv_transpose")
-    whole = change.grows_to
-    return transposed and sides(newer) == change.after and whole == sides(skip) != change.after
-
-
-def is_of_maps(join: Misjoin) -> bool:
-    """Only sides differ; rows and channels fit, or are joined."""
-    return set(join.axes) <= set(join.inner_axes) and join.dim in (None, 1 - join.rank)
-
-
-def rounded(
-    crash: Crash, seen: Recording, frame: Frame, join: Misjoin, found: list[Change]
-) -> Finding:
-    newer = max(join.operands, key=lambda one: one.serial)
-    given = sides(list(way_back(join.failure, newer))[-1])
-    step = multiple_of(found)
-    place = where_written(seen, given) or frame.place
-    first = next(one for one in reversed(found) if one.rounds)
-    made_by = f"`{first.operation.name}` rounds {times(first.before)} to {times(first.after)}"
-    return RULE.finding(
-        place,
-        f"Each side of {times(given)} must be a multiple of {step}: {made_by}, so that the skip"
-        f" connection at {frame.place} is of another size than what it meets.",
-        facts=(*facts(frame, join, found), Fact("what it was given", times(given))),
-        ruled_out=(Fact("channels", fitting_channels(join)),),
-        why="What a pooling or a stride has rounded, going up again does not give back.",
-        fixes=(
-            Fix(
-                f"Crop, pad or resize pictures and targets to multiples of {step}:"
-                f" {' or '.join(sizes_near(given, step))}.",
-                why_not_tried=ONLY_YOU,
-            ),
-            *resized(seen, frame, join),
+def different(broken: SizesDiffer, case: Case, newer: Operand, skip: Operand) -> Finding:
+    return case.finding(
+        broken.use.place,
+        f"{newer.name} is {newer.shape_words} and {skip.name} is {skip.shape_words}: the skip"
+        " connection has another size than what it meets.",
+        why="A pooling of stride 2 rounds down, and going up again doubles what is left.",
+        remedies=(
+            Fix("Pad the pictures to a multiple of 2 for each step down.", choice=True),
+            ResizeLike(at=newer.use, like=skip.use),
         ),
-        python_said=crash.said,
-        about=crash.id,
     )
 
 
-def sizes_near(given: tuple[int, ...], step: int) -> Iterator[str]:
-    below = tuple(side // step * step for side in given)
-    if all(below):
-        yield times(below)
-    yield times(tuple(-(-side // step) * step for side in given))
+def is_short(change: SideChange, newer: Operand, skip: Operand) -> bool:
+    """A transposed convolution gave a little less than whole steps, which would have fitted."""
+    transposed = change.name.startswith("conv_transpose")
+    return transposed and newer.shape[2:] == change.after and change.grows_to == skip.shape[2:]
 
 
-def facts(frame: Frame, join: Misjoin, found: list[Change]) -> Iterator[Fact]:
-    shapes = [shape_of(one.shape) for one in join.operands]
-    yield Fact("to be joined" if join.joins else "to be added", spoken(shapes))
-    yield Fact("at", f"{frame.place}  {frame.line}")
-    shown = [one for one in reversed(found) if one.rounds or one.factor > 1]
-    for one in shown[:MOST_STEPS]:
-        how = ", rounded" if one.rounds else ""
-        said = f"{times(one.before)} → {times(one.after)}{how}"
-        yield Fact(f"`{one.operation.name}`", f"{said}, {one.operation.place}")
+def rounded(
+    broken: SizesDiffer,
+    case: Case,
+    lineage: Lineage,
+    changes: list[SideChange],
+    newer: Operand,
+    skip: Operand,
+) -> Finding:
+    first = first_map(lineage, broken.rank)
+    sides = shape(first)[2:] if first is not None else changes[-1].before
+    step = multiple_of(changes)
+    written = sizes_written(lineage, sides)
+    rounding = next(change for change in reversed(changes) if change.rounds)
+    lost = f"`{rounding.name}` rounds {times(rounding.before)} to {times(rounding.after)}"
+    return case.finding(
+        written[0].place if written else broken.use.place,
+        f"Each side of {times(sides)} must be a multiple of {step}: {lost}, so that"
+        f" {newer.name} has another size than the skip connection {skip.name}.",
+        facts=(*facts(broken, changes), Fact("the network was given", times(sides))),
+        ruled_out=(Fact("channels", channels(broken)),),
+        why="What a pooling or a stride has rounded, going up again does not give back.",
+        remedies=(multiples(case, written, sides, step), ResizeLike(at=newer.use, like=skip.use)),
+    )
 
 
-def fitting_channels(join: Misjoin) -> str:
-    channels = spoken([str(one.shape[1]) for one in join.operands])
-    return f"{channels}, joined along axis 1" if join.joins else f"{channels} fit"
+def multiples(
+    case: Case, written: list[Producer], sides: tuple[int, ...], step: int
+) -> Remedy | Fix:
+    below = [tuple(side // step * step for side in sides)]
+    above = tuple(-(-side // step) * step for side in sides)
+    near = [*(sizes for sizes in below if all(sizes)), above]
+    words = (
+        f"Crop, pad or resize pictures and targets to multiples of {step}:"
+        f" {' or '.join(times(sizes) for sizes in near)}."
+    )
+    change: Edit | None = None
+    for literal in written:
+        source, node = case.source(literal.place), case.node(literal)
+        if source is None or node is None:
+            return Fix(words, choice=True)
+        size = near[0][sides.index(int(str(literal.value.scalar)))]
+        edit = replaced(source, node, str(size))
+        change = edit if change is None else both(change, edit)
+    return Change(to=change, words=words, choice=True) if change else Fix(words, choice=True)
 
 
-def without_padding(crash: Crash, frame: Frame, join: Misjoin, found: list[Change]) -> Finding:
-    small, large = sorted(join.operands, key=sides)
-    edges = [one for one in reversed(found) if one.takes_off_an_edge]
-    layer = layer_behind(join, edges[0])
-    lost = f"{times(edges[0].before)} → {times(edges[0].after)}"
-    place = layer or edges[0].operation.place or frame.place
-    return RULE.finding(
-        place,
-        f"`{edges[0].operation.name}` without padding takes an edge off the map ({lost}), so that"
-        f" {times(sides(small))} is to be joined with a skip connection of {times(sides(large))}.",
-        facts=tuple(facts(frame, join, found)),
+def facts(broken: SizesDiffer, changes: list[SideChange]) -> Iterator[Fact]:
+    yield from (operand.fact() for operand in broken.operands)
+    yield Fact("joined at" if broken.joins else "added at", f"{broken.use.place}")
+    shown = [change for change in reversed(changes) if change.rounds or change.factor > 1]
+    for change in shown[:MOST_STEPS]:
+        how = ", rounded" if change.rounds else ""
+        sizes = f"{times(change.before)} → {times(change.after)}{how}"
+        yield Fact(f"`{change.name}`", sizes)
+
+
+def channels(broken: SizesDiffer) -> str:
+    counts = spoken([str(operand.shape[1]) for operand in broken.operands])
+    return f"{counts}, joined along axis 1" if broken.joins else f"{counts} fit"
+
+
+def without_padding(
+    broken: SizesDiffer,
+    case: Case,
+    lineage: Lineage,
+    changes: list[SideChange],
+    newer: Operand,
+    skip: Operand,
+) -> Finding:
+    edge = next(change for change in reversed(changes) if change.takes_off_an_edge)
+    layer = creator(lineage, edge.producer)
+    return case.finding(
+        (layer or broken.use).place,
+        f"`{edge.name}` without padding takes an edge off the map ({times(edge.before)} →"
+        f" {times(edge.after)}), so that {newer.name}, {times(newer.shape[2:])}, meets the skip"
+        f" connection {skip.name}, {times(skip.shape[2:])}.",
+        facts=facts(broken, changes),
         why="A convolution of width k without padding makes each side k - 1 smaller.",
-        fixes=(
-            Fix(
-                'Keep the sides: `padding="same"` (or k // 2) in the convolutions.',
-                why_not_tried="every convolution on the way must be decided on",
+        remedies=(
+            SetArgument(
+                at=layer,
+                name="padding",
+                value='"same"',
+                words='Keep the sides: `padding="same"` in the convolutions.',
+                choice=True,
             ),
-            Fix(
-                "Or crop the skip connection to the smaller size, and the targets likewise.",
-                why_not_tried="what becomes of the edges of your targets only you can choose",
-            ),
+            ResizeLike(at=newer.use, like=skip.use),
+            Fix("Crop the skip connection to the smaller size, and the targets, too.", choice=True),
         ),
-        python_said=crash.said,
-        about=crash.id,
     )
 
 
 def one_short(
-    crash: Crash, seen: Recording, frame: Frame, join: Misjoin, change: Change
+    broken: SizesDiffer,
+    case: Case,
+    lineage: Lineage,
+    change: SideChange,
+    newer: Operand,
+    skip: Operand,
 ) -> Finding:
-    place = layer_behind(join, change) or change.operation.place or frame.place
+    layer = creator(lineage, change.producer)
     missing = max(whole - new for whole, new in zip(change.grows_to, change.after, strict=True))
-    gave = f"makes {times(change.after)} of {times(change.before)}"
-    return RULE.finding(
-        place,
-        f"`{change.operation.name}` {gave}, and the skip connection has {times(change.grows_to)}:"
-        f" `output_padding={missing}` is missing.",
-        facts=tuple(facts(frame, join, [])),
+    return case.finding(
+        (layer or broken.use).place,
+        f"`{change.name}` makes {times(change.after)} of {times(change.before)}, and the skip"
+        f" connection {skip.name} has {times(change.grows_to)}: `output_padding={missing}` is"
+        " missing.",
+        facts=facts(broken, []),
         why="Several sizes give the same result going down; `output_padding` says which was meant.",
-        fixes=(
-            Fix(
-                f"Give the transposed convolution `output_padding={missing}`.",
-                *padded(seen, frame, join, place, missing),
+        remedies=(
+            SetArgument(
+                at=layer,
+                name="output_padding",
+                value=str(missing),
+                words=f"Give the transposed convolution `output_padding={missing}`.",
             ),
+            ResizeLike(at=newer.use, like=skip.use),
         ),
-        python_said=crash.said,
-        about=crash.id,
     )
-
-
-def padded(
-    seen: Recording, frame: Frame, join: Misjoin, place: Place, missing: int
-) -> tuple[Edit | None, ValuesAt | None, str]:
-    """The edit, what it must achieve, and why it cannot be tried."""
-    source = seen.source(place)
-    calls = list(source.calls_in(place.line or 0)) if source else []
-    calls = [one for one in calls if called(one).startswith("ConvTranspose")]
-    newer = max(join.operands, key=lambda one: one.serial)
-    skip = min(join.operands, key=lambda one: one.serial)
-    known = [value for value in frame.values if value.shape == newer.shape]
-    if source is None or len(calls) != 1 or not known:
-        return None, None, "the call was not found in your source, or its result has no name"
-    edit = argument_added(source, calls[0], "output_padding", str(missing))
-    wanted = Wanted(known[0].text, (None, None, *sides(skip)))
-    return edit, ValuesAt(frame.place, (wanted,)), ""
-
-
-def layer_behind(join: Misjoin, change: Change) -> Place | None:
-    """Where the layer was made that an operation belongs to."""
-    weights = [one for one in join.failure.taken(change.operation) if one.layer]
-    return weights[0].layer.made_at if weights and weights[0].layer else None
-
-
-def resized(seen: Recording, frame: Frame, join: Misjoin) -> Iterator[Fix]:
-    """Brings the map that came up to the size of the skip connection, where they are joined."""
-    newer = max(range(2), key=lambda at: join.operands[at].serial)
-    source = seen.source(frame.place)
-    pair = written_pair(source, frame) if source else None
-    if source is None or pair is None:
-        return
-    grown, other = pair[newer], source.segment(pair[1 - newer])
-    edit = brought_to(source, grown, other) if is_simple(pair[1 - newer]) else None
-    yield Fix(
-        f"Or bring {code(source.segment(grown))} to the size of {code(other)} before they meet:"
-        f" `F.interpolate(..., size={other}.shape[2:])`; rows and targets stay as they are.",
-        edit,
-        why_not_tried="whether a map is stretched, padded or cut only you can choose",
-    )
-
-
-def written_pair(source: Source, frame: Frame) -> list[ast.expr] | None:
-    """The two operands as the failing expression writes them."""
-    node = source.expression_at(frame.span) if frame.span else None
-    match node:
-        case ast.Call(args=[ast.List(elts=items) | ast.Tuple(elts=items), *_]) if len(items) == 2:
-            return items
-        case ast.BinOp(left=left, right=right):
-            return [left, right]
-    return None
-
-
-def is_simple(node: ast.expr) -> bool:
-    """Reading it twice does nothing twice."""
-    return all(
-        isinstance(one, ast.Name | ast.Attribute | ast.Subscript | ast.Constant | ast.expr_context)
-        for one in ast.walk(node)
-    )
-
-
-def brought_to(source: Source, grown: ast.expr, other: str) -> Edit | None:
-    """A line before the statement that gives the map its new size under a name."""
-    statement = source.statement_of(grown)
-    if hasattr(statement, "body") or inside_a_function(source, grown, statement):
-        return None
-    function = "F.interpolate" if imports_f(source) else "interpolate"
-    is_name = isinstance(grown, ast.Name)
-    name = source.segment(grown) if is_name else unused(source, "resized")
-    line = f"{name} = {function}({source.segment(grown)}, size={other}.shape[2:])"
-    try:
-        edit = inserted_before(source, statement, line)
-    except ValueError:
-        return None
-    if not is_name:
-        edit = both(edit, replaced(source, grown, name))
-    if function == "interpolate":
-        edit = with_import(edit, source, FUNCTIONAL, "interpolate")
-    return edit
-
-
-def inside_a_function(source: Source, node: ast.expr, statement: ast.stmt) -> bool:
-    """Of a lambda or a comprehension, whose names the line before does not know."""
-    for outer in source.up(node):
-        if outer is statement:
-            return False
-        if isinstance(outer, ast.Lambda | ast.ListComp | ast.GeneratorExp | ast.DictComp):
-            return True
-    return False
-
-
-def imports_f(source: Source) -> bool:
-    names = (FUNCTIONAL, "functional")
-    return any(one.asname == "F" and one.name in names for one in source.every(ast.alias))
-
-
-def unused(source: Source, name: str) -> str:
-    taken = {node.id for node in source.every(ast.Name)}
-    return name if name not in taken else f"{name}_map"
-
-
-@RULE.on(Script)
-def sides_in_the_source_differ(script: Script, seen: Recording) -> Iterator[Finding]:
-    for source, one in wording.violations_in(script, seen, JoinMismatch):
-        if not is_of_map_sides(one):
-            continue
-        names = [wording.text_of(source, node) for node in one.nodes]
-        shapes = [str(tensor.shape) for tensor in one.tensors]
-        yield RULE.finding(
-            wording.place_of(source, one.node),
-            f"{names[0]} is {shapes[0]} and {names[1]} is {shapes[1]}: the skip connection is of"
-            " another size than what it meets.",
-            why="A pooling of stride 2 rounds down, and going up again doubles what is left.",
-            fixes=(
-                Fix(
-                    "Pad the pictures to a multiple of 2 for each step down, or bring the one map"
-                    " to the size of the other before they are joined (`F.interpolate`, `F.pad`).",
-                    why_not_tried=wording.ONLY_READ,
-                ),
-            ),
-            severity=Severity.WARNING,
-        )

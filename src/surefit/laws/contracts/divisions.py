@@ -1,0 +1,112 @@
+"""What attention and groups take: a width that the number of heads or groups divides."""
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from surefit.doctor.observations import Frame, Value
+from surefit.doctor.violations import Violation, Written
+from surefit.laws.case import Case, use_of
+from surefit.laws.given_numbers import number_given
+
+RAISED = ("ValueError", "AssertionError")
+PARTS = re.compile(r"heads?$|^n_?heads?$|^groups$|^num_groups$|^n_groups$")
+WIDTHS = re.compile(r"dim$|hidden|embd|embed|width|model|channels|features|size$")
+USUAL = re.compile(r"^embed|^hidden|model$|^n_embd$|channels$")
+"""What people call the width, where several numbers are equal to it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IndivisibleWidth(Violation):
+    """A width that a number of heads or groups does not divide."""
+
+    width_name: str
+    width: int
+    parts_name: str
+    parts: int
+    checked: str = ""
+    """Where that was found out."""
+    width_written: Written | None = None
+    parts_written: Written | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """The two numbers, under the names that a frame has for them."""
+
+    width_name: str
+    width: int
+    parts_name: str
+    parts: int
+
+
+def violations_of(case: Case) -> Iterator[Violation]:
+    """Of a check that raised, by the numbers that it reads."""
+    crash = case.crash
+    if crash is None or case.own is None or crash.kind not in RAISED:
+        return
+    pair = pair_in(crash.frames[-1])
+    if pair is None:
+        return
+    yield IndivisibleWidth(
+        use=use_of(case.own),
+        width_name=short(pair.width_name),
+        width=pair.width,
+        parts_name=short(pair.parts_name),
+        parts=pair.parts,
+        checked=f"{crash.frames[-1].place}  {crash.frames[-1].function}",
+        width_written=number_given(case, pair.width_name, pair.width),
+        parts_written=number_given(case, pair.parts_name, pair.parts),
+    )
+
+
+def short(name: str) -> str:
+    return name.rpartition(".")[2]
+
+
+def pair_in(frame: Frame) -> Pair | None:
+    """Of the numbers that the failing statement reads; where it reads none, of all in the frame."""
+    numbers = dict(numbers_of(frame))
+    written = {text: numbers[text] for text in texts_in(frame) if text in numbers}
+    read = {text: number for value in frame.values for text, number in integer(value.text, value)}
+    for known in (written, read, numbers):
+        pairs = sorted(pairs_of(known), key=lambda pair: not USUAL.search(short(pair.width_name)))
+        if len({(pair.width, pair.parts) for pair in pairs}) == 1:
+            return pairs[0]
+    return None
+
+
+def numbers_of(frame: Frame) -> Iterator[tuple[str, int]]:
+    for value in frame.values:
+        yield from integer(value.text, value)
+        for name, member in value.members.items():
+            yield from integer(f"{value.text}.{name}", member)
+    for name, size in (frame.layer.sizes if frame.layer else {}).items():
+        yield f"self.{name}", size
+
+
+def integer(text: str, value: Value) -> Iterator[tuple[str, int]]:
+    if type(value.scalar) is int and value.scalar > 1:
+        yield text, value.scalar
+
+
+def texts_in(frame: Frame) -> set[str]:
+    """Names that the statement writes; of a long one only its expression is known."""
+    texts: set[str] = set()
+    for text in (frame.line, frame.expression or ""):
+        try:
+            nodes = list(ast.walk(ast.parse(text)))
+        except SyntaxError:
+            continue
+        texts |= {ast.unparse(node) for node in nodes if isinstance(node, ast.Name | ast.Attribute)}
+    return texts
+
+
+def pairs_of(numbers: dict[str, int]) -> Iterator[Pair]:
+    for parts_name, parts in numbers.items():
+        for width_name, width in numbers.items():
+            first, second = short(width_name), short(parts_name)
+            fits = WIDTHS.search(first) and PARTS.search(second)
+            if fits and not PARTS.search(first) and "head" not in first and width % parts:
+                yield Pair(width_name, width, parts_name, parts)

@@ -1,0 +1,32 @@
+"""Another method in place of the one that is called: `.reshape` for `.view`."""
+
+import ast
+from dataclasses import dataclass
+
+from surefit.doctor.conditions.condition import Condition
+from surefit.doctor.violations import Written
+from surefit.laws.case import Case
+from surefit.source.patches import Edit, Replace
+from surefit.source.spans import Span
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RenameMethod:
+    """Nothing but the name of the method changes."""
+
+    at: Written | None
+    to: str
+    words: str
+    must: Condition | None = None
+    choice: bool = False
+
+    def edit(self, case: Case) -> Edit | None:
+        node, source = case.node(self.at), case.source(self.at.place) if self.at else None
+        if source is None or not isinstance(node, ast.Call):
+            return None
+        if not isinstance(node.func, ast.Attribute):
+            return None
+        span = source.span(node.func)
+        begin = span.end_column - len(node.func.attr)
+        name = Span(span.end_line, begin, span.end_line, span.end_column)
+        return Edit(source.file, (Replace(name, self.to),))
