@@ -14,9 +14,15 @@ from surefit.interpreter import contracts
 from surefit.interpreter.evaluation import violations_of as derived
 from surefit.interpreter.violations import SourceViolation
 from surefit.laws.case import Case
+from surefit.laws.contracts import library_names, signatures
 from surefit.source.reading import Source
 
 ViolationsOf = Callable[[SourceViolation, Case, Source], Iterator[Violation]]
+LIBRARIES = {
+    "signatures": signatures.violations_in_source,
+    "library names": library_names.violations_in_source,
+}
+"""Contracts that are certain from the source of the installed libraries."""
 
 
 @cache
@@ -36,8 +42,13 @@ def violations_in(recording: Recording, broken: list[str]) -> list[tuple[Violati
         source = recording.source(script.file)
         if source is None:
             continue
+        case = Case(recording, read=script.file)
+        for name, in_source in LIBRARIES.items():
+            try:
+                found += [(law, case) for law in in_source(case, source)]
+            except Exception as error:  # noqa: BLE001 - the interpreter still speaks
+                broken.append(failed(f"the reader of {name}", error))
         for violation in derived(source):
-            case = Case(recording, read=script.file)
             for name, violations_of in every_adapter():
                 try:
                     found += [(law, case) for law in violations_of(violation, case, source)]

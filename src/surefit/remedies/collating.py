@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from surefit.doctor.conditions.condition import Condition
 from surefit.doctor.conditions.rows import RowsArrive
 from surefit.doctor.observations import CollatorSeen
-from surefit.evidence.arrivals import arrival, loader_call
+from surefit.laws.arrivals import arrival, loader_call
 from surefit.laws.case import Case
 from surefit.laws.trainers import sources
 from surefit.remedies.parameters import without_docstring

@@ -6,6 +6,7 @@ from surefit.doctor.conditions.arguments import ArgumentsFit
 from surefit.doctor.findings import Finding, Place
 from surefit.doctor.observations import Answer, Crash, Frame, Process, Question, Script, Value
 from surefit.doctor.recording import Recording
+from surefit.laws.crashes import violations_in
 from surefit.rules.library.argument_not_taken import RULE
 from surefit.source.edits import patched
 from surefit.source.spans import Span
@@ -21,6 +22,26 @@ SETTINGS = {
 WORKER = {**SETTINGS, "name": "Worker", "takes": ["model", "args", "processing_class"]}
 
 
+def look(seen: Recording) -> list[Finding]:
+    broken: list[str] = []
+    findings = list(RULE.look(seen, violations_in(seen, broken)))
+    assert broken == []
+    return findings
+
+
+def answered(seen: Recording, known: dict[str, Any]) -> list[Answer]:
+    """What the probe says; of other questions nothing."""
+    return [
+        Answer(
+            question,
+            {"functions": {k: v for k, v in known.items() if k in question.about["texts"]}}  # type: ignore[operator]
+            if question.kind == "signature"
+            else None,
+        )
+        for question in seen.open_questions
+    ]
+
+
 def found(text: str, at: int = 2, kind: str = "TypeError", **functions: Any) -> list[Finding]:
     """The call at a line failed; it stands behind `x = `."""
     text = IMPORTS + text
@@ -31,12 +52,9 @@ def found(text: str, at: int = 2, kind: str = "TypeError", **functions: Any) -> 
     crash = Crash("1-1", 1.0, Process(1), kind, "TypeError: no", (own,))
     known = {"Settings": SETTINGS, "Worker": WORKER, **functions}
     seen = Recording([Script("train.py", text), crash])
-    list(RULE.look(seen))
-    seen.observations += [
-        Answer(one, {"functions": {k: v for k, v in known.items() if k in one.about["texts"]}})
-        for one in seen.open_questions
-    ]
-    return list(RULE.look(seen))
+    look(seen)
+    seen.observations += answered(seen, known)
+    return look(seen)
 
 
 def fixed(finding: Finding, text: str) -> str:
@@ -82,10 +100,11 @@ def test_keys_of_a_dictionary_are_arguments() -> None:
     assert fixed(finding, text).startswith('d = {"eval_strategy": "no"}')
 
 
-def test_what_has_no_successor_is_left_to_the_user() -> None:
-    (finding,) = found("x = Settings(colour=3)\n")
-    assert finding.fixes[0].edit is None
-    assert "only you know" in finding.fixes[0].why_not_tried
+def test_what_has_no_successor_can_be_removed_by_choice() -> None:
+    text = "x = Settings(seed=1, colour=3)\n"
+    (finding,) = found(text)
+    assert fixed(finding, text) == "x = Settings(seed=1)\n"
+    assert finding.fixes[0].choice
 
 
 def test_functions_that_take_any_name_and_other_faults_are_passed_over() -> None:
@@ -98,9 +117,9 @@ def test_nothing_is_said_before_the_signature_is_known() -> None:
     own = Frame(Place("train.py", 1), "<module>", own=True, span=Span(1, 0, 1, 6))
     crash = Crash("1-1", 1.0, Process(1), "TypeError", "TypeError: no", (own,))
     seen = Recording([Script("train.py", "f(a=1)\n"), crash])
-    assert list(RULE.look(seen)) == []
+    assert look(seen) == []
     asked = Question("signature", "1-1", {"frame": 0, "texts": ["f"]})
-    assert seen.open_questions == [asked]
+    assert asked in seen.open_questions
 
 
 def in_a_dictionary(text: str, members: list[str]) -> list[Finding]:
@@ -118,11 +137,9 @@ def in_a_dictionary(text: str, members: list[str]) -> list[Finding]:
     )
     crash = Crash("1-1", 1.0, Process(1), "TypeError", "TypeError: no", (own,))
     seen = Recording([Script("train.py", text), crash])
-    list(RULE.look(seen))
-    seen.observations += [
-        Answer(one, {"functions": {"Settings": SETTINGS}}) for one in seen.open_questions
-    ]
-    return list(RULE.look(seen))
+    look(seen)
+    seen.observations += answered(seen, {"Settings": SETTINGS})
+    return look(seen)
 
 
 BUILD = 'def build(given):\n    x = Settings(**given["settings"])\n'

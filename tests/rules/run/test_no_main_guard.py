@@ -3,6 +3,7 @@
 from surefit.doctor.findings import Finding, Place
 from surefit.doctor.observations import Answer, Crash, Frame, Json, Process, Question, Script
 from surefit.doctor.recording import Recording
+from surefit.laws.crashes import violations_in
 from surefit.rules.run.no_main_guard import RULE
 from surefit.source.edits import patched
 
@@ -24,6 +25,13 @@ if __name__ == "__main__":
 SPAWNED: dict[str, Json] = {"kinds": ["SpawnProcess"], "codes": [1, None]}
 
 
+def look(recording: Recording) -> list[Finding]:
+    broken: list[str] = []
+    findings = list(RULE.look(recording, violations_in(recording, broken)))
+    assert broken == []
+    return findings
+
+
 def found(text: str, said: Json = SPAWNED, function: str = "<module>") -> list[Finding]:
     frames = (
         Frame(Place("train.py", 4), function, own=True),
@@ -31,7 +39,7 @@ def found(text: str, said: Json = SPAWNED, function: str = "<module>") -> list[F
     )
     crash = Crash("1-1", 1.0, Process(1), "RuntimeError", "RuntimeError: no", frames)
     answer = Answer(Question("workers-begun", "1-1"), said)
-    return list(RULE.look(Recording([Script("train.py", text, main=True), crash, answer])))
+    return look(Recording([Script("train.py", text, main=True), crash, answer]))
 
 
 def test_what_trains_goes_under_the_test() -> None:
@@ -73,7 +81,7 @@ def refused(text: str, *more: Crash, function: str = "<module>") -> list[Finding
         Crash(f"{pid}-1", pid, Process(pid, "child"), "RuntimeError", "RuntimeError: no", frames)
         for pid in (2, 3)
     ]
-    return list(RULE.look(Recording([Script("train.py", text, main=True), *more, *crashes])))
+    return look(Recording([Script("train.py", text, main=True), *more, *crashes]))
 
 
 def test_processes_that_came_to_the_line_that_starts_them() -> None:

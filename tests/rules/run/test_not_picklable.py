@@ -6,6 +6,7 @@ from surefit.doctor.conditions.rows import RowsArrive
 from surefit.doctor.findings import Finding, Place
 from surefit.doctor.observations import Answer, Crash, Frame, Process, Script, Value
 from surefit.doctor.recording import Recording
+from surefit.laws.crashes import violations_in
 from surefit.rules.run.not_picklable import RULE
 from surefit.source.edits import patched
 
@@ -38,14 +39,24 @@ LAMBDA = {
 }
 
 
+def look(recording: Recording) -> list[Finding]:
+    broken: list[str] = []
+    findings = list(RULE.look(recording, violations_in(recording, broken)))
+    assert broken == []
+    return findings
+
+
 def found(
     *parts: dict[str, Any], frames: tuple[Frame, ...] = (LOOP, ASKED, PICKLED)
 ) -> list[Finding]:
     crash = Crash("1-1", 1.0, Process(1), "AttributeError", "AttributeError: no", frames)
     seen = Recording([Script("train.py", TEXT), crash])
-    list(RULE.look(seen))
-    seen.observations += [Answer(one, {"parts": list(parts)}) for one in seen.open_questions]
-    return list(RULE.look(seen))
+    look(seen)
+    seen.observations += [
+        Answer(one, {"parts": list(parts)} if one.kind == "unpicklable" else None)
+        for one in seen.open_questions
+    ]
+    return look(seen)
 
 
 def test_a_lambda_becomes_a_function_of_the_module() -> None:

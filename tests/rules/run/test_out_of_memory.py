@@ -3,6 +3,7 @@
 from dataclasses import replace
 from textwrap import dedent
 
+from surefit.doctor.conditions.memory import PassesInLess
 from surefit.doctor.conditions.read_in_place import ReadInPlace
 from surefit.doctor.findings import Finding, Place
 from surefit.doctor.observations import (
@@ -22,7 +23,9 @@ from surefit.doctor.observations import (
     Watchpoint,
 )
 from surefit.doctor.recording import Recording
-from surefit.rules.run.out_of_memory import KEPT, RULE, PassesInLess
+from surefit.laws.contracts.memory import KEPT
+from surefit.laws.crashes import violations_in
+from surefit.rules.run.out_of_memory import RULE
 from surefit.source.edits import patched
 
 TEXT = dedent(
@@ -58,8 +61,15 @@ CRASH = Crash(
 )
 
 
+def look(recording: Recording) -> list[Finding]:
+    broken: list[str] = []
+    findings = list(RULE.look(recording, violations_in(recording, broken)))
+    assert broken == []
+    return findings
+
+
 def found(*seen: Observation) -> list[Finding]:
-    return list(RULE.look(Recording([Script("train.py", TEXT, main=True), *seen])))
+    return look(Recording([Script("train.py", TEXT, main=True), *seen]))
 
 
 def test_the_largest_holder_is_named_and_rows_are_counted() -> None:
@@ -86,7 +96,7 @@ def test_what_is_not_known_is_said() -> None:
 def test_a_list_that_keeps_graphs_is_named_where_it_is_filled() -> None:
     kept = replace(MEMORY, held=(Held(KEPT, 4_000_000_000, 50, "losses"), *MEMORY.held))
     (finding,) = found(replace(CRASH, memory=kept))
-    assert finding.place == Place("train.py", 5)
+    assert finding.place == Place("train.py", 5, 5)
     assert finding.headline.startswith("`losses` keeps tensors with their graphs, 4.0 GB in all")
     (fix,) = finding.fixes
     assert fix.edit is not None
@@ -135,7 +145,7 @@ def reading(library: str, function: str, **more: object) -> list[Finding]:
     said = {"file": "data/part-0.npy", "bytes": 4_000_000_128, **more}
     answer = Answer(Question("file-read", "1-1", {"function": function}), said)
     crash = replace(CRASH, frames=frames, memory=memory)
-    return list(RULE.look(Recording([Script("read.py", READS, main=True), crash, answer])))
+    return look(Recording([Script("read.py", READS, main=True), crash, answer]))
 
 
 def test_an_array_that_is_read_whole_can_be_read_in_place() -> None:
@@ -151,7 +161,7 @@ def test_an_array_that_is_read_whole_can_be_read_in_place() -> None:
 
 
 def test_other_files_are_told_without_a_change() -> None:
-    for library, function in (("torch", "load"), ("pandas", "read_csv"), ("numpy", "load")):
+    for library, function in (("pandas", "read_csv"), ("numpy", "load")):
         (finding,) = reading(library, function)
         assert finding.fixes[0].edit is None
         assert finding.fixes[0].why_not_tried
@@ -173,3 +183,21 @@ def test_an_array_in_place_has_what_the_header_says() -> None:
     assert not held(passed(replace(mapped, shape=(9, 3))))
     assert not held(passed(mapped), CRASH)
     assert not held()
+
+
+def test_a_file_of_torch_is_mapped() -> None:
+    (finding,) = reading("torch", "load")
+    assert finding.fixes[0].edit is not None
+    assert "np.load(path, mmap=True)" in patched(finding.fixes[0].edit, READS)
+    assert finding.fixes[0].must == PassesInLess()
+
+
+def test_half_the_rows_of_a_loader_are_tried_by_choice() -> None:
+    text = "loader = DataLoader(rows, batch_size=64)\nfor row in loader:\n    model(row)\n"
+    frame = Frame(Place("train.py", 3), "<module>", own=True, line="model(row)")
+    recording = Recording([Script("train.py", text, main=True), replace(CRASH, frames=(frame,))])
+    (finding,) = look(recording)
+    (fix,) = finding.fixes
+    assert fix.edit is not None
+    assert "batch_size=32" in patched(fix.edit, text)
+    assert fix.choice

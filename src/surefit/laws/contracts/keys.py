@@ -4,11 +4,13 @@ import ast
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from surefit.doctor.observations import Frame, Value
+from surefit.doctor.findings import Place
+from surefit.doctor.observations import Frame, Script, Value
 from surefit.doctor.violations import Operand, Violation
 from surefit.doctor.words import code
 from surefit.laws.case import Case, use_of
 from surefit.laws.subscripts import Asked, subscript_in
+from surefit.source.reading import Source
 
 MOST_KEYS = 40
 """From here on not all keys of a value are known."""
@@ -32,6 +34,16 @@ class KeyAbsent(NotThere):
     key: str
     members: Mapping[str, Value]
     """All that it has."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EntryAbsent(NotThere):
+    """What was loaded from a checkpoint has no such entry."""
+
+    key: str
+    entries: tuple[str, ...]
+    saved_at: Place | None = None
+    """Of source that was only read: the dict that is saved to the file."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,11 +95,38 @@ def labels(frame: Frame, asked: Asked, holder: Operand) -> Iterator[LabelAbsent]
         yield LabelAbsent(use=use_of(frame), holder=holder, asked=asked, label=label, rows=rows)
 
 
-def keys(case: Case, frame: Frame, asked: Asked, holder: Operand) -> Iterator[KeyAbsent]:
+def keys(
+    case: Case, frame: Frame, asked: Asked, holder: Operand
+) -> Iterator[KeyAbsent | EntryAbsent]:
     key = asked.key.value if isinstance(asked.key, ast.Constant) else None
     members = members_of(case, holder.value)
-    if isinstance(key, str) and key not in members and 0 < len(members) < MOST_KEYS:
-        yield KeyAbsent(use=use_of(frame), holder=holder, asked=asked, key=key, members=members)
+    if not isinstance(key, str) or key in members or not 0 < len(members) < MOST_KEYS:
+        return
+    use = use_of(frame)
+    if is_loaded(case, holder):
+        entries = tuple(members)
+        yield EntryAbsent(use=use, holder=holder, asked=asked, key=key, entries=entries)
+    else:
+        yield KeyAbsent(use=use, holder=holder, asked=asked, key=key, members=members)
+
+
+def is_loaded(case: Case, holder: Operand) -> bool:
+    """It is what `torch.load` returned."""
+    if not any("torch.load" in source.imported_calls for source in sources_of(case)):
+        return False
+    created = case.lineage(holder).constructor()
+    call = created.call if created is not None else None
+    node, source = case.node(call), case.source(call.place) if call is not None else None
+    if not isinstance(node, ast.Call) or source is None:
+        return False
+    return source.imported(node.func) == "torch.load"
+
+
+def sources_of(case: Case) -> Iterator[Source]:
+    for script in case.recording.all(Script):
+        source = case.source(script.file)
+        if source is not None:
+            yield source
 
 
 def members_of(case: Case, holder: Value) -> Mapping[str, Value]:

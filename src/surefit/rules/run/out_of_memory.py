@@ -16,27 +16,29 @@ over more batches.
 ## How it is recognised
 The exception is one of memory, or the kernel's own count of such kills rose. Every tensor that is
 alive is counted once, under the first that holds it: parameters, gradients, the optimizer's state,
-names in your code, lists in your code. Where a library was reading a file, its size is told, and
-for a `.npy` reading in place is tried. A list whose tensors keep their graphs is named, and taking
-the graphs off is tried; how many rows fit is a choice, and never called proved.
+names in your code, lists in your code. Where a library was reading a file, its size is reported,
+and reading in place is tried. A list whose tensors keep their graphs is named, and keeping them
+without their graphs is tried. Half the rows of a loader is tried, too; that is a choice.
 """
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
 
-from surefit.doctor.causes import is_cause
-from surefit.doctor.conditions.condition import Judgement, Needs
+from surefit.doctor.conditions.condition import All
+from surefit.doctor.conditions.memory import PassesInLess
 from surefit.doctor.conditions.read_in_place import ReadInPlace
+from surefit.doctor.conditions.training import TrainingGoesOn
 from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
-from surefit.doctor.observations import Crash, Death, Ended, Held, Memory, Script
+from surefit.doctor.observations import Death, Held, Memory, Script
 from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import bytes_of, code, counted, shape_of
-from surefit.evidence.whole_files import WholeFile, whole_file
-from surefit.source.edits import appended, argument_added
-from surefit.source.reading import Source
+from surefit.laws.arrivals import loader_call
+from surefit.laws.case import Case, Remedy
+from surefit.laws.contracts.memory import MemoryRanOut, WholeFileRead
+from surefit.remedies.append import Append
+from surefit.remedies.arguments import SetArgument
 
 RULE = Rule(
     "SF801",
@@ -57,144 +59,20 @@ RULE = Rule(
     ),
 )
 
-KEPT = "kept in a list of yours, each with its graph"
-FOR_BACKWARD = "results kept for backward"
-"""As the autopsy names them."""
 MOST_HOLDERS = 5
-ONLY_YOU = "how many rows, and how large a model, only you can choose"
 
 
-@dataclass(frozen=True, slots=True)
-class PassesInLess:
-    """The patched run does not run out of memory, and has less in use at its peak."""
-
-    def needs(self, before: Recording) -> Needs:  # noqa: ARG002
-        return Needs()
-
-    def judge(self, before: Recording, after: Recording) -> Judgement:
-        failed = [crash for crash in after.all(Crash) if crash.memory is not None]
-        was, now = peak(before), peak(after)
-        if failed or was is None or now is None:
-            return Judgement(False, "memory ran out again" if failed else "no peak was measured")
-        said = f"at most {bytes_of(now)} in use, {bytes_of(was)} in the first run"
-        return Judgement(now < was, said)
-
-
-def peak(seen: Recording) -> int | None:
-    return max((ended.peak for ended in seen.all(Ended) if ended.peak), default=None)
-
-
-@RULE.on(Crash)
-def allocation_failed(crash: Crash, seen: Recording) -> Iterator[Finding]:
-    memory, frame = crash.memory, crash.own_frame
-    if memory is None or frame is None or crash.swallowed or not is_cause(crash, seen):
-        return
-    kept = next((held for held in memory.held if held.what == KEPT), None)
-    whole = whole_file(crash, seen) if kept is None else None
-    if whole is not None:
-        yield read_whole(crash, memory, whole)
-        return
-    call = kept_at(kept.holder, crash, seen) if kept else None
-    yield RULE.finding(
-        call.place if call else frame.place,
+@RULE.on(MemoryRanOut)
+def allocation_failed(broken: MemoryRanOut, case: Case) -> Finding:
+    memory, kept = broken.memory, broken.kept
+    fits = broken.would_fit if kept is None else ""
+    return case.finding(
+        (broken.filled or broken.use).place,
         headline(memory, kept),
-        facts=(*facts(memory), *(() if kept else would_fit(memory))),
-        why="" if kept is None else "Each of them keeps all results that backward would need.",
-        fixes=tuple(fixes(crash, memory, kept, call)),
-        python_said=crash.said,
-        about=crash.id,
+        facts=(*facts(memory), *((Fact("what would fit", fits),) if fits else ())),
+        why="Each of them keeps all results that backward would need." if kept else "",
+        remedies=less_kept(broken, kept) if kept else fewer_rows(broken, case),
     )
-
-
-def read_whole(crash: Crash, memory: Memory, whole: WholeFile) -> Finding:
-    """A file is larger than the memory that is left for it."""
-    holds = f": {whole.dtype} {shape_of(whole.shape)}" if whole.shape else ""
-    more = bytes_of(memory.asked) if memory.asked else "what it asked for"
-    return RULE.finding(
-        whole.frame.place,
-        f"`{whole.written}` reads the whole of {whole.file}, {bytes_of(whole.bytes)}, and {more}"
-        " did not fit in memory.",
-        facts=(Fact(whole.file, f"{bytes_of(whole.bytes)}{holds}"), *facts(memory)),
-        why="A batch needs a few rows of it; what is read in place takes memory only for these.",
-        fixes=tuple(read_in_place(whole)),
-        python_said=crash.said,
-        about=crash.id,
-    )
-
-
-def read_in_place(whole: WholeFile) -> Iterator[Fix]:
-    if whole.library == "numpy" and whole.shape:
-        yield mapped(whole)
-        yield Fix(
-            "Or let `surefit.loaders(data_path=..., batch_size=..., max_memory_gb=...)` read"
-            " batches from the folder, within a budget.",
-            why_not_tried="how your script takes its batches only you can choose",
-        )
-    elif whole.library == "torch":
-        yield Fix(
-            f"Map it instead: `{whole.written}({whole.given}, mmap=True)`; tensors are then read"
-            " from the file where they are used.",
-            why_not_tried="files saved before torch 1.6 cannot be mapped, and it was not looked at",
-        )
-    elif whole.library == "pandas":
-        yield Fix(
-            "Read it in parts (`chunksize=`), or only the columns that are used (`usecols=`,"
-            " `columns=`).",
-            why_not_tried="which parts are needed only you know",
-        )
-    else:
-        yield Fix(
-            "Save the arrays as `.npy`, one file each, and read them with"
-            ' `np.load(path, mmap_mode="r")`: other files cannot be read in place.',
-            why_not_tried="the file itself must be written anew",
-        )
-
-
-def mapped(whole: WholeFile) -> Fix:
-    text = f'Read it in place: `{whole.written}({whole.given}, mmap_mode="r")`.'
-    source, call = whole.source, whole.call
-    statement = source.statement_of(call) if source and call else None
-    match statement:
-        case ast.Assign(targets=[ast.Name() | ast.Attribute() as target], value=value):
-            name = ast.unparse(target) if value is call else ""
-        case _:
-            name = ""
-    if source is None or call is None or not name:
-        return Fix(text, why_not_tried="what it gives back has no name on that line")
-    must = ReadInPlace(whole.frame.place, name, whole.shape, whole.dtype)
-    return Fix(text, argument_added(source, call, "mmap_mode", '"r"'), must)
-
-
-@dataclass(frozen=True, slots=True)
-class Kept:
-    """The call that puts a tensor into a list."""
-
-    source: Source
-    given: ast.expr
-
-    @property
-    def place(self) -> Place:
-        return Place(self.source.file, self.given.lineno)
-
-
-def kept_at(holder: str, crash: Crash, seen: Recording) -> Kept | None:
-    """The one `holder.append(...)` in the functions on the way to the crash."""
-    for frame in reversed(crash.frames):
-        source = seen.source(frame.place) if frame.own else None
-        statement = source.statement_at(frame.place.line or 0) if source else None
-        if source is None or statement is None:
-            continue
-        found = [one for one in ast.walk(source.scope_of(statement)) if appends_to(one, holder)]
-        if len(found) == 1 and isinstance(found[0], ast.Call):
-            return Kept(source, found[0].args[0])
-    return None
-
-
-def appends_to(node: ast.AST, holder: str) -> bool:
-    match node:
-        case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="append"), args=[_]):
-            return name == holder
-    return False
 
 
 def headline(memory: Memory, kept: Held | None) -> str:
@@ -222,59 +100,116 @@ def facts(memory: Memory) -> Iterator[Fact]:
         yield Fact("in use by this process", bytes_of(memory.resident))
     for held in memory.held[:MOST_HOLDERS]:
         what = f", {held.what}" if held.holder else ""
-        tensors = counted(held.tensors, "tensor")
-        yield Fact(who(held), f"{bytes_of(held.bytes)} in {tensors}{what}")
+        yield Fact(who(held), f"{bytes_of(held.bytes)} in {counted(held.tensors, 'tensor')}{what}")
 
 
-def would_fit(memory: Memory) -> Iterator[Fact]:
-    """Rows, by what the batch has taken up to here; the way that is left takes more."""
-    batch, asked, free = memory.batch, memory.asked, memory.free
-    taken = sum(held.bytes for held in memory.held if held.what == FOR_BACKWARD)
-    if not batch or not asked:
-        return
-    if free is None or asked <= free:
-        yield Fact("what would fit", "not known: what was left of the limit was not measured")
-        return
-    rows = (free + taken) * batch // (taken + asked)
-    said = f"at most {rows:,} of these {counted(batch, 'row')} come past this line"
-    yield Fact("what would fit", said)
-
-
-def fixes(crash: Crash, memory: Memory, kept: Held | None, call: Kept | None) -> Iterator[Fix]:
-    if call is not None and kept is not None:
-        text = code(f"{call.source.segment(call.given)}.detach()")
-        yield Fix(
-            f"Keep the value without its graph: {text}.",
-            appended(call.source, call.given, ".detach()"),
-            PassesInLess(),
-        )
-        return
-    if kept is not None:
-        yield Fix(
-            f"Keep values without their graphs in `{kept.holder}`: `.detach()` or `.item()`.",
-            why_not_tried="where it is filled was not found in your source",
-        )
-        return
-    if evaluates_with_graph(crash):
-        yield Fix(
-            "The model is in evaluation mode and results keep their graphs: evaluate inside"
-            " `with torch.no_grad():`.",
-            why_not_tried="whether these results are used for backward only you know",
-        )
-    rows = f" than {memory.batch}" if memory.batch else ""
-    yield Fix(
-        f"Give it fewer rows at once{rows}, and gather gradients over more batches.",
-        why_not_tried=ONLY_YOU,
+def less_kept(broken: MemoryRanOut, kept: Held) -> Iterator[Remedy]:
+    text = f"{broken.filled.text}.detach()" if broken.filled else f"{kept.holder}: `.detach()`"
+    yield Append(
+        at=broken.filled,
+        suffix=".detach()",
+        words=f"Keep the value without its graph: {code(text)}.",
+        must=PassesInLess(),
+        alike=False,
     )
 
 
-def evaluates_with_graph(crash: Crash) -> bool:
-    graphs = any(value.requires_grad for frame in crash.frames for value in frame.values)
-    return crash.layer is not None and not crash.layer.training and graphs
+def fewer_rows(broken: MemoryRanOut, case: Case) -> Iterator[Remedy | Fix]:
+    if broken.with_graph:
+        yield Fix(
+            "The model is in evaluation mode and results keep their graphs: evaluate inside"
+            " `with torch.no_grad():`.",
+            choice=True,
+        )
+    rows, crash = broken.memory.batch, case.crash
+    loader = loader_call(crash, case.recording) if crash is not None and rows else None
+    if rows and rows > 1 and loader is not None:
+        going_on = TrainingGoesOn(changes_the_past=True, rows_change=True)
+        yield SetArgument(
+            at=case.expression(*loader),
+            name="batch_size",
+            value=str(rows // 2),
+            words=f"Take {rows // 2:,} rows at once, and gather gradients over two batches.",
+            must=All((PassesInLess(changes_the_past=True), going_on)),
+            choice=True,
+        )
+        return
+    than = f" than {rows}" if rows else ""
+    yield Fix(
+        f"Give it fewer rows at once{than}, and gather gradients over more batches.", choice=True
+    )
+
+
+@RULE.on(WholeFileRead)
+def a_file_is_read_whole(broken: WholeFileRead, case: Case) -> Finding:
+    read, memory = broken.read, broken.memory
+    holds = f": {read.dtype} {shape_of(read.shape)}" if read.shape else ""
+    more = bytes_of(memory.asked) if memory.asked else "what it asked for"
+    return case.finding(
+        broken.use.place,
+        f"`{function_of(broken)}` reads the whole of {read.file}, {bytes_of(read.bytes)}, and"
+        f" {more} did not fit in memory.",
+        facts=(Fact(read.file, f"{bytes_of(read.bytes)}{holds}"), *facts(memory)),
+        why="A batch needs a few rows of it; what is read in place takes memory only for these.",
+        remedies=in_place(broken, case),
+    )
+
+
+def function_of(broken: WholeFileRead) -> str:
+    """`np.load`, as the user's line has it."""
+    written = broken.call.text.partition("(")[0] if broken.call is not None else ""
+    return written or f"{broken.library}.{broken.function}"
+
+
+def in_place(broken: WholeFileRead, case: Case) -> Iterator[Remedy | Fix]:
+    if broken.library == "numpy" and broken.read.shape:
+        yield SetArgument(
+            at=broken.call,
+            name="mmap_mode",
+            value='"r"',
+            words='Read it in place: `mmap_mode="r"`.',
+            must=read_in_place(broken, case),
+        )
+        yield Fix(
+            "Or let `surefit.loaders(data_path=..., batch_size=..., max_memory_gb=...)` read"
+            " batches from the folder, within a budget.",
+            choice=True,
+        )
+    elif broken.library == "torch":
+        yield SetArgument(
+            at=broken.call,
+            name="mmap",
+            value="True",
+            words="Map it: `mmap=True`; tensors are then read from the file where they are used.",
+            must=PassesInLess(),
+        )
+    elif broken.library == "pandas":
+        yield Fix(
+            "Read it in parts (`chunksize=`), or only the columns that are used (`usecols=`,"
+            " `columns=`).",
+            choice=True,
+        )
+    else:
+        yield Fix(
+            "Save the arrays as `.npy`, one file each, and read them with"
+            ' `np.load(path, mmap_mode="r")`: other files cannot be read in place.',
+            choice=True,
+        )
+
+
+def read_in_place(broken: WholeFileRead, case: Case) -> ReadInPlace | None:
+    """The array under the name that the line gives it."""
+    node, source = case.node(broken.call), case.source(broken.use.place)
+    match source.statement_of(node) if source is not None and node is not None else None:
+        case ast.Assign(targets=[ast.Name() | ast.Attribute() as target], value=value):
+            if value is node:
+                read, name = broken.read, ast.unparse(target)
+                return ReadInPlace(broken.use.place, name, read.shape, read.dtype)
+    return None
 
 
 @RULE.on(Death)
-def kernel_ended_the_process(death: Death, seen: Recording) -> Iterator[Finding]:
+def kernel_ended_the_process(death: Death, recording: Recording) -> Iterator[Finding]:
     if not death.oom_killed:
         return
     used = f": {bytes_of(death.peak)} in use" if death.peak else ""
@@ -282,19 +217,16 @@ def kernel_ended_the_process(death: Death, seen: Recording) -> Iterator[Finding]
     last = (Fact("last seen", death.last),) if death.last else ()
     steps = (Fact("before that", counted(death.steps, "optimizer step")),) if death.steps else ()
     yield RULE.finding(
-        death.place or script_of(seen),
+        death.place or script_of(recording),
         f"The system ended the process because memory ran out{used}{of}.",
         facts=(*last, *steps),
         why="The kernel ends a process without an exception when the machine has no memory left.",
         fixes=(
-            Fix(
-                "Give it fewer rows at once, or read data in place instead of whole.",
-                why_not_tried=ONLY_YOU,
-            ),
+            Fix("Give it fewer rows at once, or read data in place instead of whole.", choice=True),
         ),
     )
 
 
-def script_of(seen: Recording) -> Place:
-    files = [script.file for script in seen.all(Script) if script.main]
+def script_of(recording: Recording) -> Place:
+    files = [script.file for script in recording.all(Script) if script.main]
     return Place(files[0] if files else "the script")

@@ -4,7 +4,7 @@ import ast
 
 import pytest
 
-from surefit.evidence.dictionary_keys import keys_of
+from surefit.source.dictionary_keys import keys_of
 from surefit.source.reading import Source
 
 

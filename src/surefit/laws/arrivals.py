@@ -4,6 +4,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from surefit.doctor.conditions.rows import RowsArrive
 from surefit.doctor.findings import Place
 from surefit.doctor.observations import Crash, Frame, Value
 from surefit.doctor.recording import Recording
@@ -86,3 +87,15 @@ def loader_call(crash: Crash, seen: Recording) -> tuple[Source, ast.Call] | None
         line = place.line or 0
         calls = [one for one in calls if one.lineno <= line <= (one.end_lineno or one.lineno)]
     return (source, calls[0]) if len(calls) == 1 else None
+
+
+def batch_arrives(crash: Crash, seen: Recording) -> RowsArrive | None:
+    """That a whole batch comes to the loop; None where its rows or the loop are not known."""
+    created = loader_call(crash, seen)
+    size = created[0].argument(created[1], "batch_size", 1) if created else None
+    value = created[0].value_of(size) if created and size else None
+    rows = value.value if isinstance(value, ast.Constant) else None
+    came = arrival(crash, seen)
+    if not isinstance(rows, int) or not rows or came is None:
+        return None
+    return RowsArrive(rows, came.place, came.names, came.after)
