@@ -34,7 +34,7 @@ def answered(seen: Recording, known: dict[str, Any]) -> list[Answer]:
     return [
         Answer(
             question,
-            {"functions": {k: v for k, v in known.items() if k in question.about["texts"]}}  # type: ignore[operator]
+            {"functions": {k: v for k, v in known.items() if k in question.about["texts"]}}
             if question.kind == "signature"
             else None,
         )
