@@ -153,7 +153,7 @@ def test_the_numbers_of_a_matrix_product_are_decoded(tmp_path: Path) -> None:
     assert said in ran.output
     (finding,) = ran.findings
     facts = {fact["name"]: fact["value"] for fact in finding["facts"]}
-    assert facts["its input"].startswith("(256, 999, 4000)")
+    assert facts["`features`"].startswith("float32 (256, 999, 4000)")
     assert [text.partition(":")[0] for text in finding["ruled_out"]] == [
         "swapped axes",
         "wrong reshape",

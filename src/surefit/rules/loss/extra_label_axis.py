@@ -72,7 +72,7 @@ def labels_have_an_axis_too_many(broken: TargetShape, case: Case) -> Finding | N
         " second target.",
         remedies=(
             *(removed_at_birth(at, case, broken) for at in places),
-            *(squeeze(at, axis, broken) for at in places),
+            *(squeeze(at, axis_in(at, axis, broken), broken) for at in places),
             squeeze(target.use, axis, broken),
         ),
     )
@@ -90,6 +90,12 @@ def extra_axis(broken: TargetShape) -> int | None:
         if size == 1 and (*shape[:axis], *shape[axis + 1 :]) == expected
     ]
     return next((axis for axis in found if axis), found[0]) if found else None
+
+
+def axis_in(at: Producer, axis: int, broken: TargetShape) -> int:
+    """A row has no batch axis."""
+    is_row = len(at.value.shape or ()) == len(broken.target.shape) - 1
+    return max(axis - 1, 0) if is_row else axis
 
 
 def cast(broken: TargetShape) -> str:
