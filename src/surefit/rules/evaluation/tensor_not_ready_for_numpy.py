@@ -32,7 +32,7 @@ from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import code, counted, spoken
-from surefit.evidence.value_words import in_words
+from surefit.laws.value_words import in_words
 from surefit.source.edits import appended
 from surefit.source.patches import Edit
 from surefit.source.reading import Source, called
