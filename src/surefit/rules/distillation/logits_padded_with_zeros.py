@@ -1,4 +1,4 @@
-"""Logits are filled up with zeros to a greater width, and columns that are no tokens get probability mass.
+"""Logits are filled up with zeros to a greater width, and columns without a token get mass.
 
 ## What happens
 Two models of one family can have tables of different widths, because one is padded to a round

@@ -105,7 +105,7 @@ def fix(
     edit = mended_by_the_caller(one, call, real)
     if edit is None:
         return Fix(
-            f"Give {code(held)} to where the divergence is computed, and leave these positions out.",
+            f"Give {code(held)} to where the divergence is computed, and leave these out.",
             why_not_tried=f"{code(held)} is not known there",
         )
     return Fix(text, edit, must)

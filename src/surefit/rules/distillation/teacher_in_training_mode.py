@@ -13,8 +13,8 @@ targets each time it comes by, and the divergence has a floor that no student ge
 in training mode changes the teacher itself, its running averages, with each batch of the student's.
 
 ## What to do
-Call `teacher.eval()` once it is created and loaded; where a model holds it, after each `.train()` of
-that model, or in its own `train` method.
+Call `teacher.eval()` once it is created and loaded; where a model holds it, after each `.train()`
+of that model, or in its own `train` method.
 
 ## How it is recognised
 A module that no optimizer holds is called in training mode in training, without gradients, with all

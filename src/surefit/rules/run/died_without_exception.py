@@ -66,6 +66,7 @@ WHAT_TO_DO = {
     " `num_workers=0` the loader needs none.",
     "SIGILL": "Install a build of that library for this processor.",
 }
+WHY_NOT = "the cause lies outside of the script's own lines"
 MOST_STACK_LINES = 6
 
 
@@ -162,4 +163,4 @@ def why(death: Death) -> str:
 def fixes(death: Death) -> Iterator[Fix]:
     text = WHAT_TO_DO.get(death.signal)
     if text:
-        yield Fix(text, choice=True)
+        yield Fix(text, why_not_tried=WHY_NOT)
