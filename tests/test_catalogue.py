@@ -19,7 +19,7 @@ from surefit.doctor.recording import KINDS
 from surefit.doctor.rule import Rule
 from surefit.doctor.violations import Violation
 from surefit.interpreter import contracts
-from surefit.interpreter.scripts import every_adapter
+from surefit.interpreter.scripts import LIBRARIES, every_adapter
 
 PACKAGE = Path(surefit.__file__).parent
 FILES = sorted(file for file in (PACKAGE / "rules").rglob("*.py") if not file.name.startswith("__"))
@@ -115,6 +115,7 @@ def test_a_rule_has_checks_of_things_that_are_observed(rule: Rule) -> None:
 def read_violations() -> set[type]:
     """What the interpreter derives from source: the violations that its adapters know."""
     modules = [import_module(f"{contracts.__name__}.{name}") for name, _ in every_adapter()]
+    modules += [import_module(reader.__module__) for reader in LIBRARIES.values()]
     known = [value for module in modules for value in vars(module).values()]
     return {value for value in known if isinstance(value, type) and issubclass(value, Violation)}
 

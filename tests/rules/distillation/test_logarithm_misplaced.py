@@ -60,7 +60,7 @@ def test_probabilities_first() -> None:
     assert mended(finding, text) == ["loss = F.kl_div(p.log(), q)"]  # `p` has another reader
     assert finding.fixes[0].must == SidesFit(Place(FILE, 6), 3)
     facts = {fact.name: fact.value for fact in finding.facts}
-    assert facts["what comes of it"] == "-0.3 a place; a divergence is never below 0"
+    assert facts["what comes of it"] == "-0.3 a position; a divergence is never below 0"
     (finding,) = found(RULE, seen, text=text.replace("log = p.sum()", ""))
     assert mended(finding, text.replace("log = p.sum()", "")) == ["p = F.log_softmax(student, -1)"]
     assert finding.place.line == 2  # the line to change

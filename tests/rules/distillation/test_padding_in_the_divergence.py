@@ -54,7 +54,7 @@ def only(call: DivergenceSeen, text: str) -> Finding:
 def test_a_mean_over_all_places() -> None:
     finding = only(padded(), NONE)
     assert finding.place.line == 6
-    said = "`kl_div` counts 28 of 96 places that are padding: they make 25% of its term."
+    said = "`kl_div` counts 28 of 96 positions that are padding: they make 25% of its term."
     assert finding.headline == said
     assert mended(finding, NONE) == ["return kl[mask != 0].mean()"]
     assert finding.fixes[0].must == PaddingLeftOut(Place(FILE, 5), 3, 68)
@@ -64,7 +64,7 @@ def test_a_mean_over_all_places() -> None:
 
 def test_a_share_of_what_was_looked_at() -> None:
     finding = only(padded(looked=40), NONE)
-    assert finding.headline.endswith("25% of its term, over 40 of 96 places looked at.")
+    assert finding.headline.endswith("25% of its term, over 40 of 96 positions looked at.")
 
 
 @pytest.mark.parametrize(

@@ -137,7 +137,7 @@ def test_the_loss_is_decoded() -> None:
 def test_a_teacher_that_was_never_run_is_named() -> None:
     (finding,) = found(recorded())
     assert facts(finding)["`teacher`"] == (
-        "made at distil.py:5 and never run; a term of the loss is the 0 of distil.py:11"
+        "created at distil.py:5 and never run; a term of the loss is the 0 of distil.py:11"
     )
     assert "`student`" not in facts(finding)
 
@@ -197,7 +197,7 @@ def test_a_clamp_inside_a_library_has_no_edit() -> None:
     assert finding.headline.startswith("`hardtanh` holds back all 703,598 elements:")
     assert facts(finding)["inside"] == "hardtanh at lib/heads.py:40"
     assert finding.fixes[0].edit is None
-    assert finding.fixes[0].why_not_tried
+    assert finding.fixes[0].choice
 
 
 def test_a_layer_that_clamps_is_named_where_it_is_made() -> None:
@@ -207,7 +207,9 @@ def test_a_layer_that_clamps_is_named_where_it_is_made() -> None:
     (finding,) = found(recorded(story=story, text=text))
     assert finding.place == Place(FILE, 7, 7)
     assert finding.headline.startswith("`torch.nn.Hardtanh(-10, 10)` holds back all 703,598")
-    assert finding.fixes[0].why_not_tried == "whether this layer is needed, only you know"
+    assert finding.fixes[0].choice
+    assert finding.fixes[0].edit is not None
+    assert "nn.Identity()" in finding.fixes[0].edit.changes[0].text
 
 
 def test_the_question_is_asked_before_anything_is_said() -> None:

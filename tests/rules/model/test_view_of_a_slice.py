@@ -24,7 +24,6 @@ from surefit.doctor.observations import (
     Value,
 )
 from surefit.doctor.recording import Recording
-from surefit.evidence.failed_operations import OF_FAILURE
 from surefit.rules.model.view_of_a_slice import RULE
 from surefit.source.edits import patched
 from surefit.source.reading import Source
@@ -77,7 +76,7 @@ def test_no_rule_wants_a_second_run_for_it() -> None:
     seen = Recording([Script("train.py", TEXT), beside])
     for rule in rules():
         list(rule.look(seen))
-    assert OF_FAILURE not in {question.kind for question in seen.open_questions}
+    assert "story-of-failure" not in {question.kind for question in seen.open_questions}
 
 
 LIBRARY = Frame(

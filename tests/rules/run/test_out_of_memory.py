@@ -164,7 +164,7 @@ def test_other_files_are_told_without_a_change() -> None:
     for library, function in (("pandas", "read_csv"), ("numpy", "load")):
         (finding,) = reading(library, function)
         assert finding.fixes[0].edit is None
-        assert finding.fixes[0].why_not_tried
+        assert finding.fixes[0].choice
 
 
 def test_an_array_in_place_has_what_the_header_says() -> None:

@@ -30,9 +30,9 @@ from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.violations import fact_at
 from surefit.doctor.words import code, counted, listed, spoken
-from surefit.evidence.made_names import name_at
 from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.samples import TextAbsent
+from surefit.laws.made_names import name_at
 from surefit.laws.text_tables import TextTable, read_at, tables_named
 from surefit.lineage.producers import Producer
 from surefit.remedies.missing import FillTexts, LeaveOut

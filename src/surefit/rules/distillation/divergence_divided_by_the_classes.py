@@ -31,7 +31,7 @@ from surefit.doctor.observations import DivergenceSeen, Steps
 from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.words import counted, shape_of, spoken, times
-from surefit.evidence.divergences import (
+from surefit.laws.divergences import (
     Divergence,
     divergences_in,
     divergences_seen,
@@ -84,7 +84,7 @@ def facts(call: DivergenceSeen) -> Iterator[Fact]:
     meant = value * call.shape[-1]
     size = f"{shape_of(call.shape)}, {times(call.shape)} elements"
     yield Fact("what it compares", size)
-    yield Fact("the term", f"{value:.3g}; the divergence of a place is {meant:.3g}")
+    yield Fact("the term", f"{value:.3g}; the divergence of a position is {meant:.3g}")
     yield Fact("beside", spoken(term_in_words(term) for term in call.beside))
     weight = call.weight or 0.0
     now, then = (of_loss(call, weight * part) for part in (value, meant))
@@ -92,12 +92,12 @@ def facts(call: DivergenceSeen) -> Iterator[Fact]:
 
 
 def mended(one: Divergence, call: DivergenceSeen) -> tuple[Edit | None, str]:
-    """For two axes another reduction; for three the mean over the places, which has no name."""
+    """For two axes another reduction; for three the mean over the positions, which has no name."""
     source = one.source
     if len(call.shape) == 2:
         edit = argument_added(source, one.settings, "reduction", '"batchmean"')
         return edit, 'Say `reduction="batchmean"`: the mean over the rows alone.'
-    text = "Sum over the classes, and take the mean over the places alone."
+    text = "Sum over the classes, and take the mean over the positions alone."
     others = [other for other in divergences_in(source) if other.settings is one.settings]
     if len(others) != 1:
         return None, text

@@ -4,11 +4,11 @@
 `kl_div(input, target)` takes the logarithms of the student's probabilities first, and the teacher's
 probabilities second; with `log_target=True` the logarithms of both. It checks neither. Given
 `softmax` where `log_softmax` is meant, it computes `target * (log(target) - input)` all the same:
-a number, mostly below zero, that is no divergence.
+a number, mostly below zero, that is not a divergence.
 
 ## Why it matters
-Nothing is raised. The loss is finite and falls, because a probability can be pushed up for ever
-where a divergence would stop at zero, and the student comes to something other than the teacher.
+Nothing is raised. The loss is finite and falls, because a probability can be increased for ever
+where a divergence would stop at zero, and the student does not approach the teacher.
 Where the second argument holds logarithms, the loss is nan and the gradient points the wrong way.
 
 ## What to do
@@ -21,11 +21,10 @@ above zero, which no logarithm of a probability does; or the second one is not w
 says. Reverse divergences, with the student second, are as good as others: only whether there is a
 logarithm decides.
 
-In a script that is only read: an argument comes from `softmax` where a logarithm is wanted, or from
+In a script that is only read: an argument comes from `softmax` where a logarithm is taken, or from
 `log_softmax` where none is.
 """
 
-import ast
 from collections.abc import Iterator
 from math import isnan
 
@@ -35,36 +34,31 @@ from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
 from surefit.doctor.observations import DistributionSeen, DivergenceSeen, Script, Steps
 from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
-from surefit.evidence.divergences import (
+from surefit.laws.divergences import (
     Divergence,
     divergences_in,
     divergences_seen,
     kind_of_side,
     over_looked,
-    softmax_behind,
+)
+from surefit.remedies.log_softmax import (
+    GIVEN,
+    LOG_TARGET,
+    PLAIN_TARGET,
+    RAW,
+    SWAPPED,
+    mended,
 )
 from surefit.source.constants import truth
-from surefit.source.definitions import definition
 from surefit.source.edits import (
     Edit,
-    Replace,
-    appended,
-    argument_added,
-    argument_removed,
-    both,
-    replaced,
 )
-from surefit.source.reading import Source
 
 RULE = Rule("SF952", "logarithm-misplaced", Severity.ERROR, __doc__)
 
 ABOVE = 1e-2
 """No logarithm of a probability is above zero, but for rounding."""
 ONLY_READ = "the script was read, not run"
-GIVEN, RAW, SWAPPED, LOG_TARGET, PLAIN_TARGET = (
-    *("probabilities first", "logits first", "sides swapped"),
-    *("logarithms second", "probabilities second"),
-)
 
 
 @RULE.on(Steps)
@@ -135,7 +129,7 @@ def headline(one: Divergence, fault: str) -> str:
         GIVEN: f"{given} is given to {one.name} as probabilities, where it takes their logarithms.",
         RAW: f"{given} is given to {one.name} as it is, where it takes logarithms of"
         " probabilities.",
-        SWAPPED: f"The two sides of {one.name} stand in each other's place: {given} holds"
+        SWAPPED: f"The two sides of {one.name} are swapped: {given} holds"
         f" probabilities, and {target} logarithms.",
         LOG_TARGET: f"{target} holds logarithms, and {one.name} takes it for probabilities.",
         PLAIN_TARGET: f"{target} holds probabilities, and {one.name} with `log_target=True` takes"
@@ -145,7 +139,8 @@ def headline(one: Divergence, fault: str) -> str:
 
 WHY = {
     GIVEN: "It multiplies the teacher's probabilities by what it is given and looks for no"
-    " logarithm: what comes out is no divergence and has no least value at the teacher.",
+    " logarithm: what comes out is no divergence, and is not minimised when the student equals the"
+    " teacher.",
     RAW: "What is no logarithm of a probability can grow for ever, and the loss falls with it: it"
     " is no divergence.",
     SWAPPED: "It takes the logarithm of the second argument, which for a logarithm is nan.",
@@ -162,7 +157,7 @@ def facts(one: Divergence, call: DivergenceSeen) -> Iterator[Fact]:
     yield Fact(f"second, {target}", in_words(call.target))
     if call.per_place is not None:
         less = "; a divergence is never below 0" if call.per_place < 0 else ""
-        yield Fact("what comes of it", f"{call.per_place:.3g} a place{over_looked(call)}{less}")
+        yield Fact("what comes of it", f"{call.per_place:.3g} a position{over_looked(call)}{less}")
 
 
 def in_words(side: DistributionSeen) -> str:
@@ -180,68 +175,3 @@ def fix(one: Divergence, edit: Edit | None, text: str, call: DivergenceSeen | No
     if edit is None:
         return Fix(text, why_not_tried="the argument was not found in your source")
     return Fix(text, edit, SidesFit(Place(one.source.file, one.call.lineno), call.step))
-
-
-def mended(one: Divergence, fault: str) -> tuple[Edit | None, Place, str]:
-    """The edit, the line that it changes, and what it does."""
-    source, given, target = one.source, one.given, one.target
-    if given is None or target is None:
-        return None, one.place, "Give it logarithms first, and probabilities second."
-    if fault == GIVEN:
-        node = softmax_to_change(source, given)
-        if node is not None:
-            edit = as_log_softmax(source, node)
-            return edit, one.place_of(node), "Use `log_softmax`, which gives the logarithms."
-        text = f"Take the logarithm of {one.shown[0]}."
-        return appended(source, given, ".log()"), one.place, text
-    if fault == RAW:
-        text = f"Give it `log_softmax` of {one.shown[0]}."
-        return appended(source, given, ".log_softmax(-1)"), one.place, text
-    if fault == SWAPPED:
-        texts = source.segment(given), source.segment(target)
-        edit = both(replaced(source, given, texts[1]), replaced(source, target, texts[0]))
-        return edit, one.place, "Give it the logarithms first."
-    here = one.place_of(one.settings)
-    if fault == LOG_TARGET:
-        edit = argument_added(source, one.settings, "log_target", "True")
-        return edit, here, "Say `log_target=True`."
-    return without_log_target(source, one.settings), here, "Leave `log_target` out."
-
-
-def without_log_target(source: Source, call: ast.Call) -> Edit | None:
-    written = any(word.arg == "log_target" for word in call.keywords)
-    return argument_removed(source, call, "log_target") if written else None
-
-
-def softmax_to_change(source: Source, node: ast.expr) -> ast.Call | None:
-    """The softmax that an argument comes from, if it is used for nothing else."""
-    made = softmax_behind(source, node)
-    if made is None or (made is not node and not is_read_once(source, node, made)):
-        return None
-    by_name = isinstance(made.func, ast.Attribute) and made.func.attr == "softmax"
-    return made if by_name else None
-
-
-def is_read_once(source: Source, node: ast.expr, made: ast.Call) -> bool:
-    """`p = softmax(...)`, and this argument is all that reads that `p`."""
-    if not isinstance(node, ast.Name) or definition(source, node) is not made:
-        return False
-    statement, inside = source.statement_of(made), set(ast.walk(made))
-    looped = any(isinstance(one, ast.For | ast.While) for one in source.up(statement))
-    reads = [
-        one
-        for one in source.every(ast.Name)
-        if one.id == node.id
-        and isinstance(one.ctx, ast.Load)
-        and source.scope_of(one) is source.scope_of(node)
-        and (one not in inside if looped else one.lineno > statement.lineno)
-        and definition(source, one) in (made, None)
-    ]
-    return len(reads) == 1
-
-
-def as_log_softmax(source: Source, call: ast.Call) -> Edit:
-    """`F.log_softmax(x, -1)` for `F.softmax(x, -1)`, and so for the method."""
-    span = source.span(call.func)
-    before = source.segment(call.func).removesuffix("softmax")
-    return Edit(source.file, (Replace(span, f"{before}log_softmax"),))

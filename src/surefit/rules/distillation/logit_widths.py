@@ -65,11 +65,12 @@ def widths_of_two_models_differ(broken: TargetShape, case: Case) -> Finding | No
         return None
     lineages = [case.lineage(side) for side in sides]
     models = [model_of(lineage, case) for lineage in lineages]
-    if not case.read and not are_two(models, broken.loss):
+    if not case.read and not are_two(lineages, models, broken.loss):
         return None
     number = 0 if sides[0].shape[-1] > sides[1].shape[-1] else 1
     wide, narrow = sides[number], sides[1 - number].shape[-1]
-    places = () if case.read else logits_in(lineages[number], wide.shape[-1])
+    own, other = lineages[number], lineages[1 - number]
+    places = () if case.read else logits_in(own, other, wide.shape[-1])
     names = [name_of(side, case) for side in sides]
     return case.finding(
         (places[0] if places else broken.use).place,
@@ -106,11 +107,13 @@ def name_of(side: Operand, case: Case) -> str:
     return side.name
 
 
-def logits_in(lineage: Lineage, width: int) -> tuple[Producer, ...]:
+def logits_in(lineage: Lineage, other: Lineage, width: int) -> tuple[Producer, ...]:
     """Where the wide one is computed and handed on, up to the softmax: what is cut after it sums to
-    less than one."""
+    less than one. Not in code that the other one came through, too."""
     places = along(lineage, of=size(-1, width))
-    return tuple(at for at in places if not is_normalised(at.value)) or places[:1]
+    shared = {(str(producer.place), producer.span) for producer in other.all}
+    alone = [at for at in places if (str(at.place), at.span) not in shared] or list(places)
+    return tuple(at for at in alone if not is_normalised(at.value)) or tuple(alone[:1])
 
 
 def is_normalised(value: Value) -> bool:
@@ -130,12 +133,19 @@ def model_of(lineage: Lineage, case: Case) -> Value | None:
     return None
 
 
-def are_two(models: list[Value | None], loss: str) -> bool:
-    """Two different modules; a divergence compares distributions, wherever they are from."""
-    first, second = models
-    if first is None or second is None:
-        return loss == "kl_div"
-    return first.identity != second.identity
+def are_two(lineages: list[Lineage], models: list[Value | None], loss: str) -> bool:
+    """No module has a part in both; a divergence compares distributions, wherever they are from."""
+    first, second = (modules_in(lineage) for lineage in lineages)
+    if first and second:
+        return first.isdisjoint(second)
+    if models[0] is not None and models[1] is not None:
+        return models[0].identity != models[1].identity
+    return loss == "kl_div"
+
+
+def modules_in(lineage: Lineage) -> set[int]:
+    values = (producer.value for producer in lineage.all)
+    return {value.identity for value in values if value.layer is not None and value.identity}
 
 
 def by(model: Value | None) -> str:

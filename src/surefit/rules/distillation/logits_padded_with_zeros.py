@@ -1,4 +1,4 @@
-"""Logits are filled up with zeros to a greater width, and mass lands on tokens that are none.
+"""Logits are filled up with zeros to a greater width, and columns without a token get mass.
 
 ## What happens
 Two models of one family can have tables of different widths, because one is padded to a round
@@ -19,7 +19,7 @@ additional columns are padding.
 ## How it is recognised
 In a divergence the last columns are one number in every row, as many as the loss is wider than what
 one of the two models gave, and they hold a part of the mass. A fill of minus infinity, or zeros put
-behind a softmax, hold none and are not reported.
+after a softmax, hold none and are not reported.
 """
 
 import ast
@@ -32,14 +32,11 @@ from surefit.doctor.observations import BesideSeen, CallSite, LossCall, RootSeen
 from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.words import code, counted, shape_of
-from surefit.evidence.loss_sources import Entering, call_at, runs_a_model
-from surefit.source.edits import Edit, appended, both, removed, replaced
-from surefit.source.line_edits import shares_lines
-from surefit.source.reading import Source, called, dotted
+from surefit.laws.loss_sources import call_at
+from surefit.remedies.without_filling import cut, filled_at
+from surefit.source.reading import Source, dotted
 
 RULE = Rule("SF959", "logits-padded-with-zeros", Severity.ERROR, __doc__)
-
-PADS = ("pad", "cat", "concat", "concatenate", "hstack", "zeros", "new_zeros", "zeros_like")
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +85,7 @@ def found(padded: Padded, steps: Steps, seen: Recording) -> Finding:
         f"{padded.share:.1%} of the mass that the divergence gives {names[0]} lies on"
         f" {counted(padded.columns, 'column')} that {names[0]} does not have.",
         facts=(
-            Fact(names[0], f"gives {counted(width, 'logit')} for each place"),
+            Fact(names[0], f"gives {counted(width, 'logit')} for each position"),
             Fact(names[1], f"gives {counted(padded.wide.width or 0, 'logit')}"),
             Fact(
                 "the divergence",
@@ -114,20 +111,6 @@ def name_of(call: ast.Call | None, root: RootSeen | BesideSeen) -> str:
     return code(dotted(call.func)) if call is not None and dotted(call.func) else f"`{root.kind}`"
 
 
-def filled_at(source: Source, at: Place, narrow: ast.Call | None) -> ast.Call | None:
-    """The one call, on the way from the model to the divergence, that fills up."""
-    compared = [one for one in source.calls_in(at.line or 0) if called(one) == "kl_div"]
-    statement = source.statement_at(at.line or 0)
-    start = compared[0] if compared else statement
-    if start is None:
-        return None
-    names = {dotted(narrow.func)} if narrow is not None else set()
-    entering = Entering(source, runs_a_model(source, names))
-    entering.follow(start)
-    fills = [node for node in entering.nodes if isinstance(node, ast.Call) and called(node) in PADS]
-    return min(fills, key=lambda node: (node.lineno, node.col_offset), default=None)
-
-
 def fix(
     source: Source | None,
     padded: Padded,
@@ -146,27 +129,5 @@ def fix(
         return Fix(text, why_not_tried=why)
     edit = cut(source, pad, wide, width) if source and pad and wide else None
     if edit is None:
-        return Fix(text, why_not_tried="which line fills up could not be told for certain")
+        return Fix(text, why_not_tried="which line fills up was not found for certain")
     return Fix(text, edit, NoMassOnPadding(width))
-
-
-def cut(source: Source, pad: ast.Call, wide: ast.Call, width: int) -> Edit | None:
-    """`F.pad(given, (0, 4))` becomes `given`; `teacher(text).logits` gets a slice."""
-    if called(pad) != "pad" or not pad.args:
-        return None
-    logits: ast.expr = wide
-    outer = source.parents[logits]
-    while isinstance(outer, ast.Attribute) and outer.attr == "logits":
-        logits, outer = outer, source.parents[outer]
-    shorter = appended(source, logits, f"[..., :{width}]")
-    return both(shorter, without_filling(source, pad))
-
-
-def without_filling(source: Source, pad: ast.Call) -> Edit:
-    """What was filled up stays as it is; `given = F.pad(given, ...)` goes."""
-    statement, given = source.statement_of(pad), source.segment(pad.args[0])
-    if isinstance(statement, ast.Assign) and statement.value is pad:
-        names = [source.segment(one) for one in statement.targets]
-        if names == [given] and not shares_lines(source, statement):
-            return removed(source, statement)
-    return replaced(source, pad, given)

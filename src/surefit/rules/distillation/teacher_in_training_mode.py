@@ -13,8 +13,8 @@ targets each time it comes by, and the divergence has a floor that no student ge
 in training mode changes the teacher itself, its running averages, with each batch of the student's.
 
 ## What to do
-Call `teacher.eval()` once it is made and loaded; where a model holds it, after each `.train()` of
-that model, or in its own `train` method.
+Call `teacher.eval()` once it is created and loaded; where a model holds it, after each `.train()`
+of that model, or in its own `train` method.
 
 ## How it is recognised
 A module that no optimizer holds is called in training mode in training, without gradients, with all
@@ -34,12 +34,15 @@ from surefit.doctor.observations import BesideSeen, Steps
 from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.words import code, counted, spoken
-from surefit.evidence.teachers import Teacher, teachers
-from surefit.source.classes import RETURNS_ITSELF
-from surefit.source.edits import Edit, inserted_after, inserted_before
+from surefit.laws.teachers import Teacher, teachers
+from surefit.remedies.evaluation_mode import (
+    before_the_call,
+    made_by,
+    name_made,
+)
+from surefit.source.edits import inserted_after
 from surefit.source.line_edits import shares_lines
-from surefit.source.origins import value_set
-from surefit.source.reading import Source, dotted, targets
+from surefit.source.reading import Source, dotted
 
 RULE = Rule("SF955", "teacher-in-training-mode", Severity.ERROR, __doc__)
 
@@ -121,7 +124,7 @@ def facts(
     teacher: Teacher, one: BesideSeen, steps: Steps, switched: ast.Call | None
 ) -> Iterator[Fact]:
     source = teacher.source
-    where = f", made at {one.made_at}" if one.made_at else ""
+    where = f", created at {one.made_at}" if one.made_at else ""
     yield Fact(code(teacher.name), f"{one.kind}{where}; no optimizer holds it")
     calls = counted(one.idle, "call")
     yield Fact(
@@ -149,63 +152,10 @@ def fix(teacher: Teacher, one: BesideSeen, made: ast.stmt | None, switched: ast.
     if made is not None and switched is None:
         name = name_made(teacher, made)
         if name and not shares_lines(teacher.source, made):
-            text = f"Put it in evaluation mode where it is made: `{name}.eval()`."
+            text = f"Put it in evaluation mode where it is created: `{name}.eval()`."
             return Fix(text, inserted_after(teacher.source, made, f"{name}.eval()"), must)
     edit = before_the_call(teacher)
-    text = f"Put it in evaluation mode before it is asked: `{teacher.name}.eval()`."
+    text = f"Put it in evaluation mode before it is called: `{teacher.name}.eval()`."
     if edit is None:
         return Fix(text, why_not_tried="its call shares a line with other statements")
     return Fix(text, edit, must)
-
-
-def before_the_call(teacher: Teacher) -> Edit | None:
-    statement = teacher.source.statement_of(teacher.call)
-    if shares_lines(teacher.source, statement):
-        return None
-    return inserted_before(teacher.source, statement, f"{teacher.name}.eval()")
-
-
-def made_by(teacher: Teacher) -> ast.stmt | None:
-    """The one statement that gives the teacher its name where it is made; of several the last of
-    one block."""
-    source = teacher.source
-    bound = [one for name in teacher.nodes for one in assigned(source, name)]
-    made = [one for one in bound if not isinstance(one.value, ast.Name | ast.Attribute)]
-    made = [one for one in made if not is_itself(teacher, one)] or made
-    if len(made) != 1:
-        return None
-    same = [one for one in bound if one.lineno > made[0].lineno and is_itself(teacher, one)]
-    beside = [one for one in same if source.parents[one] is source.parents[made[0]]]
-    return beside[-1] if beside else made[0]
-
-
-def assigned(source: Source, node: ast.expr) -> Iterator[ast.Assign | ast.AnnAssign]:
-    if isinstance(node, ast.Name):
-        for one in source.bound_by(node):
-            if isinstance(one, ast.Assign | ast.AnnAssign):
-                yield one
-    elif isinstance(node, ast.Attribute):
-        for target in source.every(ast.Attribute):
-            is_set = not isinstance(target.ctx, ast.Load) and dotted(target) == dotted(node)
-            if is_set and value_set(source, target) is not None:
-                statement = source.statement_of(target)
-                if isinstance(statement, ast.Assign | ast.AnnAssign):
-                    yield statement
-
-
-def is_itself(teacher: Teacher, statement: ast.Assign | ast.AnnAssign) -> bool:
-    """`teacher = teacher.to(device)`, or `accelerator.prepare(teacher, student)`."""
-    value = statement.value
-    func = value.func if isinstance(value, ast.Call) else None
-    if not isinstance(value, ast.Call) or not isinstance(func, ast.Attribute):
-        return False
-    if func.attr == "prepare":
-        return any(dotted(one) in teacher.names for one in value.args)
-    return func.attr in RETURNS_ITSELF and dotted(func.value) in teacher.names
-
-
-def name_made(teacher: Teacher, made: ast.stmt) -> str:
-    """By which the next line knows it."""
-    written = targets(made) if isinstance(made, ast.Assign | ast.AnnAssign) else []
-    parts = [part for one in written for part in getattr(one, "elts", [one])]
-    return next((dotted(one) for one in parts if dotted(one) in teacher.names), "")

@@ -11,7 +11,7 @@ student that agrees with its teacher. The memory of the teacher is used, its kno
 what the labels give is scaled down by the share that the teacher was to have.
 
 ## What to do
-Take the condition away that keeps the teacher out, or turn it around; define a flag that can be
+Remove the condition that keeps the teacher out, or turn it around; define a flag that can be
 switched off (`action=argparse.BooleanOptionalAction`). Log the divergence by itself: it is never
 exactly zero unless the student is the teacher.
 
@@ -26,7 +26,6 @@ teacher the loss has no such term. A flag that could have been given and was not
 
 import ast
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from surefit.doctor.conditions.beside import Alike, IsRun
 from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
@@ -34,39 +33,32 @@ from surefit.doctor.observations import BesideSeen, Ended, Steps
 from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.words import code, counted
-from surefit.evidence.flags import Flag
-from surefit.evidence.gates import Gate, flags_in, gates, is_true, varies
-from surefit.evidence.loss_sources import Entering, call_at, entering_loss, runs_a_model
-from surefit.evidence.made_names import names_of_made
-from surefit.evidence.teacher_names import calls_of, names_held
-from surefit.evidence.teachers import loss_at, trained_names
-from surefit.evidence.zero_terms import ZeroTerm, plain_zeros, zero_terms
-from surefit.source.constants import truth
+from surefit.laws.flags import Flag
+from surefit.laws.gates import flags_in
+from surefit.laws.idle_teachers import (
+    Idle,
+    fixed_flag,
+    idle_in,
+    is_a_choice,
+    named,
+    switched_by,
+)
+from surefit.laws.loss_sources import entering_loss, runs_a_model
+from surefit.laws.teacher_names import calls_of
+from surefit.laws.teachers import loss_at, trained_names
+from surefit.laws.zero_terms import plain_zeros
 from surefit.source.edits import argument_added, replaced
 from surefit.source.origins import origin
-from surefit.source.reading import Source, called
+from surefit.source.reading import Source
 
 RULE = Rule("SF953", "teacher-never-run", Severity.ERROR, __doc__)
 
 FEWEST_STEPS = 2
-MOST_SITES = 8
-"""Calls of one model that an observation keeps."""
 MEANT_FOR_A_TEACHER = ("kd", "distil", "soft", "kl", "teach", "diverg")
 WHY = (
     "A term that stays at the zero it began with adds nothing to the loss and nothing to any"
     " gradient: the student is trained as if there were no teacher."
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Idle:
-    """A teacher's call that enters the loss, the zero in its place, and what decided."""
-
-    source: Source
-    name: str
-    call: ast.Call
-    term: ZeroTerm
-    gate: Gate | None
 
 
 @RULE.on(Steps)
@@ -88,67 +80,6 @@ def the_divergence_is_a_plain_zero(steps: Steps, seen: Recording) -> Iterator[Fi
             yield from never_written(source, one, names, steps)
 
 
-def named(one: BesideSeen, steps: Steps, source: Source) -> frozenset[str]:
-    """What the source calls it, under all names that it hands it on by."""
-    beside = [other.serial for other in steps.roots if other.made_at == one.made_at]
-    name = names_of_made(source, one.made_at, beside).get(one.serial)
-    return names_held(source, name) if name else frozenset()
-
-
-def idle_in(
-    source: Source,
-    one: BesideSeen,
-    names: frozenset[str],
-    steps: Steps,
-    command: Sequence[str],
-) -> Idle | None:
-    stop = runs_a_model(source, trained_names(steps, source) - names)
-    entering = entering_loss(source, loss_at(steps, source), stop)
-    calls = [call for call in calls_of(source, names) if call in entering]
-    made = [call_at(source, site) for site in one.sites]
-    if any(call is None or call in calls for call in made) or can_be_unseen(source, one, calls):
-        return None  # run, or run at a place that is not known
-    for call in calls:
-
-        def feeds(value: ast.expr, call: ast.Call = call) -> bool:
-            followed = Entering(source, stop)
-            followed.follow(value)
-            return call in followed.nodes
-
-        term = next(zero_terms(source, entering, feeds), None)
-        found = list(gates(source, call))
-        gate = decider(source, found, command)
-        if term is not None and gate is not None and not is_chosen(source, found, command):
-            return Idle(source, sorted(names, key=len)[0], call, term, gate)
-    return None
-
-
-def can_be_unseen(source: Source, one: BesideSeen, calls: Sequence[ast.Call]) -> bool:
-    """There are more lines than were kept, or calls of which nothing is seen: in a compiled graph,
-    or by `forward` itself, where only its layers are."""
-    compiled = any(called(call) == "compile" for call in source.every(ast.Call))
-    past_the_call = (one.training or one.evaluating) and any(
-        called(call) == "forward" for call in calls
-    )
-    return compiled or len(one.sites) >= MOST_SITES or bool(past_the_call)
-
-
-def decider(source: Source, found: Sequence[Gate], command: Sequence[str]) -> Gate | None:
-    """The condition that is known to be closed; else the outermost, which was met first."""
-    closed = [one for one in found if is_true(source, one.test, command) is (not one.wanted)]
-    unknown = [one for one in found if is_true(source, one.test, command) is None]
-    return next(iter([*closed, *reversed(unknown)]), None)
-
-
-def is_chosen(source: Source, found: Sequence[Gate], command: Sequence[str]) -> bool:
-    """Somebody gave a flag that decides, or it depends on how far the run is."""
-    for gate in found:
-        given = [flag for _, flag in flags_in(source, gate.test) if flag.is_given(command)]
-        if any(not flag.is_fixed for flag in given) or varies(source, gate.test):
-            return True
-    return False
-
-
 def never_run(idle: Idle, one: BesideSeen, steps: Steps, command: Sequence[str]) -> Finding:
     fixed = fixed_flag(idle)
     assert idle.gate is not None
@@ -164,19 +95,13 @@ def never_run(idle: Idle, one: BesideSeen, steps: Steps, command: Sequence[str])
     )
 
 
-def is_a_choice(idle: Idle) -> bool:
-    """A flag that somebody could have given, and did not."""
-    flags = flags_in(idle.source, idle.gate.test) if idle.gate else []
-    return bool(flags) and not any(flag.is_fixed for _, flag in flags)
-
-
 def facts(idle: Idle, one: BesideSeen, command: Sequence[str]) -> Iterator[Fact]:
     source = idle.source
     elsewhere = one.training + one.evaluating
     run = f"called {counted(elsewhere, 'time')}, elsewhere" if elsewhere else "never called"
     yield Fact(
         code(idle.name),
-        f"{one.kind} of {counted(one.parameters, 'weight')}, made at {one.made_at}; {run}",
+        f"{one.kind} of {counted(one.parameters, 'weight')}, created at {one.made_at}; {run}",
     )
     yield Fact(
         "it would be run",
@@ -212,11 +137,6 @@ def of_flag(flag: Flag, command: Sequence[str]) -> str:
     return f"`{flag.option}` was {given}; its default, at line {flag.call.lineno}, is {flag.value}"
 
 
-def fixed_flag(idle: Idle) -> Flag | None:
-    found = flags_in(idle.source, idle.gate.test) if idle.gate else []
-    return next((flag for _, flag in found if flag.is_fixed), None)
-
-
 def fix(idle: Idle, one: BesideSeen) -> Fix:
     must = IsRun(Alike(one.kind, one.parameters))
     flag = fixed_flag(idle)
@@ -233,24 +153,13 @@ def fix(idle: Idle, one: BesideSeen) -> Fix:
         options = " and ".join(f"`{flag.option}`" for _, flag in flags)
         return Fix(
             f"Give {options} on the command line, or another default.",
-            why_not_tried="which value is meant, only you know",
+            choice=True,
         )
     return Fix(
-        f"Let the training step reach line {idle.call.lineno}, or take `{idle.name}` and its term"
-        " out of the script.",
-        why_not_tried="what the condition is for, only you know",
+        f"Let the training step reach line {idle.call.lineno}, or remove `{idle.name}` and its"
+        " term.",
+        choice=True,
     )
-
-
-def switched_by(idle: Idle) -> ast.Constant | None:
-    """The one constant, True or False, that the condition is."""
-    test = idle.gate.test if idle.gate else None
-    while isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
-        test = test.operand
-    if test is None or truth(idle.source, test) is None:
-        return None
-    made = origin(idle.source, test)
-    return made if isinstance(made, ast.Constant) else None
 
 
 def never_written(
@@ -270,14 +179,14 @@ def never_written(
             f"`{name}` was run in none of {counted(steps.steps, 'step')}: {code(term.text)}, a term"
             " of the loss, is this 0 and nothing else.",
             facts=(
-                Fact(code(name), f"{one.kind}, made at {one.made_at}; never called"),
+                Fact(code(name), f"{one.kind}, created at {one.made_at}; never called"),
                 Fact("in the source", f"no line calls `{name}`"),
             ),
             why=WHY,
             fixes=(
                 Fix(
                     f"Run `{name}` on the batch and compute the divergence here.",
-                    why_not_tried="which divergence is meant, only you know",
+                    choice=True,
                 ),
             ),
         )

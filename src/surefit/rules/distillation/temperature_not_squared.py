@@ -31,29 +31,23 @@ from surefit.doctor.observations import DivergenceSeen, Steps
 from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.words import code, spoken
-from surefit.evidence.divergences import (
+from surefit.laws.divergences import (
     Divergence,
     divergences_seen,
-    is_share,
     of_labels,
     over_looked,
-    softmax_behind,
     term_in_words,
 )
-from surefit.source.constants import number
+from surefit.laws.temperatures import (
+    CLOSE,
+    divisor,
+    is_that,
+    share_of,
+)
 from surefit.source.edits import Edit, appended, binds_tightly
-from surefit.source.operations import operation
-from surefit.source.origins import origin
 from surefit.source.reading import Source
 
 RULE = Rule("SF956", "temperature-not-squared", Severity.ERROR, __doc__)
-
-CLOSE = 1e-3
-PASSED = (
-    *("view", "reshape", "flatten", "detach", "contiguous", "float", "to", "squeeze", "clone"),
-    *("transpose", "permute", "unsqueeze"),
-)
-"""Methods that change no value."""
 
 
 @RULE.on(Steps)
@@ -66,60 +60,6 @@ def the_square_of_the_temperature_is_missing(steps: Steps, seen: Recording) -> I
             continue
         if all(is_that(one.source, divided, call.temperature) for call in weighed):
             yield finding(one, weighed[0], shares[0], divided)
-
-
-def share_of(call: DivergenceSeen) -> float | None:
-    """The weight of the divergence, where it is a share and nothing else."""
-    if not call.temperature or call.temperature < 1 + CLOSE or call.given.kind != "logarithms":
-        return None
-    weights = [call.place_weight]
-    if call.reduction in ("mean", "batchmean"):
-        weights.append(call.weight)
-    return next((one for one in weights if one and one > 0 and is_share(one, call)), None)
-
-
-def is_that(source: Source, divided: ast.expr, temperature: float | None) -> bool:
-    """What the source divides by is what the graph has, as far as the source says a number."""
-    written = number(source, divided)
-    if temperature is None or written == 0:
-        return False
-    return written is None or abs(written / temperature - 1) < CLOSE
-
-
-def divisor(one: Divergence) -> ast.expr | None:
-    """What the logits of both sides are divided by."""
-    sides = [divisor_of(one.source, side) for side in (one.given, one.target) if side is not None]
-    if len(sides) != 2 or sides[0] is None or sides[1] is None:
-        return None
-    texts = {ast.unparse(side) for side in sides if side is not None}
-    return sides[0] if len(texts) == 1 else None
-
-
-def divisor_of(source: Source, node: ast.expr) -> ast.expr | None:
-    """`T` of `softmax(logits / T)`, behind names, indices and changes of shape."""
-    softmax = softmax_behind(source, unwrapped(source, node))
-    if softmax is None:
-        return None
-    logits = source.argument(softmax, "input", 0)
-    if operation(source, softmax).startswith("."):  # a method of a tensor
-        logits = softmax.func.value if isinstance(softmax.func, ast.Attribute) else None
-    found = unwrapped(source, logits) if logits is not None else None
-    divides = isinstance(found, ast.BinOp) and isinstance(found.op, ast.Div)
-    return found.right if divides and isinstance(found, ast.BinOp) else None
-
-
-def unwrapped(source: Source, node: ast.expr) -> ast.expr:
-    for _ in range(12):
-        node = origin(source, node)
-        if isinstance(node, ast.Subscript):
-            node = node.value
-        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-            if node.func.attr not in PASSED or source.imported(node.func):
-                return node
-            node = node.func.value
-        else:
-            return node
-    return node
 
 
 def finding(one: Divergence, call: DivergenceSeen, share: float, divided: ast.expr) -> Finding:
@@ -140,7 +80,7 @@ def finding(one: Divergence, call: DivergenceSeen, share: float, divided: ast.ex
 def facts(call: DivergenceSeen, share: float, temperature: float) -> Iterator[Fact]:
     if call.per_place is not None:
         squared = call.per_place * temperature**2
-        said = f"{call.per_place:.3g} a place, {share:.3g} times; times {temperature**2:g} it"
+        said = f"{call.per_place:.3g} a position, {share:.3g} times; times {temperature**2:g} it"
         yield Fact("the divergence", f"{said} would be {squared:.3g}{over_looked(call)}")
     yield Fact("beside", spoken(term_in_words(term) for term in of_labels(call)))
     weights = [share, *(term.weight for term in of_labels(call))]

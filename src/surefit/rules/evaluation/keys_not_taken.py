@@ -30,10 +30,10 @@ from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.violations import Operand, fact_at
 from surefit.doctor.words import code, spoken
-from surefit.evidence.made_names import name_at
 from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.forward_arguments import KeysNotTaken
 from surefit.laws.generation import GENERATION_SETTINGS
+from surefit.laws.made_names import name_at
 from surefit.lineage.producers import Producer
 from surefit.lineage.properties import has_key
 from surefit.remedies.arguments import DropArgument, RenameArgument, SetArgument

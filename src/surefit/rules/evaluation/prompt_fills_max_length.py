@@ -23,9 +23,9 @@ from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.violations import Written
 from surefit.doctor.words import counted
-from surefit.evidence.made_names import name_at
 from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.generation import PromptTooLong
+from surefit.laws.made_names import name_at
 from surefit.laws.written_numbers import called_with
 from surefit.remedies.arguments import RenameArgument, SetArgument
 

@@ -48,7 +48,7 @@ from surefit.doctor.rule import Rule
 from surefit.doctor.words import code
 from surefit.evidence.layer_names import described, name
 from surefit.evidence.stand_ins import StandIn, carried_on, number_of
-from surefit.evidence.value_words import in_words
+from surefit.laws.value_words import in_words
 from surefit.source.patches import Edit, Replace
 from surefit.source.reading import Source, dotted
 

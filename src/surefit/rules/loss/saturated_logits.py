@@ -2,7 +2,7 @@
 
 ## What happens
 Beyond its bounds a clamp gives the bound itself, whatever went in: its slope there is zero. If
-every element lies beyond, the gradient of every parameter behind it is exactly zero. The loss is
+every element lies beyond, the gradient of every parameter before it is exactly zero. The loss is
 what the bounds alone make of it; for a classifier whose logits all come to one bound, the logarithm
 of the number of classes.
 
@@ -13,7 +13,7 @@ Such clamps are put in against overflow in float16. The logits of published GPT-
 -60: bounds of ±10 hold back all of them.
 
 ## What to do
-Take the clamp away. Logits of any size are safe in `cross_entropy`, which subtracts the greatest
+Remove the clamp. Logits of any size are safe in `cross_entropy`, which subtracts the greatest
 one first; where numbers really overflow, find out which, and compute that part in float32.
 
 ## How it is recognised
@@ -34,26 +34,23 @@ from surefit.doctor.observations import Operation, RootSeen, Steps
 from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.words import code, counted, spoken
-from surefit.evidence.loss_arithmetic import UniformGuess, uniform_guess
-from surefit.evidence.made_names import names_of_made
-from surefit.evidence.stories import LossStory, story_of_loss
-from surefit.source.edits import Edit, binds_tightly, removed, replaced
-from surefit.source.line_edits import shares_lines
-from surefit.source.reading import Source, called, targets
+from surefit.laws.loss_arithmetic import UniformGuess, uniform_guess
+from surefit.laws.loss_stories import LossStory, story_of_loss
+from surefit.laws.made_names import names_of_made
+from surefit.remedies.without_clamp import (
+    CLAMPS,
+    clamp_call,
+    clamp_layer,
+    held_back,
+    without_clamp,
+)
+from surefit.source.edits import replaced
+from surefit.source.reading import Source, called
 
 RULE = Rule("SF401", "saturated-logits", Severity.ERROR, __doc__)
 
 FEWEST_STEPS = 2
 PROOF_STEPS = 2
-CLAMPS = (
-    *("clamp", "clamp_", "clip", "clip_", "hardtanh", "hardtanh_", "relu6", "hardsigmoid"),
-    *("minimum", "maximum", "fmin", "fmax", "min", "max"),
-)
-LAYERS = {
-    "hardtanh": ("Hardtanh", "ReLU6"),
-    "relu6": ("ReLU6",),
-    "hardsigmoid": ("Hardsigmoid",),
-}
 SAFE = ("binary_cross_entropy_with_logits", "cross_entropy")
 """Losses that take logits of any size."""
 
@@ -75,8 +72,8 @@ def no_gradient_passes_a_clamp(steps: Steps, seen: Recording) -> Iterator[Findin
         facts=tuple(facts(clamp, steps, story, source, seen)),
         ruled_out=tuple(ruled_out(steps)),
         why="Beyond its bounds a clamp is constant, and the slope of a constant is zero: every"
-        " parameter behind it gets a gradient of exactly zero, at every step.",
-        fixes=(fix(source, call, layer is not None, story),),
+        " parameter before it gets a gradient of exactly zero, at every step.",
+        fixes=(fix(source, call, layer, story),),
     )
 
 
@@ -95,35 +92,6 @@ def closed_clamp(story: LossStory) -> Operation | None:
     return next(
         (one for one in story.operations if one.elements and one.saturated == one.elements), None
     )
-
-
-def clamp_call(source: Source, clamp: Operation) -> ast.Call | None:
-    """The call in the user's own line; None where there are several, or a library makes it."""
-    line = clamp.place.line if clamp.place else None
-    found = [
-        node
-        for node in source.nodes
-        if isinstance(node, ast.Call)
-        and called(node) in CLAMPS
-        and line in (node.lineno, node.func.end_lineno)
-    ]
-    return found[0] if clamp.own and len(found) == 1 else None
-
-
-def clamp_layer(source: Source, clamp: Operation) -> ast.Call | None:
-    """The one line that makes a layer of this kind, where such a layer clamps."""
-    names = [f"torch.nn.{name}" for name in LAYERS.get(clamp.name, ())]
-    found = [] if clamp.own else list(source.calls_of(*names))
-    return found[0] if len(found) == 1 else None
-
-
-def held_back(source: Source, call: ast.Call) -> ast.expr | None:
-    """What goes through the clamp: the first argument of a function, the owner of a method."""
-    if called(call) not in CLAMPS:
-        return None
-    if source.imported(call.func).startswith("torch"):
-        return source.argument(call, "input", 0)
-    return call.func.value if isinstance(call.func, ast.Attribute) else None
 
 
 def headline(clamp: Operation, source: Source | None, call: ast.Call | None) -> str:
@@ -182,7 +150,7 @@ def never_run(steps: Steps, story: LossStory, seen: Recording) -> Iterator[Fact]
             name = name_of(root, steps, seen)
             yield Fact(
                 name or f"`{root.kind}`",
-                f"made at {root.made_at} and never run;"
+                f"created at {root.made_at} and never run;"
                 f" a term of the loss is the 0 of {zero.place}",
             )
 
@@ -218,44 +186,16 @@ def ruled_out(steps: Steps) -> Iterator[Fact]:
 
 
 def fix(
-    source: Source | None, call: ast.Call | None, clamped_by_layer: bool, story: LossStory
+    source: Source | None, call: ast.Call | None, layer: ast.Call | None, story: LossStory
 ) -> Fix:
+    must = GradientsFlow(changes_the_past=True, steps=PROOF_STEPS)
+    if source is not None and layer is not None and isinstance(layer.func, ast.Attribute):
+        identity = f"{source.segment(layer.func.value)}.Identity()"
+        words = f"If the bounds are not needed, `{identity}` in place of this layer."
+        return Fix(words, replaced(source, layer, identity), must, choice=True)
     edit = without_clamp(source, call) if source and call else None
     if edit is None:
-        return Fix(
-            "Take the bounds away, or set them beyond what goes in.",
-            why_not_tried="whether this layer is needed, only you know"
-            if clamped_by_layer
-            else "where the bounds are set could not be told for certain",
-        )
+        return Fix("Remove the bounds, or set them beyond what goes in.", choice=True)
     safe = next((name for name in SAFE if name in {one.name for one in story.operations}), None)
-    text = f"Take the clamp away; `{safe}` takes logits of any size." if safe else ""
-    must = GradientsFlow(changes_the_past=True, steps=PROOF_STEPS)
-    return Fix(text or "Take the clamp away.", edit, must)
-
-
-def without_clamp(source: Source, call: ast.Call) -> Edit | None:
-    """The call becomes what it was given; a statement that did nothing else goes."""
-    given = held_back(source, call)
-    statement = source.statement_of(call)
-    if given is None:
-        return None
-    if does_nothing_else(source, statement, call, given) and not shares_lines(source, statement):
-        return removed(source, statement)
-    text = source.segment(given)
-    if not binds_tightly(source, given) and not stands_alone(source, call):
-        text = f"({text})"
-    return replaced(source, call, text)
-
-
-def does_nothing_else(source: Source, statement: ast.stmt, call: ast.Call, given: ast.expr) -> bool:
-    if isinstance(statement, ast.Expr):
-        return statement.value is call
-    if not isinstance(statement, ast.Assign | ast.AnnAssign) or statement.value is not call:
-        return False
-    return [source.segment(one) for one in targets(statement)] == [source.segment(given)]
-
-
-def stands_alone(source: Source, call: ast.Call) -> bool:
-    parent = source.parents[call]
-    return isinstance(parent, ast.Assign | ast.Return | ast.Call | ast.keyword)
+    text = f"Remove the clamp; `{safe}` takes logits of any size." if safe else ""
+    return Fix(text or "Remove the clamp.", edit, must)

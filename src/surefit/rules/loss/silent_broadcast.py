@@ -10,7 +10,7 @@ Nothing is raised, and torch does not even warn. The loss falls until the model 
 the targets for every row, and stays there.
 
 ## What to do
-Give both the same shape: `.squeeze(-1)` behind the predictions, or `.unsqueeze(-1)` behind the
+Give both the same shape: `.squeeze(-1)` on the predictions, or `.unsqueeze(-1)` on the
 targets.
 
 ## How it is recognised
@@ -32,16 +32,15 @@ from surefit.doctor.observations import Operation, Steps
 from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.words import code, counted, shape_of, times
-from surefit.evidence.broadcast_sides import Sides, broadcast, sides_of
-from surefit.evidence.failed_operations import plain_name
-from surefit.evidence.stories import LossStory, story_of_loss
+from surefit.laws.broadcast_sides import Sides, broadcast, sides_of
+from surefit.laws.case import NOT_FOUND
+from surefit.laws.loss_stories import LossStory, plain_name, story_of_loss
 from surefit.source.edits import appended
 from surefit.source.reading import Source
 
 RULE = Rule("SF412", "silent-broadcast", Severity.ERROR, __doc__)
 
 PROOF_STEPS = 8
-NOT_FOUND = "the difference was not found in your source"
 FOLLOWS = ("pow", "square", "abs", "sqrt", "mul", "div", "truediv", "neg", "log", "cosh", "add")
 REDUCES = ("mean", "sum", "nanmean")
 
@@ -156,7 +155,7 @@ def finding(operation: Operation, sides: Sides, seen: Recording) -> Finding:
 
 
 def fix(operation: Operation, sides: Sides, seen: Recording) -> Fix:
-    said = f"Take the axis away: {code(sides.squeeze)} behind {sides.names[0]}."
+    said = f"Remove the axis: {code(sides.squeeze)} on {sides.names[0]}."
     written = written_at(operation, seen)
     if written is None:
         return Fix(said, why_not_tried=NOT_FOUND)

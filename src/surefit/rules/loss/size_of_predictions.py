@@ -30,7 +30,7 @@ from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import code, counted, times
-from surefit.evidence.broadcast_sides import Sides, broadcast, sides_of
+from surefit.laws.broadcast_sides import Sides, broadcast, sides_of
 from surefit.laws.case import NOT_FOUND, Case
 from surefit.laws.contracts.losses import BINARY, OF_DISTANCE, TargetShape
 from surefit.remedies.append import Append

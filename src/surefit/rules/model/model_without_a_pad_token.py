@@ -32,10 +32,10 @@ from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.violations import Expression, Operand
 from surefit.doctor.words import code, counted, listed
-from surefit.evidence.made_names import name_at
 from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.padding import SingleRows, UnknownPadding
 from surefit.laws.creations import Creation, creation_of
+from surefit.laws.made_names import name_at
 from surefit.remedies.statements import Insert
 
 RULE = Rule(

@@ -38,10 +38,10 @@ from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.words import code, counted, some, spoken
 from surefit.evidence.fitted_layers import fitted_at
-from surefit.evidence.made_names import name_at
 from surefit.interpreter import violations, wording
 from surefit.laws.creation_order import both_in_one_block
 from surefit.laws.hidden_layers import Hidden, hidden_at, hidden_in, is_used
+from surefit.laws.made_names import name_at
 from surefit.laws.registration import written_nn
 from surefit.source.edits import Edit, inserted_after, moved_after, with_import, wrapped
 from surefit.source.line_edits import block_of, shares_lines

@@ -42,8 +42,8 @@ from surefit.doctor.observations import OptimizerSeen, ParameterSeen, Script, St
 from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.words import counted, spoken
-from surefit.evidence.made_names import name_at
 from surefit.interpreter import violations, wording
+from surefit.laws.made_names import name_at
 from surefit.remedies.in_float32 import Chosen, choices
 
 RULE = Rule("SF701", "updates-lost-to-rounding", Severity.ERROR, __doc__)

@@ -50,7 +50,7 @@ MEANS = {
     "SIGSEGV": "compiled code read or wrote memory that is not its own",
     "SIGBUS": "a file or shared memory that was mapped is shorter than what was read of it",
     "SIGABRT": "compiled code gave up; what it printed just before says why",
-    "SIGFPE": "compiled code divided a whole number by zero",
+    "SIGFPE": "compiled code divided an integer by zero",
     "SIGILL": "compiled code holds an instruction that this processor does not have",
     "SIGKILL": "the system or somebody else ended it; the kernel counted no kill for memory",
     "SIGTERM": "somebody else asked it to end: a scheduler, a time limit, `kill`",

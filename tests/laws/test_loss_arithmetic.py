@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from surefit.doctor.observations import Operation
-from surefit.evidence import loss_arithmetic
-from surefit.evidence.loss_arithmetic import UniformGuess, is_uniform
-from surefit.evidence.stories import LossStory
+from surefit.laws import loss_arithmetic
+from surefit.laws.loss_arithmetic import UniformGuess, is_uniform
+from surefit.laws.loss_stories import LossStory
 
 
 def made(serial: int, name: str, **more: Any) -> Operation:

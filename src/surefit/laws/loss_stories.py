@@ -30,3 +30,14 @@ def story_of_loss(seen: Recording, step: int, beside: bool = False) -> LossStory
     about = {"step": step, "beside": True} if beside else {"step": step}
     said = seen.ask(Question(OF_LOSS, "", about))
     return msgspec.convert(said, LossStory, strict=False) if said is not None else None
+
+
+def plain_name(name: str) -> str:
+    bare = name.strip("_")
+    for start in ("i", "r"):  # `__iadd__`, `__radd__`
+        if name.startswith(f"__{start}") and bare[1:] in ARITHMETIC:
+            return bare[1:]
+    return bare
+
+
+ARITHMETIC = ("add", "sub", "mul", "div", "truediv", "pow", "matmul", "floordiv", "mod")

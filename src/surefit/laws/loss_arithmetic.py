@@ -7,7 +7,7 @@ from itertools import chain, combinations
 from math import prod
 
 from surefit.doctor.observations import Operation
-from surefit.evidence.stories import LossStory
+from surefit.laws.loss_stories import LossStory
 
 CROSS_ENTROPIES = ("cross_entropy", "nll_loss", "nll_loss_nd", "cross_entropy_loss")
 PRODUCTS = ("mul", "mul_", "div", "div_", "truediv")

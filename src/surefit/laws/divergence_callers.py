@@ -2,7 +2,7 @@
 
 import ast
 
-from surefit.evidence.divergences import LOG_SOFTMAX, SOFTMAX, Divergence
+from surefit.laws.divergences import LOG_SOFTMAX, SOFTMAX, Divergence
 from surefit.source.callers import calls_that_run, given_in
 from surefit.source.classes import Method
 from surefit.source.definitions import definition

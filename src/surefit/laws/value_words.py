@@ -2,7 +2,7 @@
 
 from surefit.doctor.observations import Value
 from surefit.doctor.words import counted, listed, shape_of
-from surefit.evidence.layer_names import described
+from surefit.laws.layer_words import described
 
 LONGEST = 60
 MOST_MEMBERS = 6

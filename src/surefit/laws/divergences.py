@@ -100,7 +100,7 @@ def divergences_in(source: Source) -> Iterator[Divergence]:
             yield Divergence(source, call, maker(source, call.func))
 
 
-def softmax_behind(source: Source, node: ast.expr) -> ast.Call | None:
+def softmax_of(source: Source, node: ast.expr) -> ast.Call | None:
     """The call of a softmax, or of its logarithm, that an expression comes from."""
     made = origin(source, node)
     known = isinstance(made, ast.Call) and operation(source, made) in (*SOFTMAX, *LOG_SOFTMAX)
@@ -109,7 +109,7 @@ def softmax_behind(source: Source, node: ast.expr) -> ast.Call | None:
 
 def kind_of_side(source: Source, node: ast.expr | None) -> str:
     """`probabilities` or `logarithms`, where the source alone says so; otherwise empty."""
-    made = softmax_behind(source, node) if node is not None else None
+    made = softmax_of(source, node) if node is not None else None
     if made is None:
         return ""
     return "probabilities" if operation(source, made) in SOFTMAX else "logarithms"
@@ -153,7 +153,7 @@ def term_in_words(term: TermSeen) -> str:
 
 
 def over_looked(call: DivergenceSeen) -> str:
-    """What a figure is taken over, where that is not every place."""
+    """What a figure is taken over, where that is not every position."""
     if not call.looked or call.looked == call.places:
         return ""
-    return f", over {call.looked:,} of {call.places:,} places looked at"
+    return f", over {call.looked:,} of {call.places:,} positions looked at"

@@ -5,7 +5,7 @@ import operator
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from surefit.evidence.flags import Flag, flag_of
+from surefit.laws.flags import Flag, flag_of
 from surefit.source.callers import calls_that_run
 from surefit.source.classes import Method
 from surefit.source.constants import number, truth

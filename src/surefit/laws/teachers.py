@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from surefit.doctor.findings import Place
 from surefit.doctor.observations import BesideSeen, CallSite, Steps
 from surefit.doctor.recording import Recording
-from surefit.evidence.loss_sources import (
+from surefit.laws.loss_sources import (
     Entering,
     Stop,
     call_at,

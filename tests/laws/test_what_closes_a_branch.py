@@ -5,9 +5,9 @@ from textwrap import dedent
 
 import pytest
 
-from surefit.evidence.flags import flag_of
-from surefit.evidence.gates import gates, is_true, varies
-from surefit.evidence.zero_terms import is_zero
+from surefit.laws.flags import flag_of
+from surefit.laws.gates import gates, is_true, varies
+from surefit.laws.zero_terms import is_zero
 from surefit.source.reading import Source, called
 
 FLAGS = """

@@ -1,0 +1,98 @@
+"""A divergence over the real positions alone: where its mean is taken, or by the caller."""
+
+import ast
+
+from surefit.doctor.observations import DivergenceSeen
+from surefit.laws.divergence_callers import is_known_beside, logits_given
+from surefit.laws.divergences import Divergence
+from surefit.source.definitions import definition
+from surefit.source.edits import Edit, appended, binds_tightly, both, replaced
+from surefit.source.reading import Source, called
+
+REDUCES = ("mean", "sum")
+
+
+def mended_by_the_caller(one: Divergence, call: DivergenceSeen, real: str) -> Edit | None:
+    """The logits of real places alone, where the function asks for no more than the classes."""
+    given = logits_given(one)
+    whole = call.reduction == "batchmean" and len(call.shape) > 2
+    if given is None or whole or call.padding is None or call.padding.shifted:
+        return None
+    if not all(is_known_beside(one.source, call.padding.beyond, node) for node in given):
+        return None
+    first, second = (written_anew(one.source, node, f"[{real}]") for node in given)
+    return both(first, second)
+
+
+def mended(
+    one: Divergence, call: DivergenceSeen, real: str, reducing: ast.Call | None
+) -> Edit | None:
+    source, given, target = one.source, one.given, one.target
+    flat = len(call.shape) == 2
+    index = f"[({real}).reshape(-1)]" if flat else f"[{real}]"
+    if call.reduction == "none":
+        taken = reduced(source, reducing) if reducing is not None else None
+        return appended(source, taken, index) if taken is not None else None
+    if given is None or target is None:
+        return None
+    if call.reduction == "batchmean" and not flat:
+        # An index would make rows of places, by whose number the sum is then divided.
+        index = f" * ({real}).unsqueeze(-1)"
+    return both(written_anew(source, given, index), written_anew(source, target, index))
+
+
+def written_anew(source: Source, node: ast.expr, index: str) -> Edit:
+    """The whole argument, so that another fix can put one more behind it."""
+    text = source.segment(node)
+    whole = text if binds_tightly(source, node) else f"({text})"
+    return replaced(source, node, f"{whole}{index}")
+
+
+def reduced_by(one: Divergence) -> ast.Call | None:
+    """The one `.mean()` or `.sum()` over everything that the divergence of each place comes to, in
+    the function that computes it."""
+    source = one.source
+    found = [
+        call
+        for call in source.every(ast.Call)
+        if source.scope_of(call) is source.scope_of(one.call)
+        and called(call) in REDUCES
+        and (taken := reduced(source, call)) is not None
+        and comes_from(source, taken, one.call)
+    ]
+    return found[0] if len(found) == 1 else None
+
+
+def reduced(source: Source, call: ast.Call) -> ast.expr | None:
+    """`kl` of `kl.mean()` and of `torch.mean(kl)`; None where an axis is said."""
+    if source.imported(call.func).startswith("torch."):
+        return call.args[0] if len(call.args) == 1 and not call.keywords else None
+    if call.args or call.keywords or not isinstance(call.func, ast.Attribute):
+        return None
+    return call.func.value
+
+
+def comes_from(source: Source, node: ast.expr, divergence: ast.Call) -> bool:
+    """It is the divergence, or its sum over the classes, by itself or by a name."""
+    for _ in range(4):
+        if node is divergence:
+            return True
+        if isinstance(node, ast.Name):
+            made = definition(source, node)
+            if made is None:
+                return False
+            node = made
+        elif isinstance(node, ast.Call) and is_over_classes(node):
+            assert isinstance(node.func, ast.Attribute)
+            node = node.func.value
+        else:
+            return False
+    return False
+
+
+def is_over_classes(call: ast.Call) -> bool:
+    """`.sum(-1)` and `.sum(dim=-1)`."""
+    given = [*call.args, *(word.value for word in call.keywords if word.arg in ("dim", "axis"))]
+    last = [one for one in given if ast.unparse(one) in ("-1", "2")]
+    method = isinstance(call.func, ast.Attribute) and call.func.attr == "sum"
+    return method and len(given) == len(last) == 1
