@@ -38,7 +38,7 @@ def is_trainer(frame: Frame) -> bool:
 
 
 def trainer_of(case: Case) -> TrainerState | None:
-    frames = case.crash.frames if case.crash is not None else ()
+    frames = case.frames
     return case.ask(TrainerState) if any(map(is_trainer, frames)) else None
 
 

@@ -27,7 +27,7 @@ class DropColumns:
 
     def edit(self, case: Case) -> Edit | None:
         first = next((written for written in self.entries if written is not None), None)
-        source = case.source(first.place) if first is not None else None
+        source = case.source(first)
         nodes = [case.node(written) for written in self.entries]
         if source is None or any(node is None for node in nodes):
             return None

@@ -22,7 +22,7 @@ class LeaveOut:
     choice: bool = True
 
     def edit(self, case: Case) -> Edit | None:
-        node, source = case.node(self.at), case.source(self.at.place) if self.at else None
+        node, source = case.node(self.at), case.source(self.at)
         if node is None or source is None:
             return None
         if self.kind == "list":
@@ -47,7 +47,7 @@ class FillTexts:
     choice: bool = True
 
     def edit(self, case: Case) -> Edit | None:
-        node, source = case.node(self.at), case.source(self.at.place) if self.at else None
+        node, source = case.node(self.at), case.source(self.at)
         if node is None or source is None:
             return None
         empty = ", ".join(f'"{name}": ""' for name in self.columns)

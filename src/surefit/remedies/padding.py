@@ -38,7 +38,7 @@ class PadWhereStacked:
     def edit(self, case: Case) -> Edit | None:
         edit: Edit | None = None
         for at, column in self.calls:
-            call, source = case.node(at), case.source(at.place)
+            call, source = case.node(at), case.source(at)
             if source is None or not isinstance(call, ast.Call):
                 return None
             change = padded_call(source, call, column)
@@ -65,7 +65,7 @@ def padding_collator(
     case: Case, at: Written, columns: Sequence[RowColumn], ragged: Sequence[RowColumn]
 ) -> Remedy | None:
     """A collator that pads these columns, for a loader or a Trainer that has none."""
-    source, call = case.source(at.place), case.node(at)
+    source, call = case.source(at), case.node(at)
     if source is None or not isinstance(call, ast.Call):
         return None
     must = next((column for column in ragged if not column.labels), ragged[0]).reaches_model()

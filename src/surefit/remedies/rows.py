@@ -137,7 +137,7 @@ class Renumber:
         return inserted_after(source, statement, "\n".join(f"{n} = {n}{AGAIN}" for n in names))
 
     def at_once(self, case: Case) -> Edit | None:
-        source = case.source(self.at.place) if self.at is not None else None
+        source = case.source(self.at)
         line = self.at.place.line if self.at is not None else None
         function = source.statement_at(line) if source is not None and line else None
         body = without_docstring(function) if isinstance(function, Method) else []

@@ -67,7 +67,7 @@ class MoveAfter:
 
 
 def statement_at(case: Case, at: Written | None) -> tuple[Source | None, ast.stmt | None]:
-    source = case.source(at.place) if at is not None else None
+    source = case.source(at)
     if source is None or at is None:
         return None, None
     node = case.node(at)

@@ -15,7 +15,7 @@ EACH = "for key in {name}:\n    {name}[key] = {name}[key].squeeze(0)"
 
 def unlisted(case: Case, onset: Producer, tensors: Written | None, value: Written) -> Edit | None:
     """`[x]` becomes `x`; a list that was given one item, that item."""
-    node, source = case.node(onset), case.source(onset.place)
+    node, source = case.node(onset), case.source(onset)
     if source is None or tensors is not None:
         return None
     if isinstance(node, ast.List) and len(node.elts) == 1:
@@ -31,7 +31,7 @@ def without_tensors(
     case: Case, onset: Producer, tensors: Written | None, value: Producer
 ) -> Edit | None:
     """Plain lists, where a function given to `map` calls nothing that only tensors have."""
-    call, source = case.node(tensors), case.source(tensors.place) if tensors else None
+    call, source = case.node(tensors), case.source(tensors)
     if source is None or not isinstance(call, ast.Call) or "__getitem__" in onset.function:
         return None
     if source.argument(call, "return_tensors") is None or value.value.shape is not None:
@@ -46,7 +46,7 @@ def without_tensors(
 
 def squeezed(case: Case, onset: Producer, tensors: Written | None, value: Producer) -> Edit | None:
     """`.squeeze(0)` after what a row is given; of a whole mapping, each of its values."""
-    node, source = case.node(value), case.source(value.place)
+    node, source = case.node(value), case.source(value)
     call = case.node(tensors)
     if node is None or source is None or (onset.kind is ProducerKind.DISPLAY and tensors is None):
         return None
@@ -54,7 +54,7 @@ def squeezed(case: Case, onset: Producer, tensors: Written | None, value: Produc
         return appended(source, node, ".squeeze(0)")
     if not isinstance(call, ast.Call) or tensors is None:
         return None
-    source = case.source(tensors.place)
+    source = case.source(tensors)
     statement = source.statement_of(call) if source is not None else None
     match statement:
         case ast.Assign(targets=[ast.Name(id=name)], value=assigned) if assigned is call:
@@ -68,7 +68,7 @@ def squeezed(case: Case, onset: Producer, tensors: Written | None, value: Produc
 def stands_in(case: Case, value: Written, tensors: Written) -> bool:
     """In the function of the call, or in a comprehension there: other callers of what creates the
     tensor are not changed."""
-    source, node, call = case.source(value.place), case.node(value), case.node(tensors)
+    source, node, call = case.source(value), case.node(value), case.node(tensors)
     if source is None or node is None or call is None or value.place.file != tensors.place.file:
         return False
     return source.scope_of(node) is source.scope_of(call)

@@ -99,7 +99,7 @@ class WrittenRows(Violation):
 
 def violations_of(case: Case) -> Iterator[Violation]:
     crash, own = case.crash, case.own
-    source = case.source(own.place) if own is not None else None
+    source = case.source(own)
     if crash is None or own is None or source is None:
         return
     yield from refused(case, own)
@@ -152,7 +152,7 @@ def call_of(case: Case, loader: EmptyLoader) -> Expression | None:
 
 def loader_in(case: Case, loader: EmptyLoader) -> Operand | None:
     """The loader under a name of the user's."""
-    for number, frame in enumerate(case.crash.frames if case.crash is not None else ()):
+    for number, frame in enumerate(case.frames):
         for value in frame.values if frame.own else ():
             if value.kind == LOADER and is_at(value.made_at, loader.place):
                 return Operand(value=value, name=code(value.text), frame=number)
@@ -220,7 +220,7 @@ def written(case: Case, source: Source, own: Frame) -> Iterator[WrittenRows]:
         return
     assert case.crash is not None
     name = code(ast.unparse(target.value))
-    operand = Operand(value=array, name=name, frame=case.crash.frames.index(own))
+    operand = Operand(value=array, name=name, frame=case.number)
     yield WrittenRows(
         use=use_of(own), array=operand, target=target, rows=rows, room=room[0], batches=room[1]
     )

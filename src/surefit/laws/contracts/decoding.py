@@ -48,7 +48,7 @@ class NegativeIds(Violation):
 def violations_of(case: Case) -> Iterator[Violation]:
     crash, own = case.crash, case.own
     node = case.node(use_of(own)) if own is not None else None
-    source = case.source(own.place) if own is not None else None
+    source = case.source(own)
     if crash is None or own is None or source is None or not isinstance(node, ast.Call):
         return
     at = crash.frames.index(own)

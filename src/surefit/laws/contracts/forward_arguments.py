@@ -109,7 +109,7 @@ def violations_of(case: Case) -> Iterator[Violation]:
 
 def could_lack_inputs(case: Case, own: Frame) -> bool:
     """Before anything is asked: a model or a Trainer is involved, or None is where a loss is."""
-    frames = case.crash.frames if case.crash is not None else ()
+    frames = case.frames
     calls = any(is_trainer(frame) or frame.place.file.endswith(CALLS) for frame in frames)
     return calls or is_none_asked(own) or lacks_loss(own)
 

@@ -66,7 +66,7 @@ class UnequalWidths(Violation):
 
 def violations_of(case: Case) -> Iterator[Violation]:
     own = case.own
-    source = case.source(own.place) if own is not None else None
+    source = case.source(own)
     node = case.node(use_of(own)) if own is not None else None
     if own is None or source is None or not is_join(source, node):
         return
@@ -97,7 +97,7 @@ def joined_list(case: Case, own: Frame, source: Source, node: ast.expr | None) -
     along = 0 if axis is None else axis.value if isinstance(axis, ast.Constant) else None
     if type(along) is not int:
         return None
-    about = {"frame": case.crash.frames.index(own), "text": ast.unparse(node.args[0])}
+    about = {"frame": case.number, "text": ast.unparse(node.args[0])}
     shapes = case.ask(ListShapes, **about)
     differing = differing_axis(shapes, along) if shapes is not None else None
     if shapes is None or differing is None:

@@ -40,7 +40,7 @@ def rows_of(value: Value) -> int:
 
 def violations_of(case: Case) -> Iterator[Violation]:
     own = case.own
-    source = case.source(own.place) if own is not None else None
+    source = case.source(own)
     node = case.node(use_of(own)) if own is not None else None
     if own is None or source is None or node is None:
         return
@@ -49,7 +49,7 @@ def violations_of(case: Case) -> Iterator[Violation]:
         Operand(
             value=value,
             name=code(source.segment(part)),
-            frame=case.crash.frames.index(own) if case.crash is not None else None,
+            frame=case.number if case.crash is not None else None,
             use=case.expression(source, part),
         )
         for part in parts
@@ -70,7 +70,7 @@ def taken(case: Case, own: Frame, source: Source, node: ast.expr) -> tuple[str, 
         return f"`.{method.attr}`", [method.value] if asked else []
     if not isinstance(node, ast.Call) or case.crash is None:
         return "", []
-    below = case.crash.frames[case.crash.frames.index(own) + 1 :]
+    below = case.crash.frames[case.number + 1 :]
     tokenizes = any(re.search(TOKENIZING, frame.place.file) for frame in below)
     changes = dotted(node.func).rpartition(".")[2] in CHANGING and case.crash.kind == "TypeError"
     given = [*node.args, *(keyword.value for keyword in node.keywords)]

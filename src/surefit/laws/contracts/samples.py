@@ -64,7 +64,7 @@ def in_a_batch(case: Case, collator: CollatorSeen, asking: Frame) -> Iterator[Vi
 
 def is_about_none(case: Case) -> bool:
     """A collator of the user's can fail for other reasons: the failing part must hold a None."""
-    frames = case.crash.frames if case.crash is not None else ()
+    frames = case.frames
     inside = [frame for frame in frames if frame.own][-2:]
     return any(holds_none(frame) for frame in (*inside, *frames[-1:]))
 
@@ -81,7 +81,7 @@ def is_in(text: str, expression: str) -> bool:
 
 
 def rows_in(case: Case) -> Operand | None:
-    for number, frame in enumerate(case.crash.frames if case.crash is not None else ()):
+    for number, frame in enumerate(case.frames):
         value = case.value(number, "batch") if frame.function == DEFAULT else None
         if value is not None:
             return Operand(value=value, name="the rows", frame=number)
@@ -90,13 +90,13 @@ def rows_in(case: Case) -> Operand | None:
 
 def among_texts(case: Case, own: Frame) -> Iterator[TextAbsent]:
     assert case.crash is not None
-    number = case.crash.frames.index(own)
+    number = case.number
     beyond = case.crash.frames[number + 1 :]
     direct = any(value.kind in TOKENIZERS for value in own.values) and not beyond
     if direct or any(re.search(TOKENIZING, frame.place.file) for frame in beyond):
         yield from given_to_tokenizer(own, number, beyond)
     else:
-        source = case.source(own.place)
+        source = case.source(own)
         for text in worked_on_as_text(own, source) if source is not None else ():
             value = case.value(number, text)
             if value is not None and is_absent(value):

@@ -168,7 +168,7 @@ def in_own_collator(
     case: Case, own: Frame, plain: Stacked, ragged: tuple[RowColumn, ...]
 ) -> Iterator[Stacked]:
     """The failing expression stacks one of the columns, or hands the rows to `tokenizer.pad`."""
-    source, crash = case.source(own.place), case.crash
+    source, crash = case.source(own), case.crash
     named = {column.name: column for column in ragged}
     calls = calls_in_function(source, own) if source else []
     stacking = [(call, named[name]) for call, name in calls if name in named]
@@ -185,7 +185,7 @@ def in_own_collator(
 
 def in_a_list(case: Case, own: Frame) -> Iterator[Stacked]:
     """Outside of any collator: one tensor of a list with rows of many lengths."""
-    source = case.source(own.place)
+    source = case.source(own)
     call = call_at(source, own) if source else None
     if case.crash is None or source is None or call is None or own is not case.crash.frames[-1]:
         return
@@ -242,7 +242,7 @@ def in_a_batch(case: Case, own: Frame) -> Iterator[Stacked]:
 
 def beside_in(case: Case, holder: Value, name: str) -> Operand | None:
     """A tensor that the batch holds beside a column, in the frame that the batch is a name of."""
-    frames = enumerate(case.crash.frames if case.crash is not None else ())
+    frames = enumerate(case.frames)
     having = [
         (number, value.text)
         for number, frame in frames
@@ -288,7 +288,7 @@ def in_a_model(case: Case, own: Frame) -> Iterator[Stacked]:
 def batch_in_frames(case: Case, column: RowColumn) -> Iterator[Operand]:
     """The batch as frames have it: under its name, or else by its shape; the user's first."""
     shape = (len(column.shapes), *column.shapes[0])
-    frames = list(enumerate(case.crash.frames if case.crash is not None else ()))
+    frames = list(enumerate(case.frames))
     for number, frame in sorted(frames, key=lambda pair: not pair[1].own):
         for value in frame.values:
             if value.shape == shape and (column.name.isdigit() or column.name in value.text):
@@ -310,7 +310,7 @@ def as_kind(kind: type[Stacked], plain: Stacked, wrong: tuple[RowColumn, ...]) -
 
 
 def columns_of(case: Case, own: Frame, collator: CollatorSeen) -> tuple[RowColumn, ...]:
-    names = names_in_loop(case.source(own.place), own)
+    names = names_in_loop(case.source(own), own)
     columns = [
         RowColumn(
             name=name,

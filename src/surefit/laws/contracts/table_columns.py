@@ -44,7 +44,7 @@ class RowsOfMap(Violation):
 
 
 def violations_of(case: Case) -> Iterator[Violation]:
-    frames = case.crash.frames if case.crash is not None else ()
+    frames = case.frames
     if case.own is None:
         return
     first = frames.index(case.own) + 1

@@ -37,23 +37,18 @@ from surefit.laws.text_tables import TextTable, read_at, tables_named
 from surefit.lineage.producers import Producer
 from surefit.remedies.missing import FillTexts, LeaveOut
 
-RULE = Rule(
-    "SF214",
-    "missing-texts",
-    Severity.ERROR,
-    __doc__,
-    symptoms=(
-        Symptom(
-            r"TextEncodeInput must be|text input must be of type|You need to specify either `text`",
-            "whether some of the texts are None or nan",
-        ),
-        Symptom(
-            r"AttributeError: '(float|NoneType)' object has no attribute '"
-            r"(lower|strip|split|replace|upper|encode|startswith)'|expected string or bytes-like",
-            "whether the value comes from a column in which some rows are empty",
-        ),
+SYMPTOMS = (
+    Symptom(
+        r"TextEncodeInput must be|text input must be of type|You need to specify either `text`",
+        "whether some of the texts are None or nan",
+    ),
+    Symptom(
+        r"AttributeError: '(float|NoneType)' object has no attribute '"
+        r"(lower|strip|split|replace|upper|encode|startswith)'|expected string or bytes-like",
+        "whether the value comes from a column in which some rows are empty",
     ),
 )
+RULE = Rule("SF214", "missing-texts", Severity.ERROR, __doc__, symptoms=SYMPTOMS)
 
 LONGEST = 60
 
@@ -125,7 +120,7 @@ def remedies(case: Case, tables: list[TextTable], read: Producer | None) -> Iter
 def rows_left(case: Case, tables: list[TextTable], read: Producer) -> Condition:
     """Exactly the rows with a text are left, where the table has a name, and training goes on."""
     trains = TrainingGoesOn(changes_the_past=True)
-    name = name_at(case.source(read.place), read.place)
+    name = name_at(case.source(read), read.place)
     if name is None or len(tables) > 1:
         return trains
     left = Wanted(name, rows=tables[0].rows - tables[0].missing)
