@@ -15,7 +15,7 @@ from surefit.remedies.cast import Cast
 from surefit.remedies.enlarge import Enlarge
 from surefit.remedies.replace import ReplaceCallee, ReplaceWith
 from surefit.remedies.shift import Shift
-from surefit.remedies.statements import Insert, MoveAfter, Remove
+from surefit.remedies.statements import Remove
 from surefit.remedies.substitute import Substitute
 from surefit.remedies.together import Together
 from surefit.remedies.truncate import Truncate
@@ -160,29 +160,6 @@ def test_arguments_and_callees(remedy: Callable[[Expression], Remedy], becomes: 
 
 
 LOOP = "for x in rows:\n    opt.step()\n    loss.backward()\n    log(x)\n"
-
-
-def test_statements() -> None:
-    def before(at: Expression) -> Remedy:
-        return Insert(at=at, where="before", text="opt.zero_grad()", words="w")
-
-    assert applied(LOOP, "loss.backward()", before) == LOOP.replace(
-        "    loss.backward()", "    opt.zero_grad()\n    loss.backward()"
-    )
-    assert applied(LOOP, "opt.step()", lambda at: Remove(at=at, words="w")) == LOOP.replace(
-        "    opt.step()\n", ""
-    )
-    source, case = Source(FILE, LOOP), Case(Recording([Script(FILE, LOOP)]))
-    step, backward = (
-        case.expression(source, node)
-        for node in source.every(ast.Call)
-        if source.segment(node) in ("opt.step()", "loss.backward()")
-    )
-    edit = MoveAfter(at=step, after=backward, words="w").edit(case)
-    assert edit is not None
-    assert patched(edit, LOOP) == (
-        "for x in rows:\n    loss.backward()\n    opt.step()\n    log(x)\n"
-    )
 
 
 def test_nothing_without_a_place() -> None:

@@ -5,6 +5,7 @@ import ast
 from surefit.doctor.violations import Written
 from surefit.laws.case import Case
 from surefit.lineage.producers import Producer, ProducerKind
+from surefit.remedies.statements import assigned_name
 from surefit.source.edits import appended, argument_removed, inserted_after, replaced, wrapped
 from surefit.source.line_edits import shares_lines
 from surefit.source.patches import Edit
@@ -18,12 +19,12 @@ def unlisted(case: Case, onset: Producer, tensors: Written | None, value: Writte
     node, source = case.node(onset), case.source(onset)
     if source is None or tensors is not None:
         return None
-    if isinstance(node, ast.List) and len(node.elts) == 1:
-        return replaced(source, node, source.segment(node.elts[0]))
-    target = case.node(value)
-    added = onset.kind is ProducerKind.MUTATION and isinstance(node, ast.Call) and node.args
-    if added and target is not None and isinstance(node, ast.Call):
-        return replaced(source, target, source.segment(node.args[-1]))
+    match node, case.node(value):
+        case ast.List(elts=[item]), _:
+            return replaced(source, node, source.segment(item))
+        case ast.Call(args=[*_, item]), ast.expr() as target:
+            if onset.kind is ProducerKind.MUTATION:
+                return replaced(source, target, source.segment(item))
     return None
 
 
@@ -36,10 +37,8 @@ def without_tensors(
         return None
     if source.argument(call, "return_tensors") is None or value.value.shape is not None:
         return None
-    attributes = {
-        node.attr for node in ast.walk(source.scope_of(call)) if isinstance(node, ast.Attribute)
-    }
-    if attributes & NEED_TENSORS:
+    inside = [node for node in ast.walk(source.scope_of(call)) if isinstance(node, ast.Attribute)]
+    if any(node.attr in NEED_TENSORS for node in inside):
         return None
     return argument_removed(source, call, "return_tensors")
 
@@ -52,16 +51,12 @@ def squeezed(case: Case, onset: Producer, tensors: Written | None, value: Produc
         return None
     if value.value.shape is not None and (tensors is None or stands_in(case, value, tensors)):
         return appended(source, node, ".squeeze(0)")
-    if not isinstance(call, ast.Call) or tensors is None:
-        return None
     source = case.source(tensors)
-    statement = source.statement_of(call) if source is not None else None
-    match statement:
-        case ast.Assign(targets=[ast.Name(id=name)], value=assigned) if assigned is call:
-            if source is not None and not shares_lines(source, statement):
-                return inserted_after(source, statement, EACH.format(name=name))
-    if source is None:
+    if not isinstance(call, ast.Call) or source is None:
         return None
+    name, statement = assigned_name(case, tensors), source.statement_of(call)
+    if name is not None and not shares_lines(source, statement):
+        return inserted_after(source, statement, EACH.format(name=name))
     return wrapped(source, call, "{key: item.squeeze(0) for key, item in ", ".items()}")
 
 

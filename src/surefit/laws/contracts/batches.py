@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from surefit.doctor.findings import Place
-from surefit.doctor.observations import Frame, Json
+from surefit.doctor.observations import Frame
 from surefit.doctor.violations import Expression, Operand, Violation
 from surefit.doctor.words import code
 from surefit.laws.case import Case, use_of
@@ -35,12 +35,17 @@ ARITHMETIC: dict[type[ast.operator], Callable[[int, int], int]] = {
 class EmptyLoader:
     """A loader that ended without a single batch."""
 
-    place: Place | None
-    """Where it was created."""
-    size: int
-    rows: int | None
-    drops: bool
-    streams: bool
+    size: int | None
+    made: str | None = None
+    line: int | None = None
+    rows: int | None = None
+    drops: bool = False
+    streams: bool = False
+
+    @property
+    def place(self) -> Place | None:
+        """Where it was created."""
+        return Place(self.made, self.line) if self.made else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,20 +54,7 @@ class EmptyLoaders:
 
     probe: ClassVar[str] = "empty-loaders"
 
-    loaders: tuple[dict[str, Json], ...] = ()
-
-    @property
-    def last(self) -> EmptyLoader | None:
-        if not self.loaders:
-            return None
-        said = self.loaders[0]
-        return EmptyLoader(
-            Place(said["made"], said["line"]) if said.get("made") else None,
-            said.get("size") or 1,
-            said.get("rows"),
-            said.get("drops") is True,
-            said.get("streams") is True,
-        )
+    loaders: tuple[EmptyLoader, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,7 +118,7 @@ def never_ran(case: Case, source: Source, own: Frame) -> Iterator[NoRows | NoBat
     for loop in loops_before(source, statement) if statement is not None else ():
         needed = needed_of(loop, statement)
         said = case.ask(EmptyLoaders) if needed else None
-        loader = said.last if said is not None else None
+        loader = said.loaders[0] if said is not None and said.loaders else None
         if loader is None or loader.streams:
             continue
         call, value = call_of(case, loader), loader_in(case, loader)
@@ -149,15 +141,14 @@ def loader_in(case: Case, loader: EmptyLoader) -> Operand | None:
     """The loader under a name of the user's."""
     for number, frame in enumerate(case.frames):
         for value in frame.values if frame.own else ():
-            if value.kind == LOADER and is_at(value.made_at, loader.place):
+            place = value.made_at
+            if (
+                value.kind == LOADER
+                and place
+                and (place.file, place.line) == (loader.made, loader.line)
+            ):
                 return Operand(value=value, name=code(value.text), frame=number)
     return None
-
-
-def is_at(place: Place | None, other: Place | None) -> bool:
-    if place is None or other is None:
-        return False
-    return (place.file, place.line) == (other.file, other.line)
 
 
 def loops_before(source: Source, statement: ast.stmt) -> list[ast.For]:
@@ -250,5 +241,6 @@ def number_of(node: ast.expr, frame: Frame) -> int | None:
     scalar = node.value if isinstance(node, ast.Constant) else known.scalar if known else None
     if type(scalar) is int or not isinstance(node, ast.BinOp):
         return scalar if type(scalar) is int else None
-    left, right, act = number_of(node.left, frame), number_of(node.right, frame), type(node.op)
-    return ARITHMETIC[act](left, right) if None not in (left, right) and act in ARITHMETIC else None
+    left, right = number_of(node.left, frame), number_of(node.right, frame)
+    act = ARITHMETIC.get(type(node.op))
+    return act(left, right) if act and left is not None and right is not None else None

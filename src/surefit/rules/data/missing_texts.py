@@ -35,7 +35,8 @@ from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.samples import TextAbsent
 from surefit.laws.text_tables import TextTable, read_at, tables_named
 from surefit.lineage.producers import Producer
-from surefit.remedies.missing import FillTexts, LeaveOut
+from surefit.remedies.append import Append
+from surefit.remedies.missing import LeaveOut
 
 SYMPTOMS = (
     Symptom(
@@ -114,7 +115,10 @@ def remedies(case: Case, tables: list[TextTable], read: Producer | None) -> Iter
     must = rows_left(case, tables, read)
     yield LeaveOut(at=read, kind=most.kind, columns=columns, words=words, must=must)
     if most.kind == "DataFrame":
-        yield FillTexts(at=read, columns=columns)
+        empty = ", ".join(f'"{column}": ""' for column in columns)
+        words = "If an empty text means something, give it to these rows there."
+        suffix = f".fillna({{{empty}}})"
+        yield Append(at=read, suffix=suffix, words=words, choice=True, alike=False)
 
 
 def rows_left(case: Case, tables: list[TextTable], read: Producer) -> Condition:

@@ -76,7 +76,7 @@ def keeping(broken: NoBatches, case: Case) -> Change:
     must = None
     if first is not None and names:
         place = Place(broken.use.place.file, first.lineno)
-        must = FirstBatchComes(place, names, broken.loader.size, broken.loader.rows)
+        must = FirstBatchComes(place, names, broken.loader.size or 1, broken.loader.rows)
     return Change(to=edit, words=words, must=must)
 
 
