@@ -15,7 +15,7 @@ from surefit.remedies.cast import Cast
 from surefit.remedies.enlarge import Enlarge
 from surefit.remedies.replace import ReplaceCallee, ReplaceWith
 from surefit.remedies.shift import Shift
-from surefit.remedies.statements import Remove
+from surefit.remedies.statements import Insert, Remove
 from surefit.remedies.substitute import Substitute
 from surefit.remedies.together import Together
 from surefit.remedies.truncate import Truncate
@@ -160,6 +160,18 @@ def test_arguments_and_callees(remedy: Callable[[Expression], Remedy], becomes: 
 
 
 LOOP = "for x in rows:\n    opt.step()\n    loss.backward()\n    log(x)\n"
+
+
+def test_statements() -> None:
+    def before(at: Expression) -> Remedy:
+        return Insert(at=at, where="before", text="opt.zero_grad()", words="w")
+
+    assert applied(LOOP, "loss.backward()", before) == LOOP.replace(
+        "    loss.backward()", "    opt.zero_grad()\n    loss.backward()"
+    )
+    assert applied(LOOP, "opt.step()", lambda at: Remove(at=at, words="w")) == LOOP.replace(
+        "    opt.step()\n", ""
+    )
 
 
 def test_nothing_without_a_place() -> None:
