@@ -29,13 +29,7 @@ from surefit.doctor.words import code
 from surefit.laws.case import Case
 from surefit.laws.contracts.keys import KeyAbsent
 from surefit.laws.subscripts import readable
-from surefit.laws.trainers import (
-    ROWS,
-    TrainerState,
-    arguments_call,
-    dropped_columns,
-    trainer_of,
-)
+from surefit.laws.trainers import ROWS, TrainerState, arguments_call, dropped_columns, trainer_of
 from surefit.remedies.change import Change
 from surefit.source.edits import appended, argument_added
 from surefit.source.patches import both

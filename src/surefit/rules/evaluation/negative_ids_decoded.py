@@ -106,7 +106,7 @@ def replaced_before(broken: NegativeIds, case: Case) -> Remedy | Fix:
     if broken.ids.use is None or broken.ids.use.text not in texts:
         return Fix(
             f"Replace {numbers} before decoding: `np.where(ids != -100, ids,"
-            " tokenizer.pad_token_id)`.",
+            " tokenizer.pad_token_id)`."
         )
     return Together(
         parts=tuple(parts),
