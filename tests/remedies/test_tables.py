@@ -11,7 +11,7 @@ from surefit.doctor.recording import Recording
 from surefit.doctor.violations import Expression
 from surefit.laws.case import Case, Remedy
 from surefit.remedies.columns import RenameWhereCreated, removals
-from surefit.remedies.missing import FillTexts, LeaveOut
+from surefit.remedies.missing import LeaveOut
 from surefit.remedies.parameters import NameParameters
 from surefit.remedies.rows import Renumber
 from surefit.remedies.spread import GiveOnly
@@ -56,11 +56,6 @@ def test_rows_without_a_text_are_left_out(kind: str, becomes: str) -> None:
         return LeaveOut(at=at, kind=kind, columns=("a", "b"), words="w")
 
     assert at_call("rows = read(path)\n", left_out) == becomes
-
-
-def test_an_empty_text_is_filled_in() -> None:
-    filled = at_call("t = read(path)\n", lambda at: FillTexts(at=at, columns=("a",)))
-    assert filled == 't = read(path).fillna({"a": ""})\n'
 
 
 def test_a_table_is_numbered_again_before_a_function_does_anything_with_it() -> None:

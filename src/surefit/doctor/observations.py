@@ -126,6 +126,10 @@ class Frame:
     arguments: tuple[str, ...] = ()
     """Names of the function's own arguments; their values are among `values`."""
 
+    def value(self, text: str) -> Value | None:
+        """What an expression was worth there."""
+        return next((value for value in self.values if value.text == text), None)
+
 
 @dataclass(frozen=True, slots=True)
 class Link:

@@ -1,7 +1,7 @@
 """A law that does not hold, with the values on both sides of it: what rules work on."""
 
-from dataclasses import dataclass
-from typing import Protocol
+from dataclasses import dataclass, fields
+from typing import Any, Protocol, TypeVar
 
 from surefit.doctor.findings import Fact, Place
 from surefit.doctor.observations import Value
@@ -79,6 +79,14 @@ class Violation:
 
     use: Expression
     """The user's expression in which it shows. Where the wrong value was born, lineage tells."""
+
+
+Narrower = TypeVar("Narrower", bound=Violation)
+
+
+def narrowed(kind: type[Narrower], plain: Violation, **more: Any) -> Narrower:
+    """The same violation as a subclass of it."""
+    return kind(**({field.name: getattr(plain, field.name) for field in fields(plain)} | more))
 
 
 def in_code(text: str, otherwise: str, longest: int = 60) -> str:

@@ -15,7 +15,7 @@ def calls_with(
     """Calls that have an argument of this name which fits, newest first, each with the expression
     on the lineage that stands in it."""
     for producer in lineage.all:
-        source, node = case.source(producer.place), case.node(producer)
+        source, node = case.source(producer), case.node(producer)
         if source is None or node is None:
             continue
         for outer in (node, *source.up(node)):

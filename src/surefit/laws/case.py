@@ -70,15 +70,14 @@ class Case:
     read: str = ""
     """The file, where its source was only read and nothing was run."""
 
-    def source(self, place: Place | str | None) -> Source | None:
-        return self.recording.source(place)
+    def source(self, at: Place | str | Frame | Written | None) -> Source | None:
+        return self.recording.source(at if isinstance(at, Place | str | None) else at.place)
 
-    def node(self, written: Written | None) -> ast.expr | None:
+    def node(self, written: Frame | Written | None) -> ast.expr | None:
         """The expression in its source, parsed."""
-        source = self.source(written.place) if written is not None else None
-        if written is None or source is None or written.span is None:
-            return None
-        return source.expression_at(written.span)
+        source = self.source(written)
+        span = written.span if written is not None else None
+        return source.expression_at(span) if source is not None and span is not None else None
 
     def expression(self, source: Source, node: ast.expr) -> Expression:
         """A node of the user's source as plain data."""
@@ -87,7 +86,7 @@ class Case:
 
     def owner(self, call: Written | None) -> Expression | None:
         """`model` of `model.load_state_dict(...)`."""
-        node, source = self.node(call), self.source(call.place) if call is not None else None
+        node, source = self.node(call), self.source(call)
         match node:
             case ast.Call(func=ast.Attribute(value=owner)) if source is not None:
                 return self.expression(source, owner)
@@ -95,7 +94,7 @@ class Case:
 
     def argument(self, call: Written | None, name: str, position: int | None) -> Expression | None:
         """What a call of the user's gives for one argument."""
-        node, source = self.node(call), self.source(call.place) if call is not None else None
+        node, source = self.node(call), self.source(call)
         if source is None or not isinstance(node, ast.Call):
             return None
         value = source.argument(node, name, position)
@@ -106,14 +105,23 @@ class Case:
         """The user's innermost frame."""
         return self.crash.own_frame if self.crash is not None else None
 
+    @property
+    def frames(self) -> tuple[Frame, ...]:
+        return self.crash.frames if self.crash is not None else ()
+
+    @property
+    def number(self) -> int:
+        """Of the user's innermost frame."""
+        assert self.own is not None
+        return self.frames.index(self.own)
+
     def value(self, frame: int, text: str) -> Value | None:
-        values = self.crash.frames[frame].values if self.crash is not None else ()
-        return next((value for value in values if value.text == text), None)
+        return self.frames[frame].value(text) if self.crash is not None else None
 
     def values(self) -> Iterator[Value]:
         """All values of all frames, innermost frame first, with what mappings and short lists
         hold."""
-        for frame in reversed(self.crash.frames if self.crash is not None else ()):
+        for frame in reversed(self.frames):
             for value in frame.values:
                 yield value
                 yield from value.members.values()
@@ -144,8 +152,7 @@ class Case:
 
     def model_constructor(self) -> Expression | None:
         """Of the outermost model of a library that the crash went through."""
-        frames = self.crash.frames if self.crash is not None else ()
-        roots = [frame.layer for frame in frames if not frame.own and frame.layer is not None]
+        roots = [frame.layer for frame in self.frames if not frame.own and frame.layer is not None]
         models = [layer for layer in roots if layer.path == ""]
         return self.constructor(models[0]) if models else None
 

@@ -1,12 +1,12 @@
 """Where the user's source chose the collator of a batch, and what could be given another."""
 
 import ast
-from collections.abc import Iterator
 
 from surefit.doctor.findings import Place
-from surefit.doctor.observations import CollatorSeen, Script
+from surefit.doctor.observations import CollatorSeen
 from surefit.doctor.violations import Expression
 from surefit.laws.case import Case
+from surefit.laws.trainers import sources
 from surefit.source.reading import Source, called
 
 LANGUAGE_MODELING = "DataCollatorForLanguageModeling"
@@ -43,8 +43,7 @@ def names_of(source: Source, call: ast.Call) -> set[str]:
 def chooser_of(case: Case, collator: CollatorSeen) -> Expression | None:
     """The call of `DataLoader`, or of the one Trainer, whose rows nobody pads: it was given no
     collator, or one that only stacks."""
-    own = case.own
-    place = collator.chosen_at or (own.place if own is not None else None)
+    place = collator.chosen_at or (case.own.place if case.own is not None else None)
     source = case.source(place)
     if source is None or place is None:
         return None
@@ -57,51 +56,37 @@ def loader_at(source: Source, place: Place) -> ast.Call | None:
     calls = [call for call in source.every(ast.Call) if called(call) == "DataLoader"]
     free = [call for call in calls if is_free(source, source.argument(call, "collate_fn", 6))]
     here = [call for call in free if call.lineno == place.line]
-    if here or len(calls) > 1:
-        return here[0] if here else None
-    return free[0] if free else None
+    return next(iter(here if len(calls) > 1 else here or free), None)
 
 
 def only_trainer(source: Source) -> ast.Call | None:
-    calls = [
-        call
-        for call in source.every(ast.Call)
-        if source.argument(call, "train_dataset") is not None
-    ]
+    calls = [call for call in source.every(ast.Call) if source.argument(call, "train_dataset")]
     free = [call for call in calls if is_free(source, source.argument(call, "data_collator"))]
     return free[0] if len(calls) == len(free) == 1 else None
 
 
 def is_free(source: Source, collator: ast.expr | None) -> bool:
-    if collator is None:
-        return True
-    return source.imported(collator).rpartition(".")[2] in ONLY_STACK
+    return collator is None or source.imported(collator).rpartition(".")[2] in ONLY_STACK
 
 
 def handed_over(case: Case, collator: CollatorSeen) -> Expression | None:
     """The name of a library's function where just one call is given it:
     `collate_fn=default_data_collator`."""
-    handed = list(names_handed_over(case, collator)) if not collator.own else []
+    handed = [
+        case.expression(source, keyword.value)
+        for source in sources(case)
+        for keyword in source.every(ast.keyword)
+        if keyword.arg in ARGUMENTS and isinstance(keyword.value, ast.Name) and not collator.own
+        if source.imported(keyword.value).endswith(f".{collator.kind}")
+    ]
     return handed[0] if len(handed) == 1 else None
-
-
-def names_handed_over(case: Case, collator: CollatorSeen) -> Iterator[Expression]:
-    for script in case.recording.all(Script):
-        source = case.source(script.file)
-        for call in source.every(ast.Call) if source else ():
-            for keyword in call.keywords:
-                if keyword.arg not in ARGUMENTS or not isinstance(keyword.value, ast.Name):
-                    continue
-                if source and source.imported(keyword.value).endswith(f".{collator.kind}"):
-                    yield case.expression(source, keyword.value)
 
 
 def rows_given(case: Case) -> Expression | None:
     """The dataset that the one Trainer or loader of the user's files is given."""
     given = [
         case.expression(source, rows)
-        for script in case.recording.all(Script)
-        if (source := case.source(script.file)) is not None
+        for source in sources(case)
         for call in source.every(ast.Call)
         if (rows := dataset_of(source, call)) is not None
     ]

@@ -9,7 +9,7 @@ from surefit.laws.case import Case
 def entry_beside(case: Case, beside: Written | None, name: str) -> Expression | None:
     """`{"x": x, "title": title}` or `item["title"] = title`, in the function of what is given
     beside it."""
-    node, source = case.node(beside), case.source(beside.place) if beside else None
+    node, source = case.node(beside), case.source(beside)
     if node is None or source is None:
         return None
     for inner in ast.walk(source.scope_of(node)):

@@ -3,7 +3,7 @@
 import ast
 
 from surefit.doctor.observations import Frame
-from surefit.source.reading import Function, Source, called
+from surefit.source.reading import Source, called
 
 STACKS = ("stack", "tensor", "as_tensor", "LongTensor", "FloatTensor", "IntTensor", "array")
 
@@ -16,7 +16,7 @@ def calls_in_function(source: Source, frame: Frame) -> list[tuple[ast.Call, str]
         return []
     calls = [node for node in ast.walk(scope) if isinstance(node, ast.Call)]
     stacking = [call for call in calls if is_stacking(source, call)]
-    columns = [(call, column_in(source, scope, call.args[0])) for call in stacking]
+    columns = [(call, column_in(source, call.args[0])) for call in stacking]
     return [(call, column) for call, column in columns if column]
 
 
@@ -51,20 +51,19 @@ def is_at(source: Source, call: ast.Call, frame: Frame) -> bool:
     return span.line <= (frame.place.line or 0) <= span.end_line
 
 
-def column_in(source: Source, function: Function, node: ast.expr) -> str:
+def column_in(source: Source, node: ast.expr) -> str:
     """The column that an expression takes from every row; empty where the source does not say."""
     for inner in ast.walk(node):
         match inner:
             case ast.Subscript(slice=ast.Constant(value=str() | int() as key)):
                 return str(key)
             case ast.Name():
-                column = unpacked(source, function, inner)
-                if column:
+                if column := unpacked(source, inner):
                     return column
     return ""
 
 
-def unpacked(source: Source, function: Function, name: ast.Name) -> str:
+def unpacked(source: Source, name: ast.Name) -> str:
     """Its position in `ids, labels = zip(*rows)`, or in `for ids, label in rows`."""
     for binder in source.bound_by(name):
         match binder:
@@ -77,7 +76,7 @@ def unpacked(source: Source, function: Function, name: ast.Name) -> str:
             ):
                 return position_among(parts, name)
             case ast.Assign(value=ast.ListComp() as value):
-                return column_in(source, function, value)
+                return column_in(source, value)
     return ""
 
 

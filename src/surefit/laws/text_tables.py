@@ -43,7 +43,7 @@ def tables_named(case: Case) -> list[TextTable]:
         if table.column in words:
             largest.setdefault(table.column, table)
     own = case.own
-    source = case.source(own.place) if own is not None else None
+    source = case.source(own)
     statement = source.statement_at(own.place.line or 0) if source and own else None
     near = set(words_in(statement)) if statement is not None else set()
     named = [table for table in largest.values() if table.column in near]
@@ -72,7 +72,7 @@ def read_at(texts: Operand, case: Case, tables: list[TextTable]) -> Producer | N
 
 def tables_in_frames(case: Case, sizes: set[tuple[str, int]]) -> Iterator[Operand]:
     """A lineage can end where a library hands rows to a function."""
-    for number, frame in enumerate(case.crash.frames if case.crash is not None else ()):
+    for number, frame in enumerate(case.frames):
         for value in frame.values if frame.own else ():
             if (value.kind, value.length) in sizes:
                 yield Operand(value=value, name=code(value.text), frame=number)

@@ -38,8 +38,7 @@ def is_trainer(frame: Frame) -> bool:
 
 
 def trainer_of(case: Case) -> TrainerState | None:
-    frames = case.crash.frames if case.crash is not None else ()
-    return case.ask(TrainerState) if any(map(is_trainer, frames)) else None
+    return case.ask(TrainerState) if any(map(is_trainer, case.frames)) else None
 
 
 def dropped_columns(case: Case, trainer: TrainerState | None) -> dict[str, str]:

@@ -26,7 +26,7 @@ class Append:
     """Module and name that the text needs."""
 
     def edit(self, case: Case) -> Edit | None:
-        node, source = case.node(self.at), case.source(self.at.place) if self.at else None
+        node, source = case.node(self.at), case.source(self.at)
         if node is None or source is None:
             return None
 

@@ -91,7 +91,7 @@ class GiveAs:
 
 
 def call_at(case: Case, at: Written | None) -> tuple[Source | None, ast.Call | None]:
-    node, source = case.node(at), case.source(at.place) if at is not None else None
+    node, source = case.node(at), case.source(at)
     return source, node if isinstance(node, ast.Call) else None
 
 

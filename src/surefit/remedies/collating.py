@@ -9,14 +9,18 @@ from surefit.doctor.observations import CollatorSeen
 from surefit.laws.arrivals import arrival, loader_call
 from surefit.laws.case import Case
 from surefit.laws.trainers import sources
-from surefit.remedies.parameters import without_docstring
-from surefit.source.classes import Method, method
-from surefit.source.edits import argument_added, inserted_before, with_import, wrapped
-from surefit.source.line_edits import shares_lines, with_function
-from surefit.source.patches import Edit, both
+from surefit.remedies.parameters import put_first
+from surefit.source.classes import method
+from surefit.source.edits import argument_added, with_import, wrapped
+from surefit.source.line_edits import with_function
+from surefit.source.patches import Edit, all_of
 from surefit.source.reading import Source
 
 DROPS, PICKS = "without_missing", "rows_that_exist"
+PICKING = """\
+def rows_that_exist(dataset):
+    kept = [number for number in range(len(dataset)) if dataset[number] is not None]
+    return Subset(dataset, kept)"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,31 +43,24 @@ class DropInCollator:
         if source.argument(call, "collate_fn", 6) is not None:
             return None
         body = f"return default_collate([row for row in rows if {self.test}])"
-        edit = with_function(source, call, f"def {DROPS}(rows):\n    {body}")
-        if edit is None:
-            return None
-        edit = both(edit, argument_added(source, call, "collate_fn", DROPS))
-        return with_import(edit, source, "torch.utils.data", "default_collate")
+        written = with_function(source, call, f"def {DROPS}(rows):\n    {body}")
+        edit = all_of((written, argument_added(source, call, "collate_fn", DROPS)))
+        return edit and with_import(edit, source, "torch.utils.data", "default_collate")
 
     def in_own_collator(self, case: Case) -> Edit | None:
+        """Before anything else is done with the rows."""
         for source in sources(case):
             for node in source.definitions.get(self.collator.kind, ()):
-                function = (
-                    method(source, node, "__call__") if isinstance(node, ast.ClassDef) else node
-                )
-                if isinstance(function, Method):
-                    return self.rows_filtered(source, function)
+                if isinstance(node, ast.ClassDef):
+                    function = method(source, node, "__call__")
+                else:
+                    function = node
+                arguments = [*function.args.posonlyargs, *function.args.args] if function else []
+                names = [each.arg for each in arguments if each.arg not in ("self", "cls")]
+                if function is not None and names:
+                    text = f"{names[0]} = [row for row in {names[0]} if {self.test}]"
+                    return put_first(source, function, text)
         return None
-
-    def rows_filtered(self, source: Source, function: Method) -> Edit | None:
-        """Before anything else is done with them."""
-        arguments = [*function.args.posonlyargs, *function.args.args]
-        names = [argument.arg for argument in arguments if argument.arg not in ("self", "cls")]
-        body = without_docstring(function)
-        if not names or not body or shares_lines(source, body[0]):
-            return None
-        text = f"{names[0]} = [row for row in {names[0]} if {self.test}]"
-        return inserted_before(source, body[0], text)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,16 +78,9 @@ class PickRows:
             return None
         if any(source.argument(call, name) for name in ("sampler", "batch_sampler")):
             return None
-        text = (
-            f"def {PICKS}(dataset):\n"
-            "    kept = [number for number in range(len(dataset)) if dataset[number] is not None]\n"
-            "    return Subset(dataset, kept)"
-        )
-        edit = with_function(source, call, text)
-        if edit is None:
-            return None
-        edit = both(edit, wrapped(source, rows, f"{PICKS}(", ")"))
-        return with_import(edit, source, "torch.utils.data", "Subset")
+        written = with_function(source, call, PICKING)
+        edit = all_of((written, wrapped(source, rows, f"{PICKS}(", ")")))
+        return edit and with_import(edit, source, "torch.utils.data", "Subset")
 
 
 def loader_of(case: Case) -> tuple[Source, ast.Call] | None:

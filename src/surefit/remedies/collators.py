@@ -49,7 +49,7 @@ class GiveFunction:
     choice: bool = False
 
     def edit(self, case: Case) -> Edit | None:
-        node, source = case.node(self.at), case.source(self.at.place) if self.at else None
+        node, source = case.node(self.at), case.source(self.at)
         if node is None or source is None or self.name in source.definitions:
             return None
         if isinstance(node, ast.Call):

@@ -11,7 +11,7 @@ from surefit.laws.case import Case
 from surefit.laws.trainers import ROWS, sources
 from surefit.source.dictionary_edits import key_renamed
 from surefit.source.edits import appended, replaced
-from surefit.source.patches import Edit, both
+from surefit.source.patches import Edit, all_of
 from surefit.source.reading import Source, called
 
 FORMATS = ("set_format", "with_format", "select_columns", "set_transform")
@@ -80,15 +80,13 @@ class RenameWhereCreated:
         return f"Name the {columns} {some(self.names.values())} where {are} created."
 
     def edit(self, case: Case) -> Edit | None:
-        edit: Edit | None = None
+        changes: list[Edit | None] = []
         for old, new in self.names.items():
             naming = naming_of(case, old)
             if naming is None or naming.read:
                 return None
-            for key in naming.keys:
-                change = key_renamed(naming.source, key, new)
-                edit = both(edit, change) if edit is not None else change
-        return edit
+            changes += (key_renamed(naming.source, key, new) for key in naming.keys)
+        return all_of(changes)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,21 +107,14 @@ class RenameForTrainer:
         return f".rename_columns({{{pairs}}})"
 
     def edit(self, case: Case) -> Edit | None:
-        edit: Edit | None = None
-        for source, rows in rows_of_trainer(case):
-            change = appended(source, rows, self.method)
-            edit = both(edit, change) if edit is not None else change
-        return edit
+        return all_of(appended(source, rows, self.method) for source, rows in rows_of_trainer(case))
 
 
 def rows_of_trainer(case: Case) -> list[tuple[Source, ast.expr]]:
     """What a Trainer is given as rows, in the first file that has one."""
     for source in sources(case):
-        rows = [
-            (source, node.value)
-            for node in source.every(ast.keyword)
-            if node.arg in ROWS and not isinstance(node.value, ast.Constant)
-        ]
+        given = [node.value for node in source.every(ast.keyword) if node.arg in ROWS]
+        rows = [(source, value) for value in given if not isinstance(value, ast.Constant)]
         if rows:
             return rows
     return []
@@ -152,12 +143,10 @@ def naming_of(case: Case, column: str) -> Naming | None:
             continue
         formats = [node for node in constants if is_in_format(source, node)]
         scopes = {source.scope_of(key) for key in keys} - {source.tree}
-        read = [
-            node
-            for node in constants
-            if node not in (*keys, *formats) and source.scope_of(node) not in scopes
-        ]  # a function that creates a row of another reads that one, not its own
-        return Naming(source, (*keys, *formats), bool(read))
+        others = [node for node in constants if node not in (*keys, *formats)]
+        # a function that creates a row of another reads that one, not its own
+        read = any(source.scope_of(node) not in scopes for node in others)
+        return Naming(source, (*keys, *formats), read)
     return None
 
 
@@ -171,6 +160,5 @@ def names_a_column(source: Source, node: ast.Constant) -> bool:
 
 
 def is_in_format(source: Source, node: ast.Constant) -> bool:
-    return any(
-        isinstance(outer, ast.Call) and called(outer) in FORMATS for outer in source.up(node)
-    )
+    outer = [node for node in source.up(node) if isinstance(node, ast.Call)]
+    return any(called(call) in FORMATS for call in outer)

@@ -10,7 +10,7 @@ from surefit.laws.case import Case
 from surefit.source.dictionary_edits import entries_removed
 from surefit.source.edits import removed
 from surefit.source.line_edits import shares_lines
-from surefit.source.patches import Edit, both
+from surefit.source.patches import Edit, all_of
 from surefit.source.reading import Source
 
 
@@ -26,25 +26,20 @@ class DropColumns:
     choice: bool = False
 
     def edit(self, case: Case) -> Edit | None:
-        first = next((written for written in self.entries if written is not None), None)
-        source = case.source(first.place) if first is not None else None
-        nodes = [case.node(written) for written in self.entries]
-        if source is None or any(node is None for node in nodes):
+        nodes = [node for written in self.entries if (node := case.node(written)) is not None]
+        source = case.source(self.entries[0])
+        if source is None or len(nodes) < len(self.entries):
             return None
-        parents = [source.parents[node] for node in nodes if node is not None]
+        parents = [source.parents[node] for node in nodes]
         display = parents[0]
         if isinstance(display, ast.Dict) and all(parent is display for parent in parents):
             return entries_removed(source, display, self.names)
-        return statements_removed(source, parents)
+        return all_of(statement_removed(source, parent) for parent in parents)
 
 
-def statements_removed(source: Source, parents: Sequence[ast.AST]) -> Edit | None:
+def statement_removed(source: Source, node: ast.AST) -> Edit | None:
     """`item["text"] = text`."""
-    edit: Edit | None = None
-    for parent in parents:
-        adds = isinstance(parent, ast.Assign) and isinstance(parent.targets[0], ast.Subscript)
-        if not adds or not isinstance(parent, ast.Assign) or shares_lines(source, parent):
-            return None
-        change = removed(source, parent)
-        edit = both(edit, change) if edit is not None else change
-    return edit
+    match node:
+        case ast.Assign(targets=[ast.Subscript(), *_]) if not shares_lines(source, node):
+            return removed(source, node)
+    return None

@@ -21,7 +21,7 @@ class RenameMethod:
     choice: bool = False
 
     def edit(self, case: Case) -> Edit | None:
-        node, source = case.node(self.at), case.source(self.at.place) if self.at else None
+        node, source = case.node(self.at), case.source(self.at)
         if source is None or not isinstance(node, ast.Call):
             return None
         if not isinstance(node.func, ast.Attribute):

@@ -1,6 +1,7 @@
 """Rows padded to one length: where the user's code stacks them, or in a collator for a loader."""
 
 import ast
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -10,9 +11,10 @@ from surefit.doctor.words import spoken
 from surefit.laws.case import Case, Remedy
 from surefit.laws.collators import TOKENIZED, WITH_PADDING
 from surefit.laws.contracts.stacking import RowColumn
+from surefit.remedies.arguments import call_at
 from surefit.remedies.collators import GiveCollator, GiveFunction, tokenizer_at
 from surefit.source.edits import replaced, with_import
-from surefit.source.patches import Edit, both
+from surefit.source.patches import Edit, all_of
 from surefit.source.reading import Source, called
 
 FUNCTION = "pad_rows"
@@ -36,17 +38,12 @@ class PadWhereStacked:
         return f"{text}: {self.fillings}." if self.fillings else f"{text}."
 
     def edit(self, case: Case) -> Edit | None:
-        edit: Edit | None = None
-        for at, column in self.calls:
-            call, source = case.node(at), case.source(at.place)
-            if source is None or not isinstance(call, ast.Call):
-                return None
-            change = padded_call(source, call, column)
-            edit = both(edit, change) if edit is not None else change
-        return edit
+        return all_of(padded_call(*call_at(case, at), column) for at, column in self.calls)
 
 
-def padded_call(source: Source, call: ast.Call, column: RowColumn) -> Edit:
+def padded_call(source: Source | None, call: ast.Call | None, column: RowColumn) -> Edit | None:
+    if source is None or call is None:
+        return None
     given = call.args[0]
     rows, function = source.segment(given), source.segment(call.func)
     if called(call) != "stack":
@@ -65,8 +62,8 @@ def padding_collator(
     case: Case, at: Written, columns: Sequence[RowColumn], ragged: Sequence[RowColumn]
 ) -> Remedy | None:
     """A collator that pads these columns, for a loader or a Trainer that has none."""
-    source, call = case.source(at.place), case.node(at)
-    if source is None or not isinstance(call, ast.Call):
+    source, call = call_at(case, at)
+    if source is None or call is None:
         return None
     must = next((column for column in ragged if not column.labels), ragged[0]).reaches_model()
     as_tokenized = all(column.name in TOKENIZED for column in ragged)
@@ -129,12 +126,12 @@ def filling(source: Source, column: RowColumn) -> str:
     if column.name == "input_ids" and (tokenizer := tokenizer_of(source)):
         return f"{tokenizer}.pad_token_id"
     for call in source.every(ast.Call):
-        given = source.argument(call, "padding_idx")
-        if isinstance(given, ast.Constant) and isinstance(given.value, int):
-            return str(given.value)
-        if isinstance(given, ast.Name) and is_global(source, given):
-            return given.id
-    return next(iter(pad_names(source)), "0")
+        match source.argument(call, "padding_idx"):
+            case ast.Constant(value=int() as number):
+                return str(number)
+            case ast.Name(id=name) as known if is_global(source, known):
+                return name
+    return pad_name(source)
 
 
 def tokenizer_of(source: Source) -> str:
@@ -148,12 +145,9 @@ def tokenizer_of(source: Source) -> str:
 def ignored_by(source: Source) -> int:
     """The label that the script's losses ignore."""
     for keyword in source.every(ast.keyword):
-        if keyword.arg == "ignore_index":
-            try:
-                value = ast.literal_eval(keyword.value)
-            except ValueError:
-                continue
-            return value if isinstance(value, int) else IGNORED
+        written = ast.unparse(keyword.value) if keyword.arg == "ignore_index" else ""
+        if re.fullmatch(r"-?\d+", written):
+            return int(written)
     return IGNORED
 
 
@@ -162,14 +156,11 @@ def is_global(source: Source, name: ast.Name) -> bool:
     return bool(bound) and all(source.scope_of(binder) is source.tree for binder in bound)
 
 
-def pad_names(source: Source) -> list[str]:
-    """Numbers of the module that are named for padding: `PAD = 0`."""
-    return [
-        target.id
-        for statement in source.tree.body
-        if isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Constant)
-        for target in statement.targets
-        if isinstance(target, ast.Name)
-        and target.id.upper() in PAD_NAMES
-        and isinstance(statement.value.value, int)
-    ]
+def pad_name(source: Source) -> str:
+    """A number of the module that is named for padding: `PAD = 0`."""
+    for statement in source.tree.body:
+        match statement:
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Constant(value=int())):
+                if name.upper() in PAD_NAMES:
+                    return name
+    return "0"

@@ -11,7 +11,7 @@ from surefit.laws.trainers import sources
 from surefit.source.classes import Method, method
 from surefit.source.edits import inserted_before
 from surefit.source.line_edits import shares_lines
-from surefit.source.patches import Edit, Replace, both
+from surefit.source.patches import Edit, Replace, all_of
 from surefit.source.reading import Source
 from surefit.source.spans import Span
 
@@ -60,19 +60,23 @@ class NameParameters:
         rest = forward.function.args.kwarg if forward is not None else None
         if forward is None or rest is None or not all(name.isidentifier() for name in self.names):
             return None
-        source, body = forward.source, without_docstring(forward.function)
-        span = source.span(rest)
-        stars = source.lines[span.line - 1][span.column - 2 : span.column]
-        if stars != "**" or not body or shares_lines(source, body[0]):
+        source, span = forward.source, forward.source.span(rest)
+        items = ", ".join(f"{name}={name}" for name in self.names)
+        held = put_first(source, forward.function, f"{rest.arg}.update({items})")
+        if source.lines[span.line - 1][span.column - 2 : span.column] != "**":
             return None
         signature = "".join(f"{name}=None, " for name in self.names)
         before = Span(span.line, span.column - 2, span.line, span.column - 2)
-        items = ", ".join(f"{name}={name}" for name in self.names)
-        held = inserted_before(source, body[0], f"{rest.arg}.update({items})")
-        return both(Edit(source.file, (Replace(before, signature),)), held)
+        return all_of((Edit(source.file, (Replace(before, signature),)), held))
 
 
-def without_docstring(function: Method) -> list[ast.stmt]:
+def put_first(source: Source, function: Method, text: str) -> Edit | None:
+    """A statement before all others of a function, after its docstring."""
     first = function.body[0]
-    text = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant)
-    return function.body[1:] if text else function.body
+    documented = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant)
+    body = function.body[1:] if documented else function.body
+    return (
+        inserted_before(source, body[0], text)
+        if body and not shares_lines(source, body[0])
+        else None
+    )

@@ -24,7 +24,7 @@ class ReplaceWith:
     """Module and name that the text needs."""
 
     def edit(self, case: Case) -> Edit | None:
-        node, source = case.node(self.at), case.source(self.at.place) if self.at else None
+        node, source = case.node(self.at), case.source(self.at)
         if node is None or source is None:
             return None
         edit = replaced(source, node, self.text)

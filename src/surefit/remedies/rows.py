@@ -11,12 +11,12 @@ from surefit.doctor.violations import Written
 from surefit.doctor.words import code
 from surefit.laws.case import Case
 from surefit.laws.subscripts import Asked, parts_of
-from surefit.remedies.parameters import without_docstring
+from surefit.remedies.parameters import put_first
 from surefit.remedies.statements import statement_at
 from surefit.source.classes import Method, set_on_self
-from surefit.source.edits import appended, inserted_after, inserted_before, replaced
+from surefit.source.edits import appended, inserted_after, replaced
 from surefit.source.line_edits import shares_lines
-from surefit.source.patches import Edit, both
+from surefit.source.patches import Edit, all_of
 from surefit.source.reading import Source, called, dotted
 
 BY_LABEL = ("loc", "at")
@@ -43,16 +43,10 @@ class ByPosition:
         return f"Ask by position, in each such subscript of the function: {code(first)}."
 
     def edit(self, case: Case) -> Edit | None:  # noqa: ARG002 - as every remedy
-        source = self.asked.source
-        edit: Edit | None = None
-        for node in [self.asked.node, *self.others()]:
-            text = positional(source, node)
-            if text is None and node is self.asked.node:
-                return None
-            if text is not None:
-                change = replaced(source, node, text)
-                edit = both(edit, change) if edit is not None else change
-        return edit
+        source, asked = self.asked.source, self.asked.node
+        texts = {node: positional(source, node) for node in (asked, *self.others())}
+        changes = [replaced(source, node, text) for node, text in texts.items() if text is not None]
+        return all_of(changes) if texts[asked] is not None else None
 
     def others(self) -> Iterator[ast.expr]:
         """With the same position, in the same function, of what can be a pandas object."""
@@ -137,14 +131,11 @@ class Renumber:
         return inserted_after(source, statement, "\n".join(f"{n} = {n}{AGAIN}" for n in names))
 
     def at_once(self, case: Case) -> Edit | None:
-        source = case.source(self.at.place) if self.at is not None else None
-        line = self.at.place.line if self.at is not None else None
-        function = source.statement_at(line) if source is not None and line else None
-        body = without_docstring(function) if isinstance(function, Method) else []
-        if source is None or not body or shares_lines(source, body[0]):
+        source = case.source(self.at)
+        function = source.statement_at(self.at.place.line or 0) if source and self.at else None
+        if source is None or not isinstance(function, Method):
             return None
-        text = f"{self.parameter} = {self.parameter}{AGAIN}"
-        return inserted_before(source, body[0], text)
+        return put_first(source, function, f"{self.parameter} = {self.parameter}{AGAIN}")
 
 
 def split_into(statement: ast.stmt, value: ast.expr) -> list[str]:

@@ -29,7 +29,7 @@ class Wrap:
     """A module that the text needs: `torch`."""
 
     def edit(self, case: Case) -> Edit | None:
-        node, source = case.node(self.at), case.source(self.at.place) if self.at else None
+        node, source = case.node(self.at), case.source(self.at)
         if node is None or source is None:
             return None
 

@@ -1,8 +1,9 @@
 """Changes to a file as plain data, the text they make of it, and the same as a unified diff."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from difflib import unified_diff
+from functools import reduce
 from itertools import accumulate
 
 from surefit.source.reading import lines_of, parse
@@ -33,6 +34,13 @@ def both(first: Edit, second: Edit) -> Edit:
         raise ValueError(f"one edit is of {first.file}, the other of {second.file}")
     more = tuple(change for change in second.changes if change not in first.changes)
     return Edit(first.file, first.changes + more)
+
+
+def all_of(edits: Iterable[Edit | None]) -> Edit | None:
+    """Several edits of one file as one; None where one of them cannot be made, or there is none."""
+    known = list(edits)
+    possible = [edit for edit in known if edit is not None]
+    return reduce(both, possible) if possible and len(possible) == len(known) else None
 
 
 def patched(edit: Edit, text: str) -> str:

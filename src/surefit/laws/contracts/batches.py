@@ -2,12 +2,12 @@
 
 import ast
 import operator
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
 from surefit.doctor.findings import Place
-from surefit.doctor.observations import Frame, Json, Value
+from surefit.doctor.observations import Frame
 from surefit.doctor.violations import Expression, Operand, Violation
 from surefit.doctor.words import code
 from surefit.laws.case import Case, use_of
@@ -35,12 +35,17 @@ ARITHMETIC: dict[type[ast.operator], Callable[[int, int], int]] = {
 class EmptyLoader:
     """A loader that ended without a single batch."""
 
-    place: Place | None
-    """Where it was created."""
-    size: int
-    rows: int | None
-    drops: bool
-    streams: bool
+    size: int | None
+    made: str | None = None
+    line: int | None = None
+    rows: int | None = None
+    drops: bool = False
+    streams: bool = False
+
+    @property
+    def place(self) -> Place | None:
+        """Where it was created."""
+        return Place(self.made, self.line) if self.made else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,20 +54,7 @@ class EmptyLoaders:
 
     probe: ClassVar[str] = "empty-loaders"
 
-    loaders: tuple[dict[str, Json], ...] = ()
-
-    @property
-    def last(self) -> EmptyLoader | None:
-        if not self.loaders:
-            return None
-        said = self.loaders[0]
-        return EmptyLoader(
-            Place(said["made"], said["line"]) if said.get("made") else None,
-            said.get("size") or 1,
-            said.get("rows"),
-            said.get("drops") is True,
-            said.get("streams") is True,
-        )
+    loaders: tuple[EmptyLoader, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,28 +90,25 @@ class WrittenRows(Violation):
 
 
 def violations_of(case: Case) -> Iterator[Violation]:
-    crash, own = case.crash, case.own
-    source = case.source(own.place) if own is not None else None
-    if crash is None or own is None or source is None:
+    own, source = case.own, case.source(case.own)
+    if own is None or source is None:
         return
     yield from refused(case, own)
     yield from never_ran(case, source, own)
-    if own is crash.frames[-1]:
+    if own is case.frames[-1]:
         yield from written(case, source, own)
 
 
 def refused(case: Case, own: Frame) -> Iterator[NoRows]:
     """The sampler of a loader was created for no rows."""
-    assert case.crash is not None
-    last = case.crash.frames[-1]
+    last = case.frames[-1]
     if not last.place.file.endswith(SAMPLER) or not last.function.endswith("__init__"):
         return
-    values = {value.text: value for value in last.values}
-    number, rows = values.get("num_samples"), values.get("data_source")
+    number, rows = last.value("num_samples"), last.value("data_source")
     if rows is None or (number is not None and number.scalar not in (None, 0)):
         return
     if not (rows.kind in COUNTED and rows.length):
-        operand = Operand(value=rows, name="the dataset", frame=len(case.crash.frames) - 1)
+        operand = Operand(value=rows, name="the dataset", frame=len(case.frames) - 1)
         yield NoRows(use=use_of(own), rows=operand)
 
 
@@ -129,16 +118,14 @@ def never_ran(case: Case, source: Source, own: Frame) -> Iterator[NoRows | NoBat
     for loop in loops_before(source, statement) if statement is not None else ():
         needed = needed_of(loop, statement)
         said = case.ask(EmptyLoaders) if needed else None
-        loader = said.last if said is not None else None
+        loader = said.loaders[0] if said is not None and said.loaders else None
         if loader is None or loader.streams:
             continue
         call, value = call_of(case, loader), loader_in(case, loader)
         if loader.rows == 0 and value is not None:
             yield NoRows(use=use_of(own), rows=value)
         elif loader.drops and call is not None:
-            yield NoBatches(
-                use=use_of(own), loader=loader, call=call, loop=loop, needed=needed or ""
-            )
+            yield NoBatches(use=use_of(own), loader=loader, call=call, loop=loop, needed=needed)
         return
 
 
@@ -152,17 +139,16 @@ def call_of(case: Case, loader: EmptyLoader) -> Expression | None:
 
 def loader_in(case: Case, loader: EmptyLoader) -> Operand | None:
     """The loader under a name of the user's."""
-    for number, frame in enumerate(case.crash.frames if case.crash is not None else ()):
+    for number, frame in enumerate(case.frames):
         for value in frame.values if frame.own else ():
-            if value.kind == LOADER and is_at(value.made_at, loader.place):
+            place = value.made_at
+            if (
+                value.kind == LOADER
+                and place
+                and (place.file, place.line) == (loader.made, loader.line)
+            ):
                 return Operand(value=value, name=code(value.text), frame=number)
     return None
-
-
-def is_at(place: Place | None, other: Place | None) -> bool:
-    if place is None or other is None:
-        return False
-    return (place.file, place.line) == (other.file, other.line)
 
 
 def loops_before(source: Source, statement: ast.stmt) -> list[ast.For]:
@@ -176,7 +162,7 @@ def loops_before(source: Source, statement: ast.stmt) -> list[ast.For]:
     return sorted(loops, key=lambda loop: -loop.lineno)
 
 
-def needed_of(loop: ast.For, statement: ast.stmt | None) -> str | None:
+def needed_of(loop: ast.For, statement: ast.stmt | None) -> str:
     """A name of the failing line that the loop gives a value, or `len` of what it iterates."""
     filled = set(names_filled(loop))
     iterated = {ast.unparse(node) for node in ast.walk(loop.iter) if isinstance(node, ast.expr)}
@@ -187,7 +173,7 @@ def needed_of(loop: ast.For, statement: ast.stmt | None) -> str | None:
             text = ast.unparse(node.args[0])
             if text in iterated:
                 return f"len({text})"
-    return None
+    return ""
 
 
 def heads(statement: ast.stmt | None) -> list[ast.AST]:
@@ -212,60 +198,49 @@ def names_filled(loop: ast.For) -> Iterator[str]:
 def written(case: Case, source: Source, own: Frame) -> Iterator[WrittenRows]:
     match source.statement_at(own.place.line or 0):
         case ast.Assign(targets=[ast.Subscript() as target], value=value):
-            array, rows = array_in(own, ast.unparse(target.value)), rows_of(own, value)
+            array, rows = own.value(ast.unparse(target.value)), rows_of(own, value)
         case _:
             return
     room = room_in(own, target, array.shape) if array is not None and array.shape else None
     if array is None or rows is None or room is None or room[0] == rows:
         return
-    assert case.crash is not None
-    name = code(ast.unparse(target.value))
-    operand = Operand(value=array, name=name, frame=case.crash.frames.index(own))
+    operand = Operand(value=array, name=code(array.text), frame=case.number)
     yield WrittenRows(
         use=use_of(own), array=operand, target=target, rows=rows, room=room[0], batches=room[1]
     )
 
 
-def array_in(frame: Frame, text: str) -> Value | None:
-    return next((value for value in frame.values if value.text == text and value.shape), None)
-
-
 def rows_of(frame: Frame, node: ast.expr) -> int | None:
     """Of what is written: by its name, through methods that keep rows."""
-    value = array_in(frame, ast.unparse(node))
-    if value is not None:
-        return value.shape[0] if value.shape else None
-    if not isinstance(node, ast.Call) or called(node) not in KEEPS_ROWS:
-        return None
-    if not isinstance(node.func, ast.Attribute):
-        return None
-    if ast.unparse(node.func.value) in LIBRARIES:
-        return rows_of(frame, node.args[0]) if node.args else None
-    return rows_of(frame, node.func.value)
+    value = frame.value(ast.unparse(node))
+    if value is not None and value.shape:
+        return value.shape[0]
+    match node:
+        case ast.Call(func=ast.Attribute(value=owner, attr=name), args=args) if name in KEEPS_ROWS:
+            is_function = ast.unparse(owner) in LIBRARIES
+            return rows_of(frame, args[0] if is_function and args else owner)
+    return None
 
 
 def room_in(frame: Frame, target: ast.Subscript, shape: tuple[int, ...]) -> tuple[int, bool] | None:
     """Rows of the part, and whether one number chooses it."""
-    known = {value.text: value.scalar for value in frame.values if type(value.scalar) is int}
     first = target.slice.elts[0] if isinstance(target.slice, ast.Tuple) else target.slice
     if not isinstance(first, ast.Slice):
-        chosen = number_of(first, known) is not None and len(shape) > 1
+        chosen = number_of(first, frame) is not None and len(shape) > 1
         return (shape[1], True) if chosen else None
-    lower = number_of(first.lower, known) if first.lower is not None else 0
-    upper = number_of(first.upper, known) if first.upper is not None else shape[0]
+    lower = number_of(first.lower, frame) if first.lower is not None else 0
+    upper = number_of(first.upper, frame) if first.upper is not None else shape[0]
     if lower is None or upper is None or first.step is not None:
         return None
     return len(range(*slice(lower, upper).indices(shape[0]))), False
 
 
-def number_of(node: ast.expr, known: Mapping[str, object]) -> int | None:
+def number_of(node: ast.expr, frame: Frame) -> int | None:
     """A literal, a name, or a sum or product of such."""
-    if isinstance(node, ast.Constant):
-        return node.value if type(node.value) is int else None
-    value = known.get(ast.unparse(node))
-    if isinstance(value, int) or not isinstance(node, ast.BinOp):
-        return value if isinstance(value, int) else None
-    left, right = number_of(node.left, known), number_of(node.right, known)
-    if left is None or right is None or type(node.op) not in ARITHMETIC:
-        return None
-    return ARITHMETIC[type(node.op)](left, right)
+    known = frame.value(ast.unparse(node))
+    scalar = node.value if isinstance(node, ast.Constant) else known.scalar if known else None
+    if type(scalar) is int or not isinstance(node, ast.BinOp):
+        return scalar if type(scalar) is int else None
+    left, right = number_of(node.left, frame), number_of(node.right, frame)
+    act = ARITHMETIC.get(type(node.op))
+    return act(left, right) if act and left is not None and right is not None else None

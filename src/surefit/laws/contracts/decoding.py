@@ -9,7 +9,7 @@ from typing import ClassVar
 from surefit.doctor.observations import Value
 from surefit.doctor.violations import Expression, Operand, Violation, in_code
 from surefit.laws.case import Case, use_of
-from surefit.source.reading import Function, Source, called
+from surefit.source.reading import Source, called
 
 DECODES = ("decode", "batch_decode", "convert_ids_to_tokens")
 IDS = ("token_ids", "sequences", "ids")
@@ -46,39 +46,34 @@ class NegativeIds(Violation):
 
 
 def violations_of(case: Case) -> Iterator[Violation]:
-    crash, own = case.crash, case.own
-    node = case.node(use_of(own)) if own is not None else None
-    source = case.source(own.place) if own is not None else None
-    if crash is None or own is None or source is None or not isinstance(node, ast.Call):
+    own, node, source = case.own, case.node(case.own), case.source(case.own)
+    if own is None or source is None or not isinstance(node, ast.Call):
         return
-    at = crash.frames.index(own)
-    below, ids = crash.frames[at + 1 :], ids_in(node)
+    below, ids = case.frames[case.number + 1 :], ids_in(node)
     if ids is None or not below or not all(LIBRARY.search(frame.place.file) for frame in below):
         return
     assert isinstance(node.func, ast.Attribute)
     tokenizer = source.segment(node.func.value)
-    negatives = ask(case, at, ids, tokenizer)
+    negatives = ask(case, ids, tokenizer)
     if negatives is None or not negatives.below:
         return
-    text = ast.unparse(ids)
-    value = next((each for each in own.values if each.text == text), Value(text, ""))
-    use = case.expression(source, ids)
-    others = [(case.expression(source, other), other) for other in others_in(source, node)]
+    text, use = ast.unparse(ids), case.expression(source, ids)
+    value, name = own.value(text) or Value(text, ""), in_code(use.text, "the ids")
     yield NegativeIds(
         use=use_of(own),
-        ids=Operand(value=value, name=in_code(use.text, "the ids"), frame=at, use=use),
+        ids=Operand(value=value, name=name, frame=case.number, use=use),
         tokenizer=tokenizer,
         negatives=negatives,
         decoded=tuple(
-            (expression, known)
-            for expression, other in others
-            if (known := ask(case, at, other, tokenizer)) is not None
+            (case.expression(source, other), known)
+            for other in others_in(source, node)
+            if (known := ask(case, other, tokenizer)) is not None
         ),
     )
 
 
-def ask(case: Case, frame: int, ids: ast.expr, tokenizer: str) -> Negatives | None:
-    return case.ask(Negatives, frame=frame, text=ast.unparse(ids), tokenizer=tokenizer)
+def ask(case: Case, ids: ast.expr, tokenizer: str) -> Negatives | None:
+    return case.ask(Negatives, frame=case.number, text=ast.unparse(ids), tokenizer=tokenizer)
 
 
 def ids_in(call: ast.Call) -> ast.expr | None:
@@ -92,21 +87,16 @@ def ids_in(call: ast.Call) -> ast.expr | None:
 
 def others_in(source: Source, call: ast.Call) -> Iterator[ast.expr]:
     """What all calls of the function decode, the failing one among them, in order of lines."""
-    scope = source.scope_of(call)
-    while isinstance(scope, ast.Lambda):
-        scope = source.scope_of(scope)
-    nodes = [node for node in ast.walk(scope) if isinstance(node, ast.Call)]
+    scope = function_around(source, call)
+    nodes = [node for node in source.every(ast.Call) if function_around(source, node) is scope]
     for node in sorted(nodes, key=lambda each: each.lineno):
-        ids = ids_in(node)
-        if ids is not None and within(source, node, scope):
+        if (ids := ids_in(node)) is not None:
             yield ids
 
 
-def within(source: Source, node: ast.AST, scope: ast.AST) -> bool:
-    """Not in a function of its own inside the scope; lambdas are its own lines."""
-    for outer in source.up(node):
-        if outer is scope:
-            return True
-        if isinstance(outer, Function) and not isinstance(outer, ast.Lambda):
-            return False
-    return False
+def function_around(source: Source, node: ast.AST) -> ast.AST:
+    """Lambdas are lines of their function."""
+    scope = source.scope_of(node)
+    while isinstance(scope, ast.Lambda):
+        scope = source.scope_of(scope)
+    return scope

@@ -3,20 +3,14 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from surefit.doctor.conditions.inputs import inputs_of
-from surefit.doctor.observations import Frame, Value
-from surefit.doctor.violations import Violation
+from surefit.doctor.observations import Frame
+from surefit.doctor.violations import Violation, narrowed
 from surefit.laws.argument_names import meant_for
 from surefit.laws.case import Case, use_of
-from surefit.laws.trainers import (
-    TrainerState,
-    dropped_columns,
-    is_text,
-    is_trainer,
-    trainer_of,
-)
+from surefit.laws.trainers import TrainerState, dropped_columns, is_text, is_trainer, trainer_of
 
 LABELS = "labels"
 IDS = {"input_ids", "decoder_input_ids", "inputs_embeds"}
@@ -95,9 +89,9 @@ class KeysNotTaken(Violation):
 
 
 def violations_of(case: Case) -> Iterator[Violation]:
-    last = case.crash.frames[-1] if case.crash is not None and case.crash.frames else None
-    if case.crash is None or case.own is None or last is None or case.crash.collator is not None:
+    if case.crash is None or case.own is None or case.crash.collator is not None:
         return
+    last = case.frames[-1]
     if last.function.endswith(VALIDATES):
         yield from unused_by_generate(case, case.own, last)
     elif could_lack_inputs(case, case.own):
@@ -109,13 +103,12 @@ def violations_of(case: Case) -> Iterator[Violation]:
 
 def could_lack_inputs(case: Case, own: Frame) -> bool:
     """Before anything is asked: a model or a Trainer is involved, or None is where a loss is."""
-    frames = case.crash.frames if case.crash is not None else ()
-    calls = any(is_trainer(frame) or frame.place.file.endswith(CALLS) for frame in frames)
+    calls = any(is_trainer(frame) or frame.place.file.endswith(CALLS) for frame in case.frames)
     return calls or is_none_asked(own) or lacks_loss(own)
 
 
 def unused_by_generate(case: Case, own: Frame, last: Frame) -> Iterator[KeysNotTaken]:
-    unused, every = value_in(last, "unused_model_args"), value_in(last, "model_kwargs")
+    unused, every = last.value("unused_model_args"), last.value("model_kwargs")
     names = [value.scalar for value in (unused.members if unused else {}).values()]
     strange = tuple(name for name in names if isinstance(name, str))
     taken = tuple(name for name in (every.members if every else {}) if name not in strange)
@@ -129,11 +122,9 @@ def unused_by_generate(case: Case, own: Frame, last: Frame) -> Iterator[KeysNotT
 def inputs_lacking(
     case: Case, own: Frame, last: Frame, signature: Signature, trainer: TrainerState | None
 ) -> Iterator[Violation]:
-    calls = [
-        call
-        for call in inputs_of(case.recording, case.crash.process.rank if case.crash else None)
-        if case.crash is not None and call.step == case.crash.steps
-    ]
+    assert case.crash is not None
+    calls = inputs_of(case.recording, case.crash.process.rank)
+    calls = [call for call in calls if call.step == case.crash.steps]
     takes = (trainer.forward if trainer is not None else ()) or signature.takes
     lacking = ForwardArguments(
         use=use_of(own),
@@ -147,21 +138,14 @@ def inputs_lacking(
     dropped = dropped_columns(case, trainer)
     strays = strays_of(lacking, dropped)
     if strays and shows(last, lacking, strays):
-        yield of(ColumnsAstray, lacking, strays=strays)
+        yield narrowed(ColumnsAstray, lacking, strays=strays)
     elif last.function.endswith(FILTERS):
         columns = tuple(name for name, kind in dropped.items() if not is_text(kind))
-        yield of(EveryColumnDropped, lacking, columns=columns)
+        yield narrowed(EveryColumnDropped, lacking, columns=columns)
     elif are_labels_never_created(last, lacking, dropped):
-        yield of(LabelsNeverCreated, lacking)
+        yield narrowed(LabelsNeverCreated, lacking)
     else:
         yield from keys_not_taken(own, last, signature)
-
-
-def of(kind: type[ForwardArguments], lacking: ForwardArguments, **more: Any) -> Violation:
-    known: dict[str, Any] = {
-        name: getattr(lacking, name) for name in ForwardArguments.__dataclass_fields__
-    }
-    return kind(**known, **more)
 
 
 def named(received: tuple[str, ...], takes: tuple[str, ...]) -> tuple[str, ...]:
@@ -236,17 +220,16 @@ def passes_arguments_on(last: Frame) -> bool:
 
 def is_none_asked(frame: Frame) -> bool:
     """What the failing expression begins with is None."""
-    begins = (frame.expression or "").rpartition(".")[0]
-    return any(value.text == begins and value.kind == "NoneType" for value in frame.values)
+    value = frame.value((frame.expression or "").rpartition(".")[0])
+    return value is not None and value.kind == "NoneType"
 
 
 def lacks_loss(frame: Frame) -> bool:
     """A line reads the loss of an output that has none."""
     text = (frame.expression or "").replace('"', "'")
-    begins = text.partition("[")[0].partition(".")[0]
-    outputs = [value for value in frame.values if value.text == begins]
+    output = frame.value(text.partition("[")[0].partition(".")[0])
     reads = text.endswith(("['loss']", ".loss"))
-    return reads and any("loss" not in value.members for value in outputs)
+    return reads and output is not None and "loss" not in output.members
 
 
 def are_labels_never_created(
@@ -255,13 +238,12 @@ def are_labels_never_created(
     if not (is_trainer(last) and "compute_loss" in last.function and lacking.called):
         return False
     lack = LABELS in lacking.takes and LABELS not in lacking.received
-    numbers = [name for name, kind in dropped.items() if not is_text(kind)]
-    meant = any(meant_for(name, [LABELS]) for name in numbers)
+    meant = any(meant_for(name, [LABELS]) for name, kind in dropped.items() if not is_text(kind))
     return lack and lacking.model.endswith(CAUSAL) and not meant
 
 
 def keys_not_taken(own: Frame, last: Frame, signature: Signature) -> Iterator[KeysNotTaken]:
-    keys = value_in(last, "kwargs")
+    keys = last.value("kwargs")
     if not last.function.endswith("_call_impl") or keys is None or last.layer is None:
         return
     if signature.open or signature.kind != last.layer.kind:
@@ -272,7 +254,3 @@ def keys_not_taken(own: Frame, last: Frame, signature: Signature) -> Iterator[Ke
         yield KeysNotTaken(
             use=use_of(own), function="forward", model=signature.kind, strange=strange, taken=taken
         )
-
-
-def value_in(frame: Frame, text: str) -> Value | None:
-    return next((value for value in frame.values if value.text == text), None)

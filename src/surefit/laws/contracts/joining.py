@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
-from surefit.doctor.observations import Frame
 from surefit.doctor.violations import Expression, Violation
 from surefit.laws.case import Case, use_of
 from surefit.source.reading import Source, called
@@ -65,50 +64,33 @@ class UnequalWidths(Violation):
 
 
 def violations_of(case: Case) -> Iterator[Violation]:
-    own = case.own
-    source = case.source(own.place) if own is not None else None
-    node = case.node(use_of(own)) if own is not None else None
-    if own is None or source is None or not is_join(source, node):
+    own, source, node = case.own, case.source(case.own), case.node(case.own)
+    joined = joined_list(case, source, node) if source is not None else None
+    if own is None or source is None or node is None or joined is None:
         return
-    joined = joined_list(case, own, source, node)
-    if joined is None:
-        return
-    scope = source.scope_of(node) if node is not None else None
     others = [
         other
         for call in source.every(ast.Call)
-        if call is not node and source.scope_of(call) is scope and is_join(source, call)
-        if (other := joined_list(case, own, source, call)) is not None
+        if call is not node and source.scope_of(call) is source.scope_of(node)
+        if (other := joined_list(case, source, call)) is not None
     ]
     yield UnequalWidths(use=use_of(own), joined=joined, others=tuple(others))
 
 
-def is_join(source: Source, node: ast.expr | None) -> bool:
+def joined_list(case: Case, source: Source, node: ast.expr | None) -> JoinedList | None:
     if not isinstance(node, ast.Call) or not node.args or called(node) not in JOINS:
-        return False
+        return None
     plain = isinstance(node.args[0], ast.Name | ast.Attribute | ast.Subscript)
-    return plain and source.imported(node.func).startswith(MODULES)
-
-
-def joined_list(case: Case, own: Frame, source: Source, node: ast.expr | None) -> JoinedList | None:
-    assert isinstance(node, ast.Call)
-    assert case.crash is not None
     axis = source.argument(node, "axis", 1) or source.argument(node, "dim", 1)
     along = 0 if axis is None else axis.value if isinstance(axis, ast.Constant) else None
-    if type(along) is not int:
+    if not plain or type(along) is not int or not source.imported(node.func).startswith(MODULES):
         return None
-    about = {"frame": case.crash.frames.index(own), "text": ast.unparse(node.args[0])}
-    shapes = case.ask(ListShapes, **about)
+    shapes = case.ask(ListShapes, frame=case.number, text=ast.unparse(node.args[0]))
     differing = differing_axis(shapes, along) if shapes is not None else None
     if shapes is None or differing is None:
         return None
-    return JoinedList(
-        call=case.expression(source, node),
-        items=case.expression(source, node.args[0]),
-        along=along,
-        axis=differing,
-        shapes=shapes,
-    )
+    call, items = case.expression(source, node), case.expression(source, node.args[0])
+    return JoinedList(call=call, items=items, along=along, axis=differing, shapes=shapes)
 
 
 def differing_axis(known: ListShapes, along: int) -> int | None:

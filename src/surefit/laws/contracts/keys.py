@@ -66,13 +66,12 @@ def violations_of(case: Case) -> Iterator[Violation]:
     if crash is None or frame is None or crash.kind not in ("KeyError", "IndexError"):
         return
     asked = subscript_in(frame, case.recording)
-    holder = asked.holder if asked is not None else None
-    if asked is None or holder is None:
+    if asked is None or asked.holder is None:
         return
     operand = Operand(
-        value=holder,
+        value=asked.holder,
         name=code(asked.source.segment(asked.base)),
-        frame=crash.frames.index(frame),
+        frame=case.number,
         use=case.expression(asked.source, asked.base),
     )
     if crash.kind == "IndexError":
@@ -130,7 +129,7 @@ def sources_of(case: Case) -> Iterator[Source]:
 
 
 def members_of(case: Case, holder: Value) -> Mapping[str, Value]:
-    if holder.kind not in LAZY or case.crash is None:
+    if holder.kind not in LAZY:
         return holder.members
-    inside = [value for value in case.crash.frames[-1].values if value.text == "self.data"]
-    return inside[0].members if inside else {}
+    inside = case.frames[-1].value("self.data")
+    return inside.members if inside is not None else {}

@@ -39,9 +39,7 @@ def rows_of(value: Value) -> int:
 
 
 def violations_of(case: Case) -> Iterator[Violation]:
-    own = case.own
-    source = case.source(own.place) if own is not None else None
-    node = case.node(use_of(own)) if own is not None else None
+    own, source, node = case.own, case.source(case.own), case.node(case.own)
     if own is None or source is None or node is None:
         return
     taken_by, parts = taken(case, own, source, node)
@@ -49,11 +47,11 @@ def violations_of(case: Case) -> Iterator[Violation]:
         Operand(
             value=value,
             name=code(source.segment(part)),
-            frame=case.crash.frames.index(own) if case.crash is not None else None,
+            frame=case.number,
             use=case.expression(source, part),
         )
         for part in parts
-        if (value := value_of(own, part)) is not None
+        if (value := own.value(ast.unparse(part))) is not None
     )
     if columns:
         yield ColumnForList(use=use_of(own), columns=columns, taken_by=taken_by)
@@ -70,14 +68,14 @@ def taken(case: Case, own: Frame, source: Source, node: ast.expr) -> tuple[str, 
         return f"`.{method.attr}`", [method.value] if asked else []
     if not isinstance(node, ast.Call) or case.crash is None:
         return "", []
-    below = case.crash.frames[case.crash.frames.index(own) + 1 :]
+    below = case.frames[case.number + 1 :]
     tokenizes = any(re.search(TOKENIZING, frame.place.file) for frame in below)
     changes = dotted(node.func).rpartition(".")[2] in CHANGING and case.crash.kind == "TypeError"
     given = [*node.args, *(keyword.value for keyword in node.keywords)]
     columns = [
         part
         for part in given
-        if (tokenizes and is_column(value_of(own, part)))
+        if (tokenizes and is_column(own.value(ast.unparse(part))))
         or (changes and kind_of(own, part) == COLUMN)
     ]
     return code(source.segment(node.func)), columns
@@ -91,10 +89,5 @@ def is_column(value: Value | None) -> bool:
 
 
 def kind_of(frame: Frame, node: ast.expr) -> str:
-    value = value_of(frame, node)
+    value = frame.value(ast.unparse(node))
     return value.kind if value is not None else ""
-
-
-def value_of(frame: Frame, node: ast.expr) -> Value | None:
-    text = ast.unparse(node)
-    return next((value for value in frame.values if value.text == text), None)

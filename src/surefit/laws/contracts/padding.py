@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from surefit.doctor.observations import Crash, Frame
+from surefit.doctor.observations import Frame
 from surefit.doctor.violations import Operand, Violation
 from surefit.laws.case import Case, use_of
 
@@ -59,42 +59,41 @@ class UnknownPadding(Violation):
 
 
 def violations_of(case: Case) -> Iterator[Violation]:
-    crash = case.crash
-    last = crash.frames[-1] if crash is not None and crash.frames else None
-    if crash is None or last is None or last.own or crash.own_frame is None:
+    if case.own is None or case.own is case.frames[-1]:
         return
+    last = case.frames[-1]
     if "tokenization" in last.place.file:
-        yield from in_tokenizer(case, crash, last, crash.own_frame)
+        yield from in_tokenizer(case, last, case.own)
     elif last.layer is not None and CLASSIFIES in last.layer.kind + last.function:
-        yield from in_model(case, crash, last, crash.own_frame)
+        yield from in_model(case, last, case.own)
 
 
-def in_tokenizer(case: Case, crash: Crash, last: Frame, own: Frame) -> Iterator[Violation]:
-    values = {value.text: value for value in last.values}
-    if "self" not in values or not any(text.startswith("padding") for text in values):
+def in_tokenizer(case: Case, last: Frame, own: Frame) -> Iterator[Violation]:
+    tokenizer = last.value("self")
+    if tokenizer is None or not any(value.text.startswith("padding") for value in last.values):
         return
-    at = len(crash.frames) - 1
+    at = len(case.frames) - 1
     state = case.ask(TokenizerState, frame=at, text="self")
     if state is None or state.pad is not None:
         return
     texts = [value.length for value in own.values if value.kind == "list" and value.length]
     yield NoPadToken(
         use=use_of(own),
-        tokenizer=Operand(value=values["self"], name="`tokenizer`", frame=at),
+        tokenizer=Operand(value=tokenizer, name="`tokenizer`", frame=at),
         state=state,
-        texts=texts[0] if len(texts) == 1 and texts[0] else 0,
+        texts=texts[0] if len(texts) == 1 else 0,
     )
 
 
-def in_model(case: Case, crash: Crash, last: Frame, own: Frame) -> Iterator[Violation]:
-    at = len(crash.frames) - 1
+def in_model(case: Case, last: Frame, own: Frame) -> Iterator[Violation]:
+    at = len(case.frames) - 1
     state = case.ask(SingleRows, frame=at)
     if state is None or state.pad is not None or state.rows < 2:
         return
     kind = last.layer.kind if last.layer is not None else ""
     named = [
         Operand(value=value, name=f"`{value.text}`", frame=number)
-        for number, frame in enumerate(crash.frames)
+        for number, frame in enumerate(case.frames)
         for value in frame.values
         if (frame.own or frame is last) and value.kind == kind
     ]

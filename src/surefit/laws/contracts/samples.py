@@ -48,7 +48,7 @@ class TextAbsent(Violation):
 
 def violations_of(case: Case) -> Iterator[Violation]:
     collator = case.crash.collator if case.crash is not None else None
-    asking = next((frame for frame in case.crash.frames if frame.own), None) if case.crash else None
+    asking = next((frame for frame in case.frames if frame.own), None)
     if collator is not None and asking is not None:
         yield from in_a_batch(case, collator, asking)
     if case.own is not None:
@@ -64,9 +64,8 @@ def in_a_batch(case: Case, collator: CollatorSeen, asking: Frame) -> Iterator[Vi
 
 def is_about_none(case: Case) -> bool:
     """A collator of the user's can fail for other reasons: the failing part must hold a None."""
-    frames = case.crash.frames if case.crash is not None else ()
-    inside = [frame for frame in frames if frame.own][-2:]
-    return any(holds_none(frame) for frame in (*inside, *frames[-1:]))
+    inside = [frame for frame in case.frames if frame.own][-2:]
+    return any(holds_none(frame) for frame in (*inside, *case.frames[-1:]))
 
 
 def holds_none(frame: Frame) -> bool:
@@ -75,13 +74,12 @@ def holds_none(frame: Frame) -> bool:
 
 
 def is_in(text: str, expression: str) -> bool:
-    return (
-        re.search(rf"(?<![\w.]){re.escape(text)}(?!\w)", expression.replace('"', "'")) is not None
-    )
+    whole = rf"(?<![\w.]){re.escape(text)}(?!\w)"
+    return re.search(whole, expression.replace('"', "'")) is not None
 
 
 def rows_in(case: Case) -> Operand | None:
-    for number, frame in enumerate(case.crash.frames if case.crash is not None else ()):
+    for number, frame in enumerate(case.frames):
         value = case.value(number, "batch") if frame.function == DEFAULT else None
         if value is not None:
             return Operand(value=value, name="the rows", frame=number)
@@ -89,14 +87,13 @@ def rows_in(case: Case) -> Operand | None:
 
 
 def among_texts(case: Case, own: Frame) -> Iterator[TextAbsent]:
-    assert case.crash is not None
-    number = case.crash.frames.index(own)
-    beyond = case.crash.frames[number + 1 :]
+    number = case.number
+    beyond = case.frames[number + 1 :]
     direct = any(value.kind in TOKENIZERS for value in own.values) and not beyond
     if direct or any(re.search(TOKENIZING, frame.place.file) for frame in beyond):
         yield from given_to_tokenizer(own, number, beyond)
     else:
-        source = case.source(own.place)
+        source = case.source(own)
         for text in worked_on_as_text(own, source) if source is not None else ():
             value = case.value(number, text)
             if value is not None and is_absent(value):
@@ -126,9 +123,9 @@ def given_to_tokenizer(own: Frame, number: int, beyond: tuple[Frame, ...]) -> It
                 return
     call = parsed(own.expression)
     for argument in call.args if isinstance(call, ast.Call) else ():
-        texts = [value for value in own.values if value.text == ast.unparse(argument)]
-        if texts and is_absent(texts[0]):
-            yield single(own, number, texts[0], tokenizer=True)
+        text = own.value(ast.unparse(argument))
+        if text is not None and is_absent(text):
+            yield single(own, number, text, tokenizer=True)
             return
 
 

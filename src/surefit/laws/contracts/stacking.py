@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from surefit.doctor.conditions.inputs import RowsReachModel, inputs_of
 from surefit.doctor.observations import CollatorSeen, Frame, Value
-from surefit.doctor.violations import Expression, Operand, Violation
+from surefit.doctor.violations import Expression, Operand, Violation, narrowed
 from surefit.laws.case import Case, use_of
 from surefit.laws.collators import ONLY_STACK, TOKENIZED
 from surefit.laws.stacking_calls import call_at, calls_in_function, is_at
@@ -127,14 +127,12 @@ class NotNumbers(Stacked):
 
 def violations_of(case: Case) -> Iterator[Violation]:
     crash, own = case.crash, case.own
-    if crash is None or own is None:
-        return
-    if crash.collator is not None:
+    if crash is not None and own is not None and crash.collator is not None:
         yield from in_rows(case, own, crash.collator)
-        return
-    yield from in_a_list(case, own)
-    yield from in_a_batch(case, own)
-    yield from in_a_model(case, own)
+    elif own is not None:
+        yield from in_a_list(case, own)
+        yield from in_a_batch(case, own)
+        yield from in_a_model(case, own)
 
 
 def in_rows(case: Case, own: Frame, collator: CollatorSeen) -> Iterator[Stacked]:
@@ -151,15 +149,15 @@ def in_rows(case: Case, own: Frame, collator: CollatorSeen) -> Iterator[Stacked]
     texts = tuple(column for column in columns if column.is_text and takes(collator, column))
     if texts:
         if is_about_text(case, own, collator, texts):
-            yield as_kind(NotNumbers, plain, texts)
+            yield narrowed(NotNumbers, plain, wrong=texts)
         return
     nested = tuple(column for column in columns if column.is_batch_of_one)
     if nested:
-        yield as_kind(ExtraNesting, plain, nested)
+        yield narrowed(ExtraNesting, plain, wrong=nested)
     padded = (*collator.pads, *TOKENIZED) if collator.pads and not collator.own else ()
     ragged = tuple(column for column in columns if column.is_ragged and column.name not in padded)
     if not collator.own and ragged:
-        yield as_kind(UnequalLengths, plain, ragged)
+        yield narrowed(UnequalLengths, plain, wrong=ragged)
     elif ragged:
         yield from in_own_collator(case, own, plain, ragged)
 
@@ -168,29 +166,31 @@ def in_own_collator(
     case: Case, own: Frame, plain: Stacked, ragged: tuple[RowColumn, ...]
 ) -> Iterator[Stacked]:
     """The failing expression stacks one of the columns, or hands the rows to `tokenizer.pad`."""
-    source, crash = case.source(own.place), case.crash
+    source = case.source(own)
+    if source is None:
+        return
     named = {column.name: column for column in ragged}
-    calls = calls_in_function(source, own) if source else []
-    stacking = [(call, named[name]) for call, name in calls if name in named]
-    stacking.sort(key=lambda pair: source is None or not is_at(source, pair[0], own))
-    if source is not None and stacking and is_at(source, stacking[0][0], own):
-        found = tuple((case.expression(source, call), column) for call, column in stacking)
-        violation = as_kind(UnequalLengths, plain, tuple(column for _, column in stacking))
-        yield replace(violation, calls=found)
-    elif crash is not None and any(frame.function.endswith(".pad") for frame in crash.frames):
+    stacking = [
+        (call, named[name]) for call, name in calls_in_function(source, own) if name in named
+    ]
+    stacking.sort(key=lambda pair: not is_at(source, pair[0], own))
+    if stacking and is_at(source, stacking[0][0], own):
+        calls = tuple((case.expression(source, call), column) for call, column in stacking)
+        wrong = tuple(column for _, column in stacking)
+        yield narrowed(UnequalLengths, plain, wrong=wrong, calls=calls)
+    elif any(frame.function.endswith(".pad") for frame in case.frames):
         unpadded = tuple(column for column in ragged if column.name not in TOKENIZED)
         if unpadded:
-            yield as_kind(UnequalLengths, plain, unpadded)
+            yield narrowed(UnequalLengths, plain, wrong=unpadded)
 
 
 def in_a_list(case: Case, own: Frame) -> Iterator[Stacked]:
     """Outside of any collator: one tensor of a list with rows of many lengths."""
-    source = case.source(own.place)
+    source = case.source(own)
     call = call_at(source, own) if source else None
-    if case.crash is None or source is None or call is None or own is not case.crash.frames[-1]:
+    if source is None or call is None or own is not case.frames[-1]:
         return
-    text = ast.unparse(call.args[0])
-    value = next((value for value in own.values if value.text == text), None)
+    value = own.value(ast.unparse(call.args[0]))
     shapes = shapes_in(value) if value is not None else ()
     if value is None or len(set(shapes)) < 2 or len({len(shape) for shape in shapes}) > 1:
         return
@@ -203,15 +203,15 @@ def in_a_list(case: Case, own: Frame) -> Iterator[Stacked]:
         columns=(column,),
         wrong=(column,),
         calls=((expression, column),),
-        operand=Operand(value=value, name=column.words, frame=len(case.crash.frames) - 1),
+        operand=Operand(value=value, name=column.words, frame=case.number),
     )
 
 
 def in_a_batch(case: Case, own: Frame) -> Iterator[Stacked]:
     """A method of a tensor on a list of strings that a batch holds: `value.to(device)`."""
-    receiver = (own.expression or "").partition(".")[0]
-    value = next((value for value in own.values if value.text == receiver), None)
-    if value is None or "." not in (own.expression or "") or not is_texts(value):
+    receiver, dot, _ = (own.expression or "").partition(".")
+    value = own.value(receiver)
+    if value is None or not dot or not is_texts(value):
         return
     holders = [
         (holder, name)
@@ -229,31 +229,28 @@ def in_a_batch(case: Case, own: Frame) -> Iterator[Stacked]:
             )
             for key, member in holder.members.items()
         )
-        wrong = tuple(column for column in columns if column.name == name)
         yield NotNumbers(
             use=use_of(own),
             by=own.expression or "",
             rows=value.length or 0,
             columns=columns,
-            wrong=wrong,
+            wrong=tuple(column for column in columns if column.name == name),
             operand=beside_in(case, holder, name),
         )
 
 
 def beside_in(case: Case, holder: Value, name: str) -> Operand | None:
     """A tensor that the batch holds beside a column, in the frame that the batch is a name of."""
-    frames = enumerate(case.crash.frames if case.crash is not None else ())
     having = [
         (number, value.text)
-        for number, frame in frames
+        for number, frame in enumerate(case.frames)
         for value in frame.values
         if value.identity == holder.identity and not frame.function.endswith("comp>")
     ]
     for key, member in holder.members.items():
         if key != name and member.shape and having:
-            number, text = having[-1]
-            value = replace(member, text=f'{text}["{key}"]')
-            return Operand(value=value, name=key, frame=number)
+            value = replace(member, text=f'{having[-1][1]}["{key}"]')
+            return Operand(value=value, name=key, frame=having[-1][0])
     return None
 
 
@@ -288,8 +285,7 @@ def in_a_model(case: Case, own: Frame) -> Iterator[Stacked]:
 def batch_in_frames(case: Case, column: RowColumn) -> Iterator[Operand]:
     """The batch as frames have it: under its name, or else by its shape; the user's first."""
     shape = (len(column.shapes), *column.shapes[0])
-    frames = list(enumerate(case.crash.frames if case.crash is not None else ()))
-    for number, frame in sorted(frames, key=lambda pair: not pair[1].own):
+    for number, frame in sorted(enumerate(case.frames), key=lambda pair: not pair[1].own):
         for value in frame.values:
             if value.shape == shape and (column.name.isdigit() or column.name in value.text):
                 yield Operand(value=value, name=column.words, frame=number)
@@ -298,19 +294,8 @@ def batch_in_frames(case: Case, column: RowColumn) -> Iterator[Operand]:
             yield Operand(value=value, name=column.words, frame=number)
 
 
-def as_kind(kind: type[Stacked], plain: Stacked, wrong: tuple[RowColumn, ...]) -> Stacked:
-    return kind(
-        use=plain.use,
-        by=plain.by,
-        rows=plain.rows,
-        columns=plain.columns,
-        wrong=wrong,
-        collator=plain.collator,
-    )
-
-
 def columns_of(case: Case, own: Frame, collator: CollatorSeen) -> tuple[RowColumn, ...]:
-    names = names_in_loop(case.source(own.place), own)
+    names = names_in_loop(case.source(own), own)
     columns = [
         RowColumn(
             name=name,
@@ -356,9 +341,9 @@ def takes(collator: CollatorSeen, column: RowColumn) -> bool:
     """Whether a collator makes a tensor of a column of text at all."""
     if column.name.isdigit() or column.name == "row":
         return False
-    if not collator.own and collator.kind in PASS_STRINGS:
-        return "str" not in column.kinds
-    return collator.own or collator.kind not in ONLY_STACK
+    if collator.own or collator.kind not in ONLY_STACK:
+        return True
+    return collator.kind in PASS_STRINGS and "str" not in column.kinds
 
 
 def is_about_text(
@@ -366,14 +351,14 @@ def is_about_text(
 ) -> bool:
     """A library's collator makes tensors of all columns; the user's own must have handed the rows
     to `tokenizer.pad`, or its failing line must make a tensor of this column."""
-    if not collator.own or case.crash is None:
+    if not collator.own:
         return True
-    last = case.crash.frames[-1]
-    if any(frame.function.endswith(".pad") for frame in case.crash.frames):
+    last = case.frames[-1]
+    if any(frame.function.endswith(".pad") for frame in case.frames):
         return any(is_texts(value) for value in last.values)
     said = (own.expression or own.line).replace('"', "'")
-    inside = last.expression or last.line
-    if "tensor" not in inside.lower() and "array" not in inside.lower():
+    inside = (last.expression or last.line).lower()
+    if "tensor" not in inside and "array" not in inside:
         return False  # a tokenizer was given the text rightly, and fails for another reason
     in_hand = {value.scalar for value in own.values if isinstance(value.scalar, str)}
     return any(column.name in in_hand or repr(column.name) in said for column in texts)

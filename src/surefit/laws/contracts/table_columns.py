@@ -44,18 +44,17 @@ class RowsOfMap(Violation):
 
 
 def violations_of(case: Case) -> Iterator[Violation]:
-    frames = case.crash.frames if case.crash is not None else ()
     if case.own is None:
         return
-    first = frames.index(case.own) + 1
-    for number, frame in enumerate(frames[first:], first):
+    first = case.number + 1
+    for number, frame in enumerate(case.frames[first:], first):
         if not frame.place.file.startswith(LIBRARIES):
             continue
         if frame.function == SETS:
             yield from set_in_table(case.own, frame, number)
             return
         if frame.function == MAPS:
-            yield from mapped(case.own, frame, frames[first : number + 1])
+            yield from mapped(case.own, frame, case.frames[first : number + 1])
             return
         if frame.function in CREATES:
             yield from created(case, case.own, frame, first - 1)
@@ -78,7 +77,7 @@ def mapped(own: Frame, frame: Frame, between: tuple[Frame, ...]) -> Iterator[Row
 
 
 def created(case: Case, own: Frame, frame: Frame, number: int) -> Iterator[ColumnLengths]:
-    call = case.node(use_of(own))
+    call = case.node(own)
     columns = {
         str(key.value): Operand(value=value, name=code(value.text), frame=number)
         for display in (call.args if isinstance(call, ast.Call) else ())
@@ -94,8 +93,7 @@ def created(case: Case, own: Frame, frame: Frame, number: int) -> Iterator[Colum
 
 
 def set_in_table(own: Frame, frame: Frame, number: int) -> Iterator[ColumnLengths]:
-    values = {value.text: value for value in frame.values}
-    table, column, key = values.get("self"), values.get("value"), values.get("key")
+    table, column, key = frame.value("self"), frame.value("value"), frame.value("key")
     length = length_of(column) if column is not None else None
     if table is None or column is None or key is None or length is None:
         return

@@ -29,31 +29,18 @@ from surefit.doctor.words import code
 from surefit.laws.case import Case
 from surefit.laws.contracts.keys import KeyAbsent
 from surefit.laws.subscripts import readable
-from surefit.laws.trainers import (
-    ROWS,
-    TrainerState,
-    arguments_call,
-    dropped_columns,
-    trainer_of,
-)
+from surefit.laws.trainers import ROWS, TrainerState, arguments_call, dropped_columns, trainer_of
 from surefit.remedies.change import Change
 from surefit.source.edits import appended, argument_added
 from surefit.source.patches import both
 from surefit.source.reading import Source
 
-RULE = Rule(
-    "SF207",
-    "column-dropped-before-the-loss",
-    Severity.ERROR,
-    __doc__,
-    symptoms=(
-        Symptom(
-            r"^KeyError",
-            "whether the Trainer drops the column because `forward` does not take it",
-            passed=r"compute_loss|prediction_step|training_step",
-        ),
-    ),
+SYMPTOM = Symptom(
+    r"^KeyError",
+    "whether the Trainer drops the column because `forward` does not take it",
+    passed=r"compute_loss|prediction_step|training_step",
 )
+RULE = Rule("SF207", "column-dropped-before-the-loss", Severity.ERROR, __doc__, symptoms=(SYMPTOM,))
 
 
 @RULE.on(KeyAbsent)

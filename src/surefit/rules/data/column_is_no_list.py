@@ -34,18 +34,11 @@ from surefit.remedies.statements import assigned_name, statement_at
 from surefit.source.edits import appended, wrapped
 from surefit.source.patches import Edit, both
 
-RULE = Rule(
-    "SF216",
-    "column-is-no-list",
-    Severity.ERROR,
-    __doc__,
-    symptoms=(
-        Symptom(
-            r"text input must be of type|'Column'",
-            "whether the texts are a list, or a column of a dataset or a table",
-        ),
-    ),
+SYMPTOM = Symptom(
+    r"text input must be of type|'Column'",
+    "whether the texts are a list, or a column of a dataset or a table",
 )
+RULE = Rule("SF216", "column-is-no-list", Severity.ERROR, __doc__, symptoms=(SYMPTOM,))
 
 
 @RULE.on(ColumnForList)
@@ -87,7 +80,7 @@ def remedies(broken: ColumnForList, origins: list[Written], case: Case) -> Itera
 def converted(broken: ColumnForList, at: list[Written], case: Case) -> Remedy | None:
     edit: Edit | None = None
     for column, written in zip(broken.columns, at, strict=True):
-        node, source = case.node(written), case.source(written.place)
+        node, source = case.node(written), case.source(written)
         if node is None or source is None:
             return None
         is_array = column.value.kind in ARRAYS

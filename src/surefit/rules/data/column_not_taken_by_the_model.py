@@ -44,23 +44,18 @@ from surefit.remedies.columns import (
 )
 from surefit.remedies.parameters import NameParameters, forward_of
 
-RULE = Rule(
-    "SF204",
-    "column-not-taken-by-the-model",
-    Severity.ERROR,
-    __doc__,
-    symptoms=(
-        Symptom(
-            r"exactly one of input_ids or inputs_embeds|did not return a loss|unexpected keyword"
-            r"|No columns in the dataset match|missing \d+ required positional|KeyError: 'loss'",
-            "whether a column of your rows has a name that the model's `forward` does not take",
-        ),
-        Symptom(
-            r"'NoneType' object has no attribute 'backward'",
-            "whether the model was called without `labels`",
-        ),
+SYMPTOMS = (
+    Symptom(
+        r"exactly one of input_ids or inputs_embeds|did not return a loss|unexpected keyword"
+        r"|No columns in the dataset match|missing \d+ required positional|KeyError: 'loss'",
+        "whether a column of your rows has a name that the model's `forward` does not take",
+    ),
+    Symptom(
+        r"'NoneType' object has no attribute 'backward'",
+        "whether the model was called without `labels`",
     ),
 )
+RULE = Rule("SF204", "column-not-taken-by-the-model", Severity.ERROR, __doc__, symptoms=SYMPTOMS)
 
 DROPS = (
     "With `remove_unused_columns=True`, the default, a Trainer keeps only columns that `forward`"

@@ -33,19 +33,12 @@ from surefit.laws.contracts.table_columns import ColumnLengths, RowsOfMap
 from surefit.lineage.properties import length
 from surefit.remedies.arguments import SetArgument
 
-RULE = Rule(
-    "SF221",
-    "columns-of-different-lengths",
-    Severity.ERROR,
-    __doc__,
-    symptoms=(
-        Symptom(
-            r"expected length \d+ but got length \d+|All arrays must be of the same length"
-            r"|Length of values \(\d+\) does not match length of index",
-            "how many rows each column has, and which of them a mapped function returned",
-        ),
-    ),
+SYMPTOM = Symptom(
+    r"expected length \d+ but got length \d+|All arrays must be of the same length"
+    r"|Length of values \(\d+\) does not match length of index",
+    "how many rows each column has, and which of them a mapped function returned",
 )
+RULE = Rule("SF221", "columns-of-different-lengths", Severity.ERROR, __doc__, symptoms=(SYMPTOM,))
 
 
 @RULE.on(RowsOfMap)

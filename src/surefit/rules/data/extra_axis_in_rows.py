@@ -42,19 +42,12 @@ from surefit.remedies.padding import padding_collator
 from surefit.remedies.unnesting import squeezed, unlisted, without_tensors
 from surefit.source.patches import Edit, both
 
-RULE = Rule(
-    "SF202",
-    "extra-axis-in-rows",
-    Severity.ERROR,
-    __doc__,
-    symptoms=(
-        Symptom(
-            r"too many values to unpack|excessive nesting|got 5D|must match the size of tensor",
-            "whether `input_ids` reaches the model as [batch, 1, tokens]: `return_tensors` in"
-            " `__getitem__` or in a function given to `map` row by row",
-        ),
-    ),
+SYMPTOM = Symptom(
+    r"too many values to unpack|excessive nesting|got 5D|must match the size of tensor",
+    "whether `input_ids` reaches the model as [batch, 1, tokens]: `return_tensors` in"
+    " `__getitem__` or in a function given to `map` row by row",
 )
+RULE = Rule("SF202", "extra-axis-in-rows", Severity.ERROR, __doc__, symptoms=(SYMPTOM,))
 
 
 @dataclass(frozen=True, slots=True)

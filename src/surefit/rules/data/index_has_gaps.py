@@ -36,19 +36,10 @@ from surefit.lineage.producers import Producer, ProducerKind
 from surefit.lineage.properties import has_gaps, index_with_gaps
 from surefit.remedies.rows import ByPosition, Renumber
 
-RULE = Rule(
-    "SF215",
-    "index-has-gaps",
-    Severity.ERROR,
-    __doc__,
-    symptoms=(
-        Symptom(
-            r"KeyError: \d+$",
-            "whether the index of the table is 0, 1, 2... or has gaps",
-            r"pandas",
-        ),
-    ),
+SYMPTOM = Symptom(
+    r"KeyError: \d+$", "whether the index of the table is 0, 1, 2... or has gaps", r"pandas"
 )
+RULE = Rule("SF215", "index-has-gaps", Severity.ERROR, __doc__, symptoms=(SYMPTOM,))
 
 
 @RULE.on(LabelAbsent)
@@ -83,7 +74,7 @@ def renumbered(
 ) -> Renumber | None:
     """Where rows are left out; where other tables have gaps, too, where the failing class takes
     its own. Not where something needs the labels that the rows had."""
-    source = case.source(birth.place) if birth is not None else None
+    source = case.source(birth)
     if source is None or any(node.attr == "index" for node in source.every(ast.Attribute)):
         return None
     index = Numbered(broken.use.place, broken.holder.value.text, broken.rows)
@@ -101,6 +92,6 @@ def renumbered(
 
 def others_have_gaps(broken: LabelAbsent, case: Case) -> bool:
     """A table of another length, as the other part of a split has."""
-    frames = case.crash.frames if case.crash is not None else ()
+    frames = case.frames
     values = [value for frame in frames if frame.own for value in frame.values]
     return any(value.numbered is False and value.length != broken.rows for value in values)

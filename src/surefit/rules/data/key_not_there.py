@@ -41,13 +41,8 @@ from surefit.remedies.columns import Removal, removals
 from surefit.source.dictionary_edits import key_renamed, keys_of
 from surefit.source.patches import Edit
 
-RULE = Rule(
-    "SF217",
-    "key-not-there",
-    Severity.ERROR,
-    __doc__,
-    symptoms=(Symptom(r"KeyError: '", "which keys there are, and what removes columns"),),
-)
+SYMPTOM = Symptom(r"KeyError: '", "which keys there are, and what removes columns")
+RULE = Rule("SF217", "key-not-there", Severity.ERROR, __doc__, symptoms=(SYMPTOM,))
 
 ALIKE = 0.8
 CREATE = (ProducerKind.DISPLAY, ProducerKind.CALL)
@@ -121,7 +116,7 @@ def creation(broken: KeyAbsent, case: Case) -> Producer | None:
 
 def key_written(case: Case, created: Producer | None, key: str, new: str) -> Edit | None:
     """A dict display with another name for one of its keys."""
-    node, source = case.node(created), case.source(created.place) if created else None
+    node, source = case.node(created), case.source(created)
     if source is None or not isinstance(node, ast.Dict) or key not in keys_of(node):
         return None
     constant = node.keys[keys_of(node).index(key)]

@@ -35,18 +35,11 @@ from surefit.lineage.properties import has_column, text
 from surefit.remedies.append import Append
 from surefit.remedies.replace import ReplaceWith
 
-RULE = Rule(
-    "SF249",
-    "labels-are-text",
-    Severity.ERROR,
-    __doc__,
-    symptoms=(
-        Symptom(
-            r"too many dimensions 'str'|excessive nesting",
-            "whether the labels of the rows are strings, and which numbers they stand for",
-        ),
-    ),
+SYMPTOM = Symptom(
+    r"too many dimensions 'str'|excessive nesting",
+    "whether the labels of the rows are strings, and which numbers they stand for",
 )
+RULE = Rule("SF249", "labels-are-text", Severity.ERROR, __doc__, symptoms=(SYMPTOM,))
 
 TABLES = ("Dataset", "DatasetDict")
 MOST_WRITTEN = 12

@@ -33,19 +33,12 @@ from surefit.remedies.replace import ReplaceWith
 from surefit.source.classes import method
 from surefit.source.reading import called
 
-RULE = Rule(
-    "SF218",
-    "length-beyond-the-data",
-    Severity.ERROR,
-    __doc__,
-    symptoms=(
-        Symptom(
-            r"IndexError: ",
-            "how many rows `__len__` of the dataset promises, and how many there are",
-            r"__getitem__|fetch",
-        ),
-    ),
+SYMPTOM = Symptom(
+    r"IndexError: ",
+    "how many rows `__len__` of the dataset promises, and how many there are",
+    r"__getitem__|fetch",
 )
+RULE = Rule("SF218", "length-beyond-the-data", Severity.ERROR, __doc__, symptoms=(SYMPTOM,))
 
 
 @RULE.on(PositionAbsent)

@@ -35,25 +35,21 @@ from surefit.laws.contracts.samples import TextAbsent
 from surefit.laws.made_names import name_at
 from surefit.laws.text_tables import TextTable, read_at, tables_named
 from surefit.lineage.producers import Producer
-from surefit.remedies.missing import FillTexts, LeaveOut
+from surefit.remedies.append import Append
+from surefit.remedies.missing import LeaveOut
 
-RULE = Rule(
-    "SF214",
-    "missing-texts",
-    Severity.ERROR,
-    __doc__,
-    symptoms=(
-        Symptom(
-            r"TextEncodeInput must be|text input must be of type|You need to specify either `text`",
-            "whether some of the texts are None or nan",
-        ),
-        Symptom(
-            r"AttributeError: '(float|NoneType)' object has no attribute '"
-            r"(lower|strip|split|replace|upper|encode|startswith)'|expected string or bytes-like",
-            "whether the value comes from a column in which some rows are empty",
-        ),
+SYMPTOMS = (
+    Symptom(
+        r"TextEncodeInput must be|text input must be of type|You need to specify either `text`",
+        "whether some of the texts are None or nan",
+    ),
+    Symptom(
+        r"AttributeError: '(float|NoneType)' object has no attribute '"
+        r"(lower|strip|split|replace|upper|encode|startswith)'|expected string or bytes-like",
+        "whether the value comes from a column in which some rows are empty",
     ),
 )
+RULE = Rule("SF214", "missing-texts", Severity.ERROR, __doc__, symptoms=SYMPTOMS)
 
 LONGEST = 60
 
@@ -119,13 +115,16 @@ def remedies(case: Case, tables: list[TextTable], read: Producer | None) -> Iter
     must = rows_left(case, tables, read)
     yield LeaveOut(at=read, kind=most.kind, columns=columns, words=words, must=must)
     if most.kind == "DataFrame":
-        yield FillTexts(at=read, columns=columns)
+        empty = ", ".join(f'"{column}": ""' for column in columns)
+        words = "If an empty text means something, give it to these rows there."
+        suffix = f".fillna({{{empty}}})"
+        yield Append(at=read, suffix=suffix, words=words, choice=True, alike=False)
 
 
 def rows_left(case: Case, tables: list[TextTable], read: Producer) -> Condition:
     """Exactly the rows with a text are left, where the table has a name, and training goes on."""
     trains = TrainingGoesOn(changes_the_past=True)
-    name = name_at(case.source(read.place), read.place)
+    name = name_at(case.source(read), read.place)
     if name is None or len(tables) > 1:
         return trains
     left = Wanted(name, rows=tables[0].rows - tables[0].missing)

@@ -35,18 +35,11 @@ from surefit.source.edits import argument_added, with_import
 from surefit.source.patches import Edit
 from surefit.source.reading import Source
 
-RULE = Rule(
-    "SF208",
-    "no-labels-for-the-loss",
-    Severity.ERROR,
-    __doc__,
-    symptoms=(
-        Symptom(
-            r"did not return a loss from the inputs",
-            "whether anything creates `labels`: a column of the rows, or the collator",
-        ),
-    ),
+SYMPTOM = Symptom(
+    r"did not return a loss from the inputs",
+    "whether anything creates `labels`: a column of the rows, or the collator",
 )
+RULE = Rule("SF208", "no-labels-for-the-loss", Severity.ERROR, __doc__, symptoms=(SYMPTOM,))
 
 CREATES_LABELS = "DataCollatorForLanguageModeling"
 TOKENIZERS = ("tokenizer", "tok", "processor")

@@ -32,18 +32,11 @@ from surefit.lineage.producers import Producer, ProducerKind
 from surefit.lineage.properties import empty
 from surefit.remedies.wrap import Wrap
 
-RULE = Rule(
-    "SF219",
-    "no-rows-left",
-    Severity.ERROR,
-    __doc__,
-    symptoms=(
-        Symptom(
-            r"num_samples=0|ZeroDivisionError",
-            "how many rows the dataset of the loader has, and what left them out",
-        ),
-    ),
+SYMPTOM = Symptom(
+    r"num_samples=0|ZeroDivisionError",
+    "how many rows the dataset of the loader has, and what left them out",
 )
+RULE = Rule("SF219", "no-rows-left", Severity.ERROR, __doc__, symptoms=(SYMPTOM,))
 
 LONGEST = 70
 COMPUTED = (ProducerKind.CALL, ProducerKind.OPERATOR)

@@ -32,17 +32,10 @@ from surefit.lineage.producers import Producer, Way
 from surefit.lineage.properties import none
 from surefit.remedies.collating import DropInCollator, arriving
 
-RULE = Rule(
-    "SF220",
-    "none-in-a-sample",
-    Severity.ERROR,
-    __doc__,
-    symptoms=(
-        Symptom(
-            r"TypeError: .*NoneType", "which value of which samples is None", r"default_collate"
-        ),
-    ),
+SYMPTOM = Symptom(
+    r"TypeError: .*NoneType", "which value of which samples is None", r"default_collate"
 )
+RULE = Rule("SF220", "none-in-a-sample", Severity.ERROR, __doc__, symptoms=(SYMPTOM,))
 
 
 @RULE.on(ValuesAreNone)

@@ -36,19 +36,11 @@ from surefit.lineage.producers import Producer
 from surefit.remedies.arguments import SetArgument, call_at
 from surefit.remedies.collators import GiveCollator
 
-RULE = Rule(
-    "SF205",
-    "padded-per-map-batch",
-    Severity.ERROR,
-    __doc__,
-    symptoms=(
-        Symptom(
-            r"stack expects each tensor to be equal size|expected sequence of length",
-            "whether the tokenizer pads inside `map(batched=True)`, each map batch to its own"
-            " longest row",
-        ),
-    ),
+SYMPTOM = Symptom(
+    r"stack expects each tensor to be equal size|expected sequence of length",
+    "whether the tokenizer pads inside `map(batched=True)`, each map batch to its own longest row",
 )
+RULE = Rule("SF205", "padded-per-map-batch", Severity.ERROR, __doc__, symptoms=(SYMPTOM,))
 
 LONGEST = (True, "longest")
 

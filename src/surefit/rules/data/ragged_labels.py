@@ -49,20 +49,13 @@ from surefit.remedies.collators import GiveCollator, GiveFunction
 from surefit.remedies.padding import PadWhereStacked, fillings
 from surefit.remedies.replace import ReplaceCallee
 
-RULE = Rule(
-    "SF201",
-    "ragged-labels",
-    Severity.ERROR,
-    __doc__,
-    symptoms=(
-        Symptom(
-            r"expected sequence of length \d+ at dim \d+ \(got \d+\)"
-            r"|Unable to create tensor, you should|setting an array element with a sequence",
-            "whether `labels` of the failing batch have several lengths, and whether its collator"
-            " pads `labels`",
-        ),
-    ),
+SYMPTOM = Symptom(
+    r"expected sequence of length \d+ at dim \d+ \(got \d+\)"
+    r"|Unable to create tensor, you should|setting an array element with a sequence",
+    "whether `labels` of the failing batch have several lengths, and whether its collator"
+    " pads `labels`",
 )
+RULE = Rule("SF201", "ragged-labels", Severity.ERROR, __doc__, symptoms=(SYMPTOM,))
 
 PADS_FIRST = "with_padded_labels"
 PADDED = """\

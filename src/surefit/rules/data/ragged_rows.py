@@ -34,20 +34,12 @@ from surefit.laws.contracts.stacking import RowColumn, UnequalLengths
 from surefit.remedies.padding import PadWhereStacked, fillings, padding_collator
 from surefit.remedies.statements import assigned_name
 
-RULE = Rule(
-    "SF206",
-    "ragged-rows",
-    Severity.ERROR,
-    __doc__,
-    symptoms=(
-        Symptom(
-            r"stack expects each tensor to be equal size|expected sequence of length"
-            r"|inhomogeneous shape|each element in list of batch should be of equal size",
-            "whether the rows of the batch have different lengths, and whether a `collate_fn` pads"
-            " them",
-        ),
-    ),
+SYMPTOM = Symptom(
+    r"stack expects each tensor to be equal size|expected sequence of length"
+    r"|inhomogeneous shape|each element in list of batch should be of equal size",
+    "whether the rows of the batch have different lengths, and whether a `collate_fn` pads them",
 )
+RULE = Rule("SF206", "ragged-rows", Severity.ERROR, __doc__, symptoms=(SYMPTOM,))
 
 MOST_SHAPES = 4
 
@@ -123,7 +115,7 @@ def remedies(broken: UnequalLengths, chosen: Written, case: Case) -> Iterator[Re
 def pad_where_stacked(broken: UnequalLengths, case: Case) -> Remedy:
     """In a collator the rows must reach the model; a tensor that has a name is looked at there."""
     columns = [column for _, column in broken.calls]
-    source = case.source(broken.use.place)
+    source = case.source(broken.use)
     if broken.collator is not None:
         filled = fillings(source, columns) if source else ""
         inputs = next((column for column in columns if not column.labels), columns[0])

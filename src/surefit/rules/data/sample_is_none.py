@@ -37,19 +37,12 @@ from surefit.remedies.collating import DropInCollator, PickRows, arriving, first
 from surefit.remedies.returning import Returning, condition_of, returning_rows
 from surefit.source.edits import inserted_after
 
-RULE = Rule(
-    "SF213",
-    "sample-is-none",
-    Severity.ERROR,
-    __doc__,
-    symptoms=(
-        Symptom(
-            r"TypeError: .*NoneType",
-            "whether the dataset gave None in place of a whole sample",
-            r"collate|fetch",
-        ),
-    ),
+SYMPTOM = Symptom(
+    r"TypeError: .*NoneType",
+    "whether the dataset gave None in place of a whole sample",
+    r"collate|fetch",
 )
+RULE = Rule("SF213", "sample-is-none", Severity.ERROR, __doc__, symptoms=(SYMPTOM,))
 
 FEW = 4
 """Rows of a batch of which all can be None at once, if some are."""

@@ -41,19 +41,12 @@ from surefit.remedies.append import Append
 from surefit.remedies.arguments import SetArgument
 from surefit.remedies.drop_columns import DropColumns
 
-RULE = Rule(
-    "SF203",
-    "text-column-in-batch",
-    Severity.ERROR,
-    __doc__,
-    symptoms=(
-        Symptom(
-            r"too many dimensions 'str'|excessive nesting|'list' object has no attribute 'to'",
-            "whether the rows still have a column of strings: `map` without `remove_columns`, and"
-            " `remove_unused_columns=False`",
-        ),
-    ),
+SYMPTOM = Symptom(
+    r"too many dimensions 'str'|excessive nesting|'list' object has no attribute 'to'",
+    "whether the rows still have a column of strings: `map` without `remove_columns`, and"
+    " `remove_unused_columns=False`",
 )
+RULE = Rule("SF203", "text-column-in-batch", Severity.ERROR, __doc__, symptoms=(SYMPTOM,))
 
 
 @RULE.on(NotNumbers)

@@ -37,19 +37,12 @@ from surefit.source.edits import replaced
 from surefit.source.patches import Edit, both
 from surefit.source.reading import called
 
-RULE = Rule(
-    "SF504",
-    "batches-of-unequal-width",
-    Severity.ERROR,
-    __doc__,
-    symptoms=(
-        Symptom(
-            r"except for the concatenation axis must match|Sizes of tensors must match except"
-            r"|inhomogeneous shape|stack expects each tensor to be equal size",
-            "whether the arrays of a list differ on one axis, padded by batches of their own width",
-        ),
-    ),
+SYMPTOM = Symptom(
+    r"except for the concatenation axis must match|Sizes of tensors must match except"
+    r"|inhomogeneous shape|stack expects each tensor to be equal size",
+    "whether the arrays of a list differ on one axis, padded by batches of their own width",
 )
+RULE = Rule("SF504", "batches-of-unequal-width", Severity.ERROR, __doc__, symptoms=(SYMPTOM,))
 
 FILL = "-100"
 
@@ -91,7 +84,7 @@ def remedies(broken: UnequalWidths, case: Case) -> Iterator[Remedy | Fix]:
         words += f" Leave these positions out of the metric, as those with labels of {FILL}."
     edit: Edit | None = None
     for known in padded if joined in padded else ():
-        source, node = case.source(known.items.place), case.node(known.items)
+        source, node = case.source(known.items), case.node(known.items)
         if source is not None and node is not None:
             change = replaced(source, node, pad_text(known, filler))
             edit = both(edit, change) if edit is not None else change
@@ -106,7 +99,7 @@ def condition(joined: JoinedList, case: Case) -> All:
     assert case.crash is not None
     assert case.own is not None
     about = {
-        "frame": case.crash.frames.index(case.own),
+        "frame": case.number,
         "text": ast.unparse(ast.parse(joined.items.text, mode="eval").body),
         "axis": joined.axis,
         "along": joined.along,
@@ -123,7 +116,7 @@ def condition(joined: JoinedList, case: Case) -> All:
 
 def is_left_out(broken: UnequalWidths, case: Case) -> bool:
     """The source compares something with the filler."""
-    source = case.source(broken.use.place)
+    source = case.source(broken.use)
     return any(
         ast.unparse(side) == FILL
         for node in (source.every(ast.Compare) if source else ())
@@ -133,7 +126,7 @@ def is_left_out(broken: UnequalWidths, case: Case) -> bool:
 
 def decoder_in(broken: UnequalWidths, case: Case) -> str | None:
     """The tokenizer that the same function decodes with: it skips its own padding."""
-    source, node = case.source(broken.use.place), case.node(broken.joined.call)
+    source, node = case.source(broken.use), case.node(broken.joined.call)
     if source is None or node is None:
         return None
     scope = source.scope_of(node)

@@ -40,19 +40,12 @@ from surefit.remedies.arguments import DropArgument, RenameArgument, SetArgument
 from surefit.remedies.spread import GiveOnly, spread_of
 from surefit.source.reading import Source
 
-RULE = Rule(
-    "SF508",
-    "keys-not-taken",
-    Severity.ERROR,
-    __doc__,
-    symptoms=(
-        Symptom(
-            r"`model_kwargs` are not used by the model"
-            r"|forward\(\) got an unexpected keyword argument",
-            "which keys the call gives, and which of them the model takes",
-        ),
-    ),
+SYMPTOM = Symptom(
+    r"`model_kwargs` are not used by the model"
+    r"|forward\(\) got an unexpected keyword argument",
+    "which keys the call gives, and which of them the model takes",
 )
+RULE = Rule("SF508", "keys-not-taken", Severity.ERROR, __doc__, symptoms=(SYMPTOM,))
 
 OF_A_TOKENIZER = {"token_type_ids": "return_token_type_ids"}
 PROMPTS = ("input_ids", "inputs", "pixel_values", "input_features")
@@ -61,7 +54,7 @@ ALIKE = 0.8
 
 @RULE.on(KeysNotTaken)
 def keys_are_not_taken(broken: KeysNotTaken, case: Case) -> Finding | None:
-    call, source = case.node(broken.use), case.source(broken.use.place)
+    call, source = case.node(broken.use), case.source(broken.use)
     if source is None or not isinstance(call, ast.Call):
         return None
     typo = misspelled(broken, call)
@@ -107,7 +100,7 @@ def tokenized_at(broken: KeysNotTaken, batch: ast.keyword, case: Case) -> Produc
     """The call of a tokenizer that returned the one strange key."""
     if case.own is None or case.crash is None or set(broken.strange) - set(OF_A_TOKENIZER):
         return None
-    number, text = case.crash.frames.index(case.own), ast.unparse(batch.value)
+    number, text = case.number, ast.unparse(batch.value)
     value = case.value(number, text)
     if value is None or len(broken.strange) != 1:
         return None

@@ -35,20 +35,13 @@ from surefit.source.edits import argument_added, argument_removed
 from surefit.source.patches import Edit, Replace
 from surefit.source.reading import Source
 
-RULE = Rule(
-    "SF509",
-    "loader-without-batches",
-    Severity.ERROR,
-    __doc__,
-    symptoms=(
-        Symptom(
-            r"ZeroDivisionError|expected a non-empty list of Tensors|need at least one array"
-            r"|UnboundLocalError|NameError: name|StatisticsError|list index out of range",
-            "whether the loop above the failing line ran at all: how many rows its loader has, its"
-            " batch size, and whether it drops the last batch",
-        ),
-    ),
+SYMPTOM = Symptom(
+    r"ZeroDivisionError|expected a non-empty list of Tensors|need at least one array"
+    r"|UnboundLocalError|NameError: name|StatisticsError|list index out of range",
+    "whether the loop above the failing line ran at all: how many rows its loader has, its"
+    " batch size, and whether it drops the last batch",
 )
+RULE = Rule("SF509", "loader-without-batches", Severity.ERROR, __doc__, symptoms=(SYMPTOM,))
 
 
 @RULE.on(NoBatches)
@@ -83,7 +76,7 @@ def keeping(broken: NoBatches, case: Case) -> Change:
     must = None
     if first is not None and names:
         place = Place(broken.use.place.file, first.lineno)
-        must = FirstBatchComes(place, names, broken.loader.size, broken.loader.rows)
+        must = FirstBatchComes(place, names, broken.loader.size or 1, broken.loader.rows)
     return Change(to=edit, words=words, must=must)
 
 

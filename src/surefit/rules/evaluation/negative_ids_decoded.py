@@ -34,20 +34,13 @@ from surefit.remedies.replace import ReplaceWith
 from surefit.remedies.together import Together
 from surefit.source.reading import Source
 
-RULE = Rule(
-    "SF502",
-    "negative-ids-decoded",
-    Severity.ERROR,
-    __doc__,
-    symptoms=(
-        Symptom(
-            r"OverflowError: (out of range integral|number too small|can't convert negative)"
-            r"|TypeError: argument 'ids'|IndexError",
-            "whether labels or predictions contain -100 when they are decoded",
-            r"tokenization_\w+\.py:\w*decode|tokenization_\w+\.py:convert_ids_to_tokens",
-        ),
-    ),
+SYMPTOM = Symptom(
+    r"OverflowError: (out of range integral|number too small|can't convert negative)"
+    r"|TypeError: argument 'ids'|IndexError",
+    "whether labels or predictions contain -100 when they are decoded",
+    r"tokenization_\w+\.py:\w*decode|tokenization_\w+\.py:convert_ids_to_tokens",
 )
+RULE = Rule("SF502", "negative-ids-decoded", Severity.ERROR, __doc__, symptoms=(SYMPTOM,))
 IGNORED = -100
 NAMED = ast.Name | ast.Attribute | ast.Subscript
 
@@ -84,7 +77,7 @@ def facts(broken: NegativeIds, case: Case) -> Iterator[Fact]:
 
 
 def by_trainer(case: Case) -> bool:
-    frames = case.crash.frames if case.crash is not None else ()
+    frames = case.frames
     return any(frame.function.endswith("evaluation_loop") and not frame.own for frame in frames)
 
 
@@ -99,7 +92,7 @@ def why(broken: NegativeIds, case: Case) -> str:
 
 def replaced_before(broken: NegativeIds, case: Case) -> Remedy | Fix:
     """In every call of the function whose ids are negative, too, or that the Trainer can pad."""
-    negatives, source = broken.negatives, case.source(broken.use.place)
+    negatives, source = broken.negatives, case.source(broken.use)
     pad, number = filler(broken)
     texts: list[str] = []
     parts: list[Remedy] = []
@@ -113,7 +106,7 @@ def replaced_before(broken: NegativeIds, case: Case) -> Remedy | Fix:
     if broken.ids.use is None or broken.ids.use.text not in texts:
         return Fix(
             f"Replace {numbers} before decoding: `np.where(ids != -100, ids,"
-            " tokenizer.pad_token_id)`.",
+            " tokenizer.pad_token_id)`."
         )
     return Together(
         parts=tuple(parts),
@@ -134,7 +127,7 @@ def filler(broken: NegativeIds) -> tuple[str, int]:
 
 def instead(ids: Expression, known: Negatives, case: Case, pad: str) -> str | None:
     """Other ids, as their type allows."""
-    source = case.source(ids.place)
+    source = case.source(ids)
     if source is None or not isinstance(case.node(ids), NAMED):
         return None
     text, only = ids.text, known.first in ([IGNORED], [])

@@ -31,19 +31,12 @@ from surefit.laws.creations import Creation, creation_of
 from surefit.laws.made_names import name_at
 from surefit.remedies.statements import Insert
 
-RULE = Rule(
-    "SF507",
-    "padding-without-a-pad-token",
-    Severity.ERROR,
-    __doc__,
-    symptoms=(
-        Symptom(
-            r"does not have a padding token",
-            "where the tokenizer is made that has no pad token",
-            r"tokenization_\w+\.py",
-        ),
-    ),
+SYMPTOM = Symptom(
+    r"does not have a padding token",
+    "where the tokenizer is made that has no pad token",
+    r"tokenization_\w+\.py",
 )
+RULE = Rule("SF507", "padding-without-a-pad-token", Severity.ERROR, __doc__, symptoms=(SYMPTOM,))
 
 
 @RULE.on(NoPadToken)
@@ -85,7 +78,7 @@ def end_of_text(broken: NoPadToken, case: Case, created: Creation | None) -> Rem
 
 def condition(broken: NoPadToken, case: Case) -> Condition:
     """As many rows as texts, or, where that cannot be measured, ids that all have a row."""
-    batch = name_at(case.source(broken.use.place), broken.use.place)
+    batch = name_at(case.source(broken.use), broken.use.place)
     if batch is not None and broken.texts and "return_tensors" in broken.use.text:
         wanted = Wanted(f'{batch}["input_ids"]', shape=(broken.texts, None), least=0)
         return ValuesAt(broken.use.place, (wanted,), after=True)

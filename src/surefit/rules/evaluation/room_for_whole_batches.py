@@ -32,19 +32,12 @@ from surefit.laws.contracts.batches import WrittenRows
 from surefit.lineage.producers import Producer, ProducerKind
 from surefit.remedies.replace import ReplaceWith
 
-RULE = Rule(
-    "SF510",
-    "room-for-whole-batches",
-    Severity.ERROR,
-    __doc__,
-    symptoms=(
-        Symptom(
-            r"could not broadcast input array from shape"
-            r"|The expanded size of the tensor \(\d+\) must match the existing size",
-            "how many rows the array, the part that is written to and the last batch have",
-        ),
-    ),
+SYMPTOM = Symptom(
+    r"could not broadcast input array from shape"
+    r"|The expanded size of the tensor \(\d+\) must match the existing size",
+    "how many rows the array, the part that is written to and the last batch have",
 )
+RULE = Rule("SF510", "room-for-whole-batches", Severity.ERROR, __doc__, symptoms=(SYMPTOM,))
 
 
 @RULE.on(WrittenRows)
@@ -103,7 +96,7 @@ def longer(
     broken: WrittenRows, case: Case, created: Producer | None, short: ShortBatch
 ) -> Remedy | None:
     """With `len(loader.dataset)` for its first size; the last part then ends with it."""
-    call, source = case.node(created), case.source(created.place) if created else None
+    call, source = case.node(created), case.source(created)
     loader = iterated(broken, case)
     if broken.batches or source is None or not isinstance(call, ast.Call) or not call.args:
         return None
@@ -124,7 +117,7 @@ def longer(
 
 def iterated(broken: WrittenRows, case: Case) -> str | None:
     """What the loop around iterates, without `enumerate` and the like."""
-    source = case.source(broken.use.place)
+    source = case.source(broken.use)
     for outer in source.up(broken.target) if source is not None else ():
         if isinstance(outer, ast.For):
             node = outer.iter
