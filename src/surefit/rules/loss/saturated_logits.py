@@ -49,11 +49,7 @@ CLAMPS = (
     *("clamp", "clamp_", "clip", "clip_", "hardtanh", "hardtanh_", "relu6", "hardsigmoid"),
     *("minimum", "maximum", "fmin", "fmax", "min", "max"),
 )
-LAYERS = {
-    "hardtanh": ("Hardtanh", "ReLU6"),
-    "relu6": ("ReLU6",),
-    "hardsigmoid": ("Hardsigmoid",),
-}
+LAYERS = {"hardtanh": ("Hardtanh", "ReLU6"), "relu6": ("ReLU6",), "hardsigmoid": ("Hardsigmoid",)}
 SAFE = ("binary_cross_entropy_with_logits", "cross_entropy")
 """Losses that take logits of any size."""
 
