@@ -215,12 +215,7 @@ def of_brackets(case: Case, source: Source, node: ast.Subscript) -> IndexArgumen
         size = tensor.shape[axis]
         if index is not None and index.value.shape and is_outside(index.value, -size, size):
             return IndexRange(
-                use=use_of(case.own),
-                name="[]",
-                of=tensor,
-                index=index,
-                axis=axis,
-                axis_use=None,
+                use=use_of(case.own), name="[]", of=tensor, index=index, axis=axis, axis_use=None
             )
     return None
 

@@ -33,9 +33,9 @@ from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.violations import Expression, Written, fact_at
 from surefit.doctor.words import code, counted, spoken
-from surefit.laws.value_words import in_words
 from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.numpy_arrays import NotReadyForNumpy
+from surefit.laws.value_words import in_words
 from surefit.remedies.append import Append
 from surefit.source.reading import called
 

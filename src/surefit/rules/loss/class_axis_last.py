@@ -24,18 +24,11 @@ from surefit.laws.case import Case
 from surefit.laws.contracts.losses import INDICES, OF_CLASSES, TargetShape
 from surefit.remedies.append import Append
 
-RULE = Rule(
-    "SF406",
-    "class-axis-last",
-    Severity.ERROR,
-    __doc__,
-    symptoms=(
-        Symptom(
-            r"Expected target size \[\d+, \d+\], got \[\d+, \d+\]",
-            "whether the targets are shaped as the predictions without their last axis",
-        ),
-    ),
+SYMPTOM = Symptom(
+    r"Expected target size \[\d+, \d+\], got \[\d+, \d+\]",
+    "whether the targets are shaped as the predictions without their last axis",
 )
+RULE = Rule("SF406", "class-axis-last", Severity.ERROR, __doc__, symptoms=(SYMPTOM,))
 
 
 @RULE.on(TargetShape)

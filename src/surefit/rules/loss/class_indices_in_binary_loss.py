@@ -37,18 +37,11 @@ from surefit.remedies.replace import ReplaceWith
 from surefit.source.edits import appended, both, call_becomes
 from surefit.source.patches import Edit
 
-RULE = Rule(
-    "SF410",
-    "class-indices-in-binary-loss",
-    Severity.ERROR,
-    __doc__,
-    symptoms=(
-        Symptom(
-            r"Target size \(.*\) must be the same as input size",
-            "whether the targets are class indices, one for each row",
-        ),
-    ),
+SYMPTOM = Symptom(
+    r"Target size \(.*\) must be the same as input size",
+    "whether the targets are class indices, one for each row",
 )
+RULE = Rule("SF410", "class-indices-in-binary-loss", Severity.ERROR, __doc__, symptoms=(SYMPTOM,))
 
 BINARY = "binary_cross_entropy_with_logits"
 SINGLE = '"single_label_classification"'

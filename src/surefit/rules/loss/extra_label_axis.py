@@ -33,16 +33,11 @@ from surefit.remedies.append import Append
 from surefit.remedies.replace import ReplaceWith
 
 DECIDES = "whether the targets have the expected shape but for one axis of size 1"
-RULE = Rule(
-    "SF402",
-    "extra-label-axis",
-    Severity.ERROR,
-    __doc__,
-    symptoms=(
-        Symptom("multi-target not supported", DECIDES),
-        Symptom("only batches of spatial targets supported", DECIDES),
-    ),
+SYMPTOMS = (
+    Symptom("multi-target not supported", DECIDES),
+    Symptom("only batches of spatial targets supported", DECIDES),
 )
+RULE = Rule("SF402", "extra-label-axis", Severity.ERROR, __doc__, symptoms=SYMPTOMS)
 
 
 @RULE.on(TargetShape)

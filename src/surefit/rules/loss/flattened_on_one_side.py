@@ -29,16 +29,11 @@ from surefit.laws.contracts.losses import INDICES, OF_CLASSES, TargetShape
 from surefit.remedies.append import Append
 
 DECIDES = "whether one side has as many positions in several axes as the other has in one"
-RULE = Rule(
-    "SF409",
-    "flattened-on-one-side",
-    Severity.ERROR,
-    __doc__,
-    symptoms=(
-        Symptom(r"Expected input batch_size \(\d+\) to match target batch_size \(\d+\)", DECIDES),
-        Symptom("multi-target not supported", DECIDES),
-    ),
+SYMPTOMS = (
+    Symptom(r"Expected input batch_size \(\d+\) to match target batch_size \(\d+\)", DECIDES),
+    Symptom("multi-target not supported", DECIDES),
 )
+RULE = Rule("SF409", "flattened-on-one-side", Severity.ERROR, __doc__, symptoms=SYMPTOMS)
 
 
 @dataclass(frozen=True, slots=True)

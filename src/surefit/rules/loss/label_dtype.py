@@ -33,18 +33,13 @@ from surefit.lineage.properties import dtype
 from surefit.remedies.cast import Cast
 
 DECIDES = "which dtype the targets have, and whether all of them are integers"
-RULE = Rule(
-    "SF404",
-    "label-dtype",
-    Severity.ERROR,
-    __doc__,
-    symptoms=(
-        Symptom("expected target dtype to be Long or Byte", DECIDES),
-        Symptom("result type Float can't be cast to the desired output type", DECIDES),
-        Symptom("Found dtype (Long|Double|Int|Bool) but expected Float", DECIDES),
-        Symptom("expected scalar type Long but found", DECIDES),
-    ),
+SYMPTOMS = (
+    Symptom("expected target dtype to be Long or Byte", DECIDES),
+    Symptom("result type Float can't be cast to the desired output type", DECIDES),
+    Symptom("Found dtype (Long|Double|Int|Bool) but expected Float", DECIDES),
+    Symptom("expected scalar type Long but found", DECIDES),
 )
+RULE = Rule("SF404", "label-dtype", Severity.ERROR, __doc__, symptoms=SYMPTOMS)
 
 
 @RULE.on(TargetDtype)

@@ -36,16 +36,11 @@ from surefit.lineage.properties import kind
 from surefit.remedies.wrap import Wrap
 
 DECIDES = "what the targets are in place of a tensor, and what is in them"
-RULE = Rule(
-    "SF411",
-    "labels-not-a-tensor",
-    Severity.ERROR,
-    __doc__,
-    symptoms=(
-        Symptom(r"argument 'target' \(position 2\) must be Tensor, not", DECIDES),
-        Symptom("'(list|tuple)' object has no attribute 'size'", DECIDES, "torch/nn/functional.py"),
-    ),
+SYMPTOMS = (
+    Symptom(r"argument 'target' \(position 2\) must be Tensor, not", DECIDES),
+    Symptom("'(list|tuple)' object has no attribute 'size'", DECIDES, "torch/nn/functional.py"),
 )
+RULE = Rule("SF411", "labels-not-a-tensor", Severity.ERROR, __doc__, symptoms=SYMPTOMS)
 
 
 @dataclass(frozen=True, slots=True)

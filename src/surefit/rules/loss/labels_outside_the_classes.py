@@ -41,16 +41,11 @@ from surefit.remedies.replace import ReplaceWith
 from surefit.remedies.shift import Shift
 
 DECIDES = "which labels the batch holds, and how many classes the predictions have"
-RULE = Rule(
-    "SF405",
-    "labels-outside-the-classes",
-    Severity.ERROR,
-    __doc__,
-    symptoms=(
-        Symptom(r"IndexError: Target -?\d+ is out of bounds", DECIDES),
-        Symptom("device-side assert triggered", DECIDES, "cross_entropy|nll_loss"),
-    ),
+SYMPTOMS = (
+    Symptom(r"IndexError: Target -?\d+ is out of bounds", DECIDES),
+    Symptom("device-side assert triggered", DECIDES, "cross_entropy|nll_loss"),
 )
+RULE = Rule("SF405", "labels-outside-the-classes", Severity.ERROR, __doc__, symptoms=SYMPTOMS)
 
 ENOUGH = 3
 """Labels for each class, after which one that never came is taken for one that there is not."""
@@ -151,9 +146,7 @@ def ignoring(broken: TargetRange, case: Case) -> Remedy:
     assert labels is not None
     lost = f"{counted(count, 'label')} of this batch then take no part in the loss"
     must = replace(
-        broken.gets(INDICES),
-        supervised=labels.elements - count,
-        total=labels.total - value * count,
+        broken.gets(INDICES), supervised=labels.elements - count, total=labels.total - value * count
     )
     return SetArgument(
         at=loss_constructor(broken, case),

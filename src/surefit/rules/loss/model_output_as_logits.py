@@ -27,17 +27,12 @@ from surefit.laws.contracts.losses import NotATensor, shapes_fit
 from surefit.remedies.append import Append
 
 DECIDES = "what the loss was given for its predictions, and which member is the tensor it takes"
-RULE = Rule(
-    "SF408",
-    "model-output-as-logits",
-    Severity.ERROR,
-    __doc__,
-    symptoms=(
-        Symptom(r"argument 'input' \(position 1\) must be Tensor, not", DECIDES),
-        Symptom("object has no attribute 'size'", DECIDES, "torch/nn/functional.py"),
-        Symptom("object has no attribute 'log_softmax'", DECIDES),
-    ),
+SYMPTOMS = (
+    Symptom(r"argument 'input' \(position 1\) must be Tensor, not", DECIDES),
+    Symptom("object has no attribute 'size'", DECIDES, "torch/nn/functional.py"),
+    Symptom("object has no attribute 'log_softmax'", DECIDES),
 )
+RULE = Rule("SF408", "model-output-as-logits", Severity.ERROR, __doc__, symptoms=SYMPTOMS)
 
 
 @RULE.on(NotATensor)

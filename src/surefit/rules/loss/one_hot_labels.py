@@ -40,17 +40,12 @@ from surefit.remedies.append import Append
 from surefit.remedies.replace import ReplaceWith
 
 DECIDES = "whether the targets have a column per class, and how many ones a row has"
-RULE = Rule(
-    "SF403",
-    "one-hot-labels",
-    Severity.ERROR,
-    __doc__,
-    symptoms=(
-        Symptom(r"Expected input batch_size \(\d+\) to match target batch_size \(\d+\)", DECIDES),
-        Symptom("Expected floating point type for target with class probabilities", DECIDES),
-        Symptom("multi-target not supported|only batches of spatial targets", DECIDES),
-    ),
+SYMPTOMS = (
+    Symptom(r"Expected input batch_size \(\d+\) to match target batch_size \(\d+\)", DECIDES),
+    Symptom("Expected floating point type for target with class probabilities", DECIDES),
+    Symptom("multi-target not supported|only batches of spatial targets", DECIDES),
 )
+RULE = Rule("SF403", "one-hot-labels", Severity.ERROR, __doc__, symptoms=SYMPTOMS)
 
 FLATTENERS = ("view", "reshape", "flatten", "ravel")
 

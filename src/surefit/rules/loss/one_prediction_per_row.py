@@ -34,18 +34,11 @@ from surefit.laws.contracts.losses import INDICES, OF_CLASSES, TargetShape
 from surefit.remedies.replace import ReplaceWith
 from surefit.source.reading import called
 
-RULE = Rule(
-    "SF413",
-    "one-prediction-per-row",
-    Severity.ERROR,
-    __doc__,
-    symptoms=(
-        Symptom(
-            r"Expected input batch_size \(\d+\) to match target batch_size \(\d+\)",
-            "whether there is one label for each position and one prediction for each row",
-        ),
-    ),
+SYMPTOM = Symptom(
+    r"Expected input batch_size \(\d+\) to match target batch_size \(\d+\)",
+    "whether there is one label for each position and one prediction for each row",
 )
+RULE = Rule("SF413", "one-prediction-per-row", Severity.ERROR, __doc__, symptoms=(SYMPTOM,))
 
 FOR_ROWS, FOR_POSITIONS = "ForSequenceClassification", "ForTokenClassification"
 

@@ -40,16 +40,11 @@ from surefit.source.patches import Edit
 from surefit.source.reading import Source, called
 
 DECIDES = "whether the two shapes are equal but for one axis of size 1"
-RULE = Rule(
-    "SF407",
-    "size-of-predictions",
-    Severity.ERROR,
-    __doc__,
-    symptoms=(
-        Symptom(r"Target size \(.*\) must be the same as input size", DECIDES),
-        Symptom("Using a target size .* that is different to the input size", DECIDES),
-    ),
+SYMPTOMS = (
+    Symptom(r"Target size \(.*\) must be the same as input size", DECIDES),
+    Symptom("Using a target size .* that is different to the input size", DECIDES),
 )
+RULE = Rule("SF407", "size-of-predictions", Severity.ERROR, __doc__, symptoms=SYMPTOMS)
 
 PROOF_STEPS = 8
 LAYERS = {

@@ -37,19 +37,12 @@ from surefit.remedies.arguments import DropArgument, SetArgument
 from surefit.remedies.replace import ReplaceWith
 from surefit.source.reading import called
 
-RULE = Rule(
-    "SF320",
-    "adapter-targets-missing",
-    Severity.ERROR,
-    __doc__,
-    symptoms=(
-        Symptom(
-            r"[Tt]arget.modules .*(not found|passed)|No modules were targeted",
-            "the names of the layers that the model has",
-            passed=r"peft",
-        ),
-    ),
+SYMPTOM = Symptom(
+    r"[Tt]arget.modules .*(not found|passed)|No modules were targeted",
+    "the names of the layers that the model has",
+    passed=r"peft",
 )
+RULE = Rule("SF320", "adapter-targets-missing", Severity.ERROR, __doc__, symptoms=(SYMPTOM,))
 
 CONV1D = "transformers.pytorch_utils"
 

@@ -49,22 +49,14 @@ from surefit.lineage.properties import size
 from surefit.remedies.append import Append
 from surefit.remedies.replace import ReplaceWith
 
-RULE = Rule(
-    "SF301",
-    "feature-width-mismatch",
-    Severity.ERROR,
-    __doc__,
-    symptoms=(
-        Symptom(
-            r"mat1 and mat2 shapes cannot be multiplied|size mismatch, got \d"
-            r"|Given groups=\d+, (weight|expected weight)|input\.size\(-1\) must be equal to"
-            r"|Given normalized_shape=|running_mean should contain \d+ elements"
-            r"|was expecting embedding dimension of|Expected weight to be (a vector|of same shape)",
-            "the shape of what the innermost layer was given, and the width that it was created"
-            " for",
-        ),
-    ),
+SYMPTOM = Symptom(
+    r"mat1 and mat2 shapes cannot be multiplied|size mismatch, got \d"
+    r"|Given groups=\d+, (weight|expected weight)|input\.size\(-1\) must be equal to"
+    r"|Given normalized_shape=|running_mean should contain \d+ elements"
+    r"|was expecting embedding dimension of|Expected weight to be (a vector|of same shape)",
+    "the shape of what the innermost layer was given, and the width that it was created for",
 )
+RULE = Rule("SF301", "feature-width-mismatch", Severity.ERROR, __doc__, symptoms=(SYMPTOM,))
 
 
 @RULE.on(LayerWidth)

@@ -39,21 +39,14 @@ from surefit.source.patches import Edit, Replace
 from surefit.source.reading import called
 from surefit.source.spans import Span
 
-RULE = Rule(
-    "SF346",
-    "float-ids",
-    Severity.ERROR,
-    __doc__,
-    symptoms=(
-        Symptom(
-            r"Expected tensor for argument #1 'indices' to have one of the following scalar types"
-            r"|tensors used as indices must be long|Expected dtype int(32/int)?64 for index"
-            r"|one_hot is only applicable to index tensor"
-            r"|arrays used as indices must be of integer",
-            "where the ids became floats, and whether all of them are integers",
-        ),
-    ),
+SYMPTOM = Symptom(
+    r"Expected tensor for argument #1 'indices' to have one of the following scalar types"
+    r"|tensors used as indices must be long|Expected dtype int(32/int)?64 for index"
+    r"|one_hot is only applicable to index tensor"
+    r"|arrays used as indices must be of integer",
+    "where the ids became floats, and whether all of them are integers",
 )
+RULE = Rule("SF346", "float-ids", Severity.ERROR, __doc__, symptoms=(SYMPTOM,))
 
 
 @RULE.on(IndexDtype)

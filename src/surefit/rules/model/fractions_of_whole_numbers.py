@@ -32,20 +32,13 @@ from surefit.remedies.arguments import SetArgument
 from surefit.source.edits import BINDS_TIGHTLY
 from surefit.source.reading import called
 
-RULE = Rule(
-    "SF349",
-    "fractions-of-whole-numbers",
-    Severity.ERROR,
-    __doc__,
-    symptoms=(
-        Symptom(
-            r"could not infer output dtype|Input dtype must be either a floating point"
-            r"|std and var only support floating point|not implemented for '(Long|Int|Bool)'"
-            r"|[Oo]nly Tensors of floating point( and complex)? dtype can require gradients",
-            "the dtype of what the mean, or the gradient, is asked of",
-        ),
-    ),
+SYMPTOM = Symptom(
+    r"could not infer output dtype|Input dtype must be either a floating point"
+    r"|std and var only support floating point|not implemented for '(Long|Int|Bool)'"
+    r"|[Oo]nly Tensors of floating point( and complex)? dtype can require gradients",
+    "the dtype of what the mean, or the gradient, is asked of",
 )
+RULE = Rule("SF349", "fractions-of-whole-numbers", Severity.ERROR, __doc__, symptoms=(SYMPTOM,))
 
 
 @RULE.on(IntegerOperand)

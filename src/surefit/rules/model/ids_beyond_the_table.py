@@ -37,19 +37,12 @@ from surefit.remedies.enlarge import Enlarge, more
 from surefit.remedies.replace import ReplaceWith
 from surefit.remedies.shift import Shift
 
-RULE = Rule(
-    "SF343",
-    "ids-beyond-the-table",
-    Severity.ERROR,
-    __doc__,
-    symptoms=(
-        Symptom(
-            r"index out of range in self|device-side assert",
-            "whether ids count from 1 or have gaps, so that the greatest is no row of the table",
-            r"functional\.py:embedding",
-        ),
-    ),
+SYMPTOM = Symptom(
+    r"index out of range in self|device-side assert",
+    "whether ids count from 1 or have gaps, so that the greatest is no row of the table",
+    r"functional\.py:embedding",
 )
+RULE = Rule("SF343", "ids-beyond-the-table", Severity.ERROR, __doc__, symptoms=(SYMPTOM,))
 
 NEAR = 8
 """So many rows are missing for ids that were counted from 1, or for special ones."""

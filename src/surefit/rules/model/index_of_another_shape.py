@@ -47,20 +47,13 @@ from surefit.remedies.replace import ReplaceWith
 from surefit.remedies.shift import Shift
 from surefit.remedies.together import Together
 
-RULE = Rule(
-    "SF345",
-    "index-of-another-shape",
-    Severity.ERROR,
-    __doc__,
-    symptoms=(
-        Symptom(
-            r"Index tensor must have the same number of dimensions|Size does not match at dimension"
-            r"|to be (no larger|smaller) than self|torch.take_along_dim\(\)|is out of bounds for"
-            r" dimension \d+ with size",
-            "the shapes of the tensor and of its index, and the axis that is picked along",
-        ),
-    ),
+SYMPTOM = Symptom(
+    r"Index tensor must have the same number of dimensions|Size does not match at dimension"
+    r"|to be (no larger|smaller) than self|torch.take_along_dim\(\)|is out of bounds for"
+    r" dimension \d+ with size",
+    "the shapes of the tensor and of its index, and the axis that is picked along",
 )
+RULE = Rule("SF345", "index-of-another-shape", Severity.ERROR, __doc__, symptoms=(SYMPTOM,))
 
 
 @RULE.on(IndexShape)

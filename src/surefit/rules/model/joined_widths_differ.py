@@ -38,20 +38,13 @@ from surefit.laws.contracts.sizes import SizesDiffer
 from surefit.laws.ways import WidthSource
 from surefit.remedies.replace import ReplaceWith
 
-RULE = Rule(
-    "SF303",
-    "joined-widths-differ",
-    Severity.ERROR,
-    __doc__,
-    symptoms=(
-        Symptom(
-            r"Sizes of tensors must match except in dimension"
-            r"|size of tensor a \(\d+\) must match the size of tensor b"
-            r"|stack expects each tensor to be equal size",
-            "whether the axis that differs holds features, and which layer gave each width",
-        ),
-    ),
+SYMPTOM = Symptom(
+    r"Sizes of tensors must match except in dimension"
+    r"|size of tensor a \(\d+\) must match the size of tensor b"
+    r"|stack expects each tensor to be equal size",
+    "whether the axis that differs holds features, and which layer gave each width",
 )
+RULE = Rule("SF303", "joined-widths-differ", Severity.ERROR, __doc__, symptoms=(SYMPTOM,))
 
 TABLES = ("Embedding", "EmbeddingBag")
 

@@ -28,18 +28,11 @@ from surefit.laws.case import Case
 from surefit.laws.contracts.masks import MaskAxes
 from surefit.remedies.append import Append
 
-RULE = Rule(
-    "SF310",
-    "mask-lacks-axes",
-    Severity.ERROR,
-    __doc__,
-    symptoms=(
-        Symptom(
-            r"size of tensor a \(\d+\) must match the size of tensor b \(\d+\) at non-singleton",
-            "whether one of the two is a mask with fewer axes, whose rows meet another axis",
-        ),
-    ),
+SYMPTOM = Symptom(
+    r"size of tensor a \(\d+\) must match the size of tensor b \(\d+\) at non-singleton",
+    "whether one of the two is a mask with fewer axes, whose rows meet another axis",
 )
+RULE = Rule("SF310", "mask-lacks-axes", Severity.ERROR, __doc__, symptoms=(SYMPTOM,))
 
 
 @RULE.on(MaskAxes)

@@ -30,20 +30,13 @@ from surefit.laws.contracts.masks import MaskKind
 from surefit.remedies.arguments import GiveAs
 from surefit.source.edits import BINDS_TIGHTLY
 
-RULE = Rule(
-    "SF348",
-    "mask-misplaced",
-    Severity.ERROR,
-    __doc__,
-    symptoms=(
-        Symptom(
-            r"The shape of the 2D attn_mask is|Expected key_padd(ed|ing)_mask.shape"
-            r"|key_padding_mask.shape\[\d\] should"
-            r"|only bool and floating types of \w+ are supported",
-            "the shapes of the mask, the rows and the positions, and what True means in it",
-        ),
-    ),
+SYMPTOM = Symptom(
+    r"The shape of the 2D attn_mask is|Expected key_padd(ed|ing)_mask.shape"
+    r"|key_padding_mask.shape\[\d\] should"
+    r"|only bool and floating types of \w+ are supported",
+    "the shapes of the mask, the rows and the positions, and what True means in it",
 )
+RULE = Rule("SF348", "mask-misplaced", Severity.ERROR, __doc__, symptoms=(SYMPTOM,))
 
 
 @RULE.on(MaskKind)

@@ -38,18 +38,11 @@ from surefit.laws.creations import Creation, creation_of
 from surefit.laws.made_names import name_at
 from surefit.remedies.statements import Insert
 
-RULE = Rule(
-    "SF347",
-    "model-without-a-pad-token",
-    Severity.ERROR,
-    __doc__,
-    symptoms=(
-        Symptom(
-            r"Cannot handle batch sizes > 1 if no padding token is defined",
-            "where the model is made, and which id fills up its rows",
-        ),
-    ),
+SYMPTOM = Symptom(
+    r"Cannot handle batch sizes > 1 if no padding token is defined",
+    "where the model is made, and which id fills up its rows",
 )
+RULE = Rule("SF347", "model-without-a-pad-token", Severity.ERROR, __doc__, symptoms=(SYMPTOM,))
 
 
 @RULE.on(UnknownPadding)

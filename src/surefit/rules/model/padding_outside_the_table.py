@@ -40,19 +40,12 @@ from surefit.remedies.enlarge import Enlarge
 from surefit.remedies.substitute import Substitute
 from surefit.remedies.together import Together
 
-RULE = Rule(
-    "SF341",
-    "padding-outside-the-table",
-    Severity.ERROR,
-    __doc__,
-    symptoms=(
-        Symptom(
-            r"index out of range in self|device-side assert",
-            "whether the ids outside the table are all the one number that fills up rows",
-            r"functional\.py:embedding",
-        ),
-    ),
+SYMPTOM = Symptom(
+    r"index out of range in self|device-side assert",
+    "whether the ids outside the table are all the one number that fills up rows",
+    r"functional\.py:embedding",
 )
+RULE = Rule("SF341", "padding-outside-the-table", Severity.ERROR, __doc__, symptoms=(SYMPTOM,))
 IGNORED = -100
 """The label that losses ignore."""
 DECODER_IDS = "decoder_input_ids"

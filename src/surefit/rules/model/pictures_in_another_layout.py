@@ -34,18 +34,11 @@ from surefit.lineage.lineage import Lineage
 from surefit.lineage.producers import PASSING, Producer
 from surefit.remedies.append import Append
 
-RULE = Rule(
-    "SF308",
-    "pictures-in-another-layout",
-    Severity.ERROR,
-    __doc__,
-    symptoms=(
-        Symptom(
-            r"expected input\[.*\] to have \d+ channels",
-            "whether the last axis of the input has as many as the convolution takes",
-        ),
-    ),
+SYMPTOM = Symptom(
+    r"expected input\[.*\] to have \d+ channels",
+    "whether the last axis of the input has as many as the convolution takes",
 )
+RULE = Rule("SF308", "pictures-in-another-layout", Severity.ERROR, __doc__, symptoms=(SYMPTOM,))
 
 
 @RULE.on(LayerWidth)

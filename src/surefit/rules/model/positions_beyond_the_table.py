@@ -38,19 +38,12 @@ from surefit.remedies.enlarge import Enlarge
 from surefit.remedies.replace import ReplaceWith
 from surefit.remedies.truncate import Truncate
 
-RULE = Rule(
-    "SF342",
-    "positions-beyond-the-table",
-    Severity.ERROR,
-    __doc__,
-    symptoms=(
-        Symptom(
-            r"index out of range in self|device-side assert",
-            "whether the rows of the batch are longer than the table of positions",
-            r"functional\.py:embedding",
-        ),
-    ),
+SYMPTOM = Symptom(
+    r"index out of range in self|device-side assert",
+    "whether the rows of the batch are longer than the table of positions",
+    r"functional\.py:embedding",
 )
+RULE = Rule("SF342", "positions-beyond-the-table", Severity.ERROR, __doc__, symptoms=(SYMPTOM,))
 
 Short = PositionsOutside | PositionsShort
 

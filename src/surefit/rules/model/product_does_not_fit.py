@@ -27,18 +27,11 @@ from surefit.laws.case import Case
 from surefit.laws.contracts.products import InnerSizes
 from surefit.remedies.append import Append
 
-RULE = Rule(
-    "SF309",
-    "product-does-not-fit",
-    Severity.ERROR,
-    __doc__,
-    symptoms=(
-        Symptom(
-            r"shapes cannot be multiplied|Expected size for first two dimensions of batch2",
-            "the shapes of both tensors, and whether the axes of one of them are swapped",
-        ),
-    ),
+SYMPTOM = Symptom(
+    r"shapes cannot be multiplied|Expected size for first two dimensions of batch2",
+    "the shapes of both tensors, and whether the axes of one of them are swapped",
 )
+RULE = Rule("SF309", "product-does-not-fit", Severity.ERROR, __doc__, symptoms=(SYMPTOM,))
 
 TURN = ".transpose(-2, -1)"
 

@@ -42,18 +42,11 @@ from surefit.remedies.replace import ReplaceWith
 from surefit.source.edits import replaced
 from surefit.source.patches import both
 
-RULE = Rule(
-    "SF307",
-    "reshape-does-not-fit",
-    Severity.ERROR,
-    __doc__,
-    symptoms=(
-        Symptom(
-            r"shape '\[.*\]' is invalid for input of size",
-            "the shape of the tensor, and which of the sizes asked for is not its own",
-        ),
-    ),
+SYMPTOM = Symptom(
+    r"shape '\[.*\]' is invalid for input of size",
+    "the shape of the tensor, and which of the sizes asked for is not its own",
 )
+RULE = Rule("SF307", "reshape-does-not-fit", Severity.ERROR, __doc__, symptoms=(SYMPTOM,))
 
 
 @RULE.on(ElementCount)

@@ -34,13 +34,7 @@ from surefit.doctor.violations import Operand
 from surefit.doctor.words import spoken, times
 from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.sizes import SizesDiffer
-from surefit.laws.map_sizes import (
-    SideChange,
-    first_map,
-    multiple_of,
-    side_changes,
-    sizes_written,
-)
+from surefit.laws.map_sizes import SideChange, first_map, multiple_of, side_changes, sizes_written
 from surefit.laws.ways import creator, shape
 from surefit.lineage.lineage import Lineage
 from surefit.lineage.producers import Producer
@@ -50,19 +44,12 @@ from surefit.remedies.resize import ResizeLike
 from surefit.source.edits import replaced
 from surefit.source.patches import Edit, both
 
-RULE = Rule(
-    "SF304",
-    "skip-of-another-size",
-    Severity.ERROR,
-    __doc__,
-    symptoms=(
-        Symptom(
-            r"Sizes of tensors must match except in dimension"
-            r"|size of tensor a \(\d+\) must match the size of tensor b",
-            "whether the sizes that differ are sides of maps, and which operation rounded one down",
-        ),
-    ),
+SYMPTOM = Symptom(
+    r"Sizes of tensors must match except in dimension"
+    r"|size of tensor a \(\d+\) must match the size of tensor b",
+    "whether the sizes that differ are sides of maps, and which operation rounded one down",
 )
+RULE = Rule("SF304", "skip-of-another-size", Severity.ERROR, __doc__, symptoms=(SYMPTOM,))
 
 MOST_STEPS = 4
 

@@ -35,19 +35,12 @@ from surefit.lineage.properties import holds_at_least, of_several
 from surefit.remedies.arguments import SetArgument
 from surefit.remedies.enlarge import Enlarge
 
-RULE = Rule(
-    "SF344",
-    "token-types-beyond-the-table",
-    Severity.ERROR,
-    __doc__,
-    symptoms=(
-        Symptom(
-            r"index out of range in self|device-side assert",
-            "whether `token_type_ids` are larger than the model has types",
-            r"functional\.py:embedding",
-        ),
-    ),
+SYMPTOM = Symptom(
+    r"index out of range in self|device-side assert",
+    "whether `token_type_ids` are larger than the model has types",
+    r"functional\.py:embedding",
 )
+RULE = Rule("SF344", "token-types-beyond-the-table", Severity.ERROR, __doc__, symptoms=(SYMPTOM,))
 SIZE = "type_vocab_size"
 COLUMN = "return_token_type_ids"
 

@@ -41,19 +41,12 @@ from surefit.remedies.change import Change
 from surefit.source.edits import inserted_after, moved_after
 from surefit.source.patches import both
 
-RULE = Rule(
-    "SF340",
-    "tokens-without-rows",
-    Severity.ERROR,
-    __doc__,
-    symptoms=(
-        Symptom(
-            r"index out of range in self|device-side assert",
-            "whether an id of the batch is a token of the tokenizer that the table has no row for",
-            r"functional\.py:embedding",
-        ),
-    ),
+SYMPTOM = Symptom(
+    r"index out of range in self|device-side assert",
+    "whether an id of the batch is a token of the tokenizer that the table has no row for",
+    r"functional\.py:embedding",
 )
+RULE = Rule("SF340", "tokens-without-rows", Severity.ERROR, __doc__, symptoms=(SYMPTOM,))
 MOST_TOKENS = 4
 
 
@@ -127,7 +120,7 @@ def resized(broken: TokensOutside, case: Case, met: Meeting | None) -> Remedy | 
     if met is None:
         return Fix(
             "Call `model.resize_token_embeddings(len(tokenizer))` where both are created, before"
-            " the optimizer.",
+            " the optimizer."
         )
     model = resizable(case, met)
     call = f"{model}.resize_token_embeddings(len({met.tokenizer}))"

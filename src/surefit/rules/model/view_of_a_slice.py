@@ -48,19 +48,12 @@ from surefit.remedies.methods import RenameMethod
 from surefit.source.definitions import definition
 from surefit.source.reading import Source
 
-RULE = Rule(
-    "SF302",
-    "view-of-a-slice",
-    Severity.ERROR,
-    __doc__,
-    symptoms=(
-        Symptom(
-            r"view size is not compatible with input tensor's size and stride",
-            "the strides of the tensor that `.view` is called on, and what made it: a slice, a"
-            " transposition, an expansion",
-        ),
-    ),
+SYMPTOM = Symptom(
+    r"view size is not compatible with input tensor's size and stride",
+    "the strides of the tensor that `.view` is called on, and what made it: a slice, a"
+    " transposition, an expansion",
 )
+RULE = Rule("SF302", "view-of-a-slice", Severity.ERROR, __doc__, symptoms=(SYMPTOM,))
 
 NO_COPY = "`view` never copies, and this shape cannot be had without a copy."
 

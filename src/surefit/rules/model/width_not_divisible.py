@@ -31,18 +31,11 @@ from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.divisions import IndivisibleWidth
 from surefit.remedies.replace import ReplaceWith
 
-RULE = Rule(
-    "SF306",
-    "width-not-divisible",
-    Severity.ERROR,
-    __doc__,
-    symptoms=(
-        Symptom(
-            r"divisible by|not a multiple of the number of attention heads",
-            "which width and which number of heads or groups the model was created with",
-        ),
-    ),
+SYMPTOM = Symptom(
+    r"divisible by|not a multiple of the number of attention heads",
+    "which width and which number of heads or groups the model was created with",
 )
+RULE = Rule("SF306", "width-not-divisible", Severity.ERROR, __doc__, symptoms=(SYMPTOM,))
 
 
 @RULE.on(IndivisibleWidth)

@@ -44,20 +44,13 @@ from surefit.laws.layer_tables import AXES, CHANNELS
 from surefit.remedies.append import Append
 from surefit.remedies.replace import ReplaceWith
 
-RULE = Rule(
-    "SF311",
-    "wrong-number-of-axes",
-    Severity.ERROR,
-    __doc__,
-    symptoms=(
-        Symptom(
-            r"[Ee]xpected (input to be )?\d+D (\(unbatched\) )?or \d+D|expected \d+D(, \d+D)? input"
-            r"|not enough values to unpack \(expected [234], got [123]\)"
-            r"|should be (un)?batched 2-?D or|received \d-D query",
-            "how many axes the layer takes, and which line added or lost one",
-        ),
-    ),
+SYMPTOM = Symptom(
+    r"[Ee]xpected (input to be )?\d+D (\(unbatched\) )?or \d+D|expected \d+D(, \d+D)? input"
+    r"|not enough values to unpack \(expected [234], got [123]\)"
+    r"|should be (un)?batched 2-?D or|received \d-D query",
+    "how many axes the layer takes, and which line added or lost one",
 )
+RULE = Rule("SF311", "wrong-number-of-axes", Severity.ERROR, __doc__, symptoms=(SYMPTOM,))
 
 
 @RULE.on(LayerAxes)
