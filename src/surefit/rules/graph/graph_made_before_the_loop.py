@@ -36,18 +36,11 @@ from surefit.remedies.change import Change
 from surefit.remedies.detach import moved_into_loop
 from surefit.source.reading import Source
 
-RULE = Rule(
-    "SF622",
-    "graph-made-before-the-loop",
-    Severity.ERROR,
-    __doc__,
-    symptoms=(
-        Symptom(
-            r"Trying to backward through the graph a second time",
-            "whether the loss uses a tensor with a graph that was computed before the loop",
-        ),
-    ),
+SYMPTOM = Symptom(
+    r"Trying to backward through the graph a second time",
+    "whether the loss uses a tensor with a graph that was computed before the loop",
 )
+RULE = Rule("SF622", "graph-made-before-the-loop", Severity.ERROR, __doc__, symptoms=(SYMPTOM,))
 
 
 @RULE.on(GraphUsedUp)

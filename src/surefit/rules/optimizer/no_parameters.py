@@ -37,18 +37,11 @@ from surefit.remedies.wrap import Wrap
 from surefit.source.patches import Edit
 from surefit.source.reading import called
 
-RULE = Rule(
-    "SF602",
-    "no-parameters",
-    Severity.ERROR,
-    __doc__,
-    symptoms=(
-        Symptom(
-            r"optimizer got an empty parameter list",
-            "what the model has registered, what is frozen, and whether a generator was used up",
-        ),
-    ),
+SYMPTOM = Symptom(
+    r"optimizer got an empty parameter list",
+    "what the model has registered, what is frozen, and whether a generator was used up",
 )
+RULE = Rule("SF602", "no-parameters", Severity.ERROR, __doc__, symptoms=(SYMPTOM,))
 
 
 @RULE.on(NoParameters)
