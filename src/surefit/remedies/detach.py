@@ -41,7 +41,7 @@ def detached(carrier: Carrier, story: GraphStory) -> tuple[Edit | None, str]:
         return appended(source, carrier.member, ".detach()"), text
     change = f"{carrier.text} = {EACH[carrier.container].format(carrier.text)}"
     ends = backward_in(source, node, story)
-    if ends is not None and ends.lineno < node.lineno or not is_used_in_step(carrier, ends):
+    if (ends is not None and ends.lineno < node.lineno) or not is_used_in_step(carrier, ends):
         return at_the_statement(carrier, change)
     if ends is not None:
         return put_after(source, ends, change), change
