@@ -55,6 +55,13 @@ class Recording:
         text = next((script.text for script in self.all(Script) if script.file == file), None)
         return parsed(file, text) if file is not None and text is not None else None
 
+    def sources(self) -> Iterator[Source]:
+        """All files of the user's that can be parsed."""
+        for script in self.all(Script):
+            source = self.source(script.file)
+            if source is not None:
+                yield source
+
     def answer(self, question: Question) -> Answer | None:
         """None as long as nobody has answered it."""
         return next((known for known in self.all(Answer) if known.question == question), None)

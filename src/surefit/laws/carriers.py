@@ -4,13 +4,13 @@ import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from surefit.doctor.observations import Script
 from surefit.doctor.recording import Recording
 from surefit.laws.graph_stories import GraphStory, HolderSeen, Joint, Stood, When
-from surefit.laws.rounds import line_in, loops_around, round_of, when_computed
+from surefit.laws.rounds import line_in, loop_of, loops_around, standing, when_computed
 from surefit.source.reading import Source, targets
 
 KEEPING_CALLS = ("append", "extend", "add", "appendleft")
+FRESH = ("zeros", "ones", "randn", "rand", "empty", "full", "tensor", "zeros_like", "new_zeros")
 Keeping = ast.Assign | ast.AnnAssign | ast.AugAssign | ast.Expr
 
 
@@ -61,30 +61,21 @@ def carrier_of(recording: Recording, story: GraphStory, joint: Joint) -> Carrier
 
 
 def statements_that_keep(recording: Recording, holder: HolderSeen) -> Iterator[Carrier]:
-    if not holder.attribute:
-        source = recording.source(holder.file)
-        for scope in scopes(source, holder.function) if source else ():
-            if source is not None and is_read_first(source, scope, holder.base):
-                yield from in_scope(keeping(source, scope, holder), scope)
-        for function in sharing(source, holder.base) if source else ():
-            if source is not None:
-                yield from in_scope(keeping(source, function, holder), function)
-        return
-    for script in recording.all(Script):
-        source = recording.source(script.file)
-        for kind in source.definitions.get(holder.owner, ()) if source else ():
-            if source is not None and isinstance(kind, ast.ClassDef):
-                text = f"self.{holder.attribute}"
-                yield from keeping(source, kind, holder, text)
     source = recording.source(holder.file)
-    for scope in scopes(source, holder.function) if source else ():
-        if source is not None and not holder.base.startswith("self."):
-            yield from keeping(source, scope, holder)
-
-
-def in_scope(carriers: Iterator[Carrier], scope: ast.AST) -> Iterator[Carrier]:
-    """Not those of functions inside, whose names are their own."""
-    return (carrier for carrier in carriers if carrier.source.scope_of(carrier.statement) is scope)
+    scopes = scopes_of(source, holder.function) if source else []
+    if holder.attribute:
+        for other in recording.sources():
+            for kind in other.definitions.get(holder.owner, ()):
+                if isinstance(kind, ast.ClassDef):
+                    yield from keeping(other, kind, holder, f"self.{holder.attribute}")
+        for scope in scopes if source and not holder.base.startswith("self.") else ():
+            yield from keeping(source, scope, holder, holder.base)
+    elif source is not None:
+        read_first = [scope for scope in scopes if is_read_first(source, scope, holder.base)]
+        for scope in (*read_first, *sharing(source, holder.base)):
+            for carrier in keeping(source, scope, holder, holder.base):
+                if source.scope_of(carrier.statement) is scope:  # names inside are others
+                    yield carrier
 
 
 def sharing(source: Source, name: str) -> Iterator[ast.AST]:
@@ -94,24 +85,22 @@ def sharing(source: Source, name: str) -> Iterator[ast.AST]:
             yield source.scope_of(node)
 
 
-def scopes(source: Source, function: str) -> list[ast.AST]:
+def scopes_of(source: Source, function: str) -> list[ast.AST]:
     """By its qualified name, whose last part is enough."""
     name = function.rpartition(".")[2]
     return [source.tree] if name == "<module>" else list(source.definitions.get(name, ()))
 
 
-def keeping(
-    source: Source, scope: ast.AST, holder: HolderSeen, text: str | None = None
-) -> Iterator[Carrier]:
+def keeping(source: Source, scope: ast.AST, holder: HolderSeen, text: str) -> Iterator[Carrier]:
     """Statements that put something computed under a name; `= None` and the like do not."""
-    text, container = holder.base if text is None else text, holder.container
+    container = holder.container
     inner = container if holder.text.removeprefix(holder.base).count("[") > 1 else ""
     for node in ast.walk(scope):
         if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
             for target in written_to(node):
                 if ast.unparse(target) == text and can_have_a_graph(node.value):
                     yield Carrier(source, node, text, container)
-                elif is_item_of(target, text):
+                elif isinstance(target, ast.Subscript) and ast.unparse(target.value) == text:
                     yield Carrier(source, node, text, inner, node.value)
         elif isinstance(node, ast.AugAssign) and ast.unparse(node.target) == text:
             yield Carrier(source, node, text, container)
@@ -126,33 +115,26 @@ def written_to(node: ast.Assign | ast.AnnAssign) -> Iterator[ast.expr]:
 
 def can_have_a_graph(value: ast.expr) -> bool:
     """A constant, or a call that is given nothing but numbers, has none."""
-    inner = [node for node in ast.walk(value) if isinstance(node, ast.Name)]
-    return bool(inner) and not is_fresh(value)
+    names = any(isinstance(node, ast.Name) for node in ast.walk(value))
+    return names and not is_fresh(value)
 
 
 def is_fresh(value: ast.expr) -> bool:
     """`torch.zeros(rows, 8)`, a pair of these, `[]`."""
-    if isinstance(value, ast.Tuple | ast.List):
-        return all(is_fresh(item) for item in value.elts)
-    if not isinstance(value, ast.Call) or not isinstance(value.func, ast.Attribute):
-        return isinstance(value, ast.Constant | ast.Dict)
-    return value.func.attr in FRESH
+    match value:
+        case ast.Tuple(elts=items) | ast.List(elts=items):
+            return all(is_fresh(item) for item in items)
+        case ast.Call(func=ast.Attribute(attr=name)):
+            return name in FRESH
+    return isinstance(value, ast.Constant | ast.Dict)
 
 
-FRESH = ("zeros", "ones", "randn", "rand", "empty", "full", "tensor", "zeros_like", "new_zeros")
-
-
-def is_item_of(target: ast.expr, text: str) -> bool:
-    return isinstance(target, ast.Subscript) and ast.unparse(target.value) == text
-
-
-def put_into(node: ast.Expr, text: str) -> ast.expr | None:
+def put_into(node: ast.stmt, text: str) -> ast.expr | None:
     """The argument of `bank.append(...)`."""
-    call = node.value
-    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
-        return None
-    is_it = call.func.attr in KEEPING_CALLS and ast.unparse(call.func.value) == text
-    return call.args[0] if is_it and len(call.args) == 1 else None
+    match node:
+        case ast.Expr(value=ast.Call(func=ast.Attribute(value=owner, attr=name), args=[argument])):
+            return argument if name in KEEPING_CALLS and ast.unparse(owner) == text else None
+    return None
 
 
 def is_read_first(source: Source, scope: ast.AST, name: str) -> bool:
@@ -160,65 +142,48 @@ def is_read_first(source: Source, scope: ast.AST, name: str) -> bool:
     uses = [
         node
         for node in ast.walk(scope)
-        if isinstance(node, ast.Name) and node.id == name and is_in_scope(source, node, scope)
+        if isinstance(node, ast.Name) and node.id == name and source.scope_of(node) is scope
     ]
     for loop in {loop for use in uses for loop in loops_around(source, use)}:
-        inside = [use for use in uses if any(outer is loop for outer in source.up(use))]
+        inside = [use for use in uses if loop in source.up(use)]
         writes = [use for use in inside if isinstance(use.ctx, ast.Store)]
         reads = [use for use in inside if isinstance(use.ctx, ast.Load)]
-        if not writes and any(put_there(source, use) for use in reads):
+        if not writes and any(put_into(source.statement_of(use), name) for use in reads):
             return True
-        for write in writes:
-            statement = source.statement_of(write)
-            if isinstance(statement, ast.For):
-                break
-            last = statement.end_lineno or statement.lineno
-            if isinstance(statement, ast.AugAssign) or any(use.lineno <= last for use in reads):
+        for write in writes[:1]:
+            first = source.statement_of(write)
+            last = first.end_lineno or first.lineno
+            early = isinstance(first, ast.AugAssign) or any(use.lineno <= last for use in reads)
+            if early and not isinstance(first, ast.For):
                 return True
-            break
     return False
-
-
-def put_there(source: Source, use: ast.Name) -> bool:
-    statement = source.statement_of(use)
-    return isinstance(statement, ast.Expr) and put_into(statement, use.id) is not None
-
-
-def is_in_scope(source: Source, node: ast.AST, scope: ast.AST) -> bool:
-    return source.scope_of(node) is scope
 
 
 def preferred(carriers: Sequence[Carrier], stack: Sequence[Stood]) -> Carrier:
     """One that was being run when the tensor was made; else the last one in a loop."""
-    lines = {(line.file, line.line) for line in stack}
 
     def rank(carrier: Carrier) -> tuple[bool, bool, int]:
-        node = carrier.statement
-        covered = range(node.lineno, (node.end_lineno or node.lineno) + 1)
-        on_stack = any((carrier.source.file, line) in lines for line in covered)
-        in_loop = any(True for _ in loops_around(carrier.source, node))
-        return on_stack, in_loop, node.lineno
+        node, file = carrier.statement, carrier.source.file
+        last = node.end_lineno or node.lineno
+        on_stack = any(line.file == file and node.lineno <= line.line <= last for line in stack)
+        return on_stack, any(True for _ in loops_around(carrier.source, node)), node.lineno
 
     return max(carriers, key=rank)
 
 
-def targets_of(node: ast.Assign | ast.AnnAssign | ast.AugAssign) -> list[ast.expr]:
-    return [node.target] if isinstance(node, ast.AugAssign) else targets(node)
-
-
 def kept_afterwards(recording: Recording, story: GraphStory, joint: Joint) -> Carrier | None:
     """`self.center = 0.9 * self.center + 0.1 * z.mean(0)`, after the backward pass."""
-    here = round_of(recording, story.here)
-    taken = line_in(here, joint.taken) if here else None
-    earlier = line_in(here, joint.backward) if here else None
+    around = loop_of(recording, story.here)
+    taken = line_in(around[0], joint.taken) if around else None
+    earlier = line_in(around[0], joint.backward) if around else None
     if taken is None or earlier is None or taken <= earlier:
         return None
-    for line in reversed(joint.taken):
-        source = recording.source(line.file)
-        statement = source.statement_at(line.line) if source else None
-        if source is None or not isinstance(statement, ast.Assign | ast.AnnAssign | ast.AugAssign):
+    for here in standing(recording, joint.taken):
+        source, statement = here.source, here.statement
+        if not isinstance(statement, ast.Assign | ast.AnnAssign | ast.AugAssign):
             continue
-        for target in targets_of(statement):
+        single = isinstance(statement, ast.AugAssign)
+        for target in [statement.target] if single else targets(statement):
             name = ast.unparse(target)
             scope = source.scope_of(statement)
             if isinstance(target, ast.Attribute) or is_read_first(source, scope, name):

@@ -1,14 +1,56 @@
-"""Statements that make an optimizer and, in the same block after it, a layer of its model."""
+"""Parameters that no optimizer holds, and what was created before them: optimizer, then layer."""
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Sequence
 
 from surefit.doctor.findings import Place
+from surefit.doctor.observations import OptimizerSeen, ParameterSeen, Steps
+from surefit.doctor.recording import Recording
+from surefit.evidence.made_names import name_at
+from surefit.source.edits import Edit, moved_after
 from surefit.source.line_edits import block_of
 from surefit.source.reading import Source, called
 
 MOST_CALLERS = 3
 """How far a line inside functions is followed out to who calls them."""
+READY = (".eval(", "from_pretrained", "pretrained=", "weights=", "load")
+"""In the line that creates a model: it comes as it should stay."""
+Outside = Sequence[ParameterSeen]
+
+
+def stands_still(parameter: ParameterSeen) -> bool:
+    """Nobody moves it by hand, and no optimizer held it in an earlier stage."""
+    moves = parameter.changed or parameter.unchanged < parameter.sampled
+    return not moves and parameter.held_by is None
+
+
+def comes_ready(outside: Outside, steps: Steps, source: Source | None) -> bool:
+    """Another model, none of whose parameters is trained, that is only evaluated, or was loaded: a
+    judge of images, an encoder of text."""
+    root = next((root for root in steps.roots if root.serial == outside[0].root), None)
+    if root is None or root.held or not root.serial:
+        return False
+    line = outside[0].made_at.line if outside[0].made_at else None
+    statement = source.statement_at(line) if source and line else None
+    written = source.segment(statement) if source and statement else ""
+    return not root.training or any(word in written for word in READY)
+
+
+def created_before(outside: Outside, steps: Steps) -> OptimizerSeen | None:
+    """The last optimizer created before these parameters, if none was created after them."""
+    first = min(parameter.serial for parameter in outside)
+    stepping = [optimizer for optimizer in steps.optimizers if optimizer.steps]
+    if not first or any(optimizer.serial > first for optimizer in stepping):
+        return None
+    known = [optimizer for optimizer in stepping if optimizer.serial]
+    return max(known, key=lambda optimizer: optimizer.serial, default=None)
+
+
+def model_of_its_own(first: ParameterSeen, steps: Steps, recording: Recording) -> str:
+    """`head`, where that is no part of another model: its parameters are named from inside it."""
+    roots = [(root.serial, root.made_at) for root in steps.roots]
+    name = name_at(recording.source(first.made_at), first.made_at)
+    return name if name and (first.root, first.made_at) in roots else ""
 
 
 def both_in_one_block(
@@ -21,7 +63,6 @@ def both_in_one_block(
         for earlier in runs(source, first)
         for later in runs(source, then)
         if later in (block := block_of(source, earlier))
-        and later is not earlier
         and block.index(earlier) < block.index(later)
     ]
     return pairs[0] if len(pairs) == 1 else None
@@ -34,7 +75,9 @@ def runs(source: Source, place: Place) -> list[ast.stmt]:
     newest = list(statements)
     for _ in range(MOST_CALLERS):
         names = {name for caller in newest if (name := name_around(source, caller))}
-        newest = [caller for caller in callers(source, names) if caller not in statements]
+        calls = [call for call in source.every(ast.Call) if called(call) in names]
+        callers = [source.statement_of(call) for call in calls]
+        newest = [caller for caller in callers if caller not in statements]
         statements += newest
     return statements
 
@@ -42,15 +85,15 @@ def runs(source: Source, place: Place) -> list[ast.stmt]:
 def name_around(source: Source, statement: ast.stmt) -> str:
     """The function that a statement is in; of an `__init__`, the class."""
     scope = source.scope_of(statement)
-    if not isinstance(scope, ast.FunctionDef):
-        return ""
     owner = source.parents.get(scope)
-    if scope.name == "__init__" and isinstance(owner, ast.ClassDef):
+    if isinstance(owner, ast.ClassDef) and getattr(scope, "name", "") == "__init__":
         return owner.name
-    return scope.name
+    return scope.name if isinstance(scope, ast.FunctionDef) else ""
 
 
-def callers(source: Source, names: set[str]) -> Iterator[ast.stmt]:
-    for call in source.every(ast.Call):
-        if called(call) in names:
-            yield source.statement_of(call)
+def put_in_order(source: Source, optimizer: ast.stmt, layer: ast.stmt) -> Edit | None:
+    """The optimizer after the layer; if something in between needs it, the layer before it."""
+    moved = moved_after(source, optimizer, layer)
+    block = block_of(source, optimizer)
+    before = block.index(optimizer) - 1
+    return moved or (moved_after(source, layer, block[before]) if before >= 0 else None)

@@ -4,9 +4,9 @@ import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from surefit.doctor.observations import Script
 from surefit.doctor.recording import Recording
 from surefit.laws.graph_stories import Stood
+from surefit.laws.rounds import standing
 from surefit.source.blocks import unwrapped
 from surefit.source.edits import both, inserted_before, removed
 from surefit.source.line_edits import shares_lines
@@ -19,6 +19,7 @@ FOR_ONE_FUNCTION = (
     "It stays off until somebody switches it on again: switch it off for one function alone, by"
     " the decorator `@torch.no_grad()`."
 )
+OUT_OF_BLOCK = "Take the forward pass of training out of this block."
 CONDITION = "Its condition was false in this training step: make it true there."
 OFF = ("no_grad", "inference_mode", "set_grad_enabled")
 
@@ -54,13 +55,9 @@ class Switch:
 def switch_of(recording: Recording, stack: Sequence[Stood]) -> Switch | None:
     """The innermost block or decorator around the lines of a stack; else the one call in all files
     that switches gradients off for good."""
-    for line in reversed(stack):
-        source = recording.source(line.file)
-        statement = source.statement_at(line.line) if source else None
-        if source is None or statement is None:
-            continue
-        for outer in (statement, *source.up(statement)):
-            switch = switch_at(source, outer)
+    for here in standing(recording, stack):
+        for outer in (here.statement, *here.source.up(here.statement)):
+            switch = switch_at(here.source, outer)
             if switch is not None:
                 return switch
             if isinstance(outer, Function):
@@ -73,11 +70,10 @@ def switch_at(source: Source, node: ast.AST) -> Switch | None:
     if isinstance(node, ast.With):
         for item in node.items:
             if is_off(source, item.context_expr):
-                text = source.segment(item.context_expr)
+                text = f"with {source.segment(item.context_expr)}"
                 if depends(item.context_expr):
-                    return Switch(source, node, f"with {text}", CONDITION)
-                advice = "Take the forward pass of training out of this block."
-                return Switch(source, node, f"with {text}", advice, block=node)
+                    return Switch(source, node, text, CONDITION)
+                return Switch(source, node, text, OUT_OF_BLOCK, block=node)
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
         for decorator in node.decorator_list:
             if is_off(source, decorator):
@@ -85,9 +81,8 @@ def switch_at(source: Source, node: ast.AST) -> Switch | None:
                     f"Take the decorator off `{node.name}`, and put `with torch.no_grad():` around"
                     " its calls in evaluation."
                 )
-                return Switch(
-                    source, decorator, f"@{source.segment(decorator)}", advice, decorated=node
-                )
+                text = f"@{source.segment(decorator)}"
+                return Switch(source, decorator, text, advice, decorated=node)
     return None
 
 
@@ -103,24 +98,19 @@ def is_off(source: Source, node: ast.expr) -> bool:
     full = source.imported(plain)
     if not full.startswith("torch") or full.rpartition(".")[2] not in OFF:
         return False
-    arguments = node.args[:1] if isinstance(node, ast.Call) else []
-    if full.endswith("set_grad_enabled"):
-        return not (
-            arguments and isinstance(arguments[0], ast.Constant) and arguments[0].value is True
-        )
-    return not (
-        arguments and isinstance(arguments[0], ast.Constant) and arguments[0].value is False
-    )
+    on = full.endswith("set_grad_enabled")
+    match node:
+        case ast.Call(args=[ast.Constant(value=value), *_]):
+            return value is not on
+    return True
 
 
 def calls_for_good(recording: Recording) -> Iterator[Switch]:
-    for script in recording.all(Script):
-        source = recording.source(script.file)
-        for node in source.every(ast.Expr) if source else ():
-            call = node.value
-            if source is None or not isinstance(call, ast.Call) or not is_off(source, call):
-                continue
-            if source.imported(call.func).endswith("set_grad_enabled"):
+    for source in recording.sources():
+        for node in source.every(ast.Expr):
+            call = node.value if isinstance(node.value, ast.Call) else None
+            for_good = call and source.imported(call.func).endswith("set_grad_enabled")
+            if call and for_good and is_off(source, call):
                 yield Switch(source, node, source.segment(node), FOR_ONE_FUNCTION, call=node)
 
 

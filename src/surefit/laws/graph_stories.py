@@ -5,6 +5,7 @@ from enum import Enum
 from typing import ClassVar
 
 from surefit.doctor.findings import Place
+from surefit.doctor.observations import Json
 
 DETACHING = ("detach", "data", "detach_")
 COPYING = ("tensor", "as_tensor", "asarray")
@@ -21,17 +22,6 @@ class BackwardRoot:
     dtype: str
     grad: bool
     """It has a graph, or is a leaf that requires a gradient."""
-    function: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class ChangedValue:
-    """A value that a function keeps for backward, and that was written to since."""
-
-    function: str
-    attribute: str
-    shape: tuple[int, ...]
-    version: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +31,11 @@ class GraphLeft:
     probe: ClassVar[str] = "backward-graph"
 
     roots: tuple[BackwardRoot, ...]
-    nodes: int
     freed: int
     """Functions whose kept values are gone; `kept`: those that still have them."""
     kept: int
-    changed: tuple[ChangedValue, ...] = ()
+    changed: tuple[Json, ...] = ()
+    """Values that a function keeps for backward, and that were written to since."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +76,6 @@ class When(Enum):
 class Joint:
     """Where a graph enters one that an earlier backward pass has used up."""
 
-    function: str
     made: tuple[Stood, ...]
     """The stack that made the older function, outermost first; `taken`: that of the newer one."""
     taken: tuple[Stood, ...]
@@ -95,9 +84,7 @@ class Joint:
     """Optimizer steps before the earlier backward pass."""
     backward: tuple[Stood, ...]
     names: tuple[HolderSeen, ...] = ()
-    """Of its result when the earlier pass ended; `names_now`: when the later one failed."""
-    names_now: tuple[HolderSeen, ...] = ()
-    parameters: tuple[str, ...] = ()
+    """Of its result when the earlier pass ended."""
     origin: tuple[Stood, ...] = ()
     """The stack that computed its values, where `made` has only picked them out."""
     leaves: int = 0
@@ -121,7 +108,6 @@ class Write:
     """An operation that wrote into a tensor."""
 
     name: str
-    number: int
     stack: tuple[Stood, ...]
     library: str = ""
     """`Adam.step`, where an optimizer did it."""
@@ -132,9 +118,7 @@ class OverwrittenValue:
     """A value that backward needs and that was written to, with what wrote to it, oldest first."""
 
     function: str
-    attribute: str
     shape: tuple[int, ...]
-    leaf: bool
     made: tuple[Stood, ...]
     names: tuple[HolderSeen, ...] = ()
     changes: tuple[Write, ...] = ()
@@ -180,7 +164,6 @@ class GraphStory:
 
     here: tuple[Stood, ...]
     """The user's lines down to the backward pass that fails, outermost first."""
-    step: int
     joints: tuple[Joint, ...] = ()
     changed: tuple[OverwrittenValue, ...] = ()
     lost: LostGraph | None = None

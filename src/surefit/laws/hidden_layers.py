@@ -10,6 +10,11 @@ from surefit.source.reading import Source, called, dotted
 
 REGISTERS = ("add_module", "register_module", "register_parameter", "setattr")
 OWN_WAYS = ("parameters", "named_parameters")
+CONTAINERS = (
+    *("Sequential", "ModuleList", "ModuleDict", "ParameterList", "ParameterDict"),
+    *("extend", "update"),
+)
+MODULES = ("torch.nn.Module", "torch.nn.modules.module.Module")
 Shelf = ast.List | ast.ListComp | ast.Dict | ast.DictComp
 Method = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -31,114 +36,81 @@ class Hidden:
     makers: tuple[ast.Call, ...]
     """Calls that make what is kept there."""
 
-    @property
-    def attribute(self) -> str:
-        return self.name.rpartition(".")[2]
-
 
 def hidden_at(source: Source, place: Place) -> Hidden | None:
     """The one list whose layers a line makes, itself or inside the `__init__` of their class."""
-    statement = source.statement_at(place.line or 0)
+    line = place.line or 0
+    statement = source.statement_at(line)
     around = [*source.up(statement)] if statement else []
-    shelves = [
-        hidden
-        for hidden in hidden_in(source)
-        if any(
-            covers(source, maker, place) or named_class(source, maker.func) in around
-            for maker in hidden.makers
-        )
-    ]
+
+    def makes(maker: ast.Call) -> bool:
+        whole = source.statement_of(maker)
+        covers = whole.lineno <= line <= (whole.end_lineno or whole.lineno)
+        return covers or named_class(source, maker.func) in around
+
+    shelves = [hidden for hidden in hidden_in(source) if any(map(makes, hidden.makers))]
     return shelves[0] if len(shelves) == 1 else None
-
-
-def covers(source: Source, maker: ast.Call, place: Place) -> bool:
-    statement = source.statement_of(maker)
-    return statement.lineno <= (place.line or 0) <= (statement.end_lineno or statement.lineno)
 
 
 def hidden_in(source: Source) -> Iterator[Hidden]:
     for owner in source.every(ast.ClassDef):
         if is_module_class(source, owner) and not has_own_ways(owner):
             for node in ast.walk(owner):
-                if isinstance(node, ast.Assign):
-                    yield from hidden_by(source, owner, node)
+                hidden = hidden_by(source, owner, node) if isinstance(node, ast.Assign) else None
+                if hidden is not None:
+                    yield hidden
 
 
-def hidden_by(source: Source, owner: ast.ClassDef, statement: ast.Assign) -> Iterator[Hidden]:
+def hidden_by(source: Source, owner: ast.ClassDef, statement: ast.Assign) -> Hidden | None:
     """What one assignment to an attribute of `self` hides."""
-    target = statement.targets[0]
-    if not (isinstance(target, ast.Attribute) and dotted(target) == f"self.{target.attr}"):
-        return
-    scope = source.scope_of(statement)
-    value = statement.value
-    if isinstance(value, ast.Name):
-        shelf, scopes, kept = shelf_of(source, value), scope, value.id
-    else:
-        shelf, scopes, kept = value, owner, dotted(target)
-    if not isinstance(shelf, Shelf) or is_registered(scopes, kept):
-        return
-    makers = [*makers_in(source, shelf), *put_into(source, scopes, kept)]
-    if makers:
-        what = "Parameter" if all(called(maker) == "Parameter" for maker in makers) else "Module"
-        is_dict = isinstance(shelf, ast.Dict | ast.DictComp)
-        yield Hidden(
-            dotted(target),
-            "dict" if is_dict else "list",
-            f"{what}{'Dict' if is_dict else 'List'}",
-            owner,
-            statement,
-            value,
-            tuple(makers),
-        )
+    name, value = dotted(statement.targets[0]), statement.value
+    if not name.startswith("self.") or name.count(".") != 1:
+        return None
+    scope, kept, shelf = owner, name, value
+    if isinstance(value, ast.Name):  # the list or dict that a local name was first given
+        scope, kept = source.scope_of(statement), value.id
+        assigned = source.assignments(value.id, source.scope_of(value))
+        shelf = assigned[0].value if len(assigned) == 1 else None
+    if not isinstance(shelf, Shelf) or is_registered(scope, kept):
+        return None
+    members = [item for item in kept_in(shelf, scope, kept) if isinstance(item, ast.Call)]
+    makers = tuple(call for call in members if makes_module(source, call))
+    if not makers:
+        return None
+    what = "Parameter" if all(called(maker) == "Parameter" for maker in makers) else "Module"
+    kind = "dict" if isinstance(shelf, ast.Dict | ast.DictComp) else "list"
+    return Hidden(name, kind, f"{what}{kind.title()}", owner, statement, value, makers)
 
 
-def shelf_of(source: Source, name: ast.Name) -> ast.expr | None:
-    """The list or dict that a local name was first given."""
-    assigned = source.assignments(name.id, source.scope_of(name))
-    return assigned[0].value if len(assigned) == 1 else None
-
-
-def makers_in(source: Source, shelf: ast.AST) -> Iterator[ast.Call]:
-    """Layers that are members: not what they are made from in turn."""
-    members: list[ast.expr | None] = []
+def kept_in(shelf: Shelf, scope: ast.AST, name: str) -> Iterator[ast.expr | None]:
+    """Members as they are written, and those that `name.append(...)` and `name[key] = ...` add."""
     match shelf:
         case ast.List(elts=several) | ast.Dict(values=several):
-            members = [*several]
+            yield from several
         case ast.ListComp(elt=item) | ast.DictComp(value=item):
-            members = [item]
-    for member in members:
-        if isinstance(member, ast.Call) and makes_module(source, member):
-            yield member
-
-
-def put_into(source: Source, scope: ast.AST, name: str) -> Iterator[ast.Call]:
-    """Layers that `name.append(...)` and `name[key] = ...` add."""
+            yield item
     for node in ast.walk(scope):
         match node:
-            case ast.Call(
-                func=ast.Attribute(value=owner, attr="append"), args=[ast.Call() as item]
-            ):
-                if dotted(owner) == name and makes_module(source, item):
-                    yield item
-            case ast.Assign(targets=[ast.Subscript(value=owner)], value=ast.Call() as item):
-                if dotted(owner) == name and makes_module(source, item):
-                    yield item
+            case (
+                ast.Call(func=ast.Attribute(value=owner, attr="append"), args=[item])
+                | ast.Assign(targets=[ast.Subscript(value=owner)], value=item)
+            ) if dotted(owner) == name:
+                yield item
 
 
 def makes_module(source: Source, call: ast.Call) -> bool:
     full = source.imported(call.func)
     if full.startswith("torch.nn."):
-        last = full.rpartition(".")[2]
-        return last[:1].isupper() and ".functional." not in full
+        return full.rpartition(".")[2][:1].isupper() and ".functional." not in full
     defined = named_class(source, call.func)
     return defined is not None and is_module_class(source, defined)
 
 
 def is_module_class(source: Source, node: ast.ClassDef) -> bool:
     for base in node.bases:
-        if source.imported(base) in ("torch.nn.Module", "torch.nn.modules.module.Module"):
-            return True
         below = named_class(source, base)
+        if source.imported(base) in MODULES:
+            return True
         if below is not None and below is not node and is_module_class(source, below):
             return True
     return False
@@ -155,16 +127,11 @@ def has_own_ways(owner: ast.ClassDef) -> bool:
 
 def is_registered(scope: ast.AST, name: str) -> bool:
     """It is given to a container as well: `nn.Sequential(*layers)`."""
-    for node in ast.walk(scope):
-        if isinstance(node, ast.Call) and called(node) in (
-            *("Sequential", "ModuleList", "ModuleDict", "ParameterList", "ParameterDict"),
-            *("extend", "update"),
-        ):
-            for argument in node.args:
-                inner = argument.value if isinstance(argument, ast.Starred) else argument
-                if dotted(inner) == name:
-                    return True
-    return False
+    calls = [node for node in ast.walk(scope) if isinstance(node, ast.Call)]
+    handed = [node for call in calls if called(call) in CONTAINERS for node in call.args]
+    return any(
+        dotted(node.value if isinstance(node, ast.Starred) else node) == name for node in handed
+    )
 
 
 def is_used(source: Source, hidden: Hidden) -> bool:
@@ -172,9 +139,7 @@ def is_used(source: Source, hidden: Hidden) -> bool:
     reads = [
         node
         for node in source.every(ast.Attribute)
-        if node.attr == hidden.attribute and isinstance(node.ctx, ast.Load)
+        if node.attr == hidden.name.rpartition(".")[2] and isinstance(node.ctx, ast.Load)
     ]
-    inside = [node for node in reads if hidden.owner in source.up(node)]
-    functions = {source.scope_of(node) for node in inside}
-    named = {function.name for function in functions if isinstance(function, Method)} - {"__init__"}
-    return bool(named) and len(inside) == len(reads)
+    methods = {getattr(source.scope_of(node), "name", "__init__") for node in reads}
+    return bool(methods - {"__init__"}) and all(hidden.owner in source.up(node) for node in reads)

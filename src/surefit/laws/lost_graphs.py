@@ -4,14 +4,8 @@ import ast
 
 from surefit.doctor.violations import Expression
 from surefit.laws.case import Case
-from surefit.laws.graph_stories import (
-    COPYING,
-    DETACHING,
-    FROM_NUMBERS,
-    TO_NUMBERS,
-    Cut,
-    LostGraph,
-)
+from surefit.laws.graph_stories import COPYING, DETACHING, FROM_NUMBERS, TO_NUMBERS, Cut, LostGraph
+from surefit.laws.rounds import innermost
 from surefit.lineage.lineage import Lineage
 from surefit.lineage.producers import Producer
 from surefit.source.reading import called
@@ -48,19 +42,14 @@ def number_reading(lineage: Lineage) -> Producer | None:
 
 def expression_of(case: Case, cut: Cut) -> Expression | None:
     """On the user's line that was being run; the one call or attribute of that name."""
-    line = cut.stack[-1] if cut.stack else None
-    source = case.source(line.file) if line else None
-    statement = source.statement_at(line.line) if source and line else None
-    if source is None or statement is None or hasattr(statement, "body"):
+    here = innermost(case.recording, cut.stack)
+    if here is None or not here.is_simple:
         return None
     name = WRITTEN.get(cut.name, cut.name)
-    fits = [node for node in ast.walk(statement) if is_named(node, name)]
-    if len(fits) == 1 and isinstance(fits[0], ast.expr):
-        return case.expression(source, fits[0])
-    whole = getattr(statement, "value", None)
-    if cut.floating or not isinstance(whole, ast.expr):
-        return None
-    return case.expression(source, whole)
+    fits = [node for node in ast.walk(here.statement) if is_named(node, name)]
+    whole = getattr(here.statement, "value", None) if not cut.floating else None
+    node = fits[0] if len(fits) == 1 else whole
+    return case.expression(here.source, node) if isinstance(node, ast.expr) else None
 
 
 def is_named(node: ast.AST, name: str) -> bool:

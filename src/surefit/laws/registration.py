@@ -1,12 +1,11 @@
-"""Where a class of the user's gives an attribute its value, and how a file writes `torch.nn`."""
+"""Where a class of the user's gives an attribute its value, and what registers its layers."""
 
 import ast
 from dataclasses import dataclass
 
 from surefit.doctor.findings import Place
-from surefit.doctor.observations import Script
-from surefit.doctor.violations import Expression, Written
 from surefit.laws.case import Case
+from surefit.source.edits import Edit, with_import, wrapped
 from surefit.source.reading import Source, dotted, targets
 
 
@@ -29,8 +28,7 @@ def attribute_assignments(
     """In the first of these classes that has any; where none has, in every class."""
     every = [
         AttributeAssignment(source, node, definition.name)
-        for script in case.recording.all(Script)
-        if (source := case.source(script.file)) is not None
+        for source in case.recording.sources()
         for definition in source.every(ast.ClassDef)
         for node in ast.walk(definition)
         if isinstance(node, ast.Assign | ast.AnnAssign)
@@ -43,21 +41,10 @@ def attribute_assignments(
     return every
 
 
-def attribute_value(case: Case, owner: str, name: str) -> Expression | None:
-    """What the one statement that assigns `self.name` gives it."""
-    assigned = attribute_assignments(case, (owner,), name)
-    value = assigned[0].statement.value if len(assigned) == 1 else None
-    return case.expression(assigned[0].source, value) if value is not None else None
-
-
-def torch_nn_in(case: Case, written: Written) -> str:
-    """`nn` or `torch.nn`, as the file itself writes it; empty where it does not."""
-    source = case.source(written.place)
-    return written_nn(source) if source is not None else ""
-
-
-def written_nn(source: Source) -> str:
+def registered_in(container: str, source: Source, value: ast.expr) -> Edit:
+    """`nn.ModuleList(...)` around a list, with `nn` as the file itself writes it."""
     for node in source.every(ast.expr):
         if isinstance(node, ast.Name | ast.Attribute) and source.imported(node) == "torch.nn":
-            return source.segment(node)
-    return ""
+            return wrapped(source, value, f"{source.segment(node)}.{container}(", ")")
+    edit = wrapped(source, value, f"{container}(", ")")
+    return with_import(edit, source, "torch.nn", container)

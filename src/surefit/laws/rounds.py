@@ -2,7 +2,7 @@
 
 import ast
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from surefit.doctor.recording import Recording
 from surefit.laws.graph_stories import GraphStory, Joint, Stood, When
@@ -11,27 +11,40 @@ from surefit.source.reading import Function, Source
 Loop = ast.For | ast.While | ast.AsyncFor
 
 
-@dataclass(frozen=True, slots=True)
-class Round:
-    """The loop of the user's that the failing line stands in, or that calls what does."""
+class Standing(NamedTuple):
+    """A line of a stack in its source."""
 
     source: Source
-    loop: Loop
-    at: Stood
-    """The line in that loop on the way to the failing one."""
+    statement: ast.stmt
+    line: Stood
     depth: int
     """Of its frame on the stack, outermost 0."""
 
+    @property
+    def is_simple(self) -> bool:
+        """No `for`, `with` or `def`, whose body is more than this line."""
+        return not hasattr(self.statement, "body")
 
-def round_of(recording: Recording, stack: Sequence[Stood]) -> Round | None:
-    for depth in range(len(stack) - 1, -1, -1):
+
+def standing(recording: Recording, stack: Sequence[Stood]) -> Iterator[Standing]:
+    """The statements of a stack that are in the user's files, innermost first."""
+    for depth in reversed(range(len(stack))):
         source = recording.source(stack[depth].file)
         statement = source.statement_at(stack[depth].line) if source else None
-        if source is None or statement is None:
-            continue
-        loop = next(loops_around(source, statement), None)
-        if loop is not None:
-            return Round(source, loop, stack[depth], depth)
+        if source is not None and statement is not None:
+            yield Standing(source, statement, stack[depth], depth)
+
+
+def innermost(recording: Recording, stack: Sequence[Stood]) -> Standing | None:
+    """The last line of a stack."""
+    return next(standing(recording, stack[-1:]), None)
+
+
+def loop_of(recording: Recording, stack: Sequence[Stood]) -> tuple[Standing, Loop] | None:
+    """The loop that the failing line stands in, or that calls what does."""
+    for here in standing(recording, stack):
+        for loop in loops_around(here.source, here.statement):
+            return here, loop
     return None
 
 
@@ -47,9 +60,10 @@ def loops_around(source: Source, node: ast.AST) -> Iterator[Loop]:
 def when_computed(recording: Recording, story: GraphStory, joint: Joint) -> When:
     if joint.when is not None:
         return joint.when
-    here = round_of(recording, story.here)
-    if here is not None:
-        outside = not is_inside(here.loop, line_in(here, joint.made))
+    around = loop_of(recording, story.here)
+    if around is not None:
+        line = line_in(around[0], joint.made)
+        outside = line is None or not around[1].lineno <= line <= (around[1].end_lineno or line)
     else:  # a library repeats the step, if anything does: by the same line of the user's
         outside = joint.repeated and joint.made[:1] != story.here[:1]
     if outside:
@@ -57,13 +71,8 @@ def when_computed(recording: Recording, story: GraphStory, joint: Joint) -> When
     return When.IN_AN_EARLIER_ROUND if joint.repeated else When.IN_THIS_ROUND
 
 
-def line_in(here: Round, stack: Sequence[Stood]) -> int | None:
+def line_in(here: Standing, stack: Sequence[Stood]) -> int | None:
     """Where a stack stands in the function of the loop."""
-    if len(stack) <= here.depth:
-        return None
-    line = stack[here.depth]
-    return line.line if (line.file, line.function) == (here.at.file, here.at.function) else None
-
-
-def is_inside(loop: Loop, line: int | None) -> bool:
-    return line is not None and loop.lineno <= line <= (loop.end_lineno or line)
+    line = stack[here.depth] if len(stack) > here.depth else None
+    same = line is not None and (line.file, line.function) == (here.line.file, here.line.function)
+    return line.line if line is not None and same else None

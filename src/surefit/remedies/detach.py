@@ -20,6 +20,7 @@ from surefit.source.patches import Edit
 from surefit.source.reading import Source
 
 EACH = {
+    "": "{0}.detach()",
     "tuple": "tuple(part.detach() for part in {0})",
     "list": "[part.detach() for part in {0}]",
     "dict": "{{key: part.detach() for key, part in {0}.items()}}",
@@ -34,16 +35,13 @@ def detached(carrier: Carrier, story: GraphStory) -> tuple[Edit | None, str]:
     """
     source, node = carrier.source, carrier.statement
     if carrier.member is not None:
-        written = source.segment(carrier.member)
+        text = EACH[carrier.container].format(source.segment(carrier.member))
         if carrier.container:
-            text = EACH[carrier.container].format(written)
             return replaced(source, carrier.member, text), text
-        return appended(source, carrier.member, ".detach()"), f"{written}.detach()"
-    change = f"{carrier.text} = {without_graph(carrier)}"
+        return appended(source, carrier.member, ".detach()"), text
+    change = f"{carrier.text} = {EACH[carrier.container].format(carrier.text)}"
     ends = backward_in(source, node, story)
-    if ends is not None and ends.lineno < node.lineno:
-        return at_the_statement(carrier, change)
-    if not is_used_in_step(carrier, ends):
+    if (ends is not None and ends.lineno < node.lineno) or not is_used_in_step(carrier, ends):
         return at_the_statement(carrier, change)
     if ends is not None:
         return put_after(source, ends, change), change
@@ -53,31 +51,24 @@ def detached(carrier: Carrier, story: GraphStory) -> tuple[Edit | None, str]:
     return inserted_before(source, node, guarded), change
 
 
-def without_graph(carrier: Carrier) -> str:
-    return EACH.get(carrier.container, "{0}.detach()").format(carrier.text)
-
-
 def at_the_statement(carrier: Carrier, change: str) -> tuple[Edit | None, str]:
-    source, node = carrier.source, carrier.statement
-    plain = isinstance(node, ast.Assign) and len(node.targets) == 1
-    alone = plain and isinstance(node, ast.Assign) and not isinstance(node.targets[0], ast.Tuple)
-    if alone and isinstance(node, ast.Assign) and not carrier.container:
-        value = source.segment(node.value)
-        edit = appended(source, node.value, ".detach()")
-        return edit, f"{carrier.text} = {value}.detach()" if value.isidentifier() else change
-    return put_after(source, node, change), change
+    source = carrier.source
+    match carrier.statement:
+        case ast.Assign(targets=[target], value=value):
+            if not isinstance(target, ast.Tuple) and not carrier.container:
+                text = source.segment(value)
+                edit = appended(source, value, ".detach()")
+                return edit, f"{carrier.text} = {text}.detach()" if text.isidentifier() else change
+    return put_after(source, carrier.statement, change), change
 
 
 def put_after(source: Source, node: ast.stmt, change: str) -> Edit | None:
     """On a line of its own, after all statements that share a line with this one."""
-    line = source.lines[node.lineno - 1]
-    first = min(block_of(source, node), key=lambda other: abs(other.lineno - node.lineno))
-    if first.lineno != node.lineno or line[: source.span(first).column].strip():
+    beside = [other for other in block_of(source, node) if other.lineno == node.lineno]
+    indent = source.lines[node.lineno - 1][: source.span(beside[0]).column]
+    if indent.strip():
         return None
-    last = max(
-        other.end_lineno or 0 for other in block_of(source, node) if other.lineno == node.lineno
-    )
-    indent = line[: source.span(first).column]
+    last = max(other.end_lineno or 0 for other in beside)
     return Edit(source.file, (put_at(source, last + 1, indent + change),))
 
 
@@ -93,21 +84,17 @@ def backward_in(source: Source, node: ast.stmt, story: GraphStory) -> ast.stmt |
 def is_used_in_step(carrier: Carrier, ends: ast.stmt | None) -> bool:
     """Read after the statement that keeps it, or kept several times before the pass."""
     source, node = carrier.source, carrier.statement
-    if ends is not None:
-        around_end = set(loops_around(source, ends))
-        if any(loop not in around_end for loop in loops_around(source, node)):
-            return True
-    last = ends.lineno if ends is not None else 10**9
-    after = node.end_lineno or node.lineno
+    around_end = set(loops_around(source, ends)) if ends is not None else set()
+    if any(loop not in around_end for loop in loops_around(source, node)):
+        return True
     return any(
-        is_read(reading, carrier.text) and after < getattr(reading, "lineno", 0) <= last
-        for reading in ast.walk(source.scope_of(node))
-    ) or (ends is None and any(True for _ in loops_around(source, node)))
-
-
-def is_read(node: ast.AST, text: str) -> bool:
-    reads = isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Load)
-    return reads and ast.unparse(node) == text
+        isinstance(read, ast.Name | ast.Attribute)
+        and isinstance(read.ctx, ast.Load)
+        and ast.unparse(read) == carrier.text
+        and (node.end_lineno or node.lineno) < read.lineno
+        and (ends is None or read.lineno <= ends.lineno)
+        for read in ast.walk(source.scope_of(node))
+    )
 
 
 def can_be_none(carrier: Carrier) -> bool:
@@ -123,28 +110,22 @@ def can_be_none(carrier: Carrier) -> bool:
 def running_loss_detached(case: Case, use: Written, carrier: Carrier) -> tuple[Edit | None, str]:
     """`total += loss; total.backward()`: the sum takes the value, the loss goes back. With it, what
     the loss of the step is called."""
-    source, call = carrier.source, case.node(use)
-    added = summand(carrier.statement, carrier.text)
-    if added is None:
-        return None, "loss"
-    is_method = isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute)
-    if not is_method or not isinstance(added, ast.Name):
-        return None, source.segment(added)
-    assert isinstance(call, ast.Call)
-    assert isinstance(call.func, ast.Attribute)
-    first = appended(source, added, ".detach()")
-    return both(first, replaced(source, call.func.value, added.id)), added.id
+    source, added = carrier.source, summand(carrier.statement, carrier.text)
+    match case.node(use):
+        case ast.Call(func=ast.Attribute(value=called_on)) if isinstance(added, ast.Name):
+            first = appended(source, added, ".detach()")
+            return both(first, replaced(source, called_on, added.id)), added.id
+    return None, source.segment(added) if added is not None else "loss"
 
 
 def summand(node: ast.stmt, text: str) -> ast.expr | None:
-    if isinstance(node, ast.AugAssign):
-        return node.value
-    value = node.value if isinstance(node, ast.Assign) else None
-    if not isinstance(value, ast.BinOp) or not isinstance(value.op, ast.Add):
-        return None
-    sides = [value.left, value.right]
-    other = [side for side in sides if ast.unparse(side) != text]
-    return other[0] if len(other) == 1 else None
+    match node:
+        case ast.AugAssign(value=value):
+            return value
+        case ast.Assign(value=ast.BinOp(left=left, op=ast.Add(), right=right)):
+            others = [side for side in (left, right) if ast.unparse(side) != text]
+            return others[0] if len(others) == 1 else None
+    return None
 
 
 def moved_into_loop(source: Source, node: ast.Assign, loop: ast.stmt) -> Edit | None:
@@ -163,8 +144,6 @@ def moved_into_loop(source: Source, node: ast.Assign, loop: ast.stmt) -> Edit | 
 def without_retaining(case: Case, use: Written, source: Source) -> list[Edit]:
     """`retain_graph=True` taken out of the failing call, where it stands in the same file."""
     call = case.node(use)
-    if use.place.file != source.file or not isinstance(call, ast.Call):
+    if use.place.file != source.file or case.argument(use, "retain_graph", None) is None:
         return []
-    if source.argument(call, "retain_graph") is None:
-        return []
-    return [argument_removed(source, call, "retain_graph")]
+    return [argument_removed(source, call, "retain_graph")] if isinstance(call, ast.Call) else []

@@ -14,9 +14,12 @@ from surefit.source.reading import Source, called, dotted
 from surefit.source.spans import Span
 
 METHODS = {"float16": "half", "bfloat16": "bfloat16"}
+TYPES = {"float16": ("torch.float16", "torch.half"), "bfloat16": ("torch.bfloat16",)}
 ARGUMENTS = ("dtype", "torch_dtype")
 OF_MODULES = ("parameters", "named_parameters", "state_dict", "load_state_dict")
 LOADERS = ("from_pretrained", "from_config")
+LIBRARIES = ("transformers.", "torchvision.models.", "timm.")
+FLOAT32 = "torch.float32"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,93 +36,72 @@ def choices(source: Source | None, dtype: str) -> Iterator[Chosen]:
         edit = in_float32(source, call, dtype) if source else None
         if source is not None and edit is not None:
             everywhere = list(mentions(source, dtype))
-            inside = {*ast.walk(call)}
-            if any(node not in inside for node in everywhere):
-                edit = all_in_float32(source, everywhere)
+            if not {*everywhere} <= {*ast.walk(call)}:
+                edit = reduce(both, (mention_in_float32(source, node) for node in everywhere))
             yield Chosen(Place(source.file, call.lineno, call.end_lineno), edit)
 
 
 def mentions(source: Source, dtype: str) -> Iterator[ast.expr]:
     """Every `torch.bfloat16` and `.bfloat16()` of a file, but for those of `autocast`."""
     for node in source.every(ast.expr):
-        if any(
-            isinstance(outer, ast.Call) and called(outer) == "autocast" for outer in source.up(node)
-        ):
-            continue
-        if names_type(source, node, dtype) or (
-            isinstance(node, ast.Call) and called(node) == METHODS[dtype] and not node.args
-        ):
+        calls = [outer for outer in source.up(node) if isinstance(outer, ast.Call)]
+        casts = isinstance(node, ast.Call) and called(node) == METHODS[dtype] and not node.args
+        if (casts or names_type(source, node, dtype)) and "autocast" not in map(called, calls):
             yield node
 
 
-def all_in_float32(source: Source, everywhere: list[ast.expr]) -> Edit:
-    edits = []
-    for node in everywhere:
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-            span = source.span(node)
-            end = source.span(node.func.value)
-            tail = Span(end.end_line, end.end_column, span.end_line, span.end_column)
-            edits.append(Edit(source.file, (Replace(tail, ".float()"),)))
-        else:
-            edits.append(replaced(source, node, "torch.float32"))
-    return reduce(both, edits)
+def mention_in_float32(source: Source, node: ast.expr) -> Edit:
+    match node:
+        case ast.Call(func=ast.Attribute(value=owner)):
+            begin, end = source.span(owner), source.span(node)
+            tail = Span(begin.end_line, begin.end_column, end.end_line, end.end_column)
+            return Edit(source.file, (Replace(tail, ".float()"),))
+    return replaced(source, node, FLOAT32)
 
 
 def in_float32(source: Source, call: ast.Call, dtype: str) -> Edit | None:
     """None where the call does not choose this type for a model."""
+    given = [*call.args, *(keyword.value for keyword in call.keywords)]
+    method = call.func if isinstance(call.func, ast.Attribute) else None
     if makes_own_module(source, call):
-        named = next((keyword.value for keyword in call.keywords if keyword.arg in ARGUMENTS), None)
-        chosen = named if is_type(source, named, dtype) else None
-        return replaced(source, chosen, "torch.float32") if chosen is not None else None
-    if source.imported(call.func) == "torch.set_default_dtype" and call.args:
-        chosen = call.args[0] if is_type(source, call.args[0], dtype) else None
-        return replaced(source, chosen, "torch.float32") if chosen is not None else None
-    if not isinstance(call.func, ast.Attribute) or not is_model(source, call.func.value):
+        given = [keyword.value for keyword in call.keywords if keyword.arg in ARGUMENTS][:1]
+    elif source.imported(call.func) == "torch.set_default_dtype":
+        given = call.args[:1]
+    elif method is None or not is_model(source, method.value):
         return None
-    if call.func.attr == METHODS[dtype] and not call.args:
-        return without_call(source, call)
-    if call.func.attr == "to":
-        first = source.argument(call, "dtype", 0)
-        if is_type(source, first, dtype) and len(call.args) + len(call.keywords) == 1:
-            return without_call(source, call)
-        several = [*call.args, *(keyword.value for keyword in call.keywords)]
-        chosen_type = next(
-            (keyword for keyword in several if is_type(source, keyword, dtype)), None
-        )
-        return replaced(source, chosen_type, "torch.float32") if chosen_type is not None else None
-    return None
+    elif method.attr == METHODS[dtype] and not call.args:
+        return without_call(source, call, method.value)
+    elif method.attr != "to":
+        return None
+    elif len(given) == 1 and is_type(source, source.argument(call, "dtype", 0), dtype):
+        return without_call(source, call, method.value)
+    chosen = next((node for node in given if is_type(source, node, dtype)), None)
+    return replaced(source, chosen, FLOAT32) if chosen is not None else None
 
 
-def without_call(source: Source, call: ast.Call) -> Edit:
+def without_call(source: Source, call: ast.Call, model: ast.expr) -> Edit:
     """`model.half()` becomes `model`; a statement that did nothing else becomes `float()`, which
     changes nothing."""
-    assert isinstance(call.func, ast.Attribute)
-    if isinstance(source.parents[call], ast.Expr):
-        return replaced(source, call, f"{source.segment(call.func.value)}.float()")
-    return replaced(source, call, source.segment(call.func.value))
+    suffix = ".float()" if isinstance(source.parents[call], ast.Expr) else ""
+    return replaced(source, call, source.segment(model) + suffix)
 
 
 def is_type(source: Source, node: ast.expr | None, dtype: str) -> bool:
-    if node is None:
-        return False
-    value = source.value_of(node)
+    value = source.value_of(node) if node is not None else None
     if isinstance(value, ast.Constant):
         return value.value in (dtype, f"torch.{dtype}")
-    return names_type(source, value, dtype)
+    return value is not None and names_type(source, value, dtype)
 
 
 def names_type(source: Source, node: ast.expr, dtype: str) -> bool:
-    names = (dtype, "half") if dtype == "float16" else (dtype,)
-    return source.imported(node) in tuple(f"torch.{name}" for name in names)
+    return source.imported(node) in TYPES[dtype]
 
 
 def is_model(source: Source, node: ast.expr) -> bool:
     """A module, as the source shows: made as one, loaded as one, or asked for its parameters."""
-    if any(
-        isinstance(value, ast.Call) and makes_own_module(source, value)
-        for value in values_of(source, node)
-    ):
-        return True
+    for value in values_of(source, node):
+        if isinstance(value, ast.Call) and makes_own_module(source, value):
+            return True
     defined = class_of(source, node)
     if defined is not None and is_module_class(source, defined):
         return True
@@ -130,21 +112,15 @@ def is_model(source: Source, node: ast.expr) -> bool:
     )
 
 
-def values_of(source: Source, node: ast.expr) -> list[ast.expr]:
+def values_of(source: Source, node: ast.expr) -> list[ast.expr | None]:
     """The expression itself, or all that a name is ever given."""
     if not isinstance(node, ast.Name):
         return [node]
-    bound = source.bound_by(node)
-    return [
-        binder.value
-        for binder in bound
-        if isinstance(binder, ast.Assign | ast.AnnAssign) and binder.value
-    ]
+    assigning = ast.Assign | ast.AnnAssign
+    return [binder.value for binder in source.bound_by(node) if isinstance(binder, assigning)]
 
 
 def makes_own_module(source: Source, call: ast.Call) -> bool:
-    if called(call) in LOADERS:
-        return True
     full = source.imported(call.func)
-    from_library = full.startswith(("transformers.", "torchvision.models.", "timm."))
-    return makes_module(source, call) or (from_library and "Config" not in full)
+    from_library = full.startswith(LIBRARIES) and "Config" not in full
+    return from_library or called(call) in LOADERS or makes_module(source, call)

@@ -145,7 +145,6 @@ def freed(violation: GraphFreed, source: Source) -> Violation:
         names = (holder(source, used, source.segment(used)),) if used else ()
         entered = ((line_of(source, used),),) if used else ()
     joint = Joint(
-        function="",
         made=stack_of(source, path),
         taken=() if violation.same else stack_of(source, (violation.birth,)),
         freed=True,
@@ -181,14 +180,10 @@ def holder(source: Source, node: ast.AST, name: str) -> HolderSeen:
 def overwritten(violation: SavedValueOverwritten, source: Source) -> Violation:
     operation, written = violation.operation, violation.written
     step = violation.writer == "step"
-    write = Write(
-        name_of(written), 0, stack_of(source, (written,)), name_of(written) if step else ""
-    )
+    write = Write(name_of(written), stack_of(source, (written,)), name_of(written) if step else "")
     value = OverwrittenValue(
         function=name_of(operation.node),
-        attribute="",
         shape=(),
-        leaf=False,
         made=stack_of(source, calls_of(operation)),
         changes=(write,),
         passes=1,
@@ -216,7 +211,7 @@ def story(
     changed: tuple[OverwrittenValue, ...] = (),
     lost: LostGraph | None = None,
 ) -> GraphStory:
-    return GraphStory(stack_of(source, here), 0, joints, changed, lost)
+    return GraphStory(stack_of(source, here), joints, changed, lost)
 
 
 def stack_of(source: Source, nodes: Iterable[ast.AST]) -> tuple[Stood, ...]:

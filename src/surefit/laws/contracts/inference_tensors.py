@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
-from surefit.doctor.observations import Script
 from surefit.doctor.violations import Expression, Violation
 from surefit.doctor.words import code
 from surefit.laws.case import Case, use_of
@@ -47,15 +46,11 @@ def violations_of(case: Case) -> Iterator[Violation]:
 
 def inference_blocks(case: Case) -> Iterator[Expression]:
     """`torch.inference_mode()` in a `with` or as a decorator."""
-    for script in case.recording.all(Script):
-        source = case.source(script.file)
-        for node in source.nodes if source else ():
-            heads: list[ast.expr] = []
-            if isinstance(node, ast.With):
-                heads = [item.context_expr for item in node.items]
-            elif isinstance(node, ast.FunctionDef):
-                heads = node.decorator_list
-            for head in heads:
-                name = head.func if isinstance(head, ast.Call) else head
-                if source and source.imported(name).endswith("torch.inference_mode"):
-                    yield case.expression(source, head)
+    for source in case.recording.sources():
+        items = [item for block in source.every(ast.With) for item in block.items]
+        functions = source.every(ast.FunctionDef)
+        decorators = [head for function in functions for head in function.decorator_list]
+        for head in (*(item.context_expr for item in items), *decorators):
+            name = head.func if isinstance(head, ast.Call) else head
+            if source.imported(name).endswith("torch.inference_mode"):
+                yield case.expression(source, head)

@@ -24,15 +24,8 @@ from surefit.doctor.symptoms import Symptom
 from surefit.laws.case import Case
 from surefit.laws.contracts.unpickling import UnpicklingRefused
 
-RULE = Rule(
-    "SF908",
-    "checkpoint-needs-unpickling",
-    Severity.ERROR,
-    __doc__,
-    symptoms=(
-        Symptom(r"Weights only load failed", "who wrote the file, and whether you trust them"),
-    ),
-)
+SYMPTOM = Symptom(r"Weights only load failed", "who wrote the file, and whether you trust them")
+RULE = Rule("SF908", "checkpoint-needs-unpickling", Severity.ERROR, __doc__, symptoms=(SYMPTOM,))
 
 
 @RULE.on(UnpicklingRefused)

@@ -27,18 +27,11 @@ from surefit.laws.contracts.state_dicts import StateDictNames, by_layer
 from surefit.remedies.arguments import SetArgument
 from surefit.remedies.wrap import Wrap
 
-RULE = Rule(
-    "SF904",
-    "checkpoint-of-another-model",
-    Severity.ERROR,
-    __doc__,
-    symptoms=(
-        Symptom(
-            r"(Missing|Unexpected) key\(s\) in state_dict",
-            "which layers were added, removed or renamed since the checkpoint was saved",
-        ),
-    ),
+SYMPTOM = Symptom(
+    r"(Missing|Unexpected) key\(s\) in state_dict",
+    "which layers were added, removed or renamed since the checkpoint was saved",
 )
+RULE = Rule("SF904", "checkpoint-of-another-model", Severity.ERROR, __doc__, symptoms=(SYMPTOM,))
 
 
 @RULE.on(StateDictNames)

@@ -25,18 +25,11 @@ from surefit.laws.case import Case
 from surefit.laws.contracts.optimizer_states import StateOfOtherParameters
 from surefit.remedies.statements import Remove
 
-RULE = Rule(
-    "SF906",
-    "optimizer-of-other-parameters",
-    Severity.ERROR,
-    __doc__,
-    symptoms=(
-        Symptom(
-            r"loaded state dict (has a different number|contains a parameter group)",
-            "how many groups and parameters were saved, and how many there are",
-        ),
-    ),
+SYMPTOM = Symptom(
+    r"loaded state dict (has a different number|contains a parameter group)",
+    "how many groups and parameters were saved, and how many there are",
 )
+RULE = Rule("SF906", "optimizer-of-other-parameters", Severity.ERROR, __doc__, symptoms=(SYMPTOM,))
 
 
 @RULE.on(StateOfOtherParameters)

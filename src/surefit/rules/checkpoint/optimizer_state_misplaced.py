@@ -34,19 +34,12 @@ from surefit.source.edits import replaced
 from surefit.source.patches import Edit, both
 from surefit.source.reading import Source, called
 
-RULE = Rule(
-    "SF905",
-    "optimizer-state-misplaced",
-    Severity.ERROR,
-    __doc__,
-    symptoms=(
-        Symptom(
-            r"The size of tensor a .* must match the size of tensor b",
-            "whether the optimizer holds state of another shape than its parameter",
-            passed=r"torch/optim/",
-        ),
-    ),
+SYMPTOM = Symptom(
+    r"The size of tensor a .* must match the size of tensor b",
+    "whether the optimizer holds state of another shape than its parameter",
+    passed=r"torch/optim/",
 )
+RULE = Rule("SF905", "optimizer-state-misplaced", Severity.ERROR, __doc__, symptoms=(SYMPTOM,))
 
 MOST = 3
 

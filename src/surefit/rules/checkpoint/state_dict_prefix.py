@@ -30,18 +30,11 @@ from surefit.laws.contracts.state_dicts import StateDictNames
 from surefit.remedies.append import Append
 from surefit.remedies.wrap import Wrap
 
-RULE = Rule(
-    "SF901",
-    "state-dict-prefix",
-    Severity.ERROR,
-    __doc__,
-    symptoms=(
-        Symptom(
-            r"(Missing|Unexpected) key\(s\) in state_dict",
-            "whether the names of checkpoint and model differ by one prefix alone",
-        ),
-    ),
+SYMPTOM = Symptom(
+    r"(Missing|Unexpected) key\(s\) in state_dict",
+    "whether the names of checkpoint and model differ by one prefix alone",
 )
+RULE = Rule("SF901", "state-dict-prefix", Severity.ERROR, __doc__, symptoms=(SYMPTOM,))
 
 WRAPPERS = {
     "module.": "`DataParallel` or `DistributedDataParallel`",

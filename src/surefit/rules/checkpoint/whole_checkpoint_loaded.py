@@ -23,18 +23,11 @@ from surefit.laws.case import Case
 from surefit.laws.contracts.state_dicts import StateDictNames
 from surefit.remedies.append import Append
 
-RULE = Rule(
-    "SF902",
-    "whole-checkpoint-loaded",
-    Severity.ERROR,
-    __doc__,
-    symptoms=(
-        Symptom(
-            r"(Missing|Unexpected) key\(s\) in state_dict",
-            "whether the model's state dict is one entry of what was given",
-        ),
-    ),
+SYMPTOM = Symptom(
+    r"(Missing|Unexpected) key\(s\) in state_dict",
+    "whether the model's state dict is one entry of what was given",
 )
+RULE = Rule("SF902", "whole-checkpoint-loaded", Severity.ERROR, __doc__, symptoms=(SYMPTOM,))
 
 
 @RULE.on(StateDictNames)

@@ -36,18 +36,11 @@ from surefit.remedies.change import Change
 from surefit.source.blocks import unwrapped
 from surefit.source.reading import Source, called
 
-RULE = Rule(
-    "SF723",
-    "module-without-data",
-    Severity.ERROR,
-    __doc__,
-    symptoms=(
-        Symptom(
-            "Cannot copy out of meta tensor",
-            "which parameters and buffers of the module have no data, and where it was created",
-        ),
-    ),
+SYMPTOM = Symptom(
+    "Cannot copy out of meta tensor",
+    "which parameters and buffers of the module have no data, and where it was created",
 )
+RULE = Rule("SF723", "module-without-data", Severity.ERROR, __doc__, symptoms=(SYMPTOM,))
 
 EMPTY = ("init_empty_weights", "init_on_device", "device", "skip_init")
 

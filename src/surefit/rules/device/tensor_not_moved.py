@@ -41,19 +41,12 @@ from surefit.remedies.arguments import SetArgument
 from surefit.remedies.statements import Insert
 from surefit.remedies.wrap import Wrap
 
-RULE = Rule(
-    "SF722",
-    "tensor-not-moved",
-    Severity.ERROR,
-    __doc__,
-    symptoms=(
-        Symptom(
-            r"same device|not on the expected device|found at least two devices"
-            r"|indices should be either on",
-            "which of the tensors is not where the weights are, and where it was created",
-        ),
-    ),
+SYMPTOM = Symptom(
+    r"same device|not on the expected device|found at least two devices"
+    r"|indices should be either on",
+    "which of the tensors is not where the weights are, and where it was created",
 )
+RULE = Rule("SF722", "tensor-not-moved", Severity.ERROR, __doc__, symptoms=(SYMPTOM,))
 
 
 @RULE.on(TwoDevices)

@@ -30,31 +30,19 @@ from surefit.doctor.symptoms import Symptom
 from surefit.doctor.violations import fact_at
 from surefit.doctor.words import code, shape_of
 from surefit.laws.case import Case, Remedy, use_of
-from surefit.laws.contracts.mixed_operands import (
-    MixedOperands,
-    PlainTensor,
-    TwoDevices,
-    TwoDtypes,
-)
+from surefit.laws.contracts.mixed_operands import MixedOperands, PlainTensor, TwoDevices, TwoDtypes
 from surefit.laws.plain_tensors import left_behind
 from surefit.laws.registration import AttributeAssignment, attribute_assignments
 from surefit.remedies.change import Change
 from surefit.source.edits import replaced
 from surefit.source.patches import Edit
 
-RULE = Rule(
-    "SF721",
-    "unregistered-buffer",
-    Severity.ERROR,
-    __doc__,
-    symptoms=(
-        Symptom(
-            r"same device|not on the expected device|found at least two devices"
-            r"|same dtype|expected scalar type|expected m1 and m2",
-            "whether one of the tensors is a plain attribute of a module that was moved or cast",
-        ),
-    ),
+SYMPTOM = Symptom(
+    r"same device|not on the expected device|found at least two devices"
+    r"|same dtype|expected scalar type|expected m1 and m2",
+    "whether one of the tensors is a plain attribute of a module that was moved or cast",
 )
+RULE = Rule("SF721", "unregistered-buffer", Severity.ERROR, __doc__, symptoms=(SYMPTOM,))
 
 
 @RULE.on(TwoDevices)

@@ -35,18 +35,11 @@ from surefit.remedies.arguments import SetArgument
 from surefit.remedies.statements import Insert
 from surefit.source.reading import Source, called
 
-RULE = Rule(
-    "SF624",
-    "checkpoint-of-a-frozen-input",
-    Severity.ERROR,
-    __doc__,
-    symptoms=(
-        Symptom(
-            r"element 0 of tensors does not require grad",
-            "whether reentrant activation checkpointing is on, after frozen embeddings",
-        ),
-    ),
+SYMPTOM = Symptom(
+    r"element 0 of tensors does not require grad",
+    "whether reentrant activation checkpointing is on, after frozen embeddings",
 )
+RULE = Rule("SF624", "checkpoint-of-a-frozen-input", Severity.ERROR, __doc__, symptoms=(SYMPTOM,))
 
 CHECKPOINT = ("checkpoint", "checkpoint_sequential")
 SETTING = "gradient_checkpointing_kwargs"

@@ -35,18 +35,11 @@ from surefit.remedies.change import Change
 from surefit.source.edits import both, inserted_before, removed
 from surefit.source.line_edits import shares_lines
 
-RULE = Rule(
-    "SF627",
-    "frozen-parameters-to-train",
-    Severity.ERROR,
-    __doc__,
-    symptoms=(
-        Symptom(
-            r"element 0 of tensors does not require grad",
-            "whether any parameter that the optimizer holds requires grad",
-        ),
-    ),
+SYMPTOM = Symptom(
+    r"element 0 of tensors does not require grad",
+    "whether any parameter that the optimizer holds requires grad",
 )
+RULE = Rule("SF627", "frozen-parameters-to-train", Severity.ERROR, __doc__, symptoms=(SYMPTOM,))
 
 
 @RULE.on(NoGraph)

@@ -29,19 +29,12 @@ from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.gradients import GradientIsNone, Gradients
 from surefit.remedies.guard import Guard
 
-RULE = Rule(
-    "SF633",
-    "gradient-that-is-none",
-    Severity.ERROR,
-    __doc__,
-    symptoms=(
-        Symptom(
-            r"NoneType.*(object has no attribute '(data|norm|detach|clone|abs|pow|mul|add|clamp)"
-            r"|unsupported operand)|unsupported operand.*NoneType",
-            "whether the None is the `.grad` of a parameter, and of which one",
-        ),
-    ),
+SYMPTOM = Symptom(
+    r"NoneType.*(object has no attribute '(data|norm|detach|clone|abs|pow|mul|add|clamp)"
+    r"|unsupported operand)|unsupported operand.*NoneType",
+    "whether the None is the `.grad` of a parameter, and of which one",
 )
+RULE = Rule("SF633", "gradient-that-is-none", Severity.ERROR, __doc__, symptoms=(SYMPTOM,))
 
 
 @RULE.on(GradientIsNone)

@@ -30,24 +30,17 @@ from surefit.doctor.words import code, counted
 from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.graphs import GraphUsedUp
 from surefit.laws.graph_stories import Joint, When
-from surefit.laws.rounds import round_of, when_computed
-from surefit.remedies.append import Append
+from surefit.laws.rounds import innermost, loop_of, when_computed
 from surefit.remedies.change import Change
 from surefit.remedies.detach import moved_into_loop
+from surefit.source.edits import appended
 from surefit.source.reading import Source
 
-RULE = Rule(
-    "SF622",
-    "graph-made-before-the-loop",
-    Severity.ERROR,
-    __doc__,
-    symptoms=(
-        Symptom(
-            r"Trying to backward through the graph a second time",
-            "whether the loss uses a tensor with a graph that was computed before the loop",
-        ),
-    ),
+SYMPTOM = Symptom(
+    r"Trying to backward through the graph a second time",
+    "whether the loss uses a tensor with a graph that was computed before the loop",
 )
+RULE = Rule("SF622", "graph-made-before-the-loop", Severity.ERROR, __doc__, symptoms=(SYMPTOM,))
 
 
 @RULE.on(GraphUsedUp)
@@ -60,19 +53,14 @@ def every_step_uses_one_graph(broken: GraphUsedUp, case: Case) -> Finding | None
         source, statement = assigned
         name = code(", ".join(ast.unparse(target) for target in statement.targets))
         held = "all of them" if joint.held == joint.leaves else joint.held or "none of them"
+        held = f"{counted(joint.leaves, 'parameter')}; an optimizer holds {held}"
         taken = [Fact("used by each step at", str(line.place)) for line in joint.taken[-1:]]
+        known = [Fact(f"{name} is computed by", held)] if joint.leaves else []
         return case.finding(
             case.expression(source, statement.value).place,
             f"{name} is computed once, before the loop, with a graph, and every step goes back"
             " through that graph; the first one has freed it.",
-            facts=(
-                *taken,
-                *(
-                    Fact(f"{name} is computed by", f"{parameters}; an optimizer holds {held}")
-                    for parameters in [counted(joint.leaves, "parameter")]
-                    if joint.leaves
-                ),
-            ),
+            facts=(*taken, *known),
             why="`backward` frees what a graph kept as it passes through. `retain_graph=True` is no"
             " cure: these parameters would get gradients for weights that they no longer have.",
             remedies=remedies(broken, case, joint, source, statement),
@@ -84,9 +72,9 @@ def assignment(broken: GraphUsedUp, case: Case, joint: Joint) -> tuple[Source, a
     """On the stack that computed it, in the function that went on to the loop."""
     for line, here in zip(joint.origin or joint.made, broken.story.here, strict=False):
         if line.function == here.function and line.line != here.line:
-            source = case.source(line.file)
-            statement = source.statement_at(line.line) if source else None
-            return (source, statement) if source and isinstance(statement, ast.Assign) else None
+            at = innermost(case.recording, [line])
+            assigned = at.statement if at else None
+            return (at.source, assigned) if at and isinstance(assigned, ast.Assign) else None
     return None
 
 
@@ -98,20 +86,14 @@ def remedies(
     if not joint.held:
         condition = "No" if known else "If no"
         words = f"{condition} optimizer trains it: compute it without a graph, by `.detach()`."
-        detach = Append(
-            at=case.expression(source, statement.value),
-            suffix=".detach()",
-            words=words,
-            must=GradientsStay(),
-            choice=not known,
-            alike=False,
-        )
-        yield detach if single else Fix(words, choice=True)
+        edit = appended(source, statement.value, ".detach()") if single else None
+        detach = Change(to=edit, words=words, must=GradientsStay(), choice=not known)
+        yield detach if edit else Fix(words, choice=True)
     if joint.held or not known:
         condition = "An" if known else "If an"
         words = f"{condition} optimizer trains it: compute it in every step, inside the loop."
-        here = round_of(case.recording, broken.story.here)
-        edit = moved_into_loop(source, statement, here.loop) if here else None
+        around = loop_of(case.recording, broken.story.here)
+        edit = moved_into_loop(source, statement, around[1]) if around else None
         must = GradientsStay(changes_the_past=True, together=1)
         moved = Change(to=edit, words=words, must=must, choice=not known)
         yield moved if edit else Fix(words, choice=True)

@@ -36,18 +36,11 @@ from surefit.remedies.change import Change
 from surefit.remedies.one_backward import one_backward, reading_of
 from surefit.remedies.statements import Remove
 
-RULE = Rule(
-    "SF623",
-    "graph-used-by-two-losses",
-    Severity.ERROR,
-    __doc__,
-    symptoms=(
-        Symptom(
-            r"Trying to backward through the graph a second time",
-            "whether two backward passes of one step share what they go back through",
-        ),
-    ),
+SYMPTOM = Symptom(
+    r"Trying to backward through the graph a second time",
+    "whether two backward passes of one step share what they go back through",
 )
+RULE = Rule("SF623", "graph-used-by-two-losses", Severity.ERROR, __doc__, symptoms=(SYMPTOM,))
 
 
 @RULE.on(GraphUsedUp)

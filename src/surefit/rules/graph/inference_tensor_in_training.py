@@ -28,18 +28,11 @@ from surefit.laws.case import Case
 from surefit.laws.contracts.inference_tensors import InferenceTensorKept, inference_blocks
 from surefit.remedies.replace import ReplaceWith
 
-RULE = Rule(
-    "SF632",
-    "inference-tensor-in-training",
-    Severity.ERROR,
-    __doc__,
-    symptoms=(
-        Symptom(
-            r"Inference tensors cannot be saved for backward",
-            "where `torch.inference_mode` creates what the training step uses",
-        ),
-    ),
+SYMPTOM = Symptom(
+    r"Inference tensors cannot be saved for backward",
+    "where `torch.inference_mode` creates what the training step uses",
 )
+RULE = Rule("SF632", "inference-tensor-in-training", Severity.ERROR, __doc__, symptoms=(SYMPTOM,))
 
 
 @RULE.on(InferenceTensorKept)

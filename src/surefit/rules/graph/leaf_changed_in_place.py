@@ -28,18 +28,11 @@ from surefit.laws.case import Case
 from surefit.laws.contracts.leaves import LeafWritten
 from surefit.remedies.under_no_grad import UnderNoGrad
 
-RULE = Rule(
-    "SF630",
-    "leaf-changed-in-place",
-    Severity.ERROR,
-    __doc__,
-    symptoms=(
-        Symptom(
-            r"a (view of a )?leaf Variable that requires grad is being used in an in-place",
-            "which parameter the line writes to, and whether it stands under `torch.no_grad()`",
-        ),
-    ),
+SYMPTOM = Symptom(
+    r"a (view of a )?leaf Variable that requires grad is being used in an in-place",
+    "which parameter the line writes to, and whether it stands under `torch.no_grad()`",
 )
+RULE = Rule("SF630", "leaf-changed-in-place", Severity.ERROR, __doc__, symptoms=(SYMPTOM,))
 
 
 @RULE.on(LeafWritten)
@@ -47,9 +40,7 @@ def leaf_was_written_to_while_recording(broken: LeafWritten, case: Case) -> Find
     leaf, place = broken.leaf, broken.use.place
     described = f"{leaf.value.kind} {leaf.shape_words}, requires grad"
     must = ValuesAt(
-        Place(place.file, place.line),
-        (Wanted(leaf.value.text, requires_grad=True),),
-        after=True,
+        Place(place.file, place.line), (Wanted(leaf.value.text, requires_grad=True),), after=True
     )
     return case.finding(
         place,

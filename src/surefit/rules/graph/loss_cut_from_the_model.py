@@ -30,14 +30,7 @@ from surefit.doctor.violations import Expression, fact_at
 from surefit.doctor.words import code
 from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.graphs import NoGraph
-from surefit.laws.graph_stories import (
-    COPYING,
-    DETACHING,
-    FROM_NUMBERS,
-    TO_NUMBERS,
-    Cut,
-    LostGraph,
-)
+from surefit.laws.graph_stories import COPYING, DETACHING, FROM_NUMBERS, TO_NUMBERS, Cut, LostGraph
 from surefit.laws.lost_graphs import expression_of, number_reading, what_cut
 from surefit.lineage.producers import Producer
 from surefit.remedies.change import Change
@@ -45,19 +38,12 @@ from surefit.remedies.replace import ReplaceWith
 from surefit.source.edits import both, replaced
 from surefit.source.reading import Source, called
 
-RULE = Rule(
-    "SF626",
-    "loss-cut-from-the-model",
-    Severity.ERROR,
-    __doc__,
-    symptoms=(
-        Symptom(
-            r"element 0 of tensors does not require grad",
-            "whether `.detach()`, `.data`, `.item()`, `torch.tensor(...)` or `argmax` stands"
-            " between the model and the loss",
-        ),
-    ),
+SYMPTOM = Symptom(
+    r"element 0 of tensors does not require grad",
+    "whether `.detach()`, `.data`, `.item()`, `torch.tensor(...)` or `argmax` stands"
+    " between the model and the loss",
 )
+RULE = Rule("SF626", "loss-cut-from-the-model", Severity.ERROR, __doc__, symptoms=(SYMPTOM,))
 
 WHY = (
     "A gradient flows along recorded operations only. `loss.requires_grad_(True)` would silence the"

@@ -36,18 +36,11 @@ from surefit.lineage.producers import Producer
 from surefit.remedies.append import Append
 from surefit.remedies.arguments import DropArgument
 
-RULE = Rule(
-    "SF631",
-    "loss-is-no-scalar",
-    Severity.ERROR,
-    __doc__,
-    symptoms=(
-        Symptom(
-            r"grad can be implicitly created only for scalar outputs",
-            "the shape of the loss, and whether `reduction` is `none`",
-        ),
-    ),
+SYMPTOM = Symptom(
+    r"grad can be implicitly created only for scalar outputs",
+    "the shape of the loss, and whether `reduction` is `none`",
 )
+RULE = Rule("SF631", "loss-is-no-scalar", Severity.ERROR, __doc__, symptoms=(SYMPTOM,))
 
 WAYS = {
     "mean": "If a batch should count by its mean, as is usual: {}.",

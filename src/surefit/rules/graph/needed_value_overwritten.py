@@ -32,18 +32,11 @@ from surefit.laws.graph_stories import OverwrittenValue, Write
 from surefit.remedies.change import Change
 from surefit.remedies.out_of_place import Writing, writing_of
 
-RULE = Rule(
-    "SF628",
-    "needed-value-overwritten",
-    Severity.ERROR,
-    __doc__,
-    symptoms=(
-        Symptom(
-            r"modified by an inplace operation",
-            "which line writes into a tensor that an earlier operation keeps for backward",
-        ),
-    ),
+SYMPTOM = Symptom(
+    r"modified by an inplace operation",
+    "which line writes into a tensor that an earlier operation keeps for backward",
 )
+RULE = Rule("SF628", "needed-value-overwritten", Severity.ERROR, __doc__, symptoms=(SYMPTOM,))
 
 
 @RULE.on(ValueOverwritten)

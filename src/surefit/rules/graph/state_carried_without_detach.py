@@ -40,23 +40,18 @@ from surefit.remedies.change import Change
 from surefit.remedies.detach import detached, running_loss_detached, without_retaining
 from surefit.source.edits import both
 
-RULE = Rule(
-    "SF621",
-    "state-carried-without-detach",
-    Severity.ERROR,
-    __doc__,
-    symptoms=(
-        Symptom(
-            r"Trying to backward through the graph a second time",
-            "whether the loss of a batch depends on a tensor of an earlier batch",
-        ),
-        Symptom(
-            r"modified by an inplace operation",
-            "whether `retain_graph=True` keeps the graph of an earlier batch, which a step of the"
-            " optimizer has made useless",
-        ),
+SYMPTOMS = (
+    Symptom(
+        r"Trying to backward through the graph a second time",
+        "whether the loss of a batch depends on a tensor of an earlier batch",
+    ),
+    Symptom(
+        r"modified by an inplace operation",
+        "whether `retain_graph=True` keeps the graph of an earlier batch, which a step of the"
+        " optimizer has made useless",
     ),
 )
+RULE = Rule("SF621", "state-carried-without-detach", Severity.ERROR, __doc__, symptoms=SYMPTOMS)
 
 WHY = (
     "`backward` frees what a graph kept as it passes through. {} leads from this step's loss back"

@@ -36,19 +36,11 @@ from surefit.remedies.change import Change
 from surefit.source.line_edits import moved_after
 from surefit.source.reading import Source
 
-RULE = Rule(
-    "SF629",
-    "step-before-backward",
-    Severity.ERROR,
-    __doc__,
-    symptoms=(
-        Symptom(
-            r"modified by an inplace operation",
-            "whether an optimizer takes a step between the forward pass of this loss and its"
-            " backward pass",
-        ),
-    ),
+SYMPTOM = Symptom(
+    r"modified by an inplace operation",
+    "whether an optimizer takes a step between the forward pass of this loss and its backward pass",
 )
+RULE = Rule("SF629", "step-before-backward", Severity.ERROR, __doc__, symptoms=(SYMPTOM,))
 
 
 @RULE.on(ValueOverwritten)

@@ -29,19 +29,11 @@ from surefit.laws.contracts.graphs import NoGraph
 from surefit.laws.grad_switches import Switch, switch_of
 from surefit.remedies.change import Change
 
-RULE = Rule(
-    "SF625",
-    "training-without-recording",
-    Severity.ERROR,
-    __doc__,
-    symptoms=(
-        Symptom(
-            r"element 0 of tensors does not require grad",
-            "whether the forward pass ran under `no_grad`, `inference_mode` or"
-            " `set_grad_enabled(False)`",
-        ),
-    ),
+SYMPTOM = Symptom(
+    r"element 0 of tensors does not require grad",
+    "whether the forward pass ran under `no_grad`, `inference_mode` or `set_grad_enabled(False)`",
 )
+RULE = Rule("SF625", "training-without-recording", Severity.ERROR, __doc__, symptoms=(SYMPTOM,))
 
 
 @RULE.on(NoGraph)

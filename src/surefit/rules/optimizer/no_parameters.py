@@ -16,7 +16,7 @@ With one layer registered and the others in a list it runs, and the others are n
 ## How it is recognised
 The optimizer failed where it looks at its parameters, and has none. The model that they were asked
 of is looked at: what it has registered, what requires grad, what is in plain lists; and the source
-for an earlier use of the same generator. The text of the exception is not looked at.
+for an earlier use of the same generator.
 """
 
 import ast
@@ -28,27 +28,21 @@ from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.violations import Expression, fact_at
 from surefit.doctor.words import code, counted
-from surefit.laws.case import Case, Remedy
+from surefit.laws.case import Case
 from surefit.laws.contracts.optimizers import GIVES_ALL, NoParameters, OwnParameters
 from surefit.laws.freezing import freezing_in
-from surefit.laws.registration import attribute_value, torch_nn_in
+from surefit.laws.registration import attribute_assignments, registered_in
 from surefit.remedies.change import Change
 from surefit.remedies.wrap import Wrap
-from surefit.source.patches import Edit
 from surefit.source.reading import called
 
-RULE = Rule(
-    "SF602",
-    "no-parameters",
-    Severity.ERROR,
-    __doc__,
-    symptoms=(
-        Symptom(
-            r"optimizer got an empty parameter list",
-            "what the model has registered, what is frozen, and whether a generator was used up",
-        ),
-    ),
+SYMPTOM = Symptom(
+    r"optimizer got an empty parameter list",
+    "what the model has registered, what is frozen, and whether a generator was used up",
 )
+RULE = Rule("SF602", "no-parameters", Severity.ERROR, __doc__, symptoms=(SYMPTOM,))
+
+EVERYTHING = "Train everything: take the line out that freezes."
 
 
 @RULE.on(NoParameters)
@@ -59,14 +53,28 @@ def nothing_to_optimize(broken: NoParameters, case: Case) -> Finding:
     iterated = iterated_before(broken, case)
     if iterated is not None and (module is None or module.trainable):
         return used_up(broken, case, *iterated)
+    given, place, remedies = code(broken.params.text), broken.use.place, []
+    headline = f"{given} gives the optimizer no parameters."
+    words = "Give it what should be trained: `model.parameters()`."
     if module is not None and module.parameters and not module.trainable:
-        return all_frozen(broken, case, module)
+        frozen = list(freezing_in(case.recording))
+        if len(frozen) == 1:
+            place, must = frozen[0].place, ParametersAreHeld(module.parameters)
+            remedies = [Change(to=frozen[0].without, words=EVERYTHING, must=must, choice=True)]
+        headline = (
+            f"All {counted(module.parameters, 'parameter')} of `{module.kind}` are frozen, and"
+            f" {given} keeps only those that are not."
+        )
+        words = (
+            "Freeze only the part that must stay frozen, `model.encoder.parameters()` say, or"
+            " create the new layer after the loop that freezes."
+        )
     return case.finding(
-        broken.use.place,
-        f"{code(broken.params.text)} gives the optimizer no parameters.",
-        facts=known(module),
-        why="An optimizer needs at least one tensor to step.",
-        remedies=(Fix("Give it what should be trained: `model.parameters()`.", choice=True),),
+        place,
+        headline,
+        facts=(*known(module), *fact_at("asked for at", broken.use)),
+        why="An optimizer needs at least one tensor that requires grad.",
+        remedies=(*remedies, Fix(words, choice=True)),
     )
 
 
@@ -79,13 +87,14 @@ def known(module: OwnParameters | None) -> Iterator[Fact]:
 
 def in_plain_lists(broken: NoParameters, case: Case, module: OwnParameters) -> Finding:
     first = module.hidden[0]
-    value = attribute_value(case, first.owner, first.name)
-    prefix = torch_nn_in(case, value) if value else ""
+    assigned = attribute_assignments(case, (first.owner,), first.name)
+    value = assigned[0].statement.value if len(assigned) == 1 else None
+    words, edit = f"`nn.{first.registering}(...)` around it.", None
+    if value is not None and len(module.hidden) == 1:
+        edit = registered_in(first.registering, assigned[0].source, value)
     kinds = ("module", first.modules) if first.modules else ("parameter", first.parameters)
-    words = f"`nn.{first.registering}(...)` around it."
-    single = value is not None and prefix and len(module.hidden) == 1
     return case.finding(
-        (value or broken.use).place,
+        (assigned[0] if value is not None else broken.use).place,
         f"`self.{first.name}` of `{first.owner}` is a plain {first.holder}: the"
         f" {counted(kinds[1], kinds[0])} in it are not registered, and `parameters()` gives none.",
         facts=(
@@ -96,56 +105,46 @@ def in_plain_lists(broken: NoParameters, case: Case, module: OwnParameters) -> F
         why="A module knows only what is assigned to it as a module or a parameter; it does not"
         f" look into a {first.holder}. `.to(device)` and `state_dict()` leave them out, too.",
         remedies=(
-            Wrap(
-                at=value,
-                before=f"{prefix}.{first.registering}(",
-                after=")",
-                words=words,
-                must=ParametersAreHeld(first.parameters),
-                alike=False,
-            )
-            if single
+            Change(to=edit, words=words, must=ParametersAreHeld(first.parameters))
+            if edit
             else Fix(words, choice=True),
         ),
     )
 
 
 def iterated_before(broken: NoParameters, case: Case) -> tuple[Expression, Expression] | None:
-    """The generator that a name was assigned, and what iterated it before the optimizer."""
+    """The generator that a name was assigned, and the line that iterated it before."""
     source, name = case.source(broken.params.place), case.node(broken.params)
-    if source is None or not isinstance(name, ast.Name):
-        return None
-    bound = source.bound_by(name)
+    bound = source.bound_by(name) if source and isinstance(name, ast.Name) else []
     assigned = bound[0] if len(bound) == 1 else None
-    if not isinstance(assigned, ast.Assign) or not is_generator(assigned.value):
+    if source is None or not isinstance(assigned, ast.Assign) or not is_generator(assigned.value):
         return None
     for other in source.every(ast.Name):
         between = assigned.lineno < other.lineno <= name.lineno and other is not name
-        reads = other.id == name.id and isinstance(other.ctx, ast.Load)
-        if between and reads and source.bound_by(other) == bound:
-            return case.expression(source, assigned.value), case.expression(source, other)
+        reads = isinstance(other.ctx, ast.Load) and source.bound_by(other) == bound
+        if between and reads and other.id == name.id:
+            line = source.lines[other.lineno - 1]
+            earlier = Expression(case.expression(source, other).place, text=line)
+            return case.expression(source, assigned.value), earlier
     return None
 
 
 def is_generator(node: ast.expr) -> bool:
-    if isinstance(node, ast.GeneratorExp):
-        return True
-    return isinstance(node, ast.Call) and called(node) in (*GIVES_ALL, "filter", "map", "chain")
+    calls = isinstance(node, ast.Call) and called(node) in (*GIVES_ALL, "filter", "map", "chain")
+    return calls or isinstance(node, ast.GeneratorExp)
 
 
 def used_up(
     broken: NoParameters, case: Case, generator: Expression, earlier: Expression
 ) -> Finding:
-    source = case.source(earlier.place)
-    line = " ".join(source.lines[(earlier.place.line or 1) - 1].split()) if source else ""
-    count = broken.module.trainable if broken.module else 1
+    name = broken.params.text
     return case.finding(
         generator.place,
-        f"{code(earlier.text)} can be iterated once, and line {earlier.place.line} has done so;"
+        f"{code(name)} can be iterated once, and line {earlier.place.line} has done so;"
         " nothing is left for the optimizer.",
         facts=(
             *known(broken.module),
-            Fact("used up at", f"{earlier.place}  {line}"),
+            *fact_at("used up at", earlier),
             Fact("given to the optimizer at", str(broken.use.place)),
         ),
         why="A generator gives each of its items once, and then ends.",
@@ -154,36 +153,9 @@ def used_up(
                 at=generator,
                 before="list(",
                 after=")",
-                words=f"Make it a list: {code(f'{earlier.text} = list({generator.text})')}.",
-                must=ParametersAreHeld(count),
+                words=f"Make it a list: {code(f'{name} = list({generator.text})')}.",
+                must=ParametersAreHeld(broken.module.trainable if broken.module else 1),
                 alike=False,
             ),
         ),
-    )
-
-
-def all_frozen(broken: NoParameters, case: Case, module: OwnParameters) -> Finding:
-    frozen = list(freezing_in(case.recording))
-    return case.finding(
-        frozen[0].place if len(frozen) == 1 else broken.use.place,
-        f"All {counted(module.parameters, 'parameter')} of `{module.kind}` are frozen, and"
-        f" {code(broken.params.text)} keeps only those that are not.",
-        facts=(*known(module), *fact_at("asked for at", broken.use)),
-        why="A parameter without `requires_grad` gets no gradient, and cannot be trained.",
-        remedies=all_frozen_remedies(frozen[0].without if len(frozen) == 1 else None, module),
-    )
-
-
-def all_frozen_remedies(edit: Edit | None, module: OwnParameters) -> Iterator[Remedy | Fix]:
-    if edit is not None:
-        yield Change(
-            to=edit,
-            words="Train everything: take the line out that freezes.",
-            must=ParametersAreHeld(module.parameters),
-            choice=True,
-        )
-    yield Fix(
-        "Freeze only the part that must stay frozen, `model.encoder.parameters()` say, or create"
-        " the new layer after the loop that freezes.",
-        choice=True,
     )

@@ -36,19 +36,12 @@ from surefit.lineage.lineage import Lineage
 from surefit.lineage.properties import Property, dtype, tensor_dtype
 from surefit.remedies.cast import Cast
 
-RULE = Rule(
-    "SF702",
-    "dtype-of-another-kind",
-    Severity.ERROR,
-    __doc__,
-    symptoms=(
-        Symptom(
-            r"must have the same dtype|expected scalar type|expected m1 and m2|Found dtype"
-            r"|Input type .* and (weight|bias) type|source and destination dtypes match",
-            "which of the tensors has a dtype that the others have not, and where it got that",
-        ),
-    ),
+SYMPTOM = Symptom(
+    r"must have the same dtype|expected scalar type|expected m1 and m2|Found dtype"
+    r"|Input type .* and (weight|bias) type|source and destination dtypes match",
+    "which of the tensors has a dtype that the others have not, and where it got that",
 )
+RULE = Rule("SF702", "dtype-of-another-kind", Severity.ERROR, __doc__, symptoms=(SYMPTOM,))
 
 HALVES = ("float16", "bfloat16")
 PICTURE = 2
