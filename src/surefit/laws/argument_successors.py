@@ -51,7 +51,7 @@ ALIKE = 0.8
 
 
 @dataclass(frozen=True, slots=True)
-class Signature:
+class CallSignature:
     """What a function or a class takes."""
 
     name: str
@@ -110,8 +110,8 @@ class Successor:
 def successor_of(
     old: str,
     arguments: Mapping[str, Key],
-    signature: Signature,
-    inner: Mapping[ast.Call, Signature],
+    signature: CallSignature,
+    inner: Mapping[ast.Call, CallSignature],
 ) -> Successor:
     """`inner`: calls whose values the call is given, with what each of them takes."""
     key, takes = arguments[old], signature.takes

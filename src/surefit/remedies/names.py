@@ -3,7 +3,7 @@
 import ast
 from collections.abc import Mapping
 
-from surefit.laws.contracts.library_names import Wanted, attributes_of
+from surefit.laws.contracts.library_names import WantedNames, attributes_of
 from surefit.laws.name_successors import NOT_TAKEN_BY_TORCH, RIGHT_SIDE_FIRST
 from surefit.source.edits import argument_removed, replaced, with_import
 from surefit.source.patches import Edit, Replace, both
@@ -11,7 +11,7 @@ from surefit.source.reading import Source, called
 from surefit.source.spans import Span
 
 
-def renamed(wanted: Wanted, instead: Mapping[str, str]) -> Edit | None:
+def renamed(wanted: WantedNames, instead: Mapping[str, str]) -> Edit | None:
     """Every name that has something in its place."""
     node = wanted.node
     if isinstance(node, ast.ImportFrom):

@@ -102,20 +102,22 @@ def keys(
     if not isinstance(key, str) or key in members or not 0 < len(members) < MOST_KEYS:
         return
     use = use_of(frame)
-    if is_loaded(case, holder):
+    if is_loaded(case, holder, asked):
         entries = tuple(members)
         yield EntryAbsent(use=use, holder=holder, asked=asked, key=key, entries=entries)
     else:
         yield KeyAbsent(use=use, holder=holder, asked=asked, key=key, members=members)
 
 
-def is_loaded(case: Case, holder: Operand) -> bool:
-    """It is what `torch.load` returned."""
+def is_loaded(case: Case, holder: Operand, asked: Asked) -> bool:
+    """It is what `torch.load` returned: by its lineage or, where no second run shows that, by the
+    one assignment of its name."""
     if not any("torch.load" in source.imported_calls for source in sources_of(case)):
         return False
     created = case.lineage(holder).constructor()
     call = created.call if created is not None else None
-    node, source = case.node(call), case.source(call.place) if call is not None else None
+    source = case.source(call.place) if call is not None else asked.source
+    node = case.node(call) if call is not None else asked.source.value_of(asked.base)
     if not isinstance(node, ast.Call) or source is None:
         return False
     return source.imported(node.func) == "torch.load"

@@ -38,7 +38,7 @@ class LibraryNames:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class WantedNames:
     """Names that a statement asks a library for."""
 
     source: Source
@@ -64,7 +64,7 @@ class Wanted:
 class NamesAbsent(Violation):
     """The installed library does not have them."""
 
-    wanted: Wanted
+    wanted: WantedNames
     instead: Mapping[str, str]
     """Each absent name, and the full name of what stands in its place, or nothing."""
     installed: str
@@ -97,7 +97,7 @@ def violations_of(case: Case) -> Iterator[Violation]:
     yield from raising(case, crash, frame)
 
 
-def absent(case: Case, crash: Crash, frame: Frame, wanted: Wanted) -> Iterator[NamesAbsent]:
+def absent(case: Case, crash: Crash, frame: Frame, wanted: WantedNames) -> Iterator[NamesAbsent]:
     known = [full for name in wanted.names for full in wanted.candidates(name)]
     about: dict[str, object] = {"names": list(wanted.names), "exist": list(dict.fromkeys(known))}
     if wanted.of_value:
@@ -124,14 +124,14 @@ def absent(case: Case, crash: Crash, frame: Frame, wanted: Wanted) -> Iterator[N
     )
 
 
-def written_in(wanted: Wanted) -> Expression:
+def written_in(wanted: WantedNames) -> Expression:
     source, node = wanted.source, wanted.node
     if isinstance(node, ast.Attribute):
         return Expression(Place(source.file, node.lineno), source.span(node), source.segment(node))
     return Expression(Place(source.file, node.lineno), None, source.segment(node))
 
 
-def wanted_at(crash: Crash, frame: Frame, case: Case) -> Wanted | None:
+def wanted_at(crash: Crash, frame: Frame, case: Case) -> WantedNames | None:
     source = case.source(frame.place)
     if source is None:
         return None
@@ -140,7 +140,7 @@ def wanted_at(crash: Crash, frame: Frame, case: Case) -> Wanted | None:
         if statement.level or not statement.module:
             return None
         names = tuple(alias.name for alias in statement.names)
-        return Wanted(source, statement, statement.module, names)
+        return WantedNames(source, statement, statement.module, names)
     node = source.expression_at(frame.span) if frame.span else None
     if isinstance(node, ast.Call):
         node = node.func
@@ -149,12 +149,12 @@ def wanted_at(crash: Crash, frame: Frame, case: Case) -> Wanted | None:
     module = source.imported(node.value)
     if module:
         every = dict.fromkeys(attribute.attr for attribute in attributes_of(source, module))
-        return Wanted(source, node, module, tuple(every))
+        return WantedNames(source, node, module, tuple(every))
     text = ast.unparse(node.value)
     tables = [value for value in frame.values if value.text == text and value.kind in TABLES]
     if node.attr not in METHODS or not tables:
         return None  # an attribute that any other value lacks says nothing of versions
-    return Wanted(source, node, text, (node.attr,), of_value=True)
+    return WantedNames(source, node, text, (node.attr,), of_value=True)
 
 
 def attributes_of(source: Source, module: str) -> Iterator[ast.Attribute]:
@@ -212,7 +212,7 @@ def is_missing(owner: str, name: str) -> bool:
     return known is False
 
 
-def imports_without(source: Source) -> Iterator[Wanted]:
+def imports_without(source: Source) -> Iterator[WantedNames]:
     for node in source.every(ast.ImportFrom):
         if node.level or not node.module:
             continue
@@ -222,10 +222,10 @@ def imports_without(source: Source) -> Iterator[Wanted]:
             names = [name for name in names if f"{node.module}.{name}" in STANDS_FOR]
         missing = tuple(name for name in names if is_missing(node.module, name))
         if missing:
-            yield Wanted(source, node, node.module, missing)
+            yield WantedNames(source, node, node.module, missing)
 
 
-def attributes_without(source: Source) -> Iterator[Wanted]:
+def attributes_without(source: Source) -> Iterator[WantedNames]:
     """The first of each name; the fix changes all of them."""
     modules = {
         alias.asname or alias.name for node in source.every(ast.Import) for alias in node.names
@@ -240,7 +240,7 @@ def attributes_without(source: Source) -> Iterator[Wanted]:
             continue
         known.add(full)
         if not is_provided(source, owner, node.attr):
-            yield Wanted(source, node, owner, (node.attr,))
+            yield WantedNames(source, node, owner, (node.attr,))
 
 
 def is_provided(source: Source, owner: str, name: str) -> bool:
@@ -249,7 +249,7 @@ def is_provided(source: Source, owner: str, name: str) -> bool:
     return any(not isinstance(node.ctx, ast.Load) or is_tried_first(source, node) for node in every)
 
 
-def there_now(wanted: Wanted, name: str) -> str:
+def there_now(wanted: WantedNames, name: str) -> str:
     """What is known to stand in its place, and is found in what is installed."""
     for full in wanted.candidates(name):
         owner, _, last = full.rpartition(".")

@@ -9,7 +9,7 @@ from typing import ClassVar
 from surefit.doctor.findings import Place
 from surefit.doctor.observations import Frame, Question
 from surefit.doctor.violations import Violation
-from surefit.laws.argument_successors import Signature, Successor, successor_of
+from surefit.laws.argument_successors import CallSignature, Successor, successor_of
 from surefit.laws.case import Case
 from surefit.source.dictionary_keys import Key, keys_of
 from surefit.source.fields import is_changed
@@ -27,7 +27,7 @@ class Signatures:
 
     probe: ClassVar[str] = "signature"
 
-    functions: dict[str, Signature]
+    functions: dict[str, CallSignature]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,9 +36,9 @@ class ArgumentsNotTaken(Violation):
 
     source: Source
     call: ast.Call
-    signature: Signature
+    signature: CallSignature
     arguments: Arguments
-    signatures: Mapping[str, Signature]
+    signatures: Mapping[str, CallSignature]
     """Of this and of other functions of the file."""
     others: tuple["ArgumentsNotTaken", ...] = field(default=())
     """Calls that would fail next, each with a known successor for every name."""
@@ -63,7 +63,7 @@ class ArgumentsNotTaken(Violation):
         lines = [successor.key.lineno for successor in self.successors]
         return Place(self.source.file, min(lines, default=self.call.lineno))
 
-    def values_of_calls(self) -> dict[ast.Call, Signature]:
+    def values_of_calls(self) -> dict[ast.Call, CallSignature]:
         """Calls whose values this one is given, such as that of its settings."""
         nodes = (*self.call.args, *(keyword.value for keyword in self.call.keywords))
         calls = [
@@ -109,7 +109,7 @@ def broken_by(
     case: Case,
     source: Source,
     call: ast.Call,
-    signatures: Mapping[str, Signature],
+    signatures: Mapping[str, CallSignature],
     frame: Frame | None = None,
     others: tuple[ArgumentsNotTaken, ...] = (),
     question: Question | None = None,
@@ -166,9 +166,9 @@ def violations_in_source(case: Case, source: Source) -> Iterator[Violation]:
         yield broken
 
 
-def read_signatures(source: Source) -> dict[str, Signature]:
+def read_signatures(source: Source) -> dict[str, CallSignature]:
     """Of imported functions that calls of the file give a name which they do not take."""
-    signatures: dict[str, Signature] = {}
+    signatures: dict[str, CallSignature] = {}
     for name, calls in source.imported_calls.items():
         package = name.partition(".")[0]
         named = [call for call in calls if call.keywords]
@@ -178,7 +178,7 @@ def read_signatures(source: Source) -> dict[str, Signature]:
         if all(key in takes for call in named for key in dict(arguments_of(source, call))):
             continue
         last = name.rpartition(".")[2]
-        signature = Signature(last, package, version(package), tuple(sorted(takes)))
+        signature = CallSignature(last, package, version(package), tuple(sorted(takes)))
         signatures |= {source.segment(call.func): signature for call in named}
     return signatures
 

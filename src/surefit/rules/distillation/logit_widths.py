@@ -134,10 +134,10 @@ def model_of(lineage: Lineage, case: Case) -> Value | None:
 
 
 def are_two(lineages: list[Lineage], models: list[Value | None], loss: str) -> bool:
-    """No module has a part in both; a divergence compares distributions, wherever they are from."""
+    """Each has modules of its own; a divergence compares distributions, wherever they are from."""
     first, second = (modules_in(lineage) for lineage in lineages)
     if first and second:
-        return first.isdisjoint(second)
+        return bool(first - second) and bool(second - first)
     if models[0] is not None and models[1] is not None:
         return models[0].identity != models[1].identity
     return loss == "kl_div"

@@ -46,7 +46,7 @@ REDUCES = ("mean", "sum", "nanmean")
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WrittenDifference:
     """A difference in source."""
 
     source: Source
@@ -124,7 +124,7 @@ def names_of(operation: Operation, seen: Recording) -> tuple[str, str]:
     return code(written.source.segment(written.left)), code(written.source.segment(written.right))
 
 
-def written_at(operation: Operation, seen: Recording) -> Written | None:
+def written_at(operation: Operation, seen: Recording) -> WrittenDifference | None:
     """The one `a - b` of a line, none of which is a number."""
     source, place = seen.source(operation.place), operation.place
     if source is None or place is None or place.line is None:
@@ -136,7 +136,7 @@ def written_at(operation: Operation, seen: Recording) -> Written | None:
         and place.line <= node.lineno <= (place.end_line or place.line)
         and not any(isinstance(one, ast.Constant) for one in (node.left, node.right))
     ]
-    return Written(source, found[0].left, found[0].right) if len(found) == 1 else None
+    return WrittenDifference(source, found[0].left, found[0].right) if len(found) == 1 else None
 
 
 def finding(operation: Operation, sides: Sides, seen: Recording) -> Finding:
