@@ -180,9 +180,7 @@ def holder(source: Source, node: ast.AST, name: str) -> HolderSeen:
 def overwritten(violation: SavedValueOverwritten, source: Source) -> Violation:
     operation, written = violation.operation, violation.written
     step = violation.writer == "step"
-    write = Write(
-        name_of(written), stack_of(source, (written,)), name_of(written) if step else ""
-    )
+    write = Write(name_of(written), stack_of(source, (written,)), name_of(written) if step else "")
     value = OverwrittenValue(
         function=name_of(operation.node),
         shape=(),
