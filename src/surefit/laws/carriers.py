@@ -68,7 +68,8 @@ def statements_that_keep(recording: Recording, holder: HolderSeen) -> Iterator[C
             for kind in other.definitions.get(holder.owner, ()):
                 if isinstance(kind, ast.ClassDef):
                     yield from keeping(other, kind, holder, f"self.{holder.attribute}")
-        for scope in scopes if source and not holder.base.startswith("self.") else ():
+        for scope in scopes if not holder.base.startswith("self.") else ():
+            assert source is not None
             yield from keeping(source, scope, holder, holder.base)
     elif source is not None:
         read_first = [scope for scope in scopes if is_read_first(source, scope, holder.base)]
@@ -180,10 +181,10 @@ def kept_afterwards(recording: Recording, story: GraphStory, joint: Joint) -> Ca
         return None
     for here in standing(recording, joint.taken):
         source, statement = here.source, here.statement
+        whole = targets(statement) if isinstance(statement, ast.Assign | ast.AnnAssign) else []
         if not isinstance(statement, ast.Assign | ast.AnnAssign | ast.AugAssign):
             continue
-        single = isinstance(statement, ast.AugAssign)
-        for target in [statement.target] if single else targets(statement):
+        for target in [statement.target] if isinstance(statement, ast.AugAssign) else whole:
             name = ast.unparse(target)
             scope = source.scope_of(statement)
             if isinstance(target, ast.Attribute) or is_read_first(source, scope, name):

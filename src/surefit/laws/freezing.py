@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from surefit.doctor.findings import Place
-from surefit.doctor.observations import Script
 from surefit.doctor.recording import Recording
 from surefit.source.edits import removed
 from surefit.source.line_edits import shares_lines
@@ -31,7 +30,7 @@ class Freezing:
 
 
 def freezing_in(recording: Recording) -> Iterator[Freezing]:
-    for source in sources(recording):
+    for source in recording.sources():
         for statement in source.every(ast.stmt):
             if is_false(value_set(statement)):
                 yield Freezing(source, statement)
@@ -39,22 +38,13 @@ def freezing_in(recording: Recording) -> Iterator[Freezing]:
                 yield from freezing_callers(source, statement)
 
 
-def sources(recording: Recording) -> Iterator[Source]:
-    for script in recording.all(Script):
-        source = recording.source(script.file)
-        if source is not None:
-            yield source
-
-
 def value_set(statement: ast.stmt) -> ast.expr | None:
     """What `requires_grad` becomes, by an assignment or by `requires_grad_`."""
-    if isinstance(statement, ast.Assign):
-        attributes = [target for target in statement.targets if isinstance(target, ast.Attribute)]
-        sets = any(attribute.attr == "requires_grad" for attribute in attributes)
-        return statement.value if sets else None
-    call = statement.value if isinstance(statement, ast.Expr) else None
-    if isinstance(call, ast.Call) and called(call) == "requires_grad_" and call.args:
-        return call.args[0]
+    match statement:
+        case ast.Assign(targets=[ast.Attribute(attr="requires_grad"), *_], value=value) | ast.Expr(
+            ast.Call(func=ast.Attribute(attr="requires_grad_"), args=[value, *_])
+        ):
+            return value
     return None
 
 
@@ -68,8 +58,7 @@ def freezing_callers(source: Source, statement: ast.stmt) -> Iterator[Freezing]:
     if not isinstance(value, ast.Name) or not isinstance(function, ast.FunctionDef):
         return
     names = arguments_of(function)
-    bound = source.bound_by(value)
-    if len(bound) != 1 or not isinstance(bound[0], ast.arg) or value.id not in names:
+    if value.id not in names or not isinstance(source.bound_by(value)[0], ast.arg):
         return
     for call in source.every(ast.Call):
         argument = source.argument(call, value.id, names.index(value.id))
@@ -88,7 +77,7 @@ def freezing_call(recording: Recording, freezing: Freezing) -> Freezing:
         return freezing
     calls = [
         Freezing(source, source.statement_of(call))
-        for source in sources(recording)
+        for source in recording.sources()
         for call in source.every(ast.Call)
         if called(call) == function.name
     ]
@@ -107,12 +96,11 @@ def freezes_an_argument(freezing: Freezing, function: ast.FunctionDef) -> bool:
 
 def optimized_modules(recording: Recording) -> Iterator[tuple[Source, ast.stmt, str]]:
     """A part of a model that an optimizer was given: `Adam(model.head.parameters())`."""
-    for source in sources(recording):
+    for source in recording.sources():
         for call in source.every(ast.Call):
-            if not source.imported(call.func).startswith("torch.optim."):
-                continue
-            statement = source.statement_of(call)
             match source.argument(call, "params", 0):
                 case ast.Call(func=ast.Attribute(value=ast.Attribute() as part, attr="parameters")):
-                    if not shares_lines(source, statement):
+                    statement = source.statement_of(call)
+                    optimizes = source.imported(call.func).startswith("torch.optim.")
+                    if optimizes and not shares_lines(source, statement):
                         yield source, statement, source.segment(part)

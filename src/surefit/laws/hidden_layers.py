@@ -3,6 +3,7 @@
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import cast
 
 from surefit.doctor.findings import Place
 from surefit.source.classes import named_class
@@ -66,7 +67,8 @@ def hidden_by(source: Source, owner: ast.ClassDef, statement: ast.Assign) -> Hid
     name, value = dotted(statement.targets[0]), statement.value
     if not name.startswith("self.") or name.count(".") != 1:
         return None
-    scope, kept, shelf = owner, name, value
+    scope: ast.AST = owner
+    kept, shelf = name, cast("ast.expr | None", value)
     if isinstance(value, ast.Name):  # the list or dict that a local name was first given
         scope, kept = source.scope_of(statement), value.id
         assigned = source.assignments(value.id, source.scope_of(value))

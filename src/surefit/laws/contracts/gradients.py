@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
-from surefit.doctor.observations import Frame
 from surefit.doctor.violations import Violation
 from surefit.laws.case import Case, use_of
 
@@ -37,17 +36,9 @@ def violations_of(case: Case) -> Iterator[Violation]:
     own = case.own
     if own is None or case.crash is None or own is not case.crash.frames[-1]:
         return
-    text = missing_in(own)
-    gradients = case.ask(Gradients) if text is not None else None
-    if text is not None and gradients is not None:
-        yield GradientIsNone(use=use_of(own), text=text, gradients=gradients)
-
-
-def missing_in(frame: Frame) -> str | None:
-    """The `.grad` in the failing expression that is None."""
-    part = frame.expression or frame.line
-    for value in frame.values:
-        is_part = value.text.endswith(".grad") and value.text in part
-        if is_part and value.kind == "NoneType":
-            return value.text
-    return None
+    written = own.expression or own.line
+    nothing = [value.text for value in own.values if value.kind == "NoneType"]
+    missing = [text for text in nothing if text.endswith(".grad") and text in written]
+    gradients = case.ask(Gradients) if missing else None
+    if gradients is not None:
+        yield GradientIsNone(use=use_of(own), text=missing[0], gradients=gradients)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from surefit.doctor.observations import Frame, Value
 from surefit.doctor.violations import Operand, Violation, in_code
 from surefit.laws.case import Case, use_of
-from surefit.laws.names import name_in
+from surefit.laws.names import name_in, plain
 
 ONE_DTYPE = frozenset(
     (
@@ -92,14 +92,18 @@ def violations_of(case: Case) -> Iterator[Violation]:
     crash, own = case.crash, case.own
     if crash is None or own is None or crash.in_backward or crash.kind != "RuntimeError":
         return
-    first = crash.frames.index(own)
-    calling = [
+    number = max(
         number
         for number, frame in enumerate(crash.frames)
-        if number >= first and (frame.own or not any(part in frame.place.file for part in OF_TORCH))
-    ]
-    node = failing_node(case, crash.frames[calling[-1]])
-    mixed = mixed_in(case, calling[-1], node) if node is not None else None
+        if frame.own or not any(part in frame.place.file for part in OF_TORCH)
+    )
+    node = failing_node(case, crash.frames[number])
+    parts, operation = list(parts_of(node)), operation_of(node)
+    values = [value for part in parts for value in values_of(case, number, part)]
+    mixed = mixed_among(case, number, operation, values)
+    if mixed is None and worth_a_run(case, number, operation, parts):
+        values = [value for part in parts for value in computed(case, number, part)]
+        mixed = mixed_among(case, number, operation, values)
     if mixed is not None:
         yield mixed
 
@@ -116,49 +120,36 @@ def failing_node(case: Case, frame: Frame) -> ast.AST | None:
     return statement if writes and isinstance(whole, ast.Subscript | ast.Constant) else whole
 
 
-def mixed_in(case: Case, number: int, node: ast.AST) -> MixedOperands | None:
-    parts, operation = list(parts_of(node)), operation_of(node)
-    values = [value for part in parts for value in values_of(case, number, part)]
-    mixed = mixed_among(case, number, operation, values)
-    if mixed is None and worth_a_run(case, number, operation, parts):
-        values = [value for part in parts for value in computed(case, number, part)]
-        mixed = mixed_among(case, number, operation, values)
-    return mixed
-
-
 def mixed_among(
     case: Case, number: int, operation: str, values: list[Value]
 ) -> MixedOperands | None:
-    kind: type[MixedOperands] = TwoDevices
-    takes, stray = stray_device(operation, values)
-    if stray is None:
-        kind = TwoDtypes
-        takes, stray = stray_dtype(operation, values)
-    if stray is None or case.own is None:
-        return None
-    other = next(value for value in values if trait(kind, value) == takes)
-    return kind(
-        use=use_of(case.own),
-        operation=operation,
-        stray=operand(case, number, stray),
-        other=operand(case, number, other),
-        takes=takes,
-    )
+    for kind, stray_of in ((TwoDevices, stray_device), (TwoDtypes, stray_dtype)):
+        takes, stray = stray_of(operation, values)
+        if stray is None or case.own is None:
+            continue
+        fits = [value for value in values if takes in (value.device, value.dtype)]
+        return kind(
+            use=use_of(case.own),
+            operation=operation,
+            stray=operand(case, number, stray),
+            other=operand(case, number, fits[0]),
+            takes=takes,
+        )
+    return None
 
 
 def worth_a_run(case: Case, number: int, operation: str, parts: list[ast.expr]) -> bool:
     """A second run tells what a part of the user's own expression was that nobody holds."""
     if case.own is None or case.crash is None or case.crash.frames[number] is not case.own:
         return False
-    known = {normal(value.text) for value in case.own.values}
-    computed_parts = [part for part in parts if not isinstance(part, ast.Constant)]
-    if all(ast.unparse(part) in known for part in computed_parts):
+    known = {plain(value.text) for value in case.own.values}
+    if all(isinstance(part, ast.Constant) or ast.unparse(part) in known for part in parts):
         return False
     elsewhere = any(value.device not in (None, "cpu") for value in case.values())
     return elsewhere or operation in ONE_DTYPE | INTO_THE_FIRST
 
 
-def parts_of(node: ast.AST) -> Iterator[ast.expr]:
+def parts_of(node: ast.AST | None) -> Iterator[ast.expr]:
     """What the operation was given."""
     match node:
         case ast.Call(func=function, args=args, keywords=keywords):
@@ -180,7 +171,7 @@ def members_of(node: ast.expr) -> Iterator[ast.expr]:
     yield from node.elts if isinstance(node, ast.List | ast.Tuple) else (node,)
 
 
-def operation_of(node: ast.AST) -> str:
+def operation_of(node: ast.AST | None) -> str:
     match node:
         case ast.Call(func=ast.Attribute(attr=name) | ast.Name(id=name)):
             return name.rstrip("_")
@@ -194,87 +185,57 @@ def operation_of(node: ast.AST) -> str:
 def values_of(case: Case, number: int, part: ast.expr) -> Iterator[Value]:
     """The tensor that a frame has under this text, or the tensors in its list."""
     assert case.crash is not None
-    text = ast.unparse(part)
-    for value in case.crash.frames[number].values:
-        if normal(value.text) == text:
-            inside = [
-                replace(member, text=f"{value.text}[{name}]")
-                for name, member in value.members.items()
-            ]
-            yield from (held for held in (value, *inside) if is_tensor(held))
-            return
+    values, text = case.crash.frames[number].values, ast.unparse(part)
+    for value in [value for value in values if plain(value.text) == text][:1]:
+        yield from tensors(value)
+        for name, member in value.members.items():
+            yield from tensors(replace(member, text=f"{value.text}[{name}]"))
 
 
-def normal(text: str) -> str:
-    try:
-        return ast.unparse(ast.parse(text, mode="eval"))
-    except SyntaxError:
-        return text
-
-
-def is_tensor(value: Value) -> bool:
-    return value.dtype is not None and value.device is not None
+def tensors(value: Value) -> Iterator[Value]:
+    if value.dtype is not None and value.device is not None:
+        yield value
 
 
 def computed(case: Case, number: int, part: ast.expr) -> Iterator[Value]:
     """What a part of the expression was, where no frame holds it."""
-    known = list(values_of(case, number, part))
+    known, text = list(values_of(case, number, part)), ast.unparse(part)
     yield from known
-    text = ast.unparse(part)
     lineage = case.lineage(Operand(value=Value(text, ""), name=text, frame=number))
     for source in lineage.root[:1] if not known else ():
-        value = lineage.graph[source.serial].value
-        if is_tensor(value):
-            yield replace(value, text=text)
-
-
-def trait(kind: type[MixedOperands], value: Value) -> str:
-    return (value.device if kind is TwoDevices else value.dtype) or ""
+        yield from tensors(replace(lineage.graph[source.serial].value, text=text))
 
 
 def stray_device(operation: str, values: list[Value]) -> tuple[str, Value | None]:
     """The device that is meant is not the CPU; single numbers on the CPU go with every device, and
     so do indices."""
-    if operation in SEVERAL_DEVICES or (operation == "subscript" and is_elsewhere(values[:1])):
-        return "", None
+    indexed = operation == "subscript" and bool(values) and values[0].device != "cpu"
     counting = [value for value in values if value.shape or value.device != "cpu"]
     devices = sorted({value.device or "" for value in counting})
-    elsewhere = [device for device in devices if device != "cpu"]
-    if len(devices) != 2:
+    if operation in SEVERAL_DEVICES or indexed or len(devices) != 2:
         return "", None
+    elsewhere = [device for device in devices if device != "cpu"]
     weights = [value.device or "" for value in counting if value.kind == PARAMETER]
     takes = elsewhere[0] if len(elsewhere) == 1 else (weights or elsewhere)[0]
     return takes, next(value for value in counting if value.device != takes)
 
 
-def is_elsewhere(values: list[Value]) -> bool:
-    return any(value.device != "cpu" for value in values)
-
-
 def stray_dtype(operation: str, values: list[Value]) -> tuple[str, Value | None]:
+    """Where the weights do not say what is meant: float32 beside float64, floats beside
+    integers."""
     counting = [value for value in values if value.dtype != "bool"]
+    floating = [value for value in counting if (value.dtype or "").startswith(("float", "bfloat"))]
+    floats = {value.dtype or "" for value in floating}
+    takes = ""
     if operation in INTO_THE_FIRST:
-        counting = [value for value in counting if is_floating(value.dtype or "")]
-        takes = counting[0].dtype or "" if counting else ""
+        counting = floating
+        takes = floating[0].dtype or "" if floating else ""
     elif operation in ONE_DTYPE:
         weights = {value.dtype or "" for value in counting if value.kind == PARAMETER}
-        takes = weights.pop() if len(weights) == 1 else usual(counting)
-    else:
-        return "", None
+        usual = {"float32"} & floats or floats
+        takes = next((min(known) for known in (weights, usual) if len(known) == 1), "")
     others = [value for value in counting if value.dtype != takes]
-    if not takes or not others or len(others) == len(counting):
-        return "", None
-    return takes, others[0]
-
-
-def is_floating(dtype: str) -> bool:
-    return dtype.startswith(("float", "bfloat"))
-
-
-def usual(values: list[Value]) -> str:
-    """Of those of a product: float32 beside float64, and floats beside integers."""
-    floats = sorted({value.dtype for value in values if value.dtype and is_floating(value.dtype)})
-    return "float32" if "float32" in floats else floats[0] if len(floats) == 1 else ""
+    return (takes, others[0]) if takes and 0 < len(others) < len(counting) else ("", None)
 
 
 def operand(case: Case, number: int, value: Value) -> Operand:

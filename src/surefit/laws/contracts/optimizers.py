@@ -8,7 +8,7 @@ from typing import ClassVar
 from surefit.doctor.observations import Crash
 from surefit.doctor.violations import Expression, Violation
 from surefit.laws.case import Case, use_of
-from surefit.source.reading import Source, called
+from surefit.source.reading import Source
 
 OPTIMIZER = "torch/optim/optimizer.py"
 GIVES_ALL = ("parameters", "named_parameters")
@@ -60,13 +60,10 @@ def violations_of(case: Case) -> Iterator[Violation]:
         return
     params = case.argument(use_of(own), "params", 0)
     source, node = case.source(own.place), case.node(params)
-    if params is None or source is None or node is None:
-        return
-    model = model_asked(source, node)
-    text = ast.unparse(model) if model is not None else ""
-    number = crash.frames.index(own)
-    module = case.ask(OwnParameters, frame=number, text=text) if text else None
-    yield NoParameters(use=use_of(own), params=params, module=module)
+    if params is not None and source is not None and node is not None:
+        text, number = model_asked(source, node), crash.frames.index(own)
+        module = case.ask(OwnParameters, frame=number, text=text) if text else None
+        yield NoParameters(use=use_of(own), params=params, module=module)
 
 
 def was_empty(crash: Crash) -> bool:
@@ -78,9 +75,10 @@ def was_empty(crash: Crash) -> bool:
     return last.function.endswith("__init__") and any(value.length == 0 for value in groups)
 
 
-def model_asked(source: Source, node: ast.expr) -> ast.expr | None:
+def model_asked(source: Source, node: ast.expr) -> str:
     """`model` of `model.parameters()`, also inside a filter, a list or a comprehension."""
     for part in ast.walk(source.value_of(node)):
-        if isinstance(part, ast.Call) and called(part) in GIVES_ALL:
-            return part.func.value if isinstance(part.func, ast.Attribute) else None
-    return None
+        match part:
+            case ast.Call(func=ast.Attribute(value=model, attr=name)) if name in GIVES_ALL:
+                return ast.unparse(model)
+    return ""

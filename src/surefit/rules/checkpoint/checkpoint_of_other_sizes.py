@@ -30,14 +30,10 @@ from surefit.remedies.replace import ReplaceWith
 from surefit.remedies.statements import Insert
 from surefit.remedies.wrap import Wrap
 
-RULE = Rule(
-    "SF903",
-    "checkpoint-of-other-sizes",
-    Severity.ERROR,
-    __doc__,
-    symptoms=(Symptom("size mismatch for", "which sizes the model had when it was saved"),),
-)
+SYMPTOM = Symptom("size mismatch for", "which sizes the model had when it was saved")
+RULE = Rule("SF903", "checkpoint-of-other-sizes", Severity.ERROR, __doc__, symptoms=(SYMPTOM,))
 
+Shape = tuple[int, ...]
 MOST = 4
 TABLES = ("embed", "wte", "lm_head", "word_embeddings", "shared")
 """Names of tables with a row for each token, and of heads that are tied to them."""
@@ -52,11 +48,9 @@ def tensors_have_other_shapes(broken: StateDictNames, case: Case) -> Finding | N
     number = written_in_model(case, own)
     created = loading.made_at if case.read else None
     place = number.place if number is not None else created or broken.use.place
-    if is_vocabulary(broken):
-        place = broken.use.place
     verb = "has another shape" if len(names) == 1 else "have other shapes"
     return case.finding(
-        place,
+        broken.use.place if is_vocabulary(broken) else place,
         f"The checkpoint was saved with {saved} where `{loading.kind}` has {own}:"
         f" {counted(len(names), 'tensor')} of {some(by_layer(names))} {verb}.",
         facts=facts(broken),
@@ -65,24 +59,24 @@ def tensors_have_other_shapes(broken: StateDictNames, case: Case) -> Finding | N
     )
 
 
-def sizes_that_differ(broken: StateDictNames) -> tuple[int, int]:
-    """The pair of sizes that differs most often: saved, and in the model."""
+def pairs(broken: StateDictNames) -> dict[str, tuple[Shape, Shape]]:
+    """Of each name both shapes: saved, and in the model."""
     given, own = broken.loading.given, broken.loading.own
-    pairs = Counter(
-        pair
-        for name in broken.of_other_shape
-        for pair in zip(given[name], own[name], strict=False)
-        if pair[0] != pair[1]
-    )
-    first = broken.of_other_shape[0]
-    return pairs.most_common(1)[0][0] if pairs else (len(given[first]), len(own[first]))
+    return {name: (given[name], own[name]) for name in broken.of_other_shape}
+
+
+def sizes_that_differ(broken: StateDictNames) -> tuple[int, int]:
+    """The pair of sizes that differs most often."""
+    shapes = list(pairs(broken).values())
+    sizes = [pair for given, own in shapes for pair in zip(given, own, strict=False)]
+    other = Counter(pair for pair in sizes if pair[0] != pair[1]).most_common(1)
+    return other[0][0] if other else (len(shapes[0][0]), len(shapes[0][1]))
 
 
 def facts(broken: StateDictNames) -> Iterator[Fact]:
     loading, names = broken.loading, broken.of_other_shape
-    for name in names[:MOST]:
-        given, own = shape_of(loading.given[name]), shape_of(loading.own[name])
-        yield Fact(code(name), f"saved {given}, here {own}")
+    for name, (given, own) in [*pairs(broken).items()][:MOST]:
+        yield Fact(code(name), f"saved {shape_of(given)}, here {shape_of(own)}")
     fitting = len(loading.own) - len(names) - len(broken.missing)
     yield Fact("tensors that fit", f"{fitting:,} of {len(loading.own):,}")
     if loading.made_at is not None:
@@ -90,7 +84,6 @@ def facts(broken: StateDictNames) -> Iterator[Fact]:
 
 
 def why(broken: StateDictNames) -> str:
-    names = broken.of_other_shape
     if is_vocabulary(broken):
         return (
             "Tokens were added before it was saved, and the model here was created without them:"
@@ -98,31 +91,25 @@ def why(broken: StateDictNames) -> str:
         )
     if of_another_base(broken):
         return "These are adapters of the same rank: they were trained on another base model."
-    if all("lora_" in name for name in names):
+    if all("lora_" in name for name in broken.of_other_shape):
         return "These are adapters: the rank `r` that they were trained with is another."
     return "The tensors of a checkpoint have the sizes of the model that was saved."
 
 
 def is_vocabulary(broken: StateDictNames) -> bool:
     """Only rows of tables for tokens differ, and all of them by the same number."""
-    given, own = broken.loading.given, broken.loading.own
-    names = broken.of_other_shape
-    rows = {(given[name][:1], own[name][:1]) for name in names}
-    same_width = all(given[name][1:] == own[name][1:] for name in names)
-    tables = all(any(table in name for table in TABLES) for name in names)
+    shapes = pairs(broken)
+    rows = {(given[:1], own[:1]) for given, own in shapes.values()}
+    same_width = all(given[1:] == own[1:] for given, own in shapes.values())
+    tables = all(any(table in name for table in TABLES) for name in shapes)
     return same_width and tables and len(rows) == 1
 
 
 def of_another_base(broken: StateDictNames) -> bool:
-    """The rank is the first size of each `lora_A`, the second of each `lora_B`."""
-    given, own = broken.loading.given, broken.loading.own
-    axes = {
-        name: 0 if "lora_A" in name else 1 if "lora_B" in name else None
-        for name in broken.of_other_shape
-    }
+    """The rank, the first size of each `lora_A`, the second of each `lora_B`, is the same."""
     return all(
-        axis is not None and given[name][axis : axis + 1] == own[name][axis : axis + 1]
-        for name, axis in axes.items()
+        ("lora_A" in name and given[:1] == own[:1]) or ("lora_B" in name and given[1:] == own[1:])
+        for name, (given, own) in pairs(broken).items()
     )
 
 
@@ -139,25 +126,16 @@ def remedies(
         return
     number = written_in_model(case, own)
     words = f"If {saved} is right, create the model with it, as it was saved."
-    if number is not None:
-        yield ReplaceWith(at=number, text=str(saved), words=words, choice=True)
-    else:
-        yield Fix(words, choice=True)
-    yield left_out(broken, case)
-
-
-def left_out(broken: StateDictNames, case: Case) -> Remedy | None:
-    """The tensors of another shape keep what they have."""
+    right = ReplaceWith(at=number, text=str(saved), words=words, choice=True)
+    yield right if number is not None else Fix(words, choice=True)
     call = broken.call(case)
     owner = case.owner(call)
-    if owner is None:
-        return None
-    words = f"For a new task, leave {some(by_layer(broken.of_other_shape))} out, and train it."
-    return Wrap(
-        at=case.argument(call, "state_dict", 0),
-        before=f"{owner.text}.state_dict() | {{name: tensor for name, tensor in ",
-        after=f".items() if tensor.shape == {owner.text}.state_dict()[name].shape}}",
-        words=words,
-        choice=True,
-        alike=False,
-    )
+    if owner is not None:  # the tensors of another shape keep what they have
+        yield Wrap(
+            at=case.argument(call, "state_dict", 0),
+            before=f"{owner.text}.state_dict() | {{name: tensor for name, tensor in ",
+            after=f".items() if tensor.shape == {owner.text}.state_dict()[name].shape}}",
+            words=f"For a new task, leave {some(by_layer([*pairs(broken)]))} out, and train it.",
+            choice=True,
+            alike=False,
+        )

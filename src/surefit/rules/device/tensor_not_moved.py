@@ -9,9 +9,8 @@ model is; `model.to(device)` moves a model, and a tensor's `.to` returns another
 It fails only where there is a second device, which is where time is expensive.
 
 ## What to do
-Move every tensor of a batch before the model is called (`labels = labels.to(device)`), create
-tensors where their neighbours are (`torch.zeros(n, device=x.device)`, `x.new_zeros(n)`), and move
-the model before the optimizer is created.
+Move every tensor of a batch (`labels = labels.to(device)`), create tensors where their neighbours
+are (`torch.zeros(n, device=x.device)`), and move the model before the optimizer is created.
 
 ## How it is recognised
 The operation that failed was given tensors on two devices. A second run finds the first of the
@@ -22,6 +21,7 @@ Tensors that a module holds as plain attributes are another rule's (unregistered
 
 import ast
 from collections.abc import Iterator
+from typing import Literal
 
 from surefit.doctor.conditions.values import ValuesAt, Wanted
 from surefit.doctor.findings import Fact, Finding, Fix, Severity
@@ -59,25 +59,15 @@ def devices_differ(broken: TwoDevices, case: Case) -> Finding | None:
         return was_not_moved(broken, case, None)
     birth = case.lineage(broken.stray).birth(of=on_device(broken.has))
     beside = neighbour(case, birth, broken.takes) if birth and is_factory(birth) else ""
-    if birth is not None and beside:
-        return created_elsewhere(broken, case, birth, beside)
-    return was_not_moved(broken, case, birth)
-
-
-def created_elsewhere(broken: TwoDevices, case: Case, birth: Producer, beside: str) -> Finding:
+    if birth is None or not beside:
+        return was_not_moved(broken, case, birth)
+    words = f"Create it where its neighbours are: `device={beside}.device`."
     return case.finding(
         birth.place,
         f"{code(birth.text)} creates a tensor on {broken.has}, and it meets one on {broken.takes}.",
         facts=(broken.stray.fact(f"on {broken.has}"), *fact_at("met at", broken.use)),
         why="A tensor is created on the CPU unless the call says where.",
-        remedies=(
-            SetArgument(
-                at=birth,
-                name="device",
-                value=f"{beside}.device",
-                words=f"Create it where its neighbours are: `device={beside}.device`.",
-            ),
-        ),
+        remedies=(SetArgument(at=birth, name="device", value=f"{beside}.device", words=words),),
     )
 
 
@@ -107,15 +97,12 @@ def moves(
     at = use or case.lineage(broken.stray).handed_over()
     if use is not None and isinstance(case.node(use), ast.Name | ast.Attribute):
         text = f"{use.text} = {use.text}.to({device})"
+        words = f"Move it before it is used: {code(text)}."
         wanted = Wanted(use.text, broken.stray.shape, device=broken.takes)
         same = broken.stray.value.text == use.text
-        yield Insert(
-            at=beside or use,
-            where="after" if beside else "before",
-            text=text,
-            words=f"Move it before it is used: {code(text)}.",
-            must=ValuesAt(use.place, (wanted,)) if same else None,
-        )
+        must = ValuesAt(use.place, (wanted,)) if same else None
+        where: Literal["before", "after"] = "after" if beside else "before"
+        yield Insert(at=beside or use, where=where, text=text, words=words, must=must)
     words = f"Move it where it is used: `.to({device})`."
     yield Append(at=at, suffix=f".to({device})", words=words) if at else Fix(words, choice=True)
 
@@ -126,11 +113,15 @@ def model_was_not_moved(broken: TwoDevices, case: Case) -> Finding | None:
     layer = frames[broken.stray.frame].layer if broken.stray.frame is not None else None
     if layer is None:
         return None
-    owns = [value for frame in frames if frame.own for value in frame.values if value.layer]
-    roots = [value for value in owns if value.layer and value.layer.kind == layer.root]
-    root = next((value for value in roots if value.layer and value.layer.made_at), None)
-    name = code(root.text) if root else code(layer.path or layer.kind)
-    constructor = case.constructor(root.layer if root and root.layer else layer)
+    path = code(layer.path or layer.kind)
+    roots = [
+        (code(value.text), value.layer)
+        for frame in frames
+        for value in (frame.values if frame.own else ())
+        if value.layer and value.layer.kind == layer.root and value.layer.made_at
+    ]
+    name, root = roots[0] if roots else (path, layer)
+    constructor = case.constructor(root)
     birth = case.lineage(broken.other).birth(of=on_device(broken.takes))
     device = device_of_move(case, birth) if birth else repr(broken.takes)
     words = f"Move it when it is created, before the optimizer: `.to({device})`."
@@ -138,7 +129,7 @@ def model_was_not_moved(broken: TwoDevices, case: Case) -> Finding | None:
         (constructor or broken.use).place,
         f"{name} is on {broken.has}, and what it is given is on {broken.takes}: it was not moved.",
         facts=(
-            Fact(code(layer.path or layer.kind), f"weights on {broken.has}"),
+            Fact(path, f"weights on {broken.has}"),
             broken.other.fact(f"on {broken.takes}"),
             *fact_at("moved at", birth),
         ),
@@ -153,21 +144,15 @@ def model_was_not_moved(broken: TwoDevices, case: Case) -> Finding | None:
 
 @RULE.on(MoveDropped)
 def moved_tensor_is_dropped(broken: MoveDropped, case: Case) -> Finding | None:
-    call = case.node(broken.use)
-    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
+    owner = case.owner(broken.use)
+    if owner is None:
         return None
-    name = ast.unparse(call.func.value)
+    before = f"{owner.text} = "
+    words = f"Keep the result: `{before}{broken.use.text}`."
     return case.finding(
         broken.use.place,
-        f"{code(broken.use.text)} returns another tensor, which is dropped: `{name}` stays where it"
-        " is.",
+        f"{code(broken.use.text)} returns another tensor, which is dropped: `{owner.text}` stays"
+        " where it is.",
         why="`.to` moves a model in place, and a tensor never.",
-        remedies=(
-            Wrap(
-                at=broken.use,
-                before=f"{name} = ",
-                words=f"Keep the result: `{name} = {broken.use.text}`.",
-                alike=False,
-            ),
-        ),
+        remedies=(Wrap(at=broken.use, before=before, words=words, alike=False),),
     )

@@ -22,7 +22,7 @@ two passes, and whether it holds parameters of the shared part, decides which lo
 from collections.abc import Iterator
 
 from surefit.doctor.conditions.gradients import GradientsStay
-from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
+from surefit.doctor.findings import Fact, Finding, Fix, Severity
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.violations import Expression
@@ -46,39 +46,29 @@ RULE = Rule("SF623", "graph-used-by-two-losses", Severity.ERROR, __doc__, sympto
 @RULE.on(GraphUsedUp)
 def second_pass_met_what_the_first_has_freed(broken: GraphUsedUp, case: Case) -> Finding | None:
     story = broken.story
-    joints = [
-        joint
-        for joint in story.joints
-        if when_computed(case.recording, story, joint) is When.IN_THIS_ROUND
-        and joint.freed
-        and joint.backward
-    ]
-    if not joints or not story.here:
-        return None
-    joint = joints[0]
-    use = use_to_detach(case, joint)
-    place, headline = where(broken, joint, use)
-    return case.finding(
-        place,
-        f"{headline}.",
-        facts=facts(joint),
-        why="`backward` frees what a graph kept as it passes through; the second pass finds"
-        " nothing there.",
-        remedies=remedies(broken, case, joint, use),
-    )
-
-
-def where(broken: GraphUsedUp, joint: Joint, use: Expression | None) -> tuple[Place, str]:
-    here, there = broken.story.here[-1].place, joint.backward[-1].place
-    if not joint.taken:
-        return here, f"`backward` goes through one loss a second time; {there} was first"
-    if use is None:
-        return here, f"The passes at {there} and here share a graph, and the first has freed it"
-    other = there if joint.stepped else here
-    return use.place, (
-        f"{code(use.text)} enters this loss without `detach()`, with its graph, and the pass at"
-        f" {other} goes back through the same graph"
-    )
+    for joint in story.joints if story.here else ():
+        now = when_computed(case.recording, story, joint) is When.IN_THIS_ROUND
+        if not now or not joint.freed or not joint.backward:
+            continue
+        use = use_to_detach(case, joint)
+        here, there = story.here[-1].place, joint.backward[-1].place
+        headline = f"The passes at {there} and here share a graph, and the first has freed it."
+        if not joint.taken:
+            headline = f"`backward` goes through one loss a second time; {there} was first."
+        elif use is not None:
+            headline = (
+                f"{code(use.text)} enters this loss without `detach()`, with its graph, and the"
+                f" pass at {there if joint.stepped else here} goes back through the same graph."
+            )
+        return case.finding(
+            use.place if use else here,
+            headline,
+            facts=facts(joint),
+            why="`backward` frees what a graph kept as it passes through; the second pass finds"
+            " nothing there.",
+            remedies=remedies(broken, case, joint, use),
+        )
+    return None
 
 
 def facts(joint: Joint) -> Iterator[Fact]:
@@ -88,19 +78,15 @@ def facts(joint: Joint) -> Iterator[Fact]:
         yield Fact("both go through", f"{name} computed at {joint.made[-1].place}")
     if joint.steps_since:
         steps = counted(joint.steps_since, "optimizer step")
-        whose = f"{joint.stepped} of" if joint.stepped else "none of"
-        yield Fact(
-            "between the two",
-            f"{steps}, of one that holds {whose} the {joint.leaves} parameters there",
-        )
+        whose = f"{joint.stepped or 'none'} of the {joint.leaves} parameters there"
+        yield Fact("between the two", f"{steps}, of one that holds {whose}")
 
 
 def use_to_detach(case: Case, joint: Joint) -> Expression | None:
     """Between the passes an optimizer took a step. If it trains what is shared, the later loss has
     no business there; if it does not, the earlier one has none."""
-    if not joint.steps_since or not joint.taken or not joint.names:
-        return None
-    if 0 < joint.stepped < joint.held:
+    partly = 0 < joint.stepped < joint.held
+    if partly or not joint.steps_since or not joint.taken or not joint.names:
         return None
     name = joint.names[0].base
     if joint.stepped:
@@ -114,37 +100,29 @@ def remedies(
 ) -> Iterator[Remedy | Fix]:
     if use is not None:
         which = "second" if joint.stepped else "first"
-        words = (
-            f"The {which} loss trains nothing that {code(use.text)} is computed by: give it"
-            f" {code(use.text + '.detach()')}."
-        )
-        yield Append(at=use, suffix=".detach()", words=words, must=GradientsStay(), alike=False)
-        return
-    if not joint.taken:
+        words = f"The {which} loss trains nothing that {code(use.text)} is computed by: give it"
+        yield detach(use, words)
+    elif not joint.taken:
         words = "Call `backward` once for each loss; take this second call out."
         yield Remove(at=broken.use, words=words, must=GradientsStay())
-        return
-    if joint.steps_since:
+    elif joint.steps_since:
         yield Fix(
             "Compute what is shared again for the second loss, after the step, and give the first"
             " one `.detach()` of what its optimizer does not train.",
             choice=True,
         )
-        return
-    words = "If both losses train the shared part, add them and call `backward` once, on the sum."
-    edit = one_backward(case, joint.backward, broken.story.here)
-    must = GradientsStay(changes_the_past=True, together=2)
-    yield Change(to=edit, words=words, must=must, choice=True) if edit else Fix(words, choice=True)
-    words = "If one of them should not train it, compute it from `.detach()` of what is shared"
-    read = reading_of(case, joint.taken, joint.names[0].base) if joint.names else None
-    if read is not None:
-        yield Append(
-            at=read,
-            suffix=".detach()",
-            words=f"{words}: {code(read.text + '.detach()')}.",
-            must=GradientsStay(),
-            choice=True,
-            alike=False,
-        )
     else:
-        yield Fix(f"{words}.", choice=True)
+        words = "If both losses train the shared part, call `backward` once, on their sum."
+        edit = one_backward(case, joint.backward, broken.story.here)
+        must = GradientsStay(changes_the_past=True, together=2)
+        once = Change(to=edit, words=words, must=must, choice=True)
+        yield once if edit else Fix(words, choice=True)
+        words = "If one of them should not train it, compute it from"
+        read = reading_of(case, joint.taken, joint.names[0].base) if joint.names else None
+        other = Fix(f"{words} `.detach()` of what is shared.", choice=True)
+        yield detach(read, words, choice=True) if read is not None else other
+
+
+def detach(at: Expression, words: str, *, choice: bool = False) -> Remedy:
+    text, must = f"{words} {code(at.text + '.detach()')}.", GradientsStay()
+    return Append(at=at, suffix=".detach()", words=text, must=must, choice=choice, alike=False)

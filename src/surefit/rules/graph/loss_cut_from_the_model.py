@@ -26,7 +26,7 @@ from surefit.doctor.conditions.gradients import GradientsStay
 from surefit.doctor.findings import Fact, Finding, Fix, Severity
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
-from surefit.doctor.violations import Expression, fact_at
+from surefit.doctor.violations import Expression, Written, fact_at
 from surefit.doctor.words import code
 from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.graphs import NoGraph
@@ -45,6 +45,8 @@ SYMPTOM = Symptom(
 )
 RULE = Rule("SF626", "loss-cut-from-the-model", Severity.ERROR, __doc__, symptoms=(SYMPTOM,))
 
+NUMBER = "gives a plain number of a tensor that had a graph"
+ITSELF = "Call `backward` on the tensor itself, and read its number for the log alone"
 WHY = (
     "A gradient flows along recorded operations only. `loss.requires_grad_(True)` would silence the"
     " error and train nothing."
@@ -58,53 +60,28 @@ def loss_has_no_way_back(broken: NoGraph, case: Case) -> Finding | None:
     written = broken.loss.birth or expression_of(case, cut) if cut else None
     if lost is None or cut is None or written is None:
         return None
-    if not lost.cuts and not case.read:
-        reading = number_reading(case.lineage(broken.loss))
-        if reading is not None and reading.place != written.place:
-            return number_was_read(broken, case, reading, written)
-    number = (Fact("the loss", "has the very number that was read there"),)
+    at: Written = written
+    facts: tuple[Fact, ...] = (Fact("`backward` was called at", str(broken.use.place)),)
+    remedies: list[Remedy | Fix] = list(ways(case, written, cut, lost))
+    reading = number_reading(case.lineage(broken.loss)) if not (lost.cuts or case.read) else None
+    if reading is not None and reading.place != written.place:
+        at, facts = reading, (*fact_at("a new tensor of it", written), *facts)
+        remedies = [tensors_added(case, reading, written)]
+    elif cut.name in TO_NUMBERS:
+        facts = (Fact("the loss", "has the very number that was read there"), *facts)
     return case.finding(
-        written.place,
-        f"{code(written.text)} {how(cut)}: the loss has no way back to the model.",
-        facts=(
-            *(number if cut.name in TO_NUMBERS else ()),
-            Fact("`backward` was called at", str(broken.use.place)),
-        ),
+        at.place,
+        f"{code(at.text)} {NUMBER if at is reading else how(cut)}: the loss has no way back to the"
+        " model.",
+        facts=facts,
         why=WHY,
-        remedies=remedies(case, written, cut, lost),
-    )
-
-
-def number_was_read(broken: NoGraph, case: Case, reading: Producer, copied: Expression) -> Finding:
-    """`total += loss.item()`, and later `torch.tensor(total)`."""
-    source, node = case.source(reading.place), case.node(reading)
-    call = case.node(copied)
-    same = source is not None and reading.place.file == copied.place.file
-    edit = None
-    if same and isinstance(node, ast.Call) and isinstance(call, ast.Call) and source is not None:
-        inner = inner_of(call, COPYING[0])
-        if called(node) == "item" and inner is not None:
-            tensor = replaced(source, node, source.segment(node.func).removesuffix(".item"))
-            edit = both(tensor, replaced(source, call, source.segment(inner)))
-    words = "Add up the tensors themselves, and read their number for the log alone."
-    return case.finding(
-        reading.place,
-        f"{code(reading.text)} gives a plain number of a tensor that had a graph, and the loss is"
-        " computed from such numbers: it has no way back to the model.",
-        facts=(
-            *fact_at("a new tensor of it", copied),
-            Fact("`backward` was called at", str(broken.use.place)),
-        ),
-        why=WHY,
-        remedies=(
-            Change(to=edit, words=words, must=GradientsStay()) if edit else Fix(words, choice=True),
-        ),
+        remedies=remedies,
     )
 
 
 def how(cut: Cut) -> str:
     if cut.name in TO_NUMBERS:
-        return "gives a plain number of a tensor that had a graph"
+        return NUMBER
     if cut.name in (*COPYING, *FROM_NUMBERS):
         return "creates a new tensor from plain values, without a graph"
     if cut.name in DETACHING:
@@ -112,9 +89,22 @@ def how(cut: Cut) -> str:
     return "gives choices, which have no gradient"
 
 
-def remedies(
-    case: Case, written: Expression, cut: Cut, lost: LostGraph
-) -> Iterator[Remedy | Fix | None]:
+def tensors_added(case: Case, reading: Producer, copied: Expression) -> Remedy | Fix:
+    """`total += loss.item()`, and later `torch.tensor(total)`."""
+    words = "Add up the tensors themselves, and read their number for the log alone."
+    source, node, call = case.source(reading.place), case.node(reading), case.node(copied)
+    inner = inner_of(call, COPYING[0]) if isinstance(call, ast.Call) else None
+    reads = isinstance(node, ast.Call) and called(node) == "item"
+    if source is None or reading.place.file != copied.place.file or not (inner and reads):
+        return Fix(words, choice=True)
+    assert node is not None
+    assert call is not None
+    tensor = replaced(source, node, source.segment(node).removesuffix(".item()"))
+    edit = both(tensor, replaced(source, call, source.segment(inner)))
+    return Change(to=edit, words=words, must=GradientsStay())
+
+
+def ways(case: Case, written: Expression, cut: Cut, lost: LostGraph) -> Iterator[Remedy | Fix]:
     source, node = case.source(written.place), case.node(written)
     if source is None or node is None:
         return
@@ -125,25 +115,20 @@ def remedies(
             text = f"torch.stack({text})"
         words = f"Keep the graph: {code(text)} in its place."
         yield ReplaceWith(at=written, text=text, words=words, must=GradientsStay())
-    elif cut.name in (*TO_NUMBERS, *COPYING, *FROM_NUMBERS):
-        words = "Call `backward` on the tensor itself, and read its number for the log alone"
-        yield tensor_itself(case, source, node, words) or Fix(f"{words}.", choice=True)
-    else:
+    elif cut.name not in (*TO_NUMBERS, *COPYING, *FROM_NUMBERS):
         yield Fix(
             "Compute the loss from the logits (`cross_entropy`, `binary_cross_entropy_with_logits`)"
             " and keep this for the metric.",
             choice=True,
         )
-
-
-def tensor_itself(case: Case, source: Source, node: ast.expr, words: str) -> Remedy | None:
-    """`loss` for `loss.item()`, and for `torch.tensor(loss.item())`."""
-    if not isinstance(node, ast.Call) or called(node) != "item":
-        return None
-    outer, text = source.parents.get(node), source.segment(node.func).removesuffix(".item")
-    copied = isinstance(outer, ast.Call) and called(outer) in COPYING and outer.args == [node]
-    at = case.expression(source, outer if copied and isinstance(outer, ast.Call) else node)
-    return ReplaceWith(at=at, text=text, words=f"{words}: {code(text)}.", must=GradientsStay())
+    elif isinstance(node, ast.Call) and called(node) == "item":
+        text, outer = source.segment(node).removesuffix(".item()"), source.parents.get(node)
+        if isinstance(outer, ast.Call) and called(outer) in COPYING and outer.args == [node]:
+            written = case.expression(source, outer)
+        words = f"{ITSELF}: {code(text)}."
+        yield ReplaceWith(at=written, text=text, words=words, must=GradientsStay())
+    else:
+        yield Fix(f"{ITSELF}.", choice=True)
 
 
 def inner_of(node: ast.expr, name: str) -> ast.expr | None:
@@ -160,10 +145,6 @@ def inner_of(node: ast.expr, name: str) -> ast.expr | None:
 
 def is_list(source: Source, node: ast.expr) -> bool:
     """A display, or filled by `losses.append(...)`."""
-    appends = (
-        call.func.value
-        for call in source.every(ast.Call)
-        if called(call) == "append" and isinstance(call.func, ast.Attribute)
-    )
-    filled = any(ast.unparse(owner) == ast.unparse(node) for owner in appends)
+    append = f"{ast.unparse(node)}.append"
+    filled = any(ast.unparse(call.func) == append for call in source.every(ast.Call))
     return filled or isinstance(source.value_of(node), ast.List | ast.ListComp)

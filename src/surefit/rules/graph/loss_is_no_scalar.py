@@ -52,14 +52,14 @@ WAYS = {
 def loss_has_several_elements(broken: NotOneNumber, case: Case) -> Finding:
     shape, loss = broken.root.shape, broken.loss
     lineage = case.lineage(loss)
-    last = lineage.handed_over()
-    computed, unreduced = unreduced_loss(lineage, shape) or (last, None)
+    computed, unreduced = unreduced_loss(lineage, shape) or (lineage.handed_over(), None)
     if case.read and computed is not None and case.argument(computed, "reduction", None):
         unreduced = computed
+    elements = "several elements" if case.read else counted(prod(shape), "element")
     return case.finding(
         (unreduced or computed or broken.use).place,
-        f"`backward` is called on {loss.name}, which has {elements(broken, case)}, and a gradient"
-        " is that of a single number.",
+        f"`backward` is called on {loss.name}, which has {elements}, and a gradient is that of a"
+        " single number.",
         facts=(
             Fact(loss.name, f"{loss.sizes or shape_of(shape)}, {broken.root.dtype}"),
             *fact_at('`reduction="none"` at', unreduced),
@@ -71,12 +71,6 @@ def loss_has_several_elements(broken: NotOneNumber, case: Case) -> Finding:
     )
 
 
-def elements(broken: NotOneNumber, case: Case) -> str:
-    if case.read:
-        return "several elements"
-    return counted(prod(broken.root.shape), "element")
-
-
 def unreduced_loss(lineage: Lineage, shape: tuple[int, ...]) -> tuple[Producer, Producer] | None:
     """The nearest call of a loss that was told not to reduce, with where it was told: the call
     itself, or the constructor of the loss."""
@@ -84,15 +78,11 @@ def unreduced_loss(lineage: Lineage, shape: tuple[int, ...]) -> tuple[Producer, 
         if call.value.shape == shape and call.value.requires_grad:
             callees = [source for source, _ in lineage.inputs(call) if source.name == "func"]
             built = Lineage(lineage.graph, tuple(callees)).constructor()
-            for told_at in (call, built.call if built else None):
-                if told_at is not None and is_told_not_to_reduce(lineage, told_at):
+            for told_at in (call, *([built.call] if built else ())):
+                given = {way.name: before.value.scalar for way, before in lineage.inputs(told_at)}
+                if given.get("reduction") == "none":
                     return call, told_at
     return None
-
-
-def is_told_not_to_reduce(lineage: Lineage, call: Producer) -> bool:
-    arguments = {source.name: before.value.scalar for source, before in lineage.inputs(call)}
-    return arguments.get("reduction") == "none"
 
 
 def remedies(broken: NotOneNumber, case: Case, unreduced: Producer | None) -> Iterator[Remedy]:
@@ -106,12 +96,11 @@ def remedies(broken: NotOneNumber, case: Case, unreduced: Producer | None) -> It
             choice=True,
         )
     for way, words in WAYS.items():
-        text = f"{broken.loss.name[1:-1]}.{way}()"
         certain = reducing == [way] and unreduced is None
         yield Append(
             at=broken.loss.use,
             suffix=f".{way}()",
-            words=words.format(f"`{text}`"),
+            words=words.format(f"`{broken.loss.name[1:-1]}.{way}()`"),
             must=GradientsStay(),
             choice=not certain,
             alike=False,
@@ -123,14 +112,7 @@ def remedies(broken: NotOneNumber, case: Case, unreduced: Producer | None) -> It
 def ways_in_function(broken: NotOneNumber, case: Case) -> list[str]:
     """How other lines of the function reduce this very name."""
     node, source = case.node(broken.loss.use), case.source(broken.use.place)
-    if node is None or source is None:
-        return []
-    return sorted(
-        {
-            other.attr
-            for other in ast.walk(source.scope_of(node))
-            if isinstance(other, ast.Attribute)
-            and other.attr in WAYS
-            and ast.unparse(other.value) == ast.unparse(node)
-        }
-    )
+    every = ast.walk(source.scope_of(node)) if node is not None and source else ()
+    attributes = [other for other in every if isinstance(other, ast.Attribute)]
+    ways = [other for other in attributes if other.attr in WAYS and node is not None]
+    return sorted({way.attr for way in ways if ast.unparse(way.value) == ast.unparse(node)})

@@ -1,15 +1,13 @@
 """A state is carried from one step to the next together with the graph of the earlier step.
 
 ## What happens
-A hidden state, a running average or a running loss is kept for the next batch. It still belongs to
-the graph of the batch that it was computed from, and `backward` has freed what that graph kept. The
-loss of the next batch leads back into it, and `backward` fails there: "Trying to backward through
-the graph a second time".
+A hidden state, a running average or a running loss is kept for the next batch, with the graph of
+the batch that it was computed from. `backward` has freed what that graph kept; the loss of the next
+batch leads back into it and fails: "Trying to backward through the graph a second time".
 
 ## Why it matters
-The first step works, and the advice in the message, `retain_graph=True`, only moves the fault:
-every step then goes back through all steps before it, memory grows without end, and the optimizer
-has written into the weights that the old graphs need.
+The advice in the message, `retain_graph=True`, only moves the fault: every step then goes back
+through all steps before it, and the optimizer has written into the weights that their graphs need.
 
 ## What to do
 Keep the value and let the graph go: `state = state.detach()`, for `(h, c)` each of the two. This is
@@ -17,10 +15,10 @@ truncated backpropagation through time (BPTT). For a running loss call `backward
 batch, and add `loss.detach()` or `loss.item()` to the sum.
 
 ## How it is recognised
-All that the graph had kept is gone. A second run marks what each backward pass went through, and
-finds the tensor by which the new graph enters a marked one; the name that held it between the two
-passes, and the statement in the loop that gives it this name, say what is carried. Where
-`retain_graph=True` kept the old graph, the weights that it needs were written to by a step.
+All that the graph had kept is gone, or a step has written to it. A second run marks what each
+backward pass went through, and finds the tensor by which the new graph enters a marked one; the
+name that held it between the two passes and the statement that gives it this name say what is
+carried.
 """
 
 import ast
@@ -36,6 +34,7 @@ from surefit.laws.carriers import Carrier, carriers_of
 from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.graphs import BackwardFailed, GraphUsedUp, ValueOverwritten
 from surefit.laws.graph_stories import Joint
+from surefit.laws.rounds import standing
 from surefit.remedies.change import Change
 from surefit.remedies.detach import detached, running_loss_detached, without_retaining
 from surefit.source.edits import both
@@ -73,8 +72,7 @@ def state_of_an_earlier_step_has_its_graph(broken: BackwardFailed, case: Case) -
     carried = carriers_of(case.recording, broken.story)
     if written or not carried:
         return None
-    carrier, joint = carried[0]
-    carriers = [other for other, _ in carried]
+    (carrier, joint), carriers = carried[0], [other for other, _ in carried]
     statement = carrier.statement
     return case.finding(
         Place(carrier.source.file, statement.lineno, statement.end_lineno),
@@ -98,25 +96,20 @@ def headline(broken: BackwardFailed, carriers: Sequence[Carrier], joint: Joint) 
             " the graphs of the earlier steps, which were freed."
         )
     verb, must = ("is", "it must") if len(carriers) == 1 else ("are", "they must")
-    end = (
-        "and the optimizer has changed the weights that this graph needs"
-        if joint.retained
-        else "which that step's `backward` has freed"
-    )
+    freed = "which that step's `backward` has freed"
+    changed = "and the optimizer has changed the weights that this graph needs"
     return (
         f"{name} {verb} carried from one step to the next with the graph of the previous step,"
-        f" {end}; {must} be detached."
+        f" {changed if joint.retained else freed}; {must} be detached."
     )
 
 
 def facts(case: Case, carrier: Carrier, joint: Joint) -> Iterator[Fact]:
     inner = f"{carrier.container} of tensors, " if carrier.container else ""
     yield Fact(code(carrier.text), f"{inner}computed in an earlier step, with its graph")
-    for line in joint.taken[-1:] if not carrier.afterwards else ():
-        source = case.source(line.file)
-        statement = source.statement_at(line.line) if source else None
-        text = source.lines[statement.lineno - 1].strip() if source and statement else ""
-        yield Fact("used by the next step at", f"{line.place}  {text}".rstrip())
+    for here in standing(case.recording, joint.taken[-1:] if not carrier.afterwards else ()):
+        text = here.source.lines[here.statement.lineno - 1].strip()
+        yield Fact("used by the next step at", f"{here.line.place}  {text}")
     for line in joint.backward[-1:]:
         after = f", after {counted(joint.step, 'step')}" if joint.step else ", in the first step"
         how = "retained" if joint.retained else "freed"
@@ -138,17 +131,11 @@ def remedy(broken: BackwardFailed, case: Case, carriers: Sequence[Carrier]) -> R
         return Change(to=edit, words=words, must=must) if edit else Fix(words, choice=True)
     changes = [detached(other, broken.story) for other in carriers]
     edits = [edit for edit, _ in changes if edit is not None]
-    whole = len(edits) == len(changes) and len({edit.file for edit in edits}) == 1
     texts = spoken([code(text) for _, text in changes])
-    end = TRUNCATED if is_state(carrier) else ""
-    words = f"Keep the value without its graph: {texts}{end}."
-    if not whole:
+    plain = not carrier.afterwards and carrier.member is None
+    is_state = plain and isinstance(getattr(carrier.statement, "value", None), ast.Call)
+    words = f"Keep the value without its graph: {texts}{TRUNCATED if is_state else ''}."
+    if len(edits) < len(changes) or len({edit.file for edit in edits}) != 1:
         return Fix(words, choice=True)
     edits += without_retaining(case, broken.use, carrier.source)
     return Change(to=reduce(both, edits), words=words, must=GradientsStay())
-
-
-def is_state(carrier: Carrier) -> bool:
-    """What a module is given and gives back, not an average that is kept beside it."""
-    plain = not carrier.afterwards and carrier.member is None
-    return plain and isinstance(getattr(carrier.statement, "value", None), ast.Call)

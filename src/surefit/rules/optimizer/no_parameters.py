@@ -115,9 +115,11 @@ def in_plain_lists(broken: NoParameters, case: Case, module: OwnParameters) -> F
 def iterated_before(broken: NoParameters, case: Case) -> tuple[Expression, Expression] | None:
     """The generator that a name was assigned, and the line that iterated it before."""
     source, name = case.source(broken.params.place), case.node(broken.params)
-    bound = source.bound_by(name) if source and isinstance(name, ast.Name) else []
+    if source is None or not isinstance(name, ast.Name):
+        return None
+    bound = source.bound_by(name)
     assigned = bound[0] if len(bound) == 1 else None
-    if source is None or not isinstance(assigned, ast.Assign) or not is_generator(assigned.value):
+    if not isinstance(assigned, ast.Assign) or not is_generator(assigned.value):
         return None
     for other in source.every(ast.Name):
         between = assigned.lineno < other.lineno <= name.lineno and other is not name
