@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from surefit.doctor.findings import Place
 from surefit.doctor.observations import OptimizerSeen, ParameterSeen, Steps
 from surefit.doctor.recording import Recording
-from surefit.evidence.made_names import name_at
+from surefit.laws.made_names import name_at
 from surefit.source.edits import Edit, moved_after
 from surefit.source.line_edits import block_of
 from surefit.source.reading import Source, called

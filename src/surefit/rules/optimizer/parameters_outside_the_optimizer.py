@@ -34,7 +34,7 @@ from surefit.doctor.observations import OptimizerSeen, Script, Steps
 from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.words import code, counted, some
-from surefit.laws.fitted_layers import fitted_at
+from surefit.evidence.fitted_layers import fitted_at
 from surefit.laws.made_names import name_at
 from surefit.interpreter import violations, wording
 from surefit.laws.creation_order import (
