@@ -59,13 +59,13 @@ def test_predictions_with_an_axis_too_many() -> None:
     assert finding.place == Place("train.py", 2)
     assert finding.headline.startswith("`pred` is (8, 1) and `y` is (8,)")
     (fix,) = finding.fixes
-    assert fix.text == "Take the axis away: `.squeeze(-1)` behind `pred`."
+    assert fix.text == "Take the axis away: `.squeeze(-1)` on `pred`."
     assert fix.must == DifferenceOver((8,), (8, 8), 8)
 
 
 def test_targets_with_an_axis_too_many() -> None:
     (finding,) = found((8,), (8, 1), (8, 8))
-    assert finding.fixes[0].text == "Take the axis away: `.squeeze(-1)` behind `y`."
+    assert finding.fixes[0].text == "Take the axis away: `.squeeze(-1)` on `y`."
 
 
 @pytest.mark.parametrize(

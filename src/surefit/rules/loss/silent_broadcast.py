@@ -2,70 +2,58 @@
 
 ## What happens
 A model with one output gives [N, 1], and the targets are [N]. `pred - target` broadcasts both to
-[N, N]: each prediction less each target. `((pred - target) ** 2).mean()` is then a mean over N × N
-pairs, of which N are meant.
+[N, N]: `((pred - target) ** 2).mean()` is a mean over N × N pairs, of which N are meant.
 
 ## Why it matters
 Nothing is raised, and torch does not even warn. The loss falls until the model predicts the mean of
 the targets for every row, and stays there.
 
 ## What to do
-Give both the same shape: `.squeeze(-1)` behind the predictions, or `.unsqueeze(-1)` behind the
-targets.
+Give both the same shape: `.squeeze(-1)` on the predictions, or `.unsqueeze(-1)` on the targets.
 
 ## How it is recognised
 The graph of the first loss has a difference that is larger than its predictions; a second run tells
 the shapes of both sides. They are equal but for one axis of size 1, only one of them gets a
 gradient, nothing but powers, absolute values and means follow, and the axis was not put there for
-this difference, as for a distance between all pairs. Losses of `torch.nn` are looked at by
-`size-of-predictions`.
+this difference, as for a distance between all pairs. `size-of-predictions` has losses of
+`torch.nn`.
 """
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
 from math import prod
 
 from surefit.doctor.conditions.differences import DifferenceOver
-from surefit.doctor.findings import Fact, Finding, Fix, Severity
+from surefit.doctor.findings import Fact, Finding, Severity
 from surefit.doctor.observations import Operation, Steps
 from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
+from surefit.doctor.violations import Expression
 from surefit.doctor.words import code, counted, shape_of, times
-from surefit.evidence.broadcast_sides import Sides, broadcast, sides_of
+from surefit.evidence.broadcast_sides import broadcast, sides_of
 from surefit.evidence.failed_operations import plain_name
 from surefit.evidence.stories import LossStory, story_of_loss
-from surefit.source.edits import appended
-from surefit.source.reading import Source
+from surefit.laws.case import Case
+from surefit.remedies.append import Append
 
 RULE = Rule("SF412", "silent-broadcast", Severity.ERROR, __doc__)
 
 PROOF_STEPS = 8
-NOT_FOUND = "the difference was not found in your source"
 FOLLOWS = ("pow", "square", "abs", "sqrt", "mul", "div", "truediv", "neg", "log", "cosh", "add")
 REDUCES = ("mean", "sum", "nanmean")
 
 
-@dataclass(frozen=True, slots=True)
-class Written:
-    """A difference in source."""
-
-    source: Source
-    left: ast.expr
-    right: ast.expr
-
-
 @RULE.on(Steps)
-def every_prediction_meets_every_target(steps: Steps, seen: Recording) -> Iterator[Finding]:
+def every_prediction_meets_every_target(steps: Steps, recording: Recording) -> Iterator[Finding]:
     if steps.process.rank not in (None, 0):
         return
-    spread = [one.shape for one in steps.differences if is_spread(one.shape, one.side)]
-    story = story_of_loss(seen, 0, beside=True) if spread else None
+    spread = [known.shape for known in steps.differences if is_spread(known.shape, known.side)]
+    story = story_of_loss(recording, 0, beside=True) if spread else None
     for operation in story.operations if story else ():
         if operation.shape in spread and story is not None:
-            sides = sides_at(operation, story, seen)
-            if sides is not None:
-                yield finding(operation, sides, seen)
+            finding = compared(operation, story, Case(recording, rule=RULE))
+            if finding is not None:
+                yield finding
                 return
 
 
@@ -76,90 +64,78 @@ def is_spread(shape: tuple[int, ...], side: tuple[int, ...]) -> bool:
     return len(shape) > 1 and side == shape[1:] and shape[0] == side[0] and side[-1] > 1
 
 
-def sides_at(operation: Operation, story: LossStory, seen: Recording) -> Sides | None:
-    """Of a difference in the user's own line that the loss is the mean or sum of."""
+def compared(operation: Operation, story: LossStory, case: Case) -> Finding | None:
+    """A difference in the user's own line that the loss is the mean or sum of."""
     given = [story.by_serial(serial) for serial in operation.takes]
     if plain_name(operation.name) != "sub" or not operation.own or len(given) != 2:
         return None
-    one, other = given
-    if one is None or other is None or one.grad is other.grad or not is_mean_of(operation, story):
+    left, right = given
+    if left is None or right is None or left.grad is right.grad or operation.place is None:
         return None
-    predictions, targets = (one, other) if one.grad else (other, one)
-    names = names_of(operation, seen)
-    if not one.grad:
-        names = names[1], names[0]
-    sides = sides_of((names[0], predictions.shape), (names[1], targets.shape))
+    written = sides_written(operation, case)
+    names = [code(side.text) for side in written] or ["the predictions", "the targets"]
+    order = slice(None) if left.grad or not written else slice(None, None, -1)
+    predictions, targets = (left, right) if left.grad else (right, left)
+    first, second = names[order]
+    sides = sides_of((first, predictions.shape), (second, targets.shape))
     longer = predictions if sides and sides.of_predictions else targets
     if sides is None or broadcast(*sides.shapes) != operation.shape or is_made_for(longer, story):
         return None
-    return sides
+    if not is_mean_of(operation, story):
+        return None
+    pairs = f"{times(operation.shape)} = {counted(prod(operation.shape), 'pair')}"
+    meant = counted(prod(sides.shapes[1]), "pair")
+    return case.finding(
+        operation.place,
+        f"{sides.in_words}: their difference is {shape_of(operation.shape)}, every prediction less"
+        " every target.",
+        facts=(Fact("compared", f"{pairs}; {meant} are meant"),),
+        why="The shapes are broadcast: each prediction is drawn to every target of the batch, and"
+        " the model learns their mean.",
+        remedies=(
+            Append(
+                at=written[longer is right] if written else None,
+                suffix=sides.squeeze,
+                words=f"Take the axis away: {code(sides.squeeze)} on {sides.names[0]}.",
+                must=DifferenceOver(sides.shapes[1], operation.shape, PROOF_STEPS),
+                alike=False,
+            ),
+        ),
+    )
 
 
 def is_mean_of(operation: Operation, story: LossStory) -> bool:
     """Element by element, and then over all of them."""
     here = operation
     while True:
-        uses = [one for one in story.operations if here.serial in one.takes and one.grad]
+        uses = [use for use in story.operations if here.serial in use.takes and use.grad]
         if len(uses) != 1:
             return False
         here = uses[0]
-        name = plain_name(here.name)
-        if name in REDUCES and here.shape == ():
+        if plain_name(here.name) in REDUCES and here.shape == ():
             return True
-        if name not in FOLLOWS or here.shape != operation.shape:
+        if plain_name(here.name) not in FOLLOWS or here.shape != operation.shape:
             return False
 
 
 def is_made_for(longer: Operation, story: LossStory) -> bool:
     """The axis is the last thing that happened to it, or it is a parameter: all pairs are meant."""
     taken = [story.by_serial(serial) for serial in longer.takes]
-    known = [len(one.shape) for one in taken if one is not None]
+    known = [len(before.shape) for before in taken if before is not None]
     adds = bool(known) and known[0] < len(longer.shape) and longer.own
     return adds or longer.name == "parameter"
 
 
-def names_of(operation: Operation, seen: Recording) -> tuple[str, str]:
-    written = written_at(operation, seen)
-    if written is None:
-        return "the predictions", "the targets"
-    return code(written.source.segment(written.left)), code(written.source.segment(written.right))
-
-
-def written_at(operation: Operation, seen: Recording) -> Written | None:
-    """The one `a - b` of a line, none of which is a number."""
-    source, place = seen.source(operation.place), operation.place
+def sides_written(operation: Operation, case: Case) -> list[Expression]:
+    """Both sides of the one `a - b` of a line, none of which is a number."""
+    source, place = case.source(operation.place), operation.place
     if source is None or place is None or place.line is None:
-        return None
-    found = [
-        node
+        return []
+    pairs = [
+        (node.left, node.right)
         for node in source.every(ast.BinOp)
         if isinstance(node.op, ast.Sub)
         and place.line <= node.lineno <= (place.end_line or place.line)
-        and not any(isinstance(one, ast.Constant) for one in (node.left, node.right))
+        and not any(isinstance(side, ast.Constant) for side in (node.left, node.right))
     ]
-    return Written(source, found[0].left, found[0].right) if len(found) == 1 else None
-
-
-def finding(operation: Operation, sides: Sides, seen: Recording) -> Finding:
-    assert operation.place is not None
-    meant = prod(sides.shapes[1])
-    pairs = f"{times(operation.shape)} = {counted(prod(operation.shape), 'pair')}"
-    return RULE.finding(
-        operation.place,
-        f"{sides.in_words}: their difference is {shape_of(operation.shape)}, every prediction less"
-        " every target.",
-        facts=(Fact("compared", f"{pairs}; {counted(meant, 'pair')} are meant"),),
-        why="The shapes are broadcast: each prediction is drawn to every target of the batch, and"
-        " the model learns their mean.",
-        fixes=(fix(operation, sides, seen),),
-    )
-
-
-def fix(operation: Operation, sides: Sides, seen: Recording) -> Fix:
-    said = f"Take the axis away: {code(sides.squeeze)} behind {sides.names[0]}."
-    written = written_at(operation, seen)
-    if written is None:
-        return Fix(said, why_not_tried=NOT_FOUND)
-    nodes = {code(written.source.segment(one)): one for one in (written.left, written.right)}
-    must = DifferenceOver(sides.shapes[1], operation.shape, PROOF_STEPS)
-    return Fix(said, appended(written.source, nodes[sides.names[0]], sides.squeeze), must)
+    return [case.expression(source, side) for side in pairs[0]] if len(pairs) == 1 else []
