@@ -1,14 +1,11 @@
 """What could have been done to the axes: nothing that was done is ever ruled out."""
 
-from math import prod
-
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from surefit.laws.width_arithmetic import (
     axes_as_wide,
     axes_that_make,
-    can_be_reshaped,
     items_in_a_row,
 )
 
@@ -23,7 +20,6 @@ def test_swapped_axes_are_found(shape: list[int], data: st.DataObject) -> None:
     swapped[axis], swapped[-1] = swapped[-1], swapped[axis]
     assume(swapped[-1] != width)
     assert axis in axes_as_wide(swapped, len(shape) - 1, width)
-    assert can_be_reshaped(swapped, width)
 
 
 @given(shapes)
@@ -40,19 +36,8 @@ def test_axes_that_were_not_joined_are_found(shape: list[int]) -> None:
     assert axes_that_make(shape, width) == 2
 
 
-@given(shapes, st.data())
-def test_no_reshape_of_whole_rows_is_ruled_out(shape: list[int], data: st.DataObject) -> None:
-    left, reshaped = prod(shape), []
-    while left > 1:
-        sizes = [size for size in range(2, left + 1) if left % size == 0]
-        reshaped.append(data.draw(st.sampled_from(sizes)))
-        left //= reshaped[-1]
-    assert can_be_reshaped(reshaped or [1], shape[-1])
-
-
 def test_the_numbers_of_other_data() -> None:
     shape = (256, 999, 4000)
     assert axes_as_wide(shape, 2, 271) == []
     assert items_in_a_row(4000, 271) is None
     assert axes_that_make(shape, 271) is None
-    assert not can_be_reshaped(shape, 271)

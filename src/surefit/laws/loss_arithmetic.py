@@ -28,6 +28,14 @@ class UniformGuess:
     weights: tuple[float, ...]
     """Numbers of the source that the cost is multiplied by; none where it is the loss itself."""
 
+    @property
+    def words(self) -> str:
+        """`= 0.9 × 10.828; 10.828 is ln 50257 (10.8249) in float16, the cost of a uniform guess`."""
+        cost, exact = f"{self.cost:.5g}", f"{math.log(self.classes):.6g}"
+        product = " × ".join([*(f"{weight:g}" for weight in self.weights), cost])
+        begin = f"= {product}; {cost} is " if self.weights else "= "
+        return f"{begin}ln {self.classes} ({exact}) in {self.dtype}, the cost of a uniform guess"
+
 
 def uniform_guess(story: LossStory, loss: float) -> UniformGuess | None:
     """None unless weights of the story itself lead from the cost to the loss."""

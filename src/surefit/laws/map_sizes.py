@@ -1,9 +1,10 @@
 """How the sides of a map changed on its way through a network: what halved it, what rounded."""
 
 from dataclasses import dataclass
-from math import prod
+from itertools import takewhile
 
-from surefit.laws.ways import Step, operation, shape, steps_back, way_back
+from surefit.doctor.words import times
+from surefit.laws.ways import operation, shape, steps_back, way_back
 from surefit.lineage.lineage import Lineage
 from surefit.lineage.producers import Producer, ProducerKind
 
@@ -19,6 +20,10 @@ class SideChange:
     @property
     def name(self) -> str:
         return operation(self.producer)
+
+    @property
+    def words(self) -> str:
+        return f"`{self.name}` rounds {times(self.before)} to {times(self.after)}"
 
     @property
     def slides(self) -> bool:
@@ -52,36 +57,15 @@ class SideChange:
 
 def side_changes(lineage: Lineage, rank: int) -> list[SideChange]:
     """Newest first, back to the map that the network was given."""
-    return [
-        SideChange(step.producer, step.before[2:], step.after[2:])
-        for step in of_rank(lineage, rank)
-        if step.before[2:] != step.after[2:]
-    ]
-
-
-def of_rank(lineage: Lineage, rank: int) -> list[Step]:
-    """Steps up to the first that has another number of axes."""
-    steps: list[Step] = []
-    for step in steps_back(lineage):
-        if len(step.before) != rank:
-            return steps
-        steps.append(step)
-    return steps
+    of_rank = takewhile(lambda step: len(step.before) == rank, steps_back(lineage))
+    changes = [SideChange(step.producer, step.before[2:], step.after[2:]) for step in of_rank]
+    return [change for change in changes if change.before != change.after]
 
 
 def first_map(lineage: Lineage, rank: int) -> Producer | None:
     """The map that the network was given."""
-    found = None
-    for producer in way_back(lineage):
-        if len(shape(producer)) != rank:
-            return found
-        found = producer
-    return found
-
-
-def multiple_of(changes: list[SideChange]) -> int:
-    """What a side must be a multiple of so that nothing is rounded on the way."""
-    return prod(change.factor for change in changes if change.factor > 1)
+    maps = list(takewhile(lambda producer: len(shape(producer)) == rank, way_back(lineage)))
+    return maps[-1] if maps else None
 
 
 def sizes_written(lineage: Lineage, sides: tuple[int, ...]) -> list[Producer]:

@@ -35,11 +35,6 @@ def axes_that_make(shape: Sequence[int], width: int) -> int | None:
     return None
 
 
-def can_be_reshaped(shape: Sequence[int], width: int) -> bool:
-    """Whether all elements together are whole rows of the width."""
-    return width > 0 and prod(shape) % width == 0
-
-
 def flattened_map(lineage: Lineage, given: int, width: int) -> str:
     """Of features that are a flattened map: which map it is, and which one was expected."""
     steps = steps_back(lineage)[:1]

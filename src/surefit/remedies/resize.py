@@ -24,8 +24,13 @@ class ResizeLike:
     choice: bool = True
 
     @property
-    def words(self) -> str:
+    def names(self) -> tuple[str, str]:
         grown, other = (code(part.text) if part else "the map" for part in (self.at, self.like))
+        return grown, other
+
+    @property
+    def words(self) -> str:
+        grown, other = self.names
         return (
             f"Bring {grown} to the size of {other} before they meet, with `F.interpolate`; rows and"
             " targets stay as they are."

@@ -1,13 +1,13 @@
 """What losses of torch take: a tensor of predictions and targets of one dtype, shape and range."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
 from surefit.doctor.conditions.loss_inputs import LossGets
 from surefit.doctor.findings import Place
 from surefit.doctor.observations import Crash, Frame, Value
-from surefit.doctor.violations import Expression, Operand, Violation, in_code
+from surefit.doctor.violations import Operand, Violation, in_code
 from surefit.laws.case import Case, use_of
 from surefit.laws.label_values import LabelValues
 from surefit.laws.names import called_in, name_in
@@ -21,6 +21,8 @@ IGNORED = -100
 INDICES = ("int64", "uint8")
 """Dtypes that cross entropy takes class indices in."""
 FLOATS = ("float32", "float64")
+ENOUGH = 3
+"""Labels for each class, after which one that never came is taken for one that there is not."""
 VOID = 255
 """From here on a lone value is a marker, not a class."""
 
@@ -133,11 +135,9 @@ class TargetRange(LossArguments):
     def begins_late(self) -> bool:
         """As many consecutive integers as there are classes, from 1 on; from a later one on, each
         of them must have come."""
-        consecutive = self.greatest - self.least + 1 == self.classes and self.classes > 1
-        every = self.least == 1 or (
-            self.labels is not None and self.labels.different == self.classes
-        )
-        return self.least > 0 and consecutive and every
+        different = self.labels.different if self.labels else 0
+        consecutive = self.greatest - self.least + 1 == self.classes > 1
+        return self.least > 0 and consecutive and (self.least == 1 or different == self.classes)
 
     @property
     def marker(self) -> int | None:
@@ -151,6 +151,31 @@ class TargetRange(LossArguments):
     @property
     def signs(self) -> bool:
         return self.labels is not None and self.labels.values == (-1.0, 1.0) and self.classes == 2
+
+    @property
+    def shift(self) -> str:
+        """What makes classes of labels that begin late, or are signs."""
+        return " + 1) // 2" if self.signs else f" - {self.least}"
+
+    def shifted(self) -> LossGets:
+        """Each label has become another one: the sum of all says whether it was each."""
+        count, total = (self.labels.elements, self.labels.total) if self.labels else (0, 0.0)
+        total = (total + count) / 2 if self.signs else total - self.least * count
+        gets = self.converted(self.expected, count, total)
+        return replace(gets, at_least=ENOUGH * (self.classes + 1), changes_the_past=True)
+
+    def without(self, value: float, count: int) -> LossGets:
+        """So many labels of this value are ignored."""
+        gets = self.gets(INDICES)
+        left, total = (gets.supervised or 0) - count, (gets.total or 0.0) - value * count
+        return replace(gets, supervised=left, total=total)
+
+    def widened(self) -> LossGets:
+        """A class for each label; a wider layer draws more random numbers, so that what is drawn
+        later, and `total`, is another."""
+        shape, classes = self.predictions.shape, self.greatest + 1
+        gets = self.gets(INDICES, shape=(*shape[:1], classes, *shape[2:]))
+        return replace(gets, total=None, changes_the_past=True, at_least=ENOUGH * classes)
 
     @property
     def too_many(self) -> bool:
@@ -212,7 +237,8 @@ def broken_by(case: Case, number: int, values: dict[str, Value]) -> Iterator[Los
     if crash is None or not above:
         return
     loss, own = crash.frames[number].function, above[-1]
-    direct = all("torch/nn/modules/" in frame.place.file for frame in between(crash, own, number))
+    between = crash.frames[crash.frames.index(own) + 1 : number]
+    direct = all("torch/nn/modules/" in frame.place.file for frame in between)
     inside = "" if direct else model_in(crash, number)
     sides = {
         name: operand(case, values[name], number, own if direct else None, name, position)
@@ -225,14 +251,11 @@ def broken_by(case: Case, number: int, values: dict[str, Value]) -> Iterator[Los
     labels = case.ask(LabelValues, **asked) if kind is not NotATensor else None
     if kind is TargetRange and not (labels and labels.all_known):
         return
+    library = f"`{loss}` in `{inside}`" if inside else f"`{loss}`"
     violation = kind(
         use=use_of(own),
         loss=loss,
-        called=called_in(own, case)
-        if direct
-        else f"`{loss}` in `{inside}`"
-        if inside
-        else f"`{loss}`",
+        called=called_in(own, case) if direct else library,
         predictions=sides["input"],
         target=sides["target"],
         inside=inside,
@@ -248,8 +271,9 @@ def broken_kind(loss: str, predictions: Operand, target: Operand) -> type[LossAr
         return NotATensor
     if predictions.value.device != target.value.device:
         return None
-    if is_probabilities(loss, predictions, target):
-        return None
+    alike = target.shape == predictions.shape and target.dtype == predictions.dtype
+    if loss == "cross_entropy" and alike:
+        return None  # a distribution for each row
     if not shapes_fit(loss, predictions.shape, target.shape):
         return TargetShape
     if not dtype_fits(loss, predictions.dtype, target.dtype):
@@ -259,12 +283,6 @@ def broken_kind(loss: str, predictions: Operand, target: Operand) -> type[LossAr
 
 def is_tensor(value: Value) -> bool:
     return value.shape is not None and value.kind not in ("ndarray", "memmap", "Series")
-
-
-def is_probabilities(loss: str, predictions: Operand, target: Operand) -> bool:
-    """Cross entropy takes a distribution for each row, too."""
-    alike = loss == "cross_entropy" and target.shape == predictions.shape
-    return alike and target.dtype == predictions.dtype
 
 
 def shapes_fit(loss: str, predictions: tuple[int, ...], target: tuple[int, ...]) -> bool:
@@ -285,24 +303,17 @@ def dtype_fits(loss: str, predictions: str, target: str) -> bool:
 def about(number: int, loss: str, values: dict[str, Value]) -> dict[str, object]:
     """What is asked of the labels: which of them do not count and, where targets have the shape of
     the predictions, whether they are rows of zeros and ones along the axis of classes."""
+    asked: dict[str, object] = {"frame": number, "text": "target", "ignored": None}
+    if loss not in OF_CLASSES:
+        return asked
     told = values.get("ignore_index")
-    ignored = told.scalar if told is not None and type(told.scalar) is int else IGNORED
-    asked: dict[str, object] = {
-        "frame": number,
-        "text": "target",
-        "ignored": ignored if loss in OF_CLASSES else None,
-    }
-    shape, target = values["input"].shape, values["target"].shape
-    if loss in OF_CLASSES and shape and len(shape) > 1:
-        if shape == target:
-            asked["axis"] = 1
-        elif target and len(target) == 1 and target[0] == prod(shape) > shape[0]:
-            asked["rows"] = shape[-1]
+    asked["ignored"] = told.scalar if told is not None and type(told.scalar) is int else IGNORED
+    shape, target = values["input"].shape or (), values["target"].shape
+    if len(shape) > 1 and shape == target:
+        asked["axis"] = 1
+    elif len(shape) > 1 and target == (prod(shape),) != shape[:1]:
+        asked["rows"] = shape[-1]
     return asked
-
-
-def between(crash: Crash, own: Frame, number: int) -> tuple[Frame, ...]:
-    return crash.frames[crash.frames.index(own) + 1 : number]
 
 
 def model_in(crash: Crash, number: int) -> str:
@@ -323,14 +334,9 @@ def operand(
     case: Case, value: Value, frame: int, own: Frame | None, name: str, position: int
 ) -> Operand:
     """`own`: the user's frame, where its failing expression is the call of the loss."""
-    use = argument(case, own, name, position) if own is not None else None
+    use = case.argument(use_of(own), name, position) if own is not None else None
     text = name_in(case, value, frame) or (use.text if use else "")
     if not text and own is None and case.crash is not None:
         texts = {known.text for above in case.crash.frames[:frame] for known in above.values}
         text = next((known for known in IN_A_MODEL[name] if known in texts), "")
     return Operand(value=value, name=in_code(text, f"`{name}`"), frame=frame, use=use)
-
-
-def argument(case: Case, own: Frame, name: str, position: int) -> Expression | None:
-    """The user's expression for one argument of the failing call."""
-    return case.argument(use_of(own), name, position)

@@ -20,13 +20,14 @@ from surefit.laws.layer_tables import (
 from surefit.laws.layer_words import described, layer_name
 from surefit.laws.names import name_in
 from surefit.laws.ways import WidthSource, input_widths, learned, sized_by
+from surefit.laws.width_arithmetic import axes_that_make, items_in_a_row
 from surefit.lineage.producers import ProducerKind
 
 USUAL_CHANNELS = (1, 3, 4)
 """Grey, colours, colours with a mask: what pictures come with."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Layout:
     """How a batch of pictures becomes what a convolution takes."""
 
@@ -96,25 +97,33 @@ class LayerWidth(LayerInput):
     def counts_channels(self) -> bool:
         return self.kind in CHANNELS or self.kind in NORMS
 
+    @property
+    def joined(self) -> int | None:
+        """So many rows of the width are one, by the numbers."""
+        known = self.shape and not self.counts_channels
+        return items_in_a_row(self.size, self.width) if known else None
+
+    @property
+    def apart(self) -> int | None:
+        """So many of the last axes together have the width: they were not joined yet."""
+        known = self.shape and not self.counts_channels
+        return axes_that_make(self.shape, self.width) if known else None
+
     def declared_at(self, case: Case) -> Written | None:
         """Where the declared width was chosen: the argument of the constructor, or of the user's
         function that passes it on."""
         if self.layer.constructor is None or case.crash is None:
             return self.layer.constructor
-        layer = Operand(
-            value=Value("self", self.kind), name=self.layer.name, frame=self.given.frame
-        )
-        lineage = case.lineage(layer)
+        of = Value("self", self.kind)
+        lineage = case.lineage(Operand(value=of, name=self.layer.name, frame=self.given.frame))
         for producer in lineage.all:
             made = producer.value.layer
             if producer.kind is ProducerKind.CALL and made is not None and made.kind == self.kind:
                 chosen = input_widths(lineage, producer)
                 if chosen:
                     return chosen[-1]
-        return (
-            case.argument(self.layer.constructor, declared_by(self.kind), 0)
-            or self.layer.constructor
-        )
+        argument = case.argument(self.layer.constructor, declared_by(self.kind), 0)
+        return argument or self.layer.constructor
 
     @property
     def layout(self) -> "Layout | None":
@@ -124,20 +133,13 @@ class LayerWidth(LayerInput):
             return None
         if len(shape) == sides + 2 and shape[-1] == width and width not in shape[1:-1]:
             order = (0, sides + 1, *range(1, sides + 1))
-            return Layout(
-                batch=f".permute({', '.join(map(str, order))})",
-                row=f".permute({', '.join(str(axis - 1) for axis in order[1:])})",
-                shape=tuple(shape[axis] for axis in order),
-                words="its channels are last",
-            )
+            batch, row = ", ".join(map(str, order)), ", ".join(str(axis - 1) for axis in order[1:])
+            after = tuple(shape[axis] for axis in order)
+            words = "its channels are last"
+            return Layout(f".permute({batch})", f".permute({row})", after, words)
         if len(shape) == sides + 1 and width == 1:
             after = (shape[0], 1, *shape[1:])
-            return Layout(
-                batch=".unsqueeze(1)",
-                row=".unsqueeze(0)",
-                shape=after,
-                words="it has no axis for channels",
-            )
+            return Layout(".unsqueeze(1)", ".unsqueeze(0)", after, "it has no axis for channels")
         return None
 
     @property

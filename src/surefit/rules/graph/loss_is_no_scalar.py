@@ -112,7 +112,8 @@ def remedies(broken: NotOneNumber, case: Case, unreduced: Producer | None) -> It
 def ways_in_function(broken: NotOneNumber, case: Case) -> list[str]:
     """How other lines of the function reduce this very name."""
     node, source = case.node(broken.loss.use), case.source(broken.use.place)
-    every = ast.walk(source.scope_of(node)) if node is not None and source else ()
-    attributes = [other for other in every if isinstance(other, ast.Attribute)]
-    ways = [other for other in attributes if other.attr in WAYS and node is not None]
+    if node is None or source is None:
+        return []
+    every = ast.walk(source.scope_of(node))
+    ways = [other for other in every if isinstance(other, ast.Attribute) and other.attr in WAYS]
     return sorted({way.attr for way in ways if ast.unparse(way.value) == ast.unparse(node)})

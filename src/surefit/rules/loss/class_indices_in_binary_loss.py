@@ -1,14 +1,13 @@
 """Class indices reach a binary cross entropy, which takes a 0 or 1 for every output.
 
 ## What happens
-`BCEWithLogitsLoss` compares each of C outputs with a target of its own, [N, C] with [N, C]. Class
-indices [N] have one number per row: `Target size (torch.Size([8])) must be the same as input size
-(torch.Size([8, 3]))`. A classifier of transformers chooses this loss for
-`problem_type="multi_label_classification"` and, where that is not set, for float labels.
+`BCEWithLogitsLoss` compares each of C outputs with a target of its own, [N, C] with [N, C]; class
+indices [N] have one number per row: `Target size (torch.Size([8])) must be the same as input size`.
+A classifier of transformers chooses this loss for `problem_type="multi_label_classification"` and,
+where that is not set, for float labels.
 
 ## Why it matters
-Reshaped or repeated until the sizes agree, class indices above 1 are targets that no probability
-can reach.
+Repeated until the sizes agree, class indices above 1 are targets that no probability can reach.
 
 ## What to do
 One class per row: `CrossEntropyLoss`, or `problem_type="single_label_classification"`. Several per
@@ -20,7 +19,7 @@ integer below the number of outputs.
 """
 
 import ast
-from collections.abc import Iterator
+from dataclasses import replace
 
 from surefit.doctor.conditions.loss_inputs import LossGets
 from surefit.doctor.findings import Finding, Fix, Severity
@@ -28,14 +27,13 @@ from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.violations import Expression, Written, fact_at
 from surefit.doctor.words import counted
-from surefit.laws.case import Case, Remedy
+from surefit.laws.case import Case
 from surefit.laws.contracts.losses import INDICES, TargetShape
 from surefit.lineage.properties import floating
+from surefit.remedies.append import Append
 from surefit.remedies.cast import Cast
-from surefit.remedies.change import Change
-from surefit.remedies.replace import ReplaceWith
-from surefit.source.edits import appended, both, call_becomes
-from surefit.source.patches import Edit
+from surefit.remedies.replace import ReplaceCallee, ReplaceWith
+from surefit.remedies.together import Together
 
 SYMPTOM = Symptom(
     r"Target size \(.*\) must be the same as input size",
@@ -51,20 +49,22 @@ SINGLE = '"single_label_classification"'
 def binary_loss_was_given_class_indices(broken: TargetShape, case: Case) -> Finding | None:
     if not holds_class_indices(broken) or broken.labels is None:
         return None
-    outputs = broken.predictions.shape[-1]
+    target, predictions, shape = broken.target, broken.predictions, broken.predictions.shape
     setting = problem_type(broken, case)
     floats = None
-    if broken.inside and setting is None and broken.target.dtype not in INDICES:
-        floats = case.lineage(broken.target).birth(of=floating)
+    if broken.inside and setting is None and target.dtype not in INDICES:
+        floats = case.lineage(target).birth(of=floating)
     loss = None if broken.inside else case.constructor_of_callee(broken.use)
+    must = replace(broken.gets(INDICES, target_shape=shape[:1], shape=shape), name="cross_entropy")
+    words = f"If a row has one class: `problem_type={SINGLE}`."
+    several = "If a row has several classes, give rows of zeros and ones as floats."
     return case.finding(
         (setting or floats or loss or broken.use).place,
-        f"{broken.target.name} holds one class index per row, {broken.target.shape_words};"
-        f" {broken.called} takes a 0 or 1 for each of {outputs} outputs,"
-        f" {broken.predictions.shape_words}.",
+        f"{target.name} holds one class index per row, {target.shape_words}; {broken.called} takes"
+        f" a 0 or 1 for each of {shape[-1]} outputs, {predictions.shape_words}.",
         facts=(
-            broken.target.fact(broken.labels.words),
-            broken.predictions.fact(counted(outputs, "output")),
+            target.fact(broken.labels.words),
+            predictions.fact(counted(shape[-1], "output")),
             *fact_at("floats from", floats),
         ),
         why="A classifier of transformers without a `problem_type` takes float labels for"
@@ -72,10 +72,10 @@ def binary_loss_was_given_class_indices(broken: TargetShape, case: Case) -> Find
         if floats
         else "A binary loss asks of every output whether it is on; a class index says which one.",
         remedies=(
-            *remedies(broken, case, setting, floats, loss),
-            Fix(
-                "If a row has several classes, give rows of zeros and ones as floats.", choice=True
-            ),
+            ReplaceWith(at=setting, text=SINGLE, words=words, must=must, choice=True),
+            Cast(at=floats, to="int64", value=floats.value if floats else None, must=must),
+            cross_entropy(broken, case, loss, must),
+            Fix(several, choice=True),
         ),
     )
 
@@ -90,47 +90,21 @@ def holds_class_indices(broken: TargetShape) -> bool:
     return labels.are_classes(shape[1]) and (shape[1] == 2 or labels.different != 2)
 
 
-def remedies(
-    broken: TargetShape,
-    case: Case,
-    setting: Expression | None,
-    floats: Written | None,
-    loss: Written | None,
-) -> Iterator[Remedy | Fix | None]:
-    labels = broken.labels
-    must = LossGets(
-        "cross_entropy",
-        broken.place,
-        broken.predictions.shape[:1],
-        INDICES,
-        labels.elements if labels else None,
-        labels.total if labels else None,
-        broken.predictions.shape,
-    )
-    if setting is not None:
-        words = f"If a row has one class: `problem_type={SINGLE}`."
-        yield ReplaceWith(at=setting, text=SINGLE, words=words, must=must, choice=True)
-    if floats is not None:
-        yield Cast(at=floats, to="int64", value=getattr(floats, "value", None), must=must)
-    if not broken.inside:
-        words = "If a row has one class, use `nn.CrossEntropyLoss`, which takes class indices."
-        yield Change(to=cross_entropy(broken, case, loss), words=words, must=must, choice=True)
-
-
-def cross_entropy(broken: TargetShape, case: Case, loss: Written | None) -> Edit | None:
+def cross_entropy(
+    broken: TargetShape, case: Case, loss: Written | None, must: LossGets
+) -> Together:
     """The constructor of the loss becomes another; float labels are cast for the call."""
-    call, source = case.node(loss), case.source(loss.place) if loss else None
-    if source is None or not isinstance(call, ast.Call) or call.args or call.keywords:
-        return None
-    if len(broken.target.shape) != 1:
-        return None
-    edit = call_becomes(source, call, "CrossEntropyLoss", "torch.nn")
-    target = case.node(broken.target.use)
-    if broken.target.dtype in INDICES:
-        return edit
-    if target is None or source.file != broken.use.place.file:
-        return None
-    return both(edit, appended(source, target, ".long()"))
+    call = case.node(loss)
+    bare = isinstance(call, ast.Call) and not call.args and not call.keywords
+    at = loss if bare and len(broken.target.shape) == 1 else None
+    other = ReplaceCallee(at=at, name="CrossEntropyLoss", module="torch.nn", words="")
+    cast = Append(at=broken.target.use, suffix=".long()", words="", alike=False)
+    return Together(
+        parts=(other,) if broken.target.dtype in INDICES else (other, cast),
+        words="If a row has one class, use `nn.CrossEntropyLoss`, which takes class indices.",
+        must=must,
+        choice=True,
+    )
 
 
 def problem_type(broken: TargetShape, case: Case) -> Expression | None:

@@ -48,6 +48,7 @@ def labels_have_an_axis_too_many(broken: TargetShape, case: Case) -> Finding | N
     target = broken.target
     places = along(case.lineage(target), of=axes(len(target.shape)))
     birth = places[0] if places else None
+    labels = counted(broken.labels.elements, "label")
     predictions = counted(prod(broken.expected), "prediction")
     return case.finding(
         (birth or broken.use).place,
@@ -58,11 +59,7 @@ def labels_have_an_axis_too_many(broken: TargetShape, case: Case) -> Finding | N
             target.fact(broken.labels.words),
             *fact_at("used at", broken.use if birth else None),
         ),
-        ruled_out=(
-            Fact(
-                "several targets", f"{counted(broken.labels.elements, 'label')} for {predictions}"
-            ),
-        ),
+        ruled_out=(Fact("several targets", f"{labels} for {predictions}"),),
         why="There is one target for each prediction, and cross entropy takes a second axis for a"
         " second target.",
         remedies=(

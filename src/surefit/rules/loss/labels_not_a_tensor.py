@@ -1,14 +1,13 @@
 """The targets of a loss are a list, a tuple or a NumPy array, not a tensor.
 
 ## What happens
-A loss computes with two tensors: `cross_entropy_loss(): argument 'target' (position 2) must be
-Tensor, not list`, or `'list' object has no attribute 'size'`. A plain list comes from labels that
-no loader has stacked. A list of tensors comes from a loader: it stacks Python lists index by index,
-so that a row `[0, 1, 0]` becomes three tensors with one entry for each row of the batch.
+A loss computes with two tensors: `argument 'target' (position 2) must be Tensor, not list`, or
+`'list' object has no attribute 'size'`. A plain list comes from labels that no loader has stacked.
+A list of tensors comes from a loader, which stacks Python lists index by index: a row `[0, 1, 0]`
+becomes three tensors with one entry for each row of the batch.
 
 ## Why it matters
-`torch.stack` of such a list makes the message go away and has the axes swapped: classes first, rows
-second.
+`torch.stack` of such a list stops the message and has the axes swapped: classes first, rows second.
 
 ## What to do
 Make a tensor where a row is created: `torch.tensor(labels)`. The loader then stacks rows.

@@ -3,8 +3,7 @@
 ## What happens
 Predictions of C classes take labels from 0 to C - 1. Others are out of bounds: `IndexError: Target
 5 is out of bounds` on a CPU, a failed device-side assertion on a GPU. They come from labels that
-begin at 1, from one class more than the model was told, from -1 for "no label", from the 255 that
-marks unlabelled pixels.
+begin at 1, from one class more than the model has, from -1 or 255 for "no label".
 
 ## Why it matters
 Only a batch that holds such a label fails, so that it can wait for hours; and on a GPU the
@@ -15,25 +14,22 @@ Labels that begin at 1: subtract 1. One class more: `num_labels`, or the last la
 "no label": `ignore_index` of the loss, or -100 in its place, which every cross entropy ignores.
 
 ## How it is recognised
-Cross entropy was given targets of the right shape and dtype, and some of them are below 0 or not
-below the number of classes. Which way is right follows from all values of the batch: that they run
-from exactly 1 to C, that they are C consecutive integers from a later one on, that there is a
-single marker. Where they do not tell, each way is named.
+Cross entropy was given targets of the right shape and dtype, and some are below 0 or not below the
+number of classes. Which way is right follows from all values of the batch: that they run from
+exactly 1 to C, or that there is a single marker. Where they do not tell, each way is named.
 """
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from surefit.doctor.findings import Fact, Finding, Fix, Severity
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.violations import Written, fact_at
-from surefit.doctor.words import code, counted
+from surefit.doctor.words import counted
 from surefit.laws.case import Case, Remedy
-from surefit.laws.contracts.losses import INDICES, TargetRange
+from surefit.laws.contracts.losses import TargetRange
 from surefit.laws.label_values import with_counts
 from surefit.laws.written_numbers import CLASSES, written_in_model
-from surefit.lineage.lineage import Lineage
 from surefit.lineage.producers import Producer
 from surefit.lineage.properties import holds_at_least, holds_below
 from surefit.remedies.arguments import SetArgument
@@ -47,9 +43,6 @@ SYMPTOMS = (
 )
 RULE = Rule("SF405", "labels-outside-the-classes", Severity.ERROR, __doc__, symptoms=SYMPTOMS)
 
-ENOUGH = 3
-"""Labels for each class, after which one that never came is taken for one that there is not."""
-
 
 @RULE.on(TargetRange)
 def labels_are_no_classes(broken: TargetRange, case: Case) -> Finding:
@@ -57,9 +50,10 @@ def labels_are_no_classes(broken: TargetRange, case: Case) -> Finding:
     born = lineage.birth(of=holds_at_least(broken.classes)) or lineage.birth(of=holds_below(0))
     label = lineage.role() or born
     count = written_in_model(case, broken.classes, CLASSES)
+    ignores = None if broken.inside else case.constructor_of_callee(broken.use) or broken.use
     chosen: Written | None = label if broken.begins_late or broken.signs else None
     if broken.marker is not None:
-        chosen = loss_constructor(broken, case)
+        chosen = ignores
     elif broken.too_many and not broken.begins_late:
         chosen = count or label
     return case.finding(
@@ -75,18 +69,13 @@ def labels_are_no_classes(broken: TargetRange, case: Case) -> Finding:
         why="A label is an index into the predictions; only the value to ignore is none."
         if broken.marker is not None
         else f"A label is an index into {counted(broken.classes, 'prediction')}, counted from 0.",
-        remedies=remedies(broken, case, label, count, lineage),
+        remedies=remedies(broken, case, label, count, ignores),
     )
 
 
 def headline(broken: TargetRange) -> str:
     name, predictions = broken.target.name, broken.predictions.name
     classes, last = counted(broken.classes, "class"), broken.classes - 1
-    if broken.begins_late:
-        return (
-            f"{name} runs from {broken.least} to {broken.greatest}, and {predictions} has"
-            f" {classes}, counted from 0 to {last}."
-        )
     if broken.marker is not None:
         return (
             f"{name} holds {broken.marker}, which is none of the {classes} 0 to {last}, and"
@@ -94,8 +83,10 @@ def headline(broken: TargetRange) -> str:
         )
     if broken.classes == 1:
         return f"{predictions} has a single class, and {name} runs to {broken.greatest}."
-    shown = with_counts(broken.outside)
-    return f"{name} holds {shown}, and {predictions} has {classes}, 0 to {last}."
+    held = f"holds {with_counts(broken.outside)}"
+    if broken.begins_late:
+        held = f"runs from {broken.least} to {broken.greatest}"
+    return f"{name} {held}, and {predictions} has {classes}, counted from 0 to {last}."
 
 
 def remedies(
@@ -103,12 +94,15 @@ def remedies(
     case: Case,
     label: Producer | None,
     count: Producer | None,
-    lineage: Lineage,
-) -> Iterator[Remedy | Fix | None]:
+    ignores: Written | None,
+) -> Iterator[Remedy | Fix]:
     if broken.begins_late or broken.signs:
-        yield from shifts(broken, label, lineage)
+        handed = case.lineage(broken.target).handed_over()
+        for at in (label, handed, broken.target.use):
+            value = at.value if isinstance(at, Producer) else None
+            yield Shift(at=at, by=broken.shift, value=value, must=broken.shifted())
     elif broken.marker is not None:
-        yield ignoring(broken, case)
+        yield ignoring(broken, ignores)
     elif broken.classes == 1:
         yield Fix("For two classes in one output use `nn.BCEWithLogitsLoss`.", choice=True)
         yield Fix("Give the model an output for each class.", choice=True)
@@ -116,79 +110,24 @@ def remedies(
     if broken.greatest >= broken.classes and broken.least >= 0:
         yield wider(broken, count, case)
     if broken.least < 0 and broken.marker is None and not broken.signs:
-        text = (
-            f"If negative labels mean none, drop these rows or set `ignore_index={broken.least}`."
-        )
-        yield Fix(text, choice=True)
+        ignored = f"`ignore_index={broken.least}`"
+        yield Fix(f"If negative labels mean none, drop these rows or set {ignored}.", choice=True)
 
 
-def shifts(broken: TargetRange, label: Producer | None, lineage: Lineage) -> Iterator[Remedy]:
-    """Each label becomes another one, and the sum of all says whether it was each."""
-    labels, least = broken.labels, broken.least
-    assert labels is not None
-    total = labels.total - least * labels.elements
-    by = f" - {least}"
-    if broken.signs:
-        total, by = (labels.total + labels.elements) / 2, " + 1) // 2"
-    must = replace(
-        broken.converted(broken.expected, labels.elements, total),
-        at_least=ENOUGH * (broken.classes + 1),
-        changes_the_past=True,
-    )
-    places: list[Producer | Written | None] = [label, lineage.handed_over(), broken.target.use]
-    for at in places:
-        value = at.value if isinstance(at, Producer) else None
-        yield Shift(at=at, by=by, value=value, must=must)
-
-
-def ignoring(broken: TargetRange, case: Case) -> Remedy:
-    labels, (value, count) = broken.labels, broken.outside[0]
-    assert labels is not None
+def ignoring(broken: TargetRange, at: Written | None) -> Remedy:
+    value, count = broken.outside[0]
+    must, text = broken.without(value, count), f"{value:g}"
     lost = f"{counted(count, 'label')} of this batch then take no part in the loss"
-    must = replace(
-        broken.gets(INDICES), supervised=labels.elements - count, total=labels.total - value * count
-    )
-    return SetArgument(
-        at=loss_constructor(broken, case),
-        name="ignore_index",
-        value=f"{value:g}",
-        words=f"If {value:g} marks positions without a label: `ignore_index={value:g}`; {lost}.",
-        must=must,
-        choice=True,
-    )
+    words = f"If {text} marks positions without a label: `ignore_index={text}`; {lost}."
+    return SetArgument(at=at, name="ignore_index", value=text, words=words, must=must, choice=True)
 
 
-def loss_constructor(broken: TargetRange, case: Case) -> Written | None:
-    """The call that says what the loss ignores: its constructor, or the call of the function."""
-    if broken.inside:
-        return None
-    return case.constructor_of_callee(broken.use) or broken.use
-
-
-def wider(broken: TargetRange, count: Producer | None, case: Case) -> Remedy | Fix:
+def wider(broken: TargetRange, count: Producer | None, case: Case) -> Remedy:
     """One class for each label there is."""
-    expected = broken.greatest + 1
-    words = f"Give the model {expected} classes, one for each label from 0 to {broken.greatest}"
-    shape = broken.predictions.shape
-    must = replace(
-        broken.gets(INDICES, shape=(*shape[:1], expected, *shape[2:])),
-        total=None,  # a wider layer draws more random numbers, and what is drawn later is another
-        changes_the_past=True,
-        at_least=ENOUGH * expected,
-    )
+    text, must = str(broken.greatest + 1), broken.widened()
+    words = f"Give the model {text} classes, one for each label from 0 to {broken.greatest}"
     if count is not None:
-        return ReplaceWith(
-            at=count,
-            text=str(expected),
-            words=f"{words}: {expected} at {count.place}.",
-            must=must,
-            choice=True,
-        )
-    return SetArgument(
-        at=case.model_constructor(),
-        name="num_labels",
-        value=str(expected),
-        words=f"{words}: {code(f'num_labels={expected}')}.",
-        must=must,
-        choice=True,
-    )
+        words = f"{words}: {text} at {count.place}."
+        return ReplaceWith(at=count, text=text, words=words, must=must, choice=True)
+    at, words = case.model_constructor(), f"{words}: `num_labels={text}`."
+    return SetArgument(at=at, name="num_labels", value=text, words=words, must=must, choice=True)

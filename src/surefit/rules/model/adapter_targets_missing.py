@@ -1,9 +1,9 @@
 """Adapters were to be put on layers that the model does not have.
 
 ## What happens
-PEFT finds layers by the last part of their names. Every architecture has names of its own: `q_proj`
-and `v_proj` in Llama, `c_attn` in GPT-2, `query` and `value` in BERT. And a list that a script
-collects by `isinstance(module, nn.Linear)` is empty for GPT-2, whose projections are `Conv1D`.
+PEFT finds layers by the last part of their names, which every architecture has of its own: `q_proj`
+in Llama, `c_attn` in GPT-2, `query` in BERT. And a list that a script collects by
+`isinstance(module, nn.Linear)` is empty for GPT-2, whose projections are `Conv1D`.
 
 ## Why it matters
 Names copied from a tutorial for another model match nothing. Where some of them match, PEFT says
@@ -15,11 +15,8 @@ known architecture; or `target_modules="all-linear"`, which knows `Conv1D`, too.
 
 ## How it is recognised
 PEFT was putting adapters into a model, and none of the names asked for is the last part of the name
-of one of its layers, or none was asked for at all. Where the names are written, a second run tells.
-
-In a script that is only read: `get_peft_model` is given a `LoraConfig` whose `target_modules` are
-written out, and a model that is created in the file or is of an architecture that surefit knows,
-and none of the names is among its layers.
+of one of its layers, or none was asked for. In a script that is only read: the names are written
+out, and the model is created in the file or of an architecture that surefit knows.
 """
 
 import ast
@@ -57,7 +54,10 @@ def no_layer_has_such_a_name(broken: TargetsWithoutLayers, case: Case) -> Findin
         headline(targets),
         facts=(
             Fact(f"`{TARGETS}`", ", ".join(targets.asked) or "none"),
-            *(Fact(f"`{name}`", kinds) for name, kinds in layers(targets)),
+            *(
+                Fact(f"`{name}`", spoken([f"{count} of {kind}" for kind, count in kinds.items()]))
+                for name, kinds in list(targets.adaptable.items())[:6]
+            ),
             *([Fact(f"PEFT's own choice for {targets.type}", usual)] if usual else []),
         ),
         why=f"The projections of `{targets.model}` are `Conv1D` layers of transformers, not"
@@ -74,13 +74,7 @@ def headline(targets: AskedTargets) -> str:
     has = some(targets.adaptable)
     if not names:
         return f"`{TARGETS}` is empty, and `{targets.model}` has layers to adapt: {has}."
-    listed = f"{', '.join(names[:-1])} or {names[-1]}" if len(names) > 1 else names[0]
-    return f"`{targets.model}` has no layer named {listed}; it has {has}."
-
-
-def layers(targets: AskedTargets) -> Iterator[tuple[str, str]]:
-    for name, kinds in list(targets.adaptable.items())[:6]:
-        yield name, spoken([f"{count} of {kind}" for kind, count in kinds.items() if count])
+    return f"`{targets.model}` has no layer named {' or '.join(names)}; it has {has}."
 
 
 def conv1d_names(targets: AskedTargets) -> list[str]:

@@ -2,8 +2,8 @@
 
 ## What happens
 A layer is created for one width: `nn.Linear(271, 256)` multiplies rows of 271 numbers. PyTorch
-counts all axes but the last together when it complains, so that an input of shape (256, 999, 4000)
-reads `255744x4000`, and which of your axes is meant cannot be seen.
+counts all axes but the last together when it complains: an input of shape (256, 999, 4000) reads
+`255744x4000`, and which of your axes is meant cannot be seen.
 
 ## Why it matters
 The quick way out, a new layer as wide as whatever arrives, silently trains on the wrong features;
@@ -16,13 +16,9 @@ optimizer is. Each way is tried; the choice is yours.
 
 ## How it is recognised
 The innermost layer that was being called has a declared width (`in_features`, `in_channels`,
-`input_size`, `embed_dim`...), and the tensor that it was given has another size on that axis. Where
-each of the two was chosen, a second run tells. Swapped axes, joined rows and rows not joined yet
-are shown where the numbers allow them, and ruled out where they do not.
-
-In a script that is only read: the widths of layers are followed from call to call, through
-`forward`, `nn.Sequential`, functions, constants and loaders, and one layer is given another width
-than it takes.
+`input_size`...), and the tensor that it was given has another size on that axis. A second run tells
+where each was chosen. Swapped axes and joined rows are shown where the numbers allow them. In a
+script that is only read, widths are followed from call to call.
 """
 
 from collections.abc import Iterator
@@ -37,14 +33,7 @@ from surefit.laws.arrays_on_disk import width_on_disk
 from surefit.laws.axis_changes import lost_axis
 from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.widths import LayerWidth
-from surefit.laws.width_arithmetic import (
-    axes_as_wide,
-    axes_that_make,
-    can_be_reshaped,
-    flattened_map,
-    goes_both_ways,
-    items_in_a_row,
-)
+from surefit.laws.width_arithmetic import axes_as_wide, flattened_map, goes_both_ways
 from surefit.lineage.properties import size
 from surefit.remedies.append import Append
 from surefit.remedies.replace import ReplaceWith
@@ -65,15 +54,16 @@ def layer_was_given_another_width(broken: LayerWidth, case: Case) -> Finding | N
     outside = broken.is_data(case)
     if (outside and broken.layout is not None) or (broken.lacks_an_axis and lost_axis(lineage)):
         return None  # `pictures-in-another-layout` and `wrong-number-of-axes` have these
-    declared = broken.declared_at(case)
+    declared, created = broken.declared_at(case), broken.layer.constructor
     turned = list(rearranged(broken))
-    place = broken.use if outside or turned or declared is None else declared
+    place = (broken.use if outside or turned or declared is None else declared).place
+    created_at = f", created at {created.place}" if created else ""
     unit = "channels" if broken.counts_channels else "features per item"
     return case.finding(
-        place.place,
+        place,
         f"{broken.layer.name} takes {broken.width} {unit} and was given {broken.size}.",
         facts=(
-            Fact(broken.layer.name, broken.layer.words + created_at(broken, place)),
+            Fact(broken.layer.name, broken.layer.words + created_at),
             input_fact(broken, case),
             *fact_at("that size is from", lineage.birth(of=size(broken.axis, broken.size))),
             *possible(broken),
@@ -83,7 +73,12 @@ def layer_was_given_another_width(broken: LayerWidth, case: Case) -> Finding | N
         or flattened_map(lineage, broken.size, broken.width),
         remedies=(
             *turned,
-            wider(broken, declared),
+            ReplaceWith(
+                at=declared,
+                text=str(broken.size),
+                words=f"If {broken.size} is right, declare it{at(declared)}, before the optimizer.",
+                choice=True,
+            ),
             *narrower(broken, case),
             *joined_rows(broken),
             other_data(broken, case) if outside and not turned else None,
@@ -91,9 +86,8 @@ def layer_was_given_another_width(broken: LayerWidth, case: Case) -> Finding | N
     )
 
 
-def created_at(broken: LayerWidth, place: Written) -> str:
-    made = broken.layer.constructor
-    return f", created at {made.place}" if made and made.place.line != place.place.line else ""
+def at(written: Written | None) -> str:
+    return f" at {written.place}" if written is not None else ""
 
 
 def input_fact(broken: LayerWidth, case: Case) -> Fact:
@@ -117,62 +111,48 @@ def possible(broken: LayerWidth) -> Iterator[Fact]:
     """Ways to this shape that the numbers allow."""
     for axis in other_axes(broken):
         yield Fact("another axis", f"axis {axis} of {broken.given.shape_words} is {broken.width}")
-    if broken.counts_channels or not broken.shape:
-        return
-    joined, apart = (
-        items_in_a_row(broken.size, broken.width),
-        axes_that_make(broken.shape, broken.width),
-    )
-    if joined:
-        yield Fact("joined rows", f"{broken.size} = {joined} × {broken.width}")
-    if apart:
-        yield Fact("not joined yet", f"{times(broken.shape[-apart:])} = {broken.width}")
+    if broken.joined:
+        yield Fact("joined rows", f"{broken.size} = {broken.joined} × {broken.width}")
+    if broken.apart:
+        yield Fact("not joined yet", f"{times(broken.shape[-broken.apart :])} = {broken.width}")
 
 
 def impossible(broken: LayerWidth) -> Iterator[Fact]:
     """Ways to this shape that the numbers rule out."""
     width, shape = broken.width, broken.shape
-    if not shape:
-        return
-    if not axes_as_wide(shape, broken.axis, width):
+    if shape and not axes_as_wide(shape, broken.axis, width):
         yield Fact("swapped axes", f"no axis of {shape_of(shape)} is {width}")
-    if not can_be_reshaped(shape, width):
+    if shape and prod(shape) % width:
         whole = f"{times(shape)} = {prod(shape):,}" if len(shape) > 1 else f"{shape[0]}"
         yield Fact("wrong reshape", f"{whole}: no multiple of {width}")
-    elif not broken.counts_channels and not items_in_a_row(broken.size, width):
+    elif shape and not broken.counts_channels and not broken.joined:
         yield Fact("joined rows", f"{broken.size} is no multiple of {width}")
 
 
 def rearranged(broken: LayerWidth) -> Iterator[Remedy]:
-    """The axis, or the axes, that have exactly the declared width."""
-    text, unit = broken.given.name.strip("`"), "channels" if broken.counts_channels else "features"
+    """The axes that have exactly the declared width, or make it together."""
     for axis in other_axes(broken):
         first, second = sorted((axis, broken.axis))
         suffix = f".transpose({first}, {second})"
         if broken.counts_channels and axis == len(broken.shape) - 1 > 2:
             suffix = f".permute({', '.join(map(str, (0, axis, *range(1, axis))))})"
-        words = f"If axis {axis} holds the {unit}: {code(text + suffix)}."
-        yield Append(at=broken.given.use, suffix=suffix, words=words, choice=True, alike=False)
-    apart = (
-        axes_that_make(broken.shape, broken.width)
-        if broken.shape and not broken.counts_channels
-        else None
-    )
-    if apart:
-        suffix = f".flatten({-apart})"
-        words = f"If {times(broken.shape[-apart:])} are one item: {code(text + suffix)}."
-        yield Append(at=broken.given.use, suffix=suffix, words=words, choice=True, alike=False)
+        unit = "channels" if broken.counts_channels else "features"
+        yield appended(broken, f"If axis {axis} holds the {unit}", suffix)
+    if broken.apart:
+        sizes = times(broken.shape[-broken.apart :])
+        yield appended(broken, f"If {sizes} are one item", f".flatten({-broken.apart})")
 
 
-def wider(broken: LayerWidth, declared: Written | None) -> Remedy:
-    where = f" at {declared.place}" if declared is not None else ""
-    shown = f", {code(declared.text)} → {broken.size}" if declared is not None else ""
-    return ReplaceWith(
-        at=declared,
-        text=str(broken.size),
-        words=f"If {broken.size} is right, declare it{where}{shown}, before the optimizer.",
-        choice=True,
-    )
+def joined_rows(broken: LayerWidth) -> Iterator[Remedy]:
+    if broken.joined and broken.axis == len(broken.shape) - 1:
+        suffix = f".unflatten(-1, ({broken.joined}, {broken.width}))"
+        words = f"If each row joins {broken.joined} items of {broken.width}"
+        yield appended(broken, words, suffix)
+
+
+def appended(broken: LayerWidth, condition: str, suffix: str) -> Remedy:
+    words = f"{condition}: {code(broken.given.name.strip('`') + suffix)}."
+    return Append(at=broken.given.use, suffix=suffix, words=words, choice=True, alike=False)
 
 
 def narrower(broken: LayerWidth, case: Case) -> Iterator[Remedy]:
@@ -186,15 +166,6 @@ def narrower(broken: LayerWidth, case: Case) -> Iterator[Remedy]:
             f" {broken.width} at {at.place}."
         )
         yield ReplaceWith(at=at, text=str(broken.width), words=words, choice=True)
-
-
-def joined_rows(broken: LayerWidth) -> Iterator[Remedy]:
-    count = items_in_a_row(broken.size, broken.width) if broken.shape else None
-    if count and not broken.counts_channels and broken.axis == len(broken.shape) - 1:
-        suffix = f".unflatten(-1, ({count}, {broken.width}))"
-        text = broken.given.name.strip("`")
-        words = f"If each row joins {count} items of {broken.width}: {code(text + suffix)}."
-        yield Append(at=broken.given.use, suffix=suffix, words=words, choice=True, alike=False)
 
 
 def other_data(broken: LayerWidth, case: Case) -> Fix:

@@ -2,9 +2,8 @@
 
 ## What happens
 An embedding, `gather`, `one_hot` and an index in brackets take integers. Ids become floats far
-away: `torch.Tensor(ids)` and `torch.FloatTensor(ids)` make float32 of everything, `torch.zeros` to
-fill up a batch is float32, a pandas column with a blank cell is float64, and `.float()` or `/ 255`
-for the features changes the ids, too.
+away: `torch.Tensor(ids)` makes float32 of everything, `torch.zeros` to fill up a batch is float32,
+a pandas column with a blank cell is float64, and `.float()` for the features changes ids, too.
 
 ## Why it matters
 `.long()` at the embedding hides it: float32 cannot represent every integer above 16,777,216, and
@@ -15,9 +14,9 @@ Make them integers where they are created: `torch.tensor(ids, dtype=torch.long)`
 `torch.LongTensor(ids)`, `.astype("int64")`. Scale features, never ids.
 
 ## How it is recognised
-What was looked up has a dtype that no lookup takes. A second run shows the expression at which it
-became floating point. A cast is tried only if every number is an integer; ids that are columns of a
-table of floats are cast where they are cut from it.
+What was looked up has a dtype that no lookup takes. A second run shows where it became floating
+point. A cast is tried only if every number is an integer; ids that are columns of a table of floats
+are cast where they are cut from it.
 """
 
 import ast
@@ -34,10 +33,8 @@ from surefit.laws.contracts.indices import IndexDtype
 from surefit.lineage.producers import Producer
 from surefit.lineage.properties import dtype, floating
 from surefit.remedies.cast import Cast
-from surefit.remedies.change import Change
-from surefit.source.patches import Edit, Replace
+from surefit.remedies.replace import ReplaceWith
 from surefit.source.reading import called
-from surefit.source.spans import Span
 
 SYMPTOM = Symptom(
     r"Expected tensor for argument #1 'indices' to have one of the following scalar types"
@@ -113,23 +110,14 @@ def remedies(
         return
     must = IdsFit(0, broken.rows, broken.rows) if broken.rows else None
     site = cut or birth
-    if site is not None:
-        yield Cast(at=site, to="int64", value=site.value, must=must)
-    else:
-        at = broken.ids.use or case.lineage(broken.ids).handed_over()
-        yield Cast(at=at, to="int64", must=must)
+    at = site or broken.ids.use or case.lineage(broken.ids).handed_over()
+    yield Cast(at=at, to="int64", value=site.value if site else None, must=must)
 
 
 def whole_division(birth: Producer, case: Case) -> Remedy:
     """`//` for `/`."""
-    node, source = case.node(birth), case.source(birth.place)
-    edit = None
+    node, source, text = case.node(birth), case.source(birth.place), ""
     if source is not None and isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
-        left, right = source.span(node.left), source.span(node.right)
-        begin, end = (left.end_line, left.end_column), (right.line, right.column)
-        for token in source.tokens:
-            if token.string == "/" and begin <= token.start and token.end <= end:
-                span = Span(*token.start, *token.end)
-                edit = Edit(source.file, (Replace(span, "//"),))
-    shown = code(birth.text.replace(" / ", " // "))
-    return Change(to=edit, words=f"Divide without a fraction, which rounds down: {shown}.")
+        text = f"{source.segment(node.left)} // {source.segment(node.right)}"
+    words = f"Divide without a fraction, which rounds down: {code(text)}."
+    return ReplaceWith(at=birth if text else None, text=text, words=words)

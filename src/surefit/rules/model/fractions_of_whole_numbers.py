@@ -3,8 +3,7 @@
 ## What happens
 `(predicted == labels).mean()`, `lengths.std()`, `counts.softmax(-1)`: of integers and of True and
 False torch gives no mean, because it would be no integer. And only floating point numbers can have
-a gradient: `torch.tensor([1, 2, 3], requires_grad=True)` and `nn.Parameter` of integers are
-refused.
+a gradient: `nn.Parameter` of integers is refused.
 
 ## Why it matters
 NumPy does it, so that the same line works on arrays and fails on tensors.

@@ -1,10 +1,9 @@
 """Ids of users, items, words or categories are larger than their embedding table has rows.
 
 ## What happens
-A table of n rows holds the ids 0 to n - 1. Ids that are counted from 1, ids with gaps (so that
-there are fewer of them than the greatest says), and special ids that follow the others and were not
-counted all lead past its end. PyTorch says `index out of range in self` and names neither the table
-nor the id.
+A table of n rows holds the ids 0 to n - 1. Ids that are counted from 1, ids with gaps, and special
+ids that follow the others and were not counted lead past its end. PyTorch says `index out of range
+in self` and names neither the table nor the id.
 
 ## Why it matters
 Only the batch that contains the largest ids fails, and in each epoch that is another one.
@@ -57,6 +56,7 @@ def ids_have_no_row(broken: ItemsOutside, case: Case) -> Finding:
     size: Written | None = rows.birth if rows else broken.size
     size = size or written_in_model(case, broken.rows, VOCABULARY)
     now = length_now(rows, broken.greatest) if rows else None
+    birth = case.lineage(broken.ids).birth(of=of_several(holds_at_least(broken.rows)))
     place: Written = size or broken.use
     if rows is not None:
         shared = not how and rows.birth is not rows.handed_in(case)
@@ -68,68 +68,54 @@ def ids_have_no_row(broken: ItemsOutside, case: Case) -> Finding:
         facts=(
             *broken.facts(),
             *fact_at("its rows are set at", size if size is not place else None),
-            *fact_at("ids from", birth_of_ids(broken, case)),
+            *fact_at("ids from", birth),
         ),
         why=why(broken, how, rows, now),
-        remedies=remedies(broken, case, rows, size, now),
+        remedies=remedies(broken, case, rows, size, now or broken.greatest + 1, birth),
     )
 
 
-def birth_of_ids(broken: ItemsOutside, case: Case) -> Producer | None:
-    return case.lineage(broken.ids).birth(of=of_several(holds_at_least(broken.rows)))
-
-
 def why(broken: ItemsOutside, how: str, rows: TableRows | None, now: int | None) -> str:
-    greatest, count = f"{broken.greatest:,}", f"{broken.rows:,}"
+    greatest, count, last = f"{broken.greatest:,}", f"{broken.rows:,}", f"{broken.rows - 1:,}"
     if now is not None and rows is not None:
-        return (
-            f"{code(rows.birth.text)} was {count} when the table was created, and is {now:,} now."
-        )
-    if how == "max" and broken.missing == 1:
-        return f"The greatest id, {greatest}, needs a row, too: with 0 that is {broken.rows + 1:,}."
+        text = code(rows.birth.text)
+        return f"{text} was {count} when the table was created, and is {now:,} now."
     if how == "count":
         return (
             f"There are {count} different ids, and the greatest is {greatest}: only ids that count"
-            f" from 0 without gaps end at {broken.rows - 1:,}."
+            f" from 0 without gaps end at {last}."
         )
-    if broken.missing == 1 and broken.least >= 1:
-        return f"Ids that count from 1 end at {count}; the rows end at {broken.rows - 1:,}."
-    if broken.missing == 1:
-        return f"The id {greatest} was not counted when the table was created."
-    return f"A table for the id {greatest} needs {broken.greatest + 1:,} rows."
+    if broken.missing == 1 and broken.least >= 1 and how != "max":
+        return f"Ids that count from 1 end at {count}; the rows end at {last}."
+    return f"A table for the id {greatest} needs {broken.greatest + 1:,} rows, with that for 0."
 
 
 def remedies(
-    broken: ItemsOutside, case: Case, rows: TableRows | None, size: Written | None, now: int | None
+    broken: ItemsOutside,
+    case: Case,
+    rows: TableRows | None,
+    size: Written | None,
+    needed: int,
+    birth: Producer | None,
 ) -> Iterator[Remedy | Fix]:
     how = how_counted(case.node(rows.birth)) if rows else ""
-    needed = now or broken.greatest + 1
-    must = broken.holds(needed, broken.rows, past=True)
-    counted_from = greatest_of(case, rows.birth) if rows and how == "count" else ""
-    if counted_from and rows is not None:
-        yield ReplaceWith(
-            at=rows.birth,
-            text=f"{counted_from} + 1",
-            words=f"As many rows as the greatest id says: {code(f'{counted_from} + 1')}.",
-            must=broken.holds(None, broken.rows, past=True),
-            choice=True,
-        )
+    greatest = greatest_of(case, rows.birth) if rows and how == "count" else ""
+    by = needed - broken.rows
+    if greatest and rows is not None:
+        text, must = f"{greatest} + 1", broken.holds(None, broken.rows, past=True)
+        words = f"As many rows as the greatest id says: {code(text)}."
+        yield ReplaceWith(at=rows.birth, text=text, words=words, must=must, choice=True)
     elif size is not None and (broken.missing <= NEAR or needed <= LARGEST):
+        must = broken.holds(needed, broken.rows, past=True)
         for site in (rows.argument, rows.handed_in(case)) if rows else (size,):
             node = case.node(site)
-            text = more(node, site.text, needed - broken.rows) if node is not None else ""
+            text = more(node, site.text, by) if node is not None else ""
             shown = f" at {site.place}" if text.isdigit() else f": {code(text)}"
-            yield Enlarge(
-                at=site,
-                by=needed - broken.rows,
-                words=f"A table of {counted(needed, 'row')}{shown}. No id changes.",
-                must=must,
-            )
-    if broken.missing == 1 and broken.least >= 1:
-        birth = birth_of_ids(broken, case)
-        arrives = broken.holds(broken.rows, broken.rows - 1, past=True)
-        if birth is not None:
-            yield Shift(at=birth, by=" - 1", value=birth.value, must=arrives, choice=True)
+            words = f"A table of {counted(needed, 'row')}{shown}. No id changes."
+            yield Enlarge(at=site, by=by, words=words, must=must)
+    if broken.missing == 1 and broken.least >= 1 and birth is not None:
+        must = broken.holds(broken.rows, broken.rows - 1, past=True)
+        yield Shift(at=birth, by=" - 1", value=birth.value, must=must, choice=True)
     elif how == "count" or broken.missing > NEAR:
         yield Fix(
             "Re-index the ids, so that they count from 0 without gaps (`pandas.factorize`), here"

@@ -1,24 +1,22 @@
 """An index does not fit the tensor that it picks from: its axes, or its numbers.
 
 ## What happens
-`gather`, `take_along_dim` and `scatter` take an index with as many axes as the tensor has, and on
-every axis but the one that is picked along it must not be longer. One class per row, of the shape
-(rows,), is an index for a tensor (rows, classes) only with a last axis of size 1; and labels of all
-positions do not go with predictions that were cut by one position. Every number of the index must
-be a position of the axis: -100, which a loss ignores, is none.
+`gather`, `take_along_dim` and `scatter` take an index with as many axes as the tensor has, not
+longer on any axis but the one that is picked along. One class per row, (rows,), is an index for a
+tensor (rows, classes) only with a last axis of size 1. Every number of the index must be a position
+of the axis: -100, which a loss ignores, is none.
 
 ## Why it matters
 An index that is too short raises nothing: what lies beyond its end is left out.
 
 ## What to do
-`log_probs.gather(-1, labels.unsqueeze(-1)).squeeze(-1)`; for whole vectors
-`index[:, None, None].expand(-1, 1, width)`; labels cut as the predictions are: `labels[:, 1:]` for
-`logits[:, :-1]`; positions to ignore: `labels.clamp(min=0)`, and what was picked there set to 0.
+`log_probs.gather(-1, labels.unsqueeze(-1)).squeeze(-1)`; for whole vectors `index[:, None,
+None].expand(-1, 1, width)`; labels cut as the predictions are: `labels[:, 1:]` for `logits[:,
+:-1]`; positions to ignore: `labels.clamp(min=0)`, and what was picked there set to 0.
 
 ## How it is recognised
 The failing expression in your own code is such a call or an index in brackets, and the shapes of
-the tensor and of its index, or the least and the greatest index, do not go together. The text of
-the exception is not read.
+the tensor and of its index, or the least and the greatest index, do not go together.
 """
 
 from collections.abc import Iterator
@@ -60,22 +58,16 @@ RULE = Rule("SF345", "index-of-another-shape", Severity.ERROR, __doc__, symptoms
 def an_index_has_other_axes(broken: IndexShape, case: Case) -> Finding:
     here = picking(broken, case)
     of, index = broken.of, broken.index
-    if len(index.shape) != len(of.shape):
-        headline = (
-            f"{index.name} has {counted(len(index.shape), 'axis')} and {of.name}"
-            f" {len(of.shape)}: `{broken.name}` takes an index with as many axes."
-        )
-    else:
-        pairs = enumerate(zip(index.shape, of.shape, strict=True))
-        at = next(at for at, (size, other) in pairs if size > other and at != broken.axis)
-        headline = (
-            f"{index.name} has {index.shape[at]} positions on axis {at}, and {of.name} has"
-            f" {of.shape[at]}."
-        )
+    pairs = enumerate(zip(index.shape, of.shape, strict=False))
+    at = next((at for at, (size, other) in pairs if size > other and at != broken.axis), 0)
+    axes = f"{counted(len(index.shape), 'axis')} and {of.name} {len(of.shape)}"
     remedies = [remedy(here, fit) for fit in fits(here)] if here is not None else []
     return case.finding(
         broken.use.place,
-        headline,
+        f"{index.name} has {axes}: `{broken.name}` takes an index with as many axes."
+        if len(index.shape) != len(of.shape)
+        else f"{index.name} has {index.shape[at]} positions on axis {at}, and {of.name} has"
+        f" {of.shape[at]}.",
         facts=facts(broken),
         why=f"`{broken.name}` counts along one axis only; on all others a number of the index picks"
         " at the position at which it stands itself.",
@@ -110,15 +102,15 @@ def facts(broken: IndexArguments) -> Iterator[Fact]:
 
 
 def remedy(here: Picking, fit: IndexFit) -> Remedy:
-    shown = f": {code(fit.index)}." if fit.index else "."
+    broken = here.broken
     parts: list[Remedy] = []
     if fit.index:
-        parts.append(ReplaceWith(at=here.broken.index.use, text=fit.index, words=""))
+        parts.append(ReplaceWith(at=broken.index.use, text=fit.index, words=""))
     if fit.axis is not None:
-        parts.append(ReplaceWith(at=here.broken.axis_use, text=str(fit.axis), words=""))
+        parts.append(ReplaceWith(at=broken.axis_use, text=str(fit.axis), words=""))
     if fit.suffix:
-        parts.append(Append(at=here.broken.use, suffix=fit.suffix, words="", alike=False))
-    words = f"{fit.words}{shown}"
+        parts.append(Append(at=broken.use, suffix=fit.suffix, words="", alike=False))
+    words = f"{fit.words}: {code(fit.index)}." if fit.index else f"{fit.words}."
     return Together(parts=tuple(parts), words=words, must=holds(here, fit), choice=fit.choice)
 
 
@@ -135,16 +127,15 @@ def holds(here: Picking, fit: IndexFit) -> ValuesAt | None:
 
 def inside(broken: IndexRange, case: Case) -> Iterator[Remedy | Fix]:
     here = picking(broken, case)
-    for fit in along_another_axis(here) if here is not None else ():
-        yield remedy(here, fit) if here is not None else Fix("")
+    if here is not None:
+        yield from (remedy(here, fit) for fit in along_another_axis(here))
     if broken.least < 0:
-        yield from marked(broken, here)
+        yield marked(broken, here)
         return
     birth = case.lineage(broken.index).birth(of=of_several(holds_at_least(broken.size)))
     if broken.greatest == broken.size and broken.least >= 1 and birth is not None:
         yield Shift(at=birth, by=" - 1", value=birth.value, choice=True)
-    size = written_in(case.lineage(broken.of), broken.size)
-    needed = broken.greatest + 1
+    size, needed = written_in(case.lineage(broken.of), broken.size), broken.greatest + 1
     if size is not None:
         words = f"{needed:,} positions at {size.place}, one for each number of the index."
         yield Enlarge(at=size, by=needed - broken.size, words=words)
@@ -153,21 +144,20 @@ def inside(broken: IndexRange, case: Case) -> Iterator[Remedy | Fix]:
         yield Fix(text, choice=True)
 
 
-def marked(broken: IndexRange, here: Picking | None) -> Iterator[Remedy | Fix]:
+def marked(broken: IndexRange, here: Picking | None) -> Remedy | Fix:
     """Positions that do not count: any valid index there, and 0 for what it picks, so that no
     gradient comes from it."""
-    text = here.written(here.index_node) if here is not None else ""
     same = len(broken.of.shape) == len(broken.index.shape)
     if here is None or broken.writes or not (same or len(broken.of.shape) == 1):
-        yield Fix(f"Leave out the positions whose index is {broken.least}.", choice=True)
-        return
-    yield Together(
+        return Fix(f"Leave out the positions whose index is {broken.least}.", choice=True)
+    text = here.written(here.index_node)
+    clamped, masked = f"{text}.clamp(min=0)", f".masked_fill({text} < 0, 0)"
+    return Together(
         parts=(
-            ReplaceWith(at=broken.index.use, text=f"{text}.clamp(min=0)", words=""),
-            Append(at=broken.use, suffix=f".masked_fill({text} < 0, 0)", words="", alike=False),
+            ReplaceWith(at=broken.index.use, text=clamped, words=""),
+            Append(at=broken.use, suffix=masked, words="", alike=False),
         ),
-        words=f"Clamp the index and set what it picks to 0 where it is negative, so that these"
-        f" positions take no part: {code(f'{text}.clamp(min=0)')}. In a mean, divide by the number"
-        " of the others.",
+        words="Clamp the index and set what it picks to 0 where it is negative, so that these"
+        f" positions take no part: {code(clamped)}. In a mean, divide by the number of the others.",
         choice=True,
     )

@@ -1,28 +1,24 @@
 """Two tensors that are joined or added have different numbers of features.
 
 ## What happens
-To put projected pictures before embedded words (`torch.cat([visual, text], dim=1)`), to add two
-branches or to stack them, every vector must be equally wide. A projection that was sized for the
-model it comes from, and not for the one it leads to, makes them differ; so does a residual block
-that changes the width and adds its input as it is.
+To put projected pictures before embedded words (`torch.cat([visual, text], dim=1)`), or to add two
+branches, every vector must be equally wide. A projection that was sized for the model it comes from
+makes them differ; so does a residual block that changes the width and adds its input as it is.
 
 ## Why it matters
-The error names two numbers and no layer. Joining along another axis, or padding with zeros, lets
-it run with features of two models side by side.
+The error names two numbers and no layer. Joining along another axis, or padding with zeros, lets it
+run with features of two models side by side.
 
 ## What to do
 Give the projection the width of what it is joined with: `nn.Linear(vision_width, text_width)`, from
-the other model's configuration (`hidden_size`, `n_embd`) rather than as a number. Around a block
-that changes the width, the shortcut needs a projection of its own (`nn.Conv2d(c_in, c_out, 1)`).
+the other model's configuration. Around a block that changes the width, the shortcut needs a
+projection of its own (`nn.Conv2d(c_in, c_out, 1)`).
 
 ## How it is recognised
 The failing operation was given tensors that differ on one axis alone. A second run tells which
-layer gave each of the two widths. A layer of your own is to blame beside one inside a library's
-model; a projection beside a table of embeddings; one that differs from several others. Where
-nothing of that decides, both are named, and each way is tried.
-
-In a script that is only read: widths are followed from layer to layer, and two tensors that are
-added, joined or stacked have different ones.
+layer gave each width. A layer of your own is to blame beside one inside a library's model, a
+projection beside a table, one that differs from several others; otherwise each way is tried. In a
+script that is only read, widths are followed from layer to layer.
 """
 
 from collections.abc import Iterator, Sequence
@@ -74,7 +70,11 @@ class Side:
 def widths_differ(broken: SizesDiffer, case: Case) -> Finding | None:
     if len(broken.axes) != 1:
         return None
-    sides = list(sized(broken, case))
+    sides = [
+        Side(operand, operand.shape[broken.axes[0]], layer)
+        for operand in broken.operands
+        if (layer := broken.source_of(operand, case)) is not None
+    ]
     if len(sides) != len(broken.operands) or len({side.width for side in sides}) != 2:
         return None
     wrong, why = to_blame(sides)
@@ -91,13 +91,6 @@ def widths_differ(broken: SizesDiffer, case: Case) -> Finding | None:
     )
 
 
-def sized(broken: SizesDiffer, case: Case) -> Iterator[Side]:
-    for operand in broken.operands:
-        layer = broken.source_of(operand, case)
-        if layer is not None:
-            yield Side(operand, operand.shape[broken.axes[0]], layer)
-
-
 def to_blame(sides: Sequence[Side]) -> tuple[Side | None, str]:
     """The side to change, and why it is that one; None where nothing decides."""
     for side in sides:
@@ -105,13 +98,13 @@ def to_blame(sides: Sequence[Side]) -> tuple[Side | None, str]:
         if len(others) == len(sides) - 1 > 1:
             return side, f"The other {len(others)} are {others[0].width} wide."
     by_hand = [side for side in sides if side.layer.by_hand]
-    if len(by_hand) == 1 and len(sides) == 2:
-        model = other(sides, by_hand[0])
-        return by_hand[0], f"{model.name} is a library's model, whose width is given."
     projections = [side for side in sides if side.layer.kind not in TABLES]
-    if len(projections) == 1 and len(sides) == 2:
-        table = other(sides, projections[0])
-        return projections[0], f"{table.name} is a table; a projection follows its width."
+    for few, why in (
+        (by_hand, "is a library's model, whose width is given."),
+        (projections, "is a table; a projection follows its width."),
+    ):
+        if len(few) == 1 and len(sides) == 2:
+            return few[0], f"{other(sides, few[0]).name} {why}"
     return None, ""
 
 
@@ -122,15 +115,12 @@ def other(sides: Sequence[Side], side: Side) -> Side:
 def remedies(wrong: Sequence[Side], sides: Sequence[Side]) -> Iterator[Remedy | Fix]:
     for side in wrong:
         width = other(sides, side).width
+        give = f"Make {side.name} give {width}"
         for at in reversed(side.layer.chosen):
-            yield ReplaceWith(
-                at=at,
-                text=str(width),
-                words=f"Make {side.name} give {width}: {code(at.text)} → {width} at {at.place}.",
-                choice=True,
-            )
+            words = f"{give}: {code(at.text)} → {width} at {at.place}."
+            yield ReplaceWith(at=at, text=str(width), words=words, choice=True)
         if not side.layer.chosen:
-            yield Fix(f"Make {side.name} give {width}.", choice=True)
+            yield Fix(f"{give}.", choice=True)
 
 
 @RULE.on(SizesDiffer)

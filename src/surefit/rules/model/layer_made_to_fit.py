@@ -5,22 +5,19 @@
 `nn.Linear(x.shape[-1], 256)` in its place, so that the shapes fit.
 
 ## Why it matters
-That silences the one sign that the data are other data. The model trains on the wrong features,
-with axes swapped just as readily; and a layer that is created after the optimizer, or beside the
-model, is in no optimizer and keeps its random weights.
+That silences the one sign that the data are other data, or have their axes swapped; and a layer
+that is created after the optimizer is in no optimizer and keeps its random weights.
 
 ## What to do
-Find out which of the two widths is meant. If it is the declared one, let it fail: the data, or the
-order of their axes, are wrong. If it is that of the data, declare it once, where the layer is first
-created, before the optimizer. Sizing the first layer from the table itself, `nn.Linear(X.shape[1],
-64)`, once and before the optimizer, is another matter and fine.
+Find out which of the two widths is meant. If it is the declared one, let it fail: the data are
+wrong. If it is that of the data, declare it once, before the optimizer. Sizing the first layer from
+the table itself, `nn.Linear(X.shape[1], 64)`, once and before the optimizer, is fine.
 
 ## How it is recognised
-A name gets a new layer whose width is read from a tensor (`x.shape[-1]`, `x.size(-1)`), and the
-source shows that another one was declared: the line stands under a comparison with the layer's own
-width, or with a number while a layer of that name is declared; in the handler of a failed call of
-it; or in a loop over batches, while it is declared outside. In a run it is reported where that line
-has created a layer that got gradients. In a script that is only read: the same lines, as a warning.
+A name gets a new layer whose width is read from a tensor, under a comparison with the layer's own
+width or with a number, in the handler of a failed call of it, or in a loop over batches, while
+another is declared outside. In a run it is reported where that line has created a layer that got
+gradients; in a script that is only read, as a warning.
 """
 
 import ast

@@ -12,12 +12,9 @@ Axes of size 1 where the mask has none: `mask[:, None, None, :]` for (N, S), `ma
 (N, L, S).
 
 ## How it is recognised
-The failing expression in your own code applies a mask to a tensor (`masked_fill`, `where`), or
-gives one to `scaled_dot_product_attention`, whose scores have the axes of its queries; the mask has
-fewer axes, does not fit from the right, and fits once axes are added after its rows.
-
-In a script that is only read: a mask of two axes is applied to a tensor with more, by sizes that
-are written in the source, and fits only with axes added after its rows.
+A mask is applied to a tensor in your own code (`masked_fill`, `where`,
+`scaled_dot_product_attention`), has fewer axes, does not fit from the right, and fits once axes are
+added after its rows. In a script that is only read, the same by sizes that are written there.
 """
 
 from surefit.doctor.findings import Fact, Finding, Severity

@@ -2,9 +2,9 @@
 
 ## What happens
 Attention of torch takes two masks. `key_padding_mask` (N, S) hides the padding of each row;
-`attn_mask` (L, S), called `mask` or `src_mask` in an encoder, hides positions from each other, as a
-causal mask does. One in place of the other has another shape; and integers, as tokenizers give
-them, are no mask at all: `only bool and floating types are supported`.
+`attn_mask` (L, S), called `mask` or `src_mask` in an encoder, hides positions from each other. One
+in place of the other has another shape; and integers, as tokenizers give them, are no mask at all:
+`only bool and floating types are supported`.
 
 ## Why it matters
 Where there are as many rows as positions it runs, and every row hides positions of another one. And

@@ -2,22 +2,20 @@
 
 ## What happens
 `GPT2ForSequenceClassification` and similar models take the score of the last token that is no
-padding. Which one that is they read from `model.config.pad_token_id`, and for more than one row
-they refuse to guess: `Cannot handle batch sizes > 1 if no padding token is defined`. A pad token of
-the tokenizer does not change the model.
+padding, which they know by `model.config.pad_token_id`. Without it they take single rows only:
+`Cannot handle batch sizes > 1 if no padding token is defined`. A pad token of the tokenizer does
+not change the model.
 
 ## Why it matters
 A batch size of 1 hides it, and is slow. A wrong id is worse: the score of a row is then taken at
 its padding, silently.
 
 ## What to do
-`model.config.pad_token_id = tokenizer.pad_token_id` after both are created, or
-`from_pretrained(..., pad_token_id=tokenizer.pad_token_id)`.
+`model.config.pad_token_id = tokenizer.pad_token_id` after both are created.
 
 ## How it is recognised
 The forward of a library's model failed, it was given several rows, and its config has no
-`pad_token_id`. A copy of the model shows whether each row gets the scores that it gets alone. The
-text of the exception is not read.
+`pad_token_id`. A copy of the model shows whether each row gets the scores that it gets alone.
 """
 
 from collections.abc import Iterator

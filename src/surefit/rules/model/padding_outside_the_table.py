@@ -2,17 +2,17 @@
 
 ## What happens
 Rows of different lengths are padded, often with -1 or with -100, the label that a loss ignores. A
-loss can ignore a label; a table cannot ignore an id: it looks up every one, and there is no row -1.
-The same happens to a marker for "unknown" or "missing" that was never given a row, and to a pad id
-that follows the last row. PyTorch says `index out of range in self`.
+table cannot ignore an id: it looks up every one, and there is no row -1. The same happens to a
+marker for "unknown" that has no row, and to a pad id that follows the last row. PyTorch says `index
+out of range in self`.
 
 ## Why it matters
 Single rows and batches of equal length need no padding, so that a quick test finds nothing.
 
 ## What to do
-Give padding a row of its own: a table that is one row larger, with `padding_idx`, whose values stay
-zero, and the marker replaced by that row's number where ids are looked up. The -100 of labels may
-stay in the labels; a decoder that reads them gets the pad token in its place.
+Give padding a row of its own: a table that is one row larger, with `padding_idx`, and the marker
+replaced by that row's number where ids are looked up. The -100 of labels may stay in the labels; a
+decoder that reads them gets the pad token in its place.
 
 ## How it is recognised
 A lookup failed, and all ids outside the table are one number: a negative one, or one that stands
@@ -61,16 +61,22 @@ def padding_has_no_row(broken: MarkerOutside, case: Case) -> Finding:
     labels = marker == IGNORED and any(word in known for known in broken.names for word in LABELS)
     taken = next(iter(lineage.producers), None) if labels else birth
     place = (taken or broken.use).place
+    stands = "between other ids: a marker"
+    if broken.outside.pads:
+        stands = f"only at the {'ends' if broken.outside.at_the_end else 'starts'} of rows: padding"
     return case.finding(
         place,
         headline(broken, case, birth),
         facts=(
             *broken.facts(),
-            Fact(f"where {marker} stands", position(broken)),
+            Fact(f"where {marker} stands", stands),
             *fact_at("written at", birth if birth and birth.place != place else None),
             *fact_at("looked up at", broken.use if broken.outside.elements else None),
         ),
-        why=why(broken),
+        why=f"The ids of {broken.rows:,} rows end at {broken.rows - 1:,}; padding is none of them."
+        if marker >= 0
+        else "A loss can ignore a label (`ignore_index`); a table looks up every id, and a negative"
+        " id is no row.",
         remedies=remedies(broken, case),
     )
 
@@ -79,35 +85,15 @@ def headline(broken: MarkerOutside, case: Case, birth: Written | None) -> str:
     rows = f"{broken.table} has {counted(broken.rows, 'row')}, 0 to {broken.rows - 1:,}"
     if broken.marker == IGNORED:
         begin = f"{broken.ids.name} holds -100, the label that a loss ignores, and a table cannot"
-        return f"{begin}: {rows}."
-    if broken.outside.pads and len(broken.ids.shape) != 1:
+    elif broken.outside.pads and len(broken.ids.shape) != 1:
         source, node = case.source(birth.place) if birth else None, case.node(birth)
         name = bound_name(source.parents.get(node)) if source and node else ""
         padded = f"{broken.marker} ({code(name)})" if name else f"{broken.marker}"
-        return f"Rows are padded with {padded}, and the padded ids are looked up: {rows}."
-    negative = "a negative id" if (broken.marker or 0) < 0 else "an id"
-    return f"{broken.marker} is {negative} that has no row: {rows}."
-
-
-def position(broken: MarkerOutside) -> str:
-    if broken.outside.at_the_end:
-        return "only at the ends of rows: padding"
-    if broken.outside.at_the_start:
-        return "only at the beginnings of rows: padding"
-    return "between other ids: a marker"
-
-
-def why(broken: MarkerOutside) -> str:
-    if (broken.marker or 0) >= 0:
-        return (
-            f"The ids of {broken.rows:,} rows end at {broken.rows - 1:,}; padding is none of them."
-        )
-    if not broken.outside.pads:
-        return "A table looks up every id as it is, and a negative id is no row."
-    return (
-        "A loss can ignore a label (`ignore_index`); a table looks up every id, and a negative id"
-        " is no row. Rows of equal length need no padding, and did not fail."
-    )
+        begin = f"Rows are padded with {padded}, and the padded ids are looked up"
+    else:
+        negative = "a negative id" if (broken.marker or 0) < 0 else "an id"
+        begin = f"{broken.marker} is {negative} that has no row"
+    return f"{begin}: {rows}."
 
 
 def remedies(broken: MarkerOutside, case: Case) -> Iterator[Remedy | Fix]:
@@ -123,6 +109,7 @@ def remedies(broken: MarkerOutside, case: Case) -> Iterator[Remedy | Fix]:
             yield Fix(f"Pad ids with one that has a row; keep {marker} for labels.", choice=True)
         return
     kept = f"; {marker} stays in the labels" if marker == IGNORED else ""
+    text = shortest(case.own, broken.ids.value) if case.own is not None else ""
     for at in (handed, column(broken, case)):
         yield Substitute(
             at=at,
@@ -130,16 +117,13 @@ def remedies(broken: MarkerOutside, case: Case) -> Iterator[Remedy | Fix]:
             new=filler,
             words=f"Look up {code(filler)}, the id for padding, in place of {marker}{kept}.",
             before=broken.use,
-            member=member(broken, case),
+            member=text if text.endswith("]") else "",
             must=broken.holds(broken.rows),
             choice=decoder,
         )
     if decoder:
-        yield Fix(
-            f"Give `labels` alone: the model makes its `{DECODER_IDS}` of them, shifted to the"
-            f" right, with the pad token in place of {IGNORED}.",
-            choice=True,
-        )
+        made = f"the model makes its `{DECODER_IDS}` of them, shifted to the right"
+        yield Fix(f"Give `labels` alone: {made}.", choice=True)
 
 
 def column(broken: MarkerOutside, case: Case) -> Producer | None:
@@ -151,12 +135,6 @@ def column(broken: MarkerOutside, case: Case) -> Producer | None:
             if given.way is Way.ITEM and given.name in columns and before.own:
                 return before
     return None
-
-
-def member(broken: MarkerOutside, case: Case) -> str:
-    """`batch["input_ids"]`, where the user's failing line hands over a whole mapping."""
-    text = shortest(case.own, broken.ids.value) if case.own is not None else ""
-    return text if text.endswith("]") else ""
 
 
 def own_row(

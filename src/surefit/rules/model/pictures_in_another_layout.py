@@ -15,11 +15,9 @@ created for as many channels as there are pixel rows trains, and learns nothing 
 
 ## How it is recognised
 A convolution for 1, 3 or 4 channels was given data that no layer has changed yet, and only the last
-axis has as many; or it is for 1 channel, and the input has one axis too few. Which of your
-expressions made a tensor of the pictures, a second run tells.
-
-In a script that is only read: a tensor whose sizes are written in the source reaches a convolution
-for 1, 3 or 4 channels, and only its last axis has as many; or the axis for channels is missing.
+axis has as many; or it is for 1 channel, and the input has one axis too few. A second run tells
+where the tensor was created. In a script that is only read, the same by sizes that are written
+there.
 """
 
 from surefit.doctor.findings import Fact, Finding, Severity

@@ -1,18 +1,17 @@
 """Rows are longer than the model has positions for.
 
 ## What happens
-A model with learned positions has a table with one row for each (`max_position_embeddings`,
-`n_positions`, the `max_len` of a table of your own). Position 64 of a table of 64 rows does not
-exist; PyTorch says `index out of range in self`, as if a token were unknown.
+A model with learned positions has a table with one row for each (`max_position_embeddings`, the
+`max_len` of a table of your own). Position 64 of a table of 64 rows does not exist; PyTorch says
+`index out of range in self`, as if a token were unknown.
 
 ## Why it matters
-Only the batch with a long text fails, and enlarging the vocabulary, which the message suggests,
-changes nothing.
+Only the batch with a long text fails, and a larger vocabulary, which the message suggests, changes
+nothing.
 
 ## What to do
 Truncate texts where they are tokenized (`truncation=True, max_length=64`), which loses what is cut
-off; or make the table as long as the rows are, if the model is trained from scratch. A pretrained
-model has as many positions as it was trained with.
+off; or make the table as long as the rows are, if the model is trained from scratch.
 
 ## How it is recognised
 A lookup failed, and the ids count up by one along each row: they are positions, and the last ones
@@ -69,7 +68,7 @@ def positions_have_no_row(broken: Short, case: Case) -> Finding:
         place = use_of(case.own)
     held = "row" if isinstance(broken, PositionsOutside) else "position"
     start = f" and counts from {broken.offset}" if broken.offset else ""
-    last = f"last {broken.missing:,} positions of the longest row have"
+    tokens = Fact("unknown tokens", "the ids count up by one: they are positions")
     return case.finding(
         place.place,
         f"Rows of {broken.needed:,} tokens are longer than the model has positions: {broken.table}"
@@ -79,11 +78,10 @@ def positions_have_no_row(broken: Short, case: Case) -> Finding:
             *fact_at("positions are set at", size if size is not place else None),
             *fact_at("tokenized at", encoding if encoding is not place else None),
         ),
-        ruled_out=(Fact("unknown tokens", "the ids count up by one: they are positions"),)
-        if isinstance(broken, PositionsOutside)
-        else (),
-        why=f"The {last if broken.missing > 1 else 'last position of the longest row has'} no"
-        f" {held}.",
+        ruled_out=(tokens,) if isinstance(broken, PositionsOutside) else (),
+        why=f"At the end of the longest row, {counted(broken.missing, 'position')} have no {held}."
+        if broken.missing > 1
+        else f"The last position of the longest row has no {held}.",
         remedies=remedies(broken, sources),
     )
 
@@ -114,41 +112,27 @@ def generates(case: Case) -> bool:
 def remedies(broken: Short, sources: Sources) -> Iterator[Remedy | Fix]:
     lost = f"the longest row here loses {counted(broken.missing, 'token')}"
     must = broken.holds(broken.rows) if isinstance(broken, PositionsOutside) else None
-    if sources.length is not None:
-        yield ReplaceWith(
-            at=sources.length,
-            text=str(broken.usable),
-            words=f"Rows of at most {broken.usable:,} tokens, at {sources.length.place}; {lost}.",
-            must=must,
-            choice=True,
-        )
+    at, usable = sources.length, broken.usable
+    if at is not None:
+        words = f"Rows of at most {usable:,} tokens, at {at.place}; {lost}."
+        yield ReplaceWith(at=at, text=str(usable), words=words, must=must, choice=True)
     if sources.size is not None:
         yield from larger(broken, sources.size)
-    if sources.encoding is not None and sources.length is None:
-        yield Truncate(
-            at=sources.encoding,
-            length=broken.usable,
-            words=f"Truncate at `max_length={broken.usable}`; {lost}.",
-            must=must,
-        )
-    elif sources.length is None:
-        yield Fix(
-            f"Cut rows to {broken.usable:,} tokens where they are created; {lost}.", choice=True
-        )
+    if at is None and sources.encoding is not None:
+        words = f"Truncate at `max_length={usable}`; {lost}."
+        yield Truncate(at=sources.encoding, length=usable, words=words, must=must)
+    elif at is None:
+        words = f"Cut rows to {usable:,} tokens where they are created; {lost}."
+        yield Fix(words, choice=True)
 
 
 def larger(broken: Short, size: Written) -> Iterator[Remedy]:
     """As many as the longest row needs; the next power of two, as other rows can be longer."""
     room = int(2 ** (max(broken.needed, 2 * broken.usable) - 1).bit_length())
     for count in dict.fromkeys([broken.needed, room]):
-        by = count - broken.usable
-        must = None
+        by, must = count - broken.usable, None
         if isinstance(broken, PositionsOutside):
             must = broken.holds(broken.rows + by, broken.rows, past=True)
-        words = "with room for longer rows" if count > broken.needed else "as the longest row needs"
-        yield Enlarge(
-            at=size,
-            by=by,
-            words=f"{count:,} positions, {words}, at {size.place}. Nothing is cut off.",
-            must=must,
-        )
+        why = "with room for longer rows" if count > broken.needed else "as the longest row needs"
+        words = f"{count:,} positions, {why}, at {size.place}. Nothing is cut off."
+        yield Enlarge(at=size, by=by, words=words, must=must)

@@ -1,8 +1,8 @@
 """Two matrices are multiplied whose inner sizes differ, and a transposition is missing.
 
 ## What happens
-`a @ b` takes an `a` whose last size is the last but one of `b`. Queries and keys are both
-(rows, positions, features): their product is `q @ k.transpose(-2, -1)`.
+`a @ b` takes an `a` whose last size is the last but one of `b`. Queries and keys are both (rows,
+positions, features): their product is `q @ k.transpose(-2, -1)`.
 
 ## Why it matters
 Where there are as many positions as features it runs, and multiplies the wrong axes.
@@ -12,11 +12,8 @@ Where there are as many positions as features it runs, and multiplies the wrong 
 
 ## How it is recognised
 The failing expression in your own code is a product, the inner sizes of its two tensors differ, and
-swapping the last two axes of one of them makes them equal. If that is so for both of them, each way
-is tried, and the choice is yours.
-
-In a script that is only read: the inner sizes of the two tensors of a product are known from the
-source and differ, and swapping the last two axes of one of them makes them equal.
+swapping the last two axes of one makes them equal. If that is so for both, each way is tried. In a
+script that is only read, the same by sizes that are known from the source.
 """
 
 from surefit.doctor.findings import Finding, Severity

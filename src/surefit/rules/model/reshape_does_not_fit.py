@@ -6,21 +6,17 @@ exactly as many. A flattened map has channels × height × width features per ro
 after it was created for; heads times features per head must be the width.
 
 ## Why it matters
-With a -1 for the rows it often does not fail: `x.view(-1, 400)` makes another number of rows of
-whatever it gets, and the loss then compares rows with the wrong labels.
+With a -1 for the rows it often does not fail: `x.view(-1, 400)` makes another number of rows, and
+the loss then compares rows with the wrong labels.
 
 ## What to do
 Keep the rows and compute the rest: `x.flatten(1)`, `x.view(x.size(0), -1)`; and create the layer
 after it as wide as that. For heads, a width that they divide.
 
 ## How it is recognised
-The failing expression is a call of `view` or `reshape` in your own code whose sizes can all be
-computed from its frame, and they do not multiply to the elements of the tensor. The axes that both
-shapes share are removed; what is left says which factor is wrong. Where only the number of rows
-differs nothing is said here.
-
-In a script that is only read: all sizes of a tensor and of what a `view` or `reshape` asks for are
-known from the source, and they do not multiply to the same number.
+The failing expression is a `view` or `reshape` in your own code, and the sizes asked for do not
+multiply to the elements of the tensor. Axes that both shapes share are removed; what is left says
+which factor is wrong. In a script that is only read, the same where all sizes are known.
 """
 
 import ast
@@ -31,16 +27,14 @@ from surefit.doctor.findings import Fact, Finding, Fix, Severity
 from surefit.doctor.observations import Value
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
-from surefit.doctor.violations import Expression, Operand, Written
+from surefit.doctor.violations import Operand, Written
 from surefit.doctor.words import code, shape_of, times
 from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.reshapes import ElementCount
 from surefit.laws.operands import own_number
 from surefit.laws.taken_by import layer_taking
-from surefit.remedies.change import Change
 from surefit.remedies.replace import ReplaceWith
-from surefit.source.edits import replaced
-from surefit.source.patches import both
+from surefit.remedies.together import Together
 
 SYMPTOM = Symptom(
     r"shape '\[.*\]' is invalid for input of size",
@@ -111,17 +105,14 @@ def remedies(
     yield Fix(f"Choose sizes with {parts} = {has}.", choice=True)
 
 
-def fitted(broken: ElementCount, case: Case, has: int) -> Remedy | Fix:
+def fitted(broken: ElementCount, case: Case, has: int) -> Remedy:
     """The size that there is, in the reshape and in the layer that takes the result."""
-    part: Expression = broken.written[0]
-    source, node = case.source(part.place), case.node(part)
-    layer = layer_taking(case, broken.asked[0])
+    part, layer = broken.written[0], layer_taking(case, broken.asked[0])
     after = f" and in the layer after it, {layer.place}" if layer is not None else ""
-    words = f"If {has} is right, ask for it{after}: {code(part.text)} → {has}."
-    if source is None or node is None:
-        return Fix(words, choice=True)
-    edit = replaced(source, node, str(has))
-    width, other = case.node(layer), case.source(layer.place) if layer is not None else None
-    if other is not None and width is not None and other.file == source.file:
-        edit = both(edit, replaced(other, width, str(has)))
-    return Change(to=edit, words=words, choice=True)
+    same = layer is not None and layer.place.file == part.place.file
+    sites = (part, layer) if same else (part,)
+    return Together(
+        parts=tuple(ReplaceWith(at=site, text=str(has), words="") for site in sites),
+        words=f"If {has} is right, ask for it{after}: {code(part.text)} → {has}.",
+        choice=True,
+    )

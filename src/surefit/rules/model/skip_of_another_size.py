@@ -2,47 +2,42 @@
 
 ## What happens
 A pooling of stride 2 turns 25 into 12: it rounds down. Going up again doubles 12 to 24, and the
-skip connection from the way down still has 25. A network with n such steps gives back the size that
-it was given only for multiples of 2ⁿ. Convolutions without padding take off an edge as well, and a
-transposed one of kernel 3 and stride 2 gives one less than the double without `output_padding=1`.
+skip connection from the way down still has 25. Convolutions without padding take off an edge as
+well, and a transposed one of kernel 3 and stride 2 gives one less without `output_padding=1`.
 
 ## Why it matters
 An even size is not enough, and a size that works at one depth fails after one more pooling.
-Cropping or padding pictures by hand changes targets, too, if nobody does the same to the masks.
+Pictures cropped by hand no longer fit their masks.
 
 ## What to do
-Give the network sizes that are multiples of 2ⁿ, pictures and masks alike; or bring the map to the
-size of its skip connection just before they are joined: `F.interpolate(x, size=skip.shape[2:])` or
-`F.pad`. For convolutions without padding: `padding="same"`, or crop the skip connection.
+Give the network sizes that are multiples of 2ⁿ for n such steps, pictures and masks alike; or bring
+the map to the size of its skip connection: `F.interpolate(x, size=skip.shape[2:])`. For
+convolutions without padding: `padding="same"`, or crop the skip connection.
 
 ## How it is recognised
 `torch.cat` or a sum was given maps whose channels fit and whose sides do not. A second run tells
-which operations made the sides of the newer map smaller by a factor they are no multiple of, or
-took off an edge, and where the sizes of the pictures are written.
-
-In a script that is only read: heights and widths are followed through convolutions and poolings
-from sizes that are written in the source, and two maps that are joined or added have different
-ones.
+which operations rounded the sides of the newer map or took off an edge, and where the sizes of the
+pictures are written. In a script that is only read, sides are followed from sizes written there.
 """
 
 from collections.abc import Iterator
+from math import prod
 
 from surefit.doctor.findings import Fact, Finding, Fix, Severity
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
-from surefit.doctor.violations import Operand
+from surefit.doctor.violations import Operand, Written
 from surefit.doctor.words import spoken, times
 from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.sizes import SizesDiffer
-from surefit.laws.map_sizes import SideChange, first_map, multiple_of, side_changes, sizes_written
+from surefit.laws.map_sizes import SideChange, first_map, side_changes, sizes_written
 from surefit.laws.ways import creator, shape
 from surefit.lineage.lineage import Lineage
 from surefit.lineage.producers import Producer
 from surefit.remedies.arguments import SetArgument
-from surefit.remedies.change import Change
+from surefit.remedies.replace import ReplaceWith
 from surefit.remedies.resize import ResizeLike
-from surefit.source.edits import replaced
-from surefit.source.patches import Edit, both
+from surefit.remedies.together import Together
 
 SYMPTOM = Symptom(
     r"Sizes of tensors must match except in dimension"
@@ -62,16 +57,15 @@ def maps_have_other_sides(broken: SizesDiffer, case: Case) -> Finding | None:
     pairs.sort(key=lambda pair: pair[0].root[0].serial if pair[0].root else 0)
     (_, skip), (lineage, newer) = pairs
     changes = side_changes(lineage, broken.rank)
+    resize = ResizeLike(at=newer.use, like=skip.use)
     if changes and is_short(changes[0], newer, skip):
-        return one_short(broken, case, lineage, changes[0], newer, skip)
+        return one_short(broken, case, creator(lineage, changes[0].producer), changes[0], resize)
     if any(change.rounds for change in changes):
-        return rounded(broken, case, lineage, changes, newer, skip)
+        return rounded(broken, case, lineage, changes, resize)
     if any(change.takes_off_an_edge for change in changes):
-        return without_padding(broken, case, lineage, changes, newer, skip)
-    return different(broken, case, newer, skip) if case.read else None
-
-
-def different(broken: SizesDiffer, case: Case, newer: Operand, skip: Operand) -> Finding:
+        return without_padding(broken, case, lineage, changes, resize)
+    if not case.read:
+        return None
     return case.finding(
         broken.use.place,
         f"{newer.name} is {newer.shape_words} and {skip.name} is {skip.shape_words}: the skip"
@@ -79,7 +73,7 @@ def different(broken: SizesDiffer, case: Case, newer: Operand, skip: Operand) ->
         why="A pooling of stride 2 rounds down, and going up again doubles what is left.",
         remedies=(
             Fix("Pad the pictures to a multiple of 2 for each step down.", choice=True),
-            ResizeLike(at=newer.use, like=skip.use),
+            resize,
         ),
     )
 
@@ -95,45 +89,41 @@ def rounded(
     case: Case,
     lineage: Lineage,
     changes: list[SideChange],
-    newer: Operand,
-    skip: Operand,
+    resize: ResizeLike,
 ) -> Finding:
     first = first_map(lineage, broken.rank)
     sides = shape(first)[2:] if first is not None else changes[-1].before
-    step = multiple_of(changes)
+    step = prod(change.factor for change in changes if change.factor > 1)
     written = sizes_written(lineage, sides)
     rounding = next(change for change in reversed(changes) if change.rounds)
-    lost = f"`{rounding.name}` rounds {times(rounding.before)} to {times(rounding.after)}"
+    counts = spoken([str(operand.shape[1]) for operand in broken.operands])
     return case.finding(
         written[0].place if written else broken.use.place,
-        f"Each side of {times(sides)} must be a multiple of {step}: {lost}, so that"
-        f" {newer.name} has another size than the skip connection {skip.name}.",
+        f"Each side of {times(sides)} must be a multiple of {step}: {rounding.words}, so that"
+        f" {resize.names[0]} has another size than the skip connection {resize.names[1]}.",
         facts=(*facts(broken, changes), Fact("the network was given", times(sides))),
-        ruled_out=(Fact("channels", channels(broken)),),
+        ruled_out=(
+            Fact("channels", f"{counts}, joined along axis 1" if broken.joins else f"{counts} fit"),
+        ),
         why="What a pooling or a stride has rounded, going up again does not give back.",
-        remedies=(multiples(case, written, sides, step), ResizeLike(at=newer.use, like=skip.use)),
+        remedies=(multiples(written, sides, step), resize),
     )
 
 
-def multiples(
-    case: Case, written: list[Producer], sides: tuple[int, ...], step: int
-) -> Remedy | Fix:
-    below = [tuple(side // step * step for side in sides)]
+def multiples(written: list[Producer], sides: tuple[int, ...], step: int) -> Remedy | Fix:
+    below = tuple(side // step * step for side in sides)
     above = tuple(-(-side // step) * step for side in sides)
-    near = [*(sizes for sizes in below if all(sizes)), above]
+    near = [below, above] if all(below) else [above]
     words = (
         f"Crop, pad or resize pictures and targets to multiples of {step}:"
-        f" {' or '.join(times(sizes) for sizes in near)}."
+        f" {' or '.join(map(times, near))}."
     )
-    change: Edit | None = None
-    for literal in written:
-        source, node = case.source(literal.place), case.node(literal)
-        if source is None or node is None:
-            return Fix(words, choice=True)
-        size = near[0][sides.index(int(str(literal.value.scalar)))]
-        edit = replaced(source, node, str(size))
-        change = edit if change is None else both(change, edit)
-    return Change(to=change, words=words, choice=True) if change else Fix(words, choice=True)
+    sizes = dict(zip(sides, near[0], strict=True))
+    parts = tuple(
+        ReplaceWith(at=literal, text=str(sizes[int(str(literal.value.scalar))]), words="")
+        for literal in written
+    )
+    return Together(parts=parts, words=words, choice=True) if parts else Fix(words, choice=True)
 
 
 def facts(broken: SizesDiffer, changes: list[SideChange]) -> Iterator[Fact]:
@@ -141,14 +131,8 @@ def facts(broken: SizesDiffer, changes: list[SideChange]) -> Iterator[Fact]:
     yield Fact("joined at" if broken.joins else "added at", f"{broken.use.place}")
     shown = [change for change in reversed(changes) if change.rounds or change.factor > 1]
     for change in shown[:MOST_STEPS]:
-        how = ", rounded" if change.rounds else ""
-        sizes = f"{times(change.before)} → {times(change.after)}{how}"
-        yield Fact(f"`{change.name}`", sizes)
-
-
-def channels(broken: SizesDiffer) -> str:
-    counts = spoken([str(operand.shape[1]) for operand in broken.operands])
-    return f"{counts}, joined along axis 1" if broken.joins else f"{counts} fit"
+        sizes = f"{times(change.before)} → {times(change.after)}"
+        yield Fact(f"`{change.name}`", f"{sizes}, rounded" if change.rounds else sizes)
 
 
 def without_padding(
@@ -156,56 +140,36 @@ def without_padding(
     case: Case,
     lineage: Lineage,
     changes: list[SideChange],
-    newer: Operand,
-    skip: Operand,
+    resize: ResizeLike,
 ) -> Finding:
     edge = next(change for change in reversed(changes) if change.takes_off_an_edge)
-    layer = creator(lineage, edge.producer)
+    layer, (newer, skip) = creator(lineage, edge.producer), resize.names
+    words = 'Keep the sides: `padding="same"` in the convolutions.'
     return case.finding(
         (layer or broken.use).place,
         f"`{edge.name}` without padding takes an edge off the map ({times(edge.before)} →"
-        f" {times(edge.after)}), so that {newer.name}, {times(newer.shape[2:])}, meets the skip"
-        f" connection {skip.name}, {times(skip.shape[2:])}.",
+        f" {times(edge.after)}), so that {newer} is smaller than the skip connection {skip}.",
         facts=facts(broken, changes),
         why="A convolution of width k without padding makes each side k - 1 smaller.",
         remedies=(
-            SetArgument(
-                at=layer,
-                name="padding",
-                value='"same"',
-                words='Keep the sides: `padding="same"` in the convolutions.',
-                choice=True,
-            ),
-            ResizeLike(at=newer.use, like=skip.use),
+            SetArgument(at=layer, name="padding", value='"same"', words=words, choice=True),
+            resize,
             Fix("Crop the skip connection to the smaller size, and the targets, too.", choice=True),
         ),
     )
 
 
 def one_short(
-    broken: SizesDiffer,
-    case: Case,
-    lineage: Lineage,
-    change: SideChange,
-    newer: Operand,
-    skip: Operand,
+    broken: SizesDiffer, case: Case, layer: Written | None, change: SideChange, resize: ResizeLike
 ) -> Finding:
-    layer = creator(lineage, change.producer)
     missing = max(whole - new for whole, new in zip(change.grows_to, change.after, strict=True))
+    value, words = str(missing), f"Give the transposed convolution `output_padding={missing}`."
     return case.finding(
         (layer or broken.use).place,
         f"`{change.name}` makes {times(change.after)} of {times(change.before)}, and the skip"
-        f" connection {skip.name} has {times(change.grows_to)}: `output_padding={missing}` is"
+        f" connection {resize.names[1]} has {times(change.grows_to)}: `output_padding={missing}` is"
         " missing.",
         facts=facts(broken, []),
         why="Several sizes give the same result going down; `output_padding` says which was meant.",
-        remedies=(
-            SetArgument(
-                at=layer,
-                name="output_padding",
-                value=str(missing),
-                words=f"Give the transposed convolution `output_padding={missing}`.",
-            ),
-            ResizeLike(at=newer.use, like=skip.use),
-        ),
+        remedies=(SetArgument(at=layer, name="output_padding", value=value, words=words), resize),
     )

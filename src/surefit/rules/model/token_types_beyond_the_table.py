@@ -1,9 +1,9 @@
 """Token types (segment ids) are larger than the model has types.
 
 ## What happens
-Models such as BERT have a small table for the type of each token: first or second text. A model
-with one type (`type_vocab_size=1`) has a row for 0 only, a model with two types has rows for 0 and
-1. A tokenizer for pairs, or a third segment, gives more. PyTorch says `index out of range in self`.
+Models such as BERT have a small table for the type of each token: first or second text. With
+`type_vocab_size=1` it has a row for 0 only. A tokenizer for pairs, or a third segment, gives more
+types than there are: `index out of range in self`.
 
 ## Why it matters
 It looks like an unknown token, and a larger vocabulary changes nothing.

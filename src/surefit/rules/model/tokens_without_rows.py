@@ -2,27 +2,28 @@
 
 ## What happens
 A model has one row for each token that it was made for. Tokens that are added to the tokenizer
-(`add_tokens`, `add_special_tokens`, a new pad token) get ids after the last row, and a model that
-was made for another vocabulary lacks rows from the start. PyTorch says `index out of range in
-self`, on a GPU `device-side assert triggered`, and names neither the table nor the id.
+(`add_tokens`, a new pad token) get ids after the last row, and a model that was made for another
+vocabulary lacks rows from the start. PyTorch says `index out of range in self`, on a GPU
+`device-side assert triggered`.
 
 ## Why it matters
 It fails at the first row that contains such a token, which can be hours into a run.
 
 ## What to do
 Call `model.resize_token_embeddings(len(tokenizer))` after the line that adds the tokens, before the
-optimizer is created: existing rows keep their values, and new ones follow them. In a model that is
-created from a configuration, `vocab_size=len(tokenizer)`.
+optimizer is created: existing rows keep their values. In a model that is created from a
+configuration, `vocab_size=len(tokenizer)`.
 
 ## How it is recognised
 A lookup failed, ids lie at or above the number of rows, and a tokenizer of this run has a token for
-each of them. Or a loss failed inside a model, because labels are such tokens and it has no output
-for them. Positions, token types and padding have rules of their own.
+each of them. Or a loss failed inside a model, because labels are such tokens. Positions, token
+types and padding have rules of their own.
 """
 
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 from typing import ClassVar
 
 from surefit.doctor.conditions.condition import All, Condition
@@ -39,7 +40,7 @@ from surefit.laws.contracts.tables import TokensOutside
 from surefit.laws.vocabularies import Meeting, additions, holder_between, meeting_of
 from surefit.remedies.change import Change
 from surefit.source.edits import inserted_after, moved_after
-from surefit.source.patches import both
+from surefit.source.patches import Edit, both
 
 SYMPTOM = Symptom(
     r"index out of range in self|device-side assert",
@@ -64,6 +65,7 @@ def tokens_have_no_row(broken: TokensOutside, case: Case) -> Finding:
     met = meeting_of(case, broken.layer, vocabulary.kind, added)
     place = place_of(broken, added, met)
     shown = [f"{known} {code(token)}" for known, token in vocabulary.tokens.items()]
+    elsewhere = [call for call in added if call.place.line != place.line]
     return case.finding(
         place,
         headline(broken),
@@ -71,12 +73,7 @@ def tokens_have_no_row(broken: TokensOutside, case: Case) -> Finding:
             *broken.facts(),
             Fact("the tokenizer", f"`{vocabulary.kind}` with {counted(vocabulary.size, 'token')}"),
             Fact("as tokens", ", ".join(shown)),
-            *(
-                fact
-                for call in added
-                if call.place.line != place.line
-                for fact in fact_at("tokens are added at", call)
-            ),
+            *chain.from_iterable(fact_at("tokens are added at", call) for call in elsewhere),
         ),
         ruled_out=(
             Fact("a wrong pad value", "every id outside is a token of the tokenizer"),
@@ -92,18 +89,16 @@ def tokens_have_no_row(broken: TokensOutside, case: Case) -> Finding:
 
 def headline(broken: TokensOutside) -> str:
     vocabulary, noun = broken.vocabulary, "output" if broken.scored else "row"
-    tokens = spoken(map(code, [*vocabulary.tokens.values()][:MOST_TOKENS]))
-    numbers = spoken([*vocabulary.tokens][:MOST_TOKENS])
+    first = list(vocabulary.tokens.items())[:MOST_TOKENS]
+    ids, tokens = spoken([known for known, _ in first]), spoken([code(token) for _, token in first])
     count = f"{broken.table} has {counted(broken.rows, noun)}"
     rows = f"{count}, for the ids 0 to {broken.rows - 1:,}"
     if not vocabulary.added:
-        return (
-            f"The tokenizer has {counted(vocabulary.size, 'token')}, and {rows}: {tokens}"
-            f" (id {numbers}) lie outside."
-        )
-    were = "token %s (id %s) was" if len(vocabulary.tokens) == 1 else "tokens %s (id %s) were"
-    added = were % (tokens, numbers)
-    return f"The {added} added to the tokenizer and not to the model: {rows}."
+        size = counted(vocabulary.size, "token")
+        return f"The tokenizer has {size}, and {rows}: {tokens} (id {ids}) lie outside."
+    noun, were = ("token", "was") if len(vocabulary.tokens) == 1 else ("tokens", "were")
+    added = f"{noun} {tokens} (id {ids}) {were} added to the tokenizer"
+    return f"The {added} and not to the model: {rows}."
 
 
 def place_of(broken: TokensOutside, added: list[Expression], met: Meeting | None) -> Place:
@@ -118,10 +113,8 @@ def place_of(broken: TokensOutside, added: list[Expression], met: Meeting | None
 
 def resized(broken: TokensOutside, case: Case, met: Meeting | None) -> Remedy | Fix:
     if met is None:
-        return Fix(
-            "Call `model.resize_token_embeddings(len(tokenizer))` where both are created, before"
-            " the optimizer."
-        )
+        call = "`model.resize_token_embeddings(len(tokenizer))`"
+        return Fix(f"Call {call} where both are created, before the optimizer.")
     model = resizable(case, met)
     call = f"{model}.resize_token_embeddings(len({met.tokenizer}))"
     new = counted(broken.vocabulary.size - broken.rows, "new row")
@@ -129,35 +122,29 @@ def resized(broken: TokensOutside, case: Case, met: Meeting | None) -> Remedy | 
         f"Call `{call}` after line {met.after.end_lineno}: {new}; the {broken.rows:,} others keep"
         " their values."
     )
-    edit = inserted_after(met.source, met.after, call)
+    edit: Edit | None = inserted_after(met.source, met.after, call)
     held = holder_between(met.source, met.model, met.after)
-    moved = moved_after(met.source, held, met.after) if held is not None else None
-    if held is not None:
+    if held is not None and edit is not None:
         words += f" Create the optimizer (line {held.lineno}) after it, or it does not hold them."
-    return Change(
-        to=both(edit, moved) if moved else edit if held is None else None,
-        words=words,
-        must=condition(broken, case, met, model),
-    )
+        moved = moved_after(met.source, held, met.after)
+        edit = both(edit, moved) if moved else None
+    must = All(tuple(conditions(broken, case, met, model)))
+    return Change(to=edit, words=words, must=must)
 
 
 def resizable(case: Case, met: Meeting) -> str:
     """What has the method: not a plain module of the user's, but the library's model inside."""
     frames = case.crash.frames if case.crash is not None else ()
     layers = [frame.layer for frame in frames if frame.layer is not None]
-    root = layers[0] if layers and layers[0].own else None
-    plain = root is not None and any(
-        met.source.imported(base) in ("torch.nn.Module", "torch.nn.modules.module.Module")
-        for owner in met.source.every(ast.ClassDef)
-        if owner.name == root.kind
-        for base in owner.bases
-    )
     inner = next((layer for layer in layers if not layer.own and layer.path), None)
+    bases = [
+        met.source.imported(base)
+        for owner in met.source.every(ast.ClassDef)
+        if layers and layers[0].own and owner.name == layers[0].kind
+        for base in owner.bases
+    ]
+    plain = "torch.nn.Module" in bases
     return f"{met.model}.{inner.path}" if plain and inner else met.model
-
-
-def condition(broken: TokensOutside, case: Case, met: Meeting, model: str) -> Condition:
-    return All(tuple(conditions(broken, case, met, model)))
 
 
 def conditions(broken: TokensOutside, case: Case, met: Meeting, model: str) -> Iterator[Condition]:

@@ -2,26 +2,22 @@
 
 ## What happens
 `view` gives the same memory another shape. A slice of columns (`labels[:, 1:]`) leaves out an
-element between one row and the next, and a transposition steps through memory in another order:
-no new shape fits without a copy, and `view` never copies.
+element between one row and the next, and a transposition steps through memory in another order: no
+new shape fits without a copy, and `view` never copies.
 
 ## Why it matters
-It depends on the batch. A slice of one row has no gap, so that training with one row works, and
-evaluation with two fails; inside a `try` it then fails silently in every batch. Mixed precision has
-nothing to do with it: strides are the same in every dtype.
+A slice of one row has no gap, so that training with one row works, and evaluation with two fails;
+inside a `try` it then fails silently in every batch. Mixed precision has nothing to do with it.
 
 ## What to do
-`.reshape` copies where it must and is a `view` where it can. Where the failing `.view` is not your
-own code but a library's, give it a contiguous tensor: `.contiguous()` on what is not.
+`.reshape` copies where it must and is a `view` where it can. Where the failing `.view` is a
+library's, give it a contiguous tensor: `.contiguous()` on what is not.
 
 ## How it is recognised
-The failing expression is a call of `.view`, and by sizes and strides of the tensor that it was
-called on no view of that shape exists. Which of your expressions is the first that is not
-contiguous, a second run tells.
-
-In a script that is only read: columns are cut off by `[:, 1:]` or `[:, :-1]`, and `.view(-1)`
-follows on the same value in the same function; or strides are followed through slices and
-transpositions, in whichever function, to a `.view` that does not exist.
+The failing expression is a call of `.view`, and by sizes and strides of the tensor no view of that
+shape exists. A second run tells which of your expressions is the first that is not contiguous. In a
+script that is only read: `.view(-1)` follows on `[:, 1:]` or `[:, :-1]`, or strides are followed to
+a `.view` that does not exist.
 """
 
 import ast

@@ -10,15 +10,12 @@ numbers nobody wrote.
 
 ## What to do
 Choose a number of heads that divides the width, or a width that is a multiple of it. Heads of 32,
-64 or 128 features are usual, so that the width follows from the heads.
+64 or 128 features are usual.
 
 ## How it is recognised
 A constructor, or a check of your own, raised `ValueError` or `AssertionError`, and among the
-numbers that it reads a count of heads or groups does not divide the width beside it. Where each of
-the two is written, a second run tells.
-
-In a script that is only read: the numbers that a layer, a config of transformers or a check of your
-own is given are followed to where they are written, and the one does not divide the other.
+numbers that it reads a count of heads or groups does not divide the width beside it. In a script
+that is only read, the numbers are followed to where they are written.
 """
 
 from collections.abc import Iterator

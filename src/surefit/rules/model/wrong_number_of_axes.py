@@ -2,24 +2,23 @@
 
 ## What happens
 A layer takes a tensor of so many axes: `nn.LSTM` takes rows, steps and features, `nn.Conv2d` rows,
-channels, height and width, a transformer's `inputs_embeds` rows, steps and features. Rows that were
-averaged over their steps have lost one, a row without a batch has one too few, and `unsqueeze` in
-a dataset, or an axis of size 1 in a saved array, is one too many.
+channels, height and width. Rows that were averaged over their steps have lost one, a row without a
+batch has one too few, and `unsqueeze` in a dataset is one too many.
 
 ## Why it matters
-Python says `Expected 3D`, or `not enough values to unpack`, somewhere in a library, far from the
-line where the axis went or came. Many layers also take one axis less, for a single row: then rows
-are silently read as steps or channels.
+Python says `Expected 3D`, or `not enough values to unpack`, far from the line where the axis went
+or came. Many layers also take one axis less, for a single row: then rows are silently read as steps
+or channels.
 
 ## What to do
 Mend it where the axis was lost or added, not by a reshape before the layer: do not average over
 steps, put a single row into a batch with `unsqueeze(0)`, leave `unsqueeze` out where the loader
-already stacks rows, and give `squeeze` the axis that it must remove.
+stacks rows, and give `squeeze` the axis that it must remove.
 
 ## How it is recognised
 The innermost layer that was being called takes a certain number of axes by its class, a model of
-transformers by the name of its argument, and the tensor that it was given has another number. A
-second run tells which of your expressions changed it, also before an array became a tensor.
+transformers by the name of its argument, and the tensor has another number. A second run tells
+which of your expressions changed it, also before an array became a tensor.
 """
 
 from collections.abc import Iterator

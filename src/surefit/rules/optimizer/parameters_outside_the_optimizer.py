@@ -35,7 +35,6 @@ from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.words import code, counted, some
 from surefit.evidence.fitted_layers import fitted_at
-from surefit.laws.made_names import name_at
 from surefit.interpreter import violations, wording
 from surefit.laws.creation_order import (
     Outside,
@@ -47,6 +46,7 @@ from surefit.laws.creation_order import (
     stands_still,
 )
 from surefit.laws.hidden_layers import Hidden, hidden_at, hidden_in, is_used
+from surefit.laws.made_names import name_at
 from surefit.laws.registration import registered_in
 from surefit.source.edits import inserted_after
 from surefit.source.line_edits import shares_lines
