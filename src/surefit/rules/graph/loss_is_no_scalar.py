@@ -16,7 +16,6 @@ applied before; with a mask, divide by the number of elements that count.
 ## How it is recognised
 `backward` was called, without gradients of its own, on a tensor with a graph and more than one
 element. A second run follows it back to the loss that was told not to reduce, where there is one.
-Every way to one number is tried.
 """
 
 import ast
@@ -112,7 +111,8 @@ def remedies(broken: NotOneNumber, case: Case, unreduced: Producer | None) -> It
 def ways_in_function(broken: NotOneNumber, case: Case) -> list[str]:
     """How other lines of the function reduce this very name."""
     node, source = case.node(broken.loss.use), case.source(broken.use.place)
-    every = ast.walk(source.scope_of(node)) if node is not None and source else ()
-    attributes = [other for other in every if isinstance(other, ast.Attribute)]
-    ways = [other for other in attributes if other.attr in WAYS and node is not None]
-    return sorted({way.attr for way in ways if ast.unparse(way.value) == ast.unparse(node)})
+    if node is None or source is None:
+        return []
+    name = ast.unparse(node)
+    written = {ast.unparse(part) for part in ast.walk(source.scope_of(node))}
+    return [way for way in sorted(WAYS) if f"{name}.{way}" in written]
