@@ -2,8 +2,7 @@
 
 ## What happens
 `optimizer.load_state_dict` matches by position and needs as many groups, with as many parameters in
-each, as were saved. Freezing or unfreezing layers, a new head, adapters, or groups for weight decay
-between the two runs change these numbers.
+each, as were saved. Frozen layers, a new head, adapters or groups for weight decay change that.
 
 ## Why it matters
 The message does not say how many there are on either side, nor which optimizer is the odd one.

@@ -14,8 +14,7 @@ List groups and parameters in the order in which they were saved.
 
 ## How it is recognised
 The optimizer was at its step, and holds state of another shape than its parameter; or the state
-that it was to load fits its groups in another order. The order is told by the shapes, where they
-fit the groups in one way alone.
+that it was to load fits its groups, by their shapes, in another order alone.
 """
 
 import ast
@@ -54,13 +53,12 @@ def state_is_that_of_another_parameter(
     held = [parameter for group in state.groups for parameter in group]
     kept = all(parameter.gradient in (None, parameter.shape) for parameter in held)
     names = tuple(parameter.name for parameter in state.misfits or held if parameter.name)
+    fitting = (Fact("layers", "every gradient has the shape of its parameter"),)
     return case.finding(
         state.made_at or broken.use.place,
         headline(state, len(held)),
         facts=facts(state),
-        ruled_out=(Fact("layers", "every gradient has the shape of its parameter"),)
-        if kept
-        else (),
+        ruled_out=fitting if kept else (),
         why="`load_state_dict` of an optimizer matches parameters by position; it has no names.",
         remedies=(
             Change(

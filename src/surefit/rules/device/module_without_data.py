@@ -2,14 +2,11 @@
 
 ## What happens
 Under `with torch.device("meta")` and `init_empty_weights()` a module is created without memory for
-its parameters and buffers. Loading a checkpoint with `assign=True` puts its tensors in their place;
-a buffer that is no part of a `state_dict` (`persistent=False`, the frequencies of rotary positions)
-is in no checkpoint and stays empty. `model.to(device)` then says "Cannot copy out of meta tensor;
-no data!".
+its parameters and buffers. Loading with `assign=True` puts tensors in their place; a buffer that is
+in no checkpoint (`persistent=False`) stays empty, and `model.to(device)` fails.
 
 ## Why it matters
-`to_empty`, which the message suggests, gives memory and no values: the module then computes with
-whatever the memory held.
+`to_empty`, which the message suggests, gives memory with whatever values it held.
 
 ## What to do
 Create the module outside of the context, or only the parameters inside (`init_empty_weights()` does

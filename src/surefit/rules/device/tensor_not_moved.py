@@ -14,9 +14,8 @@ are (`torch.zeros(n, device=x.device)`), and move the model before the optimizer
 
 ## How it is recognised
 The operation that failed was given tensors on two devices. A second run finds the first of the
-user's expressions that was on the device that does not go with the others: in a method of a module,
-or outside. Weights on the CPU that meet inputs which your code has moved are a model that was not.
-Tensors that a module holds as plain attributes are another rule's (unregistered-buffer).
+user's expressions that was on the device that does not go with the others. Weights on the CPU that
+meet inputs which your code has moved are a model that was not.
 """
 
 import ast

@@ -14,9 +14,8 @@ it from the host at every step, and it is missing from `state_dict` all the same
 with the model and stays out of `state_dict`, so that older checkpoints still load.
 
 ## How it is recognised
-The operation that failed was given tensors on two devices, or of two dtypes, and the line names, or
-by a second run the tensor was computed from, a tensor that the module holds as a plain attribute,
-neither parameter nor buffer, on the device or of the dtype that does not go with the others.
+The operation that failed was given tensors on two devices, or of two dtypes, and the odd one is, or
+by a second run was computed from, a tensor that the module holds as a plain attribute.
 """
 
 import ast

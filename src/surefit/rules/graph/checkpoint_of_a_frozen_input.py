@@ -1,14 +1,12 @@
 """Reentrant checkpointing was given an input that does not require grad, and cut the graph there.
 
 ## What happens
-`checkpoint(block, x, use_reentrant=True)` runs the block without recording and asks its *inputs*
-alone whether anything requires grad. With a frozen embedding, as under LoRA and other adapters, `x`
-does not: the block's result has no graph, however many of its parameters are trainable. `backward`
-says "element 0 of tensors does not require grad".
+`checkpoint(block, x, use_reentrant=True)` asks the *inputs* alone whether anything requires grad.
+With a frozen embedding, as under LoRA, `x` does not: the result has no graph, whatever is trainable
+in the block, and `backward` says "element 0 of tensors does not require grad".
 
 ## Why it matters
 Where a trainable head comes later, nothing fails at all, and the adapters are never trained.
-`loss.requires_grad_(True)` silences the error, and trains nothing.
 
 ## What to do
 `use_reentrant=False`: that kind of checkpointing looks at the parameters, too. With transformers:
@@ -24,13 +22,13 @@ from collections.abc import Iterator
 
 from surefit.doctor.conditions.gradients import GradientsStay
 from surefit.doctor.findings import Fact, Finding, Severity
-from surefit.doctor.observations import Script
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.violations import Expression
 from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.graphs import NoGraph
 from surefit.laws.graph_stories import Cut, GraphStory
+from surefit.laws.rounds import standing
 from surefit.remedies.arguments import SetArgument
 from surefit.remedies.statements import Insert
 from surefit.source.reading import Source, called
@@ -77,15 +75,13 @@ def nearest(story: GraphStory) -> Cut | None:
 
 def checkpoint_call(case: Case, cut: Cut) -> Expression | None:
     """The user's own call of `checkpoint`, or the call that switched it on in a library."""
-    for line in reversed(cut.checkpointed):
-        source = case.source(line.file)
-        for call in source.calls_in(line.line) if source else ():
-            if source and is_checkpoint(source, call):
-                return case.expression(source, call)
-    for script in case.recording.all(Script):
-        source = case.source(script.file)
-        for call in source.every(ast.Call) if source else ():
-            if source and switches_on(source, call):
+    for here in standing(case.recording, cut.checkpointed):
+        for call in here.source.calls_in(here.line.line):
+            if is_checkpoint(here.source, call):
+                return case.expression(here.source, call)
+    for source in case.recording.sources():
+        for call in source.every(ast.Call):
+            if switches_on(source, call):
                 return case.expression(source, call)
     return None
 

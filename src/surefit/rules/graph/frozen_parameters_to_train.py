@@ -7,7 +7,6 @@ put in, or on the adapters as well. No parameter requires grad, so no operation 
 
 ## Why it matters
 Where one forgotten parameter stays trainable, nothing fails, and that one alone is trained.
-`loss.requires_grad_(True)` silences the error, and trains nothing.
 
 ## What to do
 Unfreeze what should be trained, after the line that freezes: `model.head.requires_grad_(True)`; or
@@ -45,11 +44,14 @@ RULE = Rule("SF627", "frozen-parameters-to-train", Severity.ERROR, __doc__, symp
 @RULE.on(NoGraph)
 def no_parameter_requires_grad(broken: NoGraph, case: Case) -> Finding | None:
     lost = broken.story.lost
-    held, trainable = broken.story.held
+    count, trainable = broken.story.held
     if lost is None or lost.cuts or not lost.frozen or lost.numbers or trainable:
         return None
-    if not held and not case.read:
+    if not count and not case.read:
         return None
+    held = "parameters on the way to the loss"
+    if count:
+        held = f"{counted(count, 'parameter')} that the optimizer holds"
     places = list(freezing_in(case.recording))
     steps = case.crash.steps if case.crash is not None else 0
     chosen = places[0] if len(places) == 1 else None
@@ -59,7 +61,7 @@ def no_parameter_requires_grad(broken: NoGraph, case: Case) -> Finding | None:
     lines = ", ".join(f"{freezing.place.file}:{freezing.place.line}" for freezing in places)
     return case.finding(
         (chosen or broken.loss.birth or broken.use).place,
-        f"{all_of(held)} are frozen: none requires grad, so that the loss has no graph.",
+        f"All {held} are frozen: none requires grad, so that the loss has no graph.",
         facts=(
             *((Fact("on the way to the loss", uses), none) if not case.read else ()),
             *fact_at("`backward` is called at", broken.use if case.read else None),
@@ -69,12 +71,6 @@ def no_parameter_requires_grad(broken: NoGraph, case: Case) -> Finding | None:
         " `loss.requires_grad_(True)` would silence the error and train nothing.",
         remedies=remedies(case, places, steps),
     )
-
-
-def all_of(held: int) -> str:
-    if not held:
-        return "All parameters on the way to the loss"
-    return f"All {counted(held, 'parameter')} that the optimizer holds"
 
 
 def remedies(case: Case, places: Sequence[Freezing], steps: int) -> Iterator[Remedy | Fix]:
@@ -91,12 +87,8 @@ def remedies(case: Case, places: Sequence[Freezing], steps: int) -> Iterator[Rem
             must=GradientsStay(),
         )
     for freezing in places if len(places) == 1 and not modules else ():
-        yield Change(
-            to=freezing.without,
-            words="Train everything: take the line out that freezes.",
-            must=GradientsStay(),
-            choice=True,
-        )
+        words = "Train everything: take the line out that freezes."
+        yield Change(to=freezing.without, words=words, must=GradientsStay(), choice=True)
     yield Fix(
         "Freeze only what must stay frozen, or unfreeze, after this, what should be trained:"
         " `requires_grad_(True)` on the new head.",

@@ -2,8 +2,7 @@
 
 ## What happens
 `p.grad` is None until a backward pass has reached `p`: for ever where it is frozen or the loss does
-not use it, and again after `zero_grad`, which sets it to None. A norm, a clipping or an update of
-one's own then says "'NoneType' object has no attribute 'norm'", or that the types do not fit.
+not use it, and again after `zero_grad`. A norm, a clipping or an update by hand then fails.
 
 ## Why it matters
 A parameter that is not frozen and gets no gradient is not trained: often the layer was forgotten in
@@ -71,12 +70,10 @@ def headline(gradients: Gradients) -> str:
 
 def remedies(broken: GradientIsNone) -> Iterator[Remedy | Fix]:
     gradients = broken.gradients
-    if not gradients.root:
-        yield Fix("Skip such parameters, or take the layers out of the model.", choice=True)
-        return
-    if not gradients.present:
-        text = "Call `backward` before this line, and `zero_grad` not between the two."
-        yield Fix(text, choice=True)
+    if not gradients.root or not gradients.present:
+        before = "Call `backward` before this line, and `zero_grad` not between the two."
+        skip = "Skip such parameters, or take the layers out of the model."
+        yield Fix(before if gradients.root else skip, choice=True)
         return
     without = (*gradients.unused, *gradients.frozen)
     yield Guard(

@@ -14,9 +14,8 @@ If that model is not trained, compute the features without a graph: `.detach()`,
 `with torch.no_grad():`. If it is trained, compute them again in every step.
 
 ## How it is recognised
-All that the graph had kept is gone. A second run marks what each backward pass went through; the
-tensor by which the new graph enters a marked one was computed outside the loop. Whether an
-optimizer holds the parameters that it was computed with decides which of the two ways is right.
+All that the graph had kept is gone. In a second run the tensor by which the new graph enters a used
+one was computed outside the loop. Whether an optimizer holds its parameters decides what is right.
 """
 
 import ast

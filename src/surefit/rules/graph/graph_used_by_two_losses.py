@@ -14,9 +14,9 @@ Where both losses train the shared part, add them and call `backward` once. Wher
 business there, give it `.detach()`: `discriminator(fake.detach())`.
 
 ## How it is recognised
-All that the graph had kept is gone. A second run marks what each backward pass went through; the
-part that both passes share was computed in this very step. Which optimizer took a step between the
-two passes, and whether it holds parameters of the shared part, decides which loss is detached.
+All that the graph had kept is gone. In a second run the part that both passes share was computed in
+this very step. Whether an optimizer that took a step between the two passes holds parameters of
+that part decides which loss is detached.
 """
 
 from collections.abc import Iterator

@@ -6,8 +6,7 @@ block has ended. A layer with trainable parameters must keep its input for `back
 "Inference tensors cannot be saved for backward".
 
 ## Why it matters
-It works as long as the tensor only meets operations that need not keep it, so that the fault
-appears when a layer becomes trainable, far from the block.
+The fault appears when a layer becomes trainable that must keep the tensor, far from the block.
 
 ## What to do
 Create it under `torch.no_grad()` in place of `torch.inference_mode()`: its tensors have no graph

@@ -7,8 +7,7 @@ longer: "a leaf Variable that requires grad is being used in an in-place operati
 
 ## Why it matters
 `w = w - rate * w.grad` raises nothing and is worse: `w` is then a new tensor that the optimizer
-does not know, and that has no `.grad` at the next step. `.data` hides the writing from torch, also
-where it makes a gradient wrong.
+does not know. `.data` hides the writing from torch, also where it makes a gradient wrong.
 
 ## What to do
 Initialise and update under `with torch.no_grad():`. A forward pass that needs a changed copy

@@ -16,7 +16,6 @@ applied before; with a mask, divide by the number of elements that count.
 ## How it is recognised
 `backward` was called, without gradients of its own, on a tensor with a graph and more than one
 element. A second run follows it back to the loss that was told not to reduce, where there is one.
-Every way to one number is tried.
 """
 
 import ast
@@ -114,6 +113,6 @@ def ways_in_function(broken: NotOneNumber, case: Case) -> list[str]:
     node, source = case.node(broken.loss.use), case.source(broken.use.place)
     if node is None or source is None:
         return []
-    every = ast.walk(source.scope_of(node))
-    ways = [other for other in every if isinstance(other, ast.Attribute) and other.attr in WAYS]
-    return sorted({way.attr for way in ways if ast.unparse(way.value) == ast.unparse(node)})
+    name = ast.unparse(node)
+    written = {ast.unparse(part) for part in ast.walk(source.scope_of(node))}
+    return [way for way in sorted(WAYS) if f"{name}.{way}" in written]

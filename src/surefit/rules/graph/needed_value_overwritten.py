@@ -3,8 +3,7 @@
 ## What happens
 `sigmoid`, `exp`, `softmax` keep their result for `backward`, a product keeps its factors. `h += x`,
 `weights[mask] = 0`, `relu_()` and `nn.ReLU(inplace=True)` write into the very tensor. Torch counts
-the writes and says so: "one of the variables needed for gradient computation has been modified by
-an inplace operation". It names the operation that kept the value, not the one that wrote to it.
+the writes, and names the operation that kept the value, not the one that wrote to it.
 
 ## Why it matters
 `.data` and `torch.no_grad()` around the write hide it from torch, and the gradient is then silently

@@ -2,9 +2,8 @@
 
 ## What happens
 A step writes into the parameters in place. A loss that was computed with them before needs them as
-they were: its `backward` says "one of the variables needed for gradient computation has been
-modified by an inplace operation". Two losses with two optimizers, an actor and a critic or the two
-halves of a GAN, meet it when both losses are computed first.
+they were, and its `backward` fails. Two losses with two optimizers, an actor and a critic or the
+two halves of a GAN, meet it when both losses are computed first.
 
 ## Why it matters
 The message names the operation that kept the weights, far from the step that changed them.
@@ -15,9 +14,8 @@ Compute the second loss after the first optimizer's step, as the usual order is:
 where neither loss puts gradients into the other's parameters.
 
 ## How it is recognised
-Of what the graph kept, torch counts more writes now than when it was kept. A second run notes every
-operation that writes into a tensor: the first one after the weights were kept was an optimizer's
-step, in the same round of the loop.
+Of what the graph kept, torch counts more writes now than when it was kept. In a second run the
+first write after the weights were kept was an optimizer's step, in the same round of the loop.
 """
 
 import ast
@@ -92,7 +90,5 @@ def remedies(
 
 def statement_of(source: Source | None, stack: Sequence[Stood], step: Stood) -> ast.stmt | None:
     """The statement of a stack in the function of the step."""
-    for line in reversed(stack):
-        if source and (line.file, line.function) == (step.file, step.function):
-            return source.statement_at(line.line)
-    return None
+    same = [line for line in stack if (line.file, line.function) == (step.file, step.function)]
+    return source.statement_at(same[-1].line) if source and same else None

@@ -14,9 +14,8 @@ Take the forward pass of the training step out of the block, or the decorator of
 uses the same function, put `with torch.no_grad():` around its call there.
 
 ## How it is recognised
-`backward` was called on a tensor without a graph. A second run finds the operation at which the
-graph of a trainable parameter was lost, and that graphs were not being recorded there; the source
-around the lines that led to it says what had switched them off.
+`backward` was called on a tensor without a graph. A second run finds the operation at which it was
+lost while nothing was being recorded; the source around it says what had switched that off.
 """
 
 from surefit.doctor.conditions.gradients import GradientsStay

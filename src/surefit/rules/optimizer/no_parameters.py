@@ -1,10 +1,9 @@
 """An optimizer is given no parameters at all.
 
 ## What happens
-A module registers what is assigned to it: parameters, modules, `nn.ModuleList`. Layers in a plain
-list or dict are not looked into, so that `parameters()` is empty. A generator such as
-`model.parameters()` can be iterated once: counted before, it gives nothing to the optimizer. And a
-filter for parameters that require grad keeps none where all of them were frozen.
+A module does not look into a plain list or dict of layers, so that `parameters()` is empty. A
+generator such as `model.parameters()` can be iterated once: counted before, it gives the optimizer
+nothing. And a filter for parameters that require grad keeps none where all of them were frozen.
 
 ## Why it matters
 With one layer registered and the others in a list it runs, and the others are never trained.

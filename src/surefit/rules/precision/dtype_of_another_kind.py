@@ -10,14 +10,12 @@ The line that Python names is rarely the one where the dtype came from, and cast
 the model float64) costs time and memory at every step.
 
 ## What to do
-Cast where the tensor is created: `torch.from_numpy(x).float()`, `torch.tensor(x,
-dtype=torch.float32)`, `.astype(np.float32)`. To a model in half precision give inputs of its dtype,
-or keep it in float32 and use `torch.autocast`.
+Cast where the tensor is created: `torch.from_numpy(x).float()`, `.astype(np.float32)`. To a model
+in half precision give inputs of its dtype, or keep it in float32 and use `torch.autocast`.
 
 ## How it is recognised
-The operation that failed is a product, a convolution, a norm or an assignment into a tensor, which
-take one dtype only, and was given two. A second run finds the first of the user's expressions that
-had the odd dtype. Targets of losses are left to other rules.
+The operation that failed takes one dtype only, and was given two. A second run finds the first of
+the user's expressions that had the odd dtype. Targets of losses are left to other rules.
 """
 
 from collections.abc import Iterator
