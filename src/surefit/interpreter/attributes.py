@@ -3,14 +3,13 @@
 import ast
 from collections.abc import Iterable
 
-from surefit.interpreter.arguments import Arguments
 from surefit.interpreter.classes import find_in_class, has_foreign_bases, is_decorated
 from surefit.interpreter.evaluator import Evaluator
 from surefit.interpreter.graphs import without_graph
 from surefit.interpreter.layer_tables import CONTAINERS, tensors_of
 from surefit.interpreter.modules import is_module
 from surefit.interpreter.reshaping import swap_axes
-from surefit.interpreter.value_queries import size_value
+from surefit.interpreter.value_queries import Arguments, size_value
 from surefit.interpreter.values import (
     ABSENT,
     UNKNOWN,

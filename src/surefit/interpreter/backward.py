@@ -3,13 +3,12 @@
 import ast
 from typing import Literal
 
-from surefit.interpreter.arguments import Arguments
 from surefit.interpreter.evaluator import Evaluator
 from surefit.interpreter.graphs import graph_of, operation_result
 from surefit.interpreter.layer_tables import has_weights
 from surefit.interpreter.modules import all_layers
 from surefit.interpreter.recorder import FreedGraph
-from surefit.interpreter.value_queries import is_none, is_true
+from surefit.interpreter.value_queries import Arguments, is_none, is_true
 from surefit.interpreter.values import (
     UNKNOWN,
     AbstractValue,

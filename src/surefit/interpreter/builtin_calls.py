@@ -4,14 +4,13 @@ import ast
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from surefit.interpreter.arguments import Arguments
-from surefit.interpreter.arithmetic import binary
 from surefit.interpreter.attributes import attribute_of, set_attribute
 from surefit.interpreter.classes import class_chain
 from surefit.interpreter.evaluator import Evaluator
 from surefit.interpreter.iteration import iterations_of
+from surefit.interpreter.operators import binary
 from surefit.interpreter.optimizers import builtin_filter
-from surefit.interpreter.value_queries import dict_value, items_of, sequence, size_value
+from surefit.interpreter.value_queries import Arguments, dict_value, items_of, sequence, size_value
 from surefit.interpreter.values import (
     UNKNOWN,
     AbstractValue,

@@ -4,7 +4,6 @@ import ast
 from collections.abc import Callable
 from typing import TypeVar
 
-from surefit.interpreter.arguments import Arguments
 from surefit.interpreter.attributes import attribute_of
 from surefit.interpreter.classes import (
     class_chain,
@@ -14,15 +13,14 @@ from surefit.interpreter.classes import (
     is_dataclass,
     is_decorated,
 )
-from surefit.interpreter.control import DEEPEST, CallFrame
-from surefit.interpreter.evaluator import Evaluator
+from surefit.interpreter.evaluator import DEEPEST, CallFrame, Evaluator
 from surefit.interpreter.imported_calls import call_imported
 from surefit.interpreter.iteration import iterations_of
 from surefit.interpreter.journal import merge_values
 from surefit.interpreter.layer_calls import call_layer
 from surefit.interpreter.methods import call_method
 from surefit.interpreter.modules import is_module
-from surefit.interpreter.value_queries import dict_value, sequence
+from surefit.interpreter.value_queries import Arguments, dict_value, sequence
 from surefit.interpreter.values import (
     ABSENT,
     UNKNOWN,

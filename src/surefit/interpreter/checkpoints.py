@@ -2,11 +2,10 @@
 
 import ast
 
-from surefit.interpreter.arguments import Arguments
 from surefit.interpreter.evaluator import Evaluator
 from surefit.interpreter.modules import named_tensors, shapes_of_parameters
 from surefit.interpreter.shapes import Shape
-from surefit.interpreter.value_queries import contents, text_in
+from surefit.interpreter.value_queries import Arguments, contents, text_in
 from surefit.interpreter.values import (
     UNKNOWN,
     AbstractValue,
@@ -141,20 +140,3 @@ def load_into_optimizer(
     if differ or [len(group) for group in saved] != [len(group) for group in has]:
         birth = optimizer.node
         run.report(OptimizerStateMismatch(node, birth, birth, optimizer.kind, saved, has))
-
-
-def how_states_differ(violation: StateDictMismatch) -> tuple[str, list[str]]:
-    """`sizes` and the tensors, `prefix` and the prefix, or `names`."""
-    saved, has = violation.saved.tensors or {}, violation.tensors
-    if saved.keys() == has.keys():
-        return "sizes", different_shapes(saved, has)
-    for more, less in ((saved, has), (has, saved)):
-        if not more or not less:
-            break
-        first = next(iter(more))
-        prefix = first[: first.find(".") + 1]
-        bare = {name.removeprefix(prefix): shape for name, shape in more.items()}
-        all_have = bool(prefix) and all(name.startswith(prefix) for name in more)
-        if all_have and bare.keys() == less.keys() and not different_shapes(bare, less):
-            return "prefix", [prefix]
-    return "names", []

@@ -2,8 +2,8 @@
 
 import ast
 
-from surefit.interpreter.arguments import Arguments
 from surefit.interpreter.evaluator import Evaluator
+from surefit.interpreter.value_queries import Arguments
 from surefit.interpreter.values import (
     ABSENT,
     UNKNOWN,

@@ -3,7 +3,7 @@
 from weakref import WeakKeyDictionary
 
 from surefit.interpreter.calls import call_function, call_value, instantiate
-from surefit.interpreter.evaluator import Evaluator, Language
+from surefit.interpreter.evaluator import Evaluator
 from surefit.interpreter.expressions import evaluate_expression
 from surefit.interpreter.statements import assign_target, run_block
 from surefit.interpreter.violations import SourceViolation
@@ -11,14 +11,17 @@ from surefit.source.reading import Source
 
 WORTH_EVALUATING = ("torch", "transformers", "peft")
 KNOWN_VIOLATIONS: "WeakKeyDictionary[Source, tuple[SourceViolation, ...]]" = WeakKeyDictionary()
-PYTHON = Language(
-    block=run_block,
-    assign=assign_target,
-    evaluate=evaluate_expression,
-    call=call_value,
-    call_function=call_function,
-    instantiate=instantiate,
-)
+
+
+class ScriptEvaluator(Evaluator):
+    """How each part of Python is evaluated."""
+
+    block = run_block
+    assign = assign_target
+    evaluate = evaluate_expression
+    call = call_value
+    call_function = call_function
+    instantiate = instantiate
 
 
 def violations_of(source: Source) -> tuple[SourceViolation, ...]:
@@ -26,6 +29,6 @@ def violations_of(source: Source) -> tuple[SourceViolation, ...]:
     known = KNOWN_VIOLATIONS.get(source)
     if known is None:
         uses_torch = any(word in source.text for word in WORTH_EVALUATING)
-        known = tuple(Evaluator(source, PYTHON).whole_file()) if uses_torch else ()
+        known = tuple(ScriptEvaluator(source).whole_file()) if uses_torch else ()
         KNOWN_VIOLATIONS[source] = known
     return known

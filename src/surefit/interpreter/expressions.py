@@ -3,18 +3,16 @@
 import ast
 from collections.abc import Sequence
 
-from surefit.interpreter.arithmetic import binary, unary
 from surefit.interpreter.attributes import attribute_of
 from surefit.interpreter.builtin_calls import BUILTINS
 from surefit.interpreter.calls import evaluate_call
 from surefit.interpreter.classes import truth_of
-from surefit.interpreter.comparisons import compare_values
-from surefit.interpreter.control import MOST_ITERATIONS
-from surefit.interpreter.control_flow import evaluate_bool, evaluate_if
-from surefit.interpreter.evaluator import Evaluator
+from surefit.interpreter.evaluator import MOST_ITERATIONS, Evaluator
 from surefit.interpreter.indexing import get_item
 from surefit.interpreter.iteration import iterations_of
+from surefit.interpreter.operators import binary, compare_values, unary
 from surefit.interpreter.optimizers import filter_parameters
+from surefit.interpreter.statements import evaluate_bool, evaluate_if
 from surefit.interpreter.value_queries import sequence
 from surefit.interpreter.values import (
     ABSENT,

@@ -3,7 +3,7 @@
 import ast
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TypeVar, get_args
+from typing import TypeVar
 
 from surefit.interpreter.shapes import common_shape
 from surefit.interpreter.value_queries import integer_of, sequence
@@ -18,7 +18,6 @@ from surefit.interpreter.values import (
     TensorValue,
 )
 
-VALUE_TYPES = get_args(AbstractValue)
 STICKY = ("modified", "grad_switched", "escaped")
 """Fields that are true if they are on one of two paths."""
 Same = TypeVar("Same")
@@ -63,10 +62,10 @@ def merge_items(
 
 
 def merge_values(left: object, right: object) -> AbstractValue:
-    if isinstance(left, VALUE_TYPES) and (
+    if isinstance(left, AbstractValue) and (
         left is right or (type(left) is type(right) and left == right)
     ):
-        return left  # type: ignore[return-value]
+        return left
     if isinstance(left, TensorValue) and isinstance(right, TensorValue):
         return merge_tensors(left, right)
     if isinstance(left, SequenceValue) and isinstance(right, SequenceValue):

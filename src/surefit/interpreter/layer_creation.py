@@ -2,11 +2,10 @@
 
 import ast
 
-from surefit.interpreter.arguments import Arguments
 from surefit.interpreter.evaluator import Evaluator
 from surefit.interpreter.iteration import iterations_of
 from surefit.interpreter.layer_tables import ARGUMENTS, SHAPE_PRESERVING
-from surefit.interpreter.value_queries import integer_of
+from surefit.interpreter.value_queries import Arguments, integer_of
 from surefit.interpreter.values import (
     UNKNOWN,
     AbstractValue,

@@ -3,11 +3,10 @@
 import ast
 from typing import Literal
 
-from surefit.interpreter.arguments import Arguments
 from surefit.interpreter.evaluator import Evaluator
 from surefit.interpreter.graphs import operation_result
 from surefit.interpreter.shapes import ANY, SCALAR, broadcast
-from surefit.interpreter.value_queries import is_array, origin_of_dtype, origin_of_width
+from surefit.interpreter.value_queries import Arguments, is_array, origin_of_dtype, origin_of_width
 from surefit.interpreter.values import UNKNOWN, Constant, LayerValue, TensorValue
 from surefit.interpreter.violations import (
     LossInputs,

@@ -3,13 +3,12 @@
 import ast
 from collections.abc import Iterable
 
-from surefit.interpreter.arguments import Arguments
 from surefit.interpreter.backward import check_idle_optimizer, held_by, optimizer_step
 from surefit.interpreter.checkpoints import group_shapes, load_into_optimizer
 from surefit.interpreter.evaluator import Evaluator
 from surefit.interpreter.layer_tables import has_weights
 from surefit.interpreter.modules import class_name_of, is_fully_known
-from surefit.interpreter.value_queries import items_of, sequence
+from surefit.interpreter.value_queries import Arguments, items_of, sequence
 from surefit.interpreter.values import (
     UNKNOWN,
     AbstractValue,

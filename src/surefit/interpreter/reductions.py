@@ -1,11 +1,10 @@
 """Operations that reduce axes, choose among them, or pool over them."""
 
-from surefit.interpreter.arguments import Arguments
-from surefit.interpreter.dtypes import INTEGRAL
+from surefit.interpreter.devices import INTEGRAL
 from surefit.interpreter.graphs import operation_result
 from surefit.interpreter.operation_calls import OperationCall
 from surefit.interpreter.shapes import ANY, MISMATCH, SCALAR, Shape, Size, window_size
-from surefit.interpreter.value_queries import integer_of, is_none, items_of, sequence
+from surefit.interpreter.value_queries import Arguments, integer_of, is_none, items_of, sequence
 from surefit.interpreter.values import UNKNOWN, AbstractValue, Constant, TensorValue
 
 REDUCTIONS = {
