@@ -117,11 +117,11 @@ def check_overwritten(run: Evaluator, tensor: TensorValue, node: ast.Call) -> bo
         stepped = layer and operation.keeps_weights and layer.version > operation.version
         if layer and stepped and layer.written_at:
             at = layer.written_at
-            run.report(SavedValueOverwritten(node, at, operation, at, "step", earlier))
+            run.report(SavedValueOverwritten(node, at, operation, "step", earlier))
             return True
         if result and result.version and result.written_at:
             at = result.written_at
-            run.report(SavedValueOverwritten(node, at, operation, at, "write", earlier))
+            run.report(SavedValueOverwritten(node, at, operation, "write", earlier))
             return True
     return False
 

@@ -139,4 +139,4 @@ def load_into_optimizer(
     )
     if differ or [len(group) for group in saved] != [len(group) for group in has]:
         birth = optimizer.node
-        run.report(OptimizerStateMismatch(node, birth, birth, optimizer.kind, saved, has))
+        run.report(OptimizerStateMismatch(node, birth, optimizer.kind, saved, has))

@@ -236,7 +236,7 @@ def check_adapter_targets(
     if any(name.rpartition(".")[2] in last or name in SHARED_NAMES for name in names):
         return
     at, wanted = config.node, tuple(sorted(names))
-    run.report(AdapterTargetsMissing(node, at, at, wanted, kind, tuple(has)))
+    run.report(AdapterTargetsMissing(node, at, wanted, kind, tuple(has)))
 
 
 def layer_names(model: AbstractValue) -> tuple[str, list[str]] | None:

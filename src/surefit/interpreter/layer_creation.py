@@ -41,7 +41,7 @@ CONFIG_DIVISIONS: dict[str, tuple[str, str, int, int]] = {
 def check_layer_divides(run: Evaluator, layer: LayerValue, node: ast.AST) -> None:
     for names in LAYER_DIVISIONS.get(layer.kind, ()):
         values = layer.arguments.get(names[0]), layer.arguments.get(names[1])
-        check_division(run, node, layer.kind, names, values)
+        check_division(run, node, names, values)
 
 
 def check_config_divides(run: Evaluator, kind: str, arguments: Arguments, node: ast.AST) -> None:
@@ -54,7 +54,7 @@ def check_config_divides(run: Evaluator, kind: str, arguments: Arguments, node: 
             arguments.named.get(width_name, defaults[0]),
             arguments.named.get(count_name, defaults[1]),
         )
-        check_division(run, node, kind, (width_name, count_name), values)
+        check_division(run, node, (width_name, count_name), values)
 
 
 def check_own_division(run: Evaluator, test: ast.expr, scope: Scope, node: ast.AST) -> None:
@@ -63,14 +63,13 @@ def check_own_division(run: Evaluator, test: ast.expr, scope: Scope, node: ast.A
         if isinstance(part, ast.BinOp) and isinstance(part.op, ast.Mod):
             values = run.evaluate(part.left, scope), run.evaluate(part.right, scope)
             names = ast.unparse(part.left), ast.unparse(part.right)
-            if check_division(run, node, "", names, values):
+            if check_division(run, node, names, values):
                 return
 
 
 def check_division(
     run: Evaluator,
     node: ast.AST,
-    maker: str,
     names: tuple[str, str],
     values: tuple[AbstractValue | None, AbstractValue | None],
 ) -> bool:
@@ -78,7 +77,7 @@ def check_division(
     if width is None or not count or width % count == 0 or not isinstance(values[1], Constant):
         return False
     birth = values[1].node or node
-    run.report(NotDivisible(node, birth, maker, names[0], width, names[1], count))
+    run.report(NotDivisible(node, birth, names[0], width, names[1], count))
     return True
 
 

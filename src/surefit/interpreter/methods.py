@@ -171,7 +171,7 @@ def check_discarded_move(run: Evaluator, call: ast.Call, scope: Scope) -> None:
         case ast.Attribute(value=ast.Name(id=name), attr="to" | "cuda"):
             tensor = scope.find(name)
             if isinstance(tensor, TensorValue):
-                run.report(MoveDiscarded(call, call, tensor))
+                run.report(MoveDiscarded(call, call))
 
 
 def list_method(

@@ -21,7 +21,7 @@ def view(call: OperationCall) -> TensorValue:
     if isinstance(node, ast.Call):
         is_view = isinstance(node.func, ast.Attribute) and node.func.attr == "view"
         if is_view and tensor.cause is not None and cannot_view(tensor, target):
-            run.report(NonContiguousView(node, tensor.cause, tensor, tensor.cause))
+            run.report(NonContiguousView(node, tensor.cause, tensor))
         if shape is None:
             run.report(ReshapeMismatch(node, node, tensor, target))
             shape = Shape(tuple(None if size == -1 else size for size in target))

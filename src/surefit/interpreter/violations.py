@@ -77,7 +77,6 @@ class NonContiguousView(SourceViolation):
 
     node: ast.Call
     tensor: TensorValue
-    cause: ast.AST
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +101,6 @@ class IndexOutsideTable(SourceViolation):
 class NotDivisible(SourceViolation):
     """A width cannot be divided among heads or groups."""
 
-    maker: str
     width_name: str
     width: int
     count_name: str
@@ -146,7 +144,6 @@ class SavedValueOverwritten(SourceViolation):
 
     node: ast.Call
     operation: RecordedOperation
-    written: ast.AST
     writer: Literal["step", "write"]
     earlier: bool
     """The graph is of an earlier iteration of the loop."""
@@ -182,7 +179,6 @@ class MoveDiscarded(SourceViolation):
     """A statement moves a tensor and drops the result."""
 
     node: ast.Call
-    tensor: TensorValue
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,7 +232,6 @@ class OptimizerStateMismatch(SourceViolation):
     """An optimizer's state is loaded into one with other parameters."""
 
     node: ast.Call
-    optimizer: ast.AST
     kind: str
     saved: GroupShapes
     has: GroupShapes
@@ -246,7 +241,6 @@ class OptimizerStateMismatch(SourceViolation):
 class AdapterTargetsMissing(SourceViolation):
     """Adapters are put on layers that a model does not have."""
 
-    config: ast.AST
     targets: tuple[str, ...]
     model: str
     names: tuple[str, ...]
