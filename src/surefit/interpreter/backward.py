@@ -3,6 +3,7 @@
 import ast
 from typing import Literal
 
+from surefit.interpreter import violations
 from surefit.interpreter.evaluator import Evaluator
 from surefit.interpreter.graphs import graph_of, operation_result
 from surefit.interpreter.layer_tables import has_weights
@@ -19,21 +20,13 @@ from surefit.interpreter.values import (
     RecordedOperation,
     TensorValue,
 )
-from surefit.interpreter.violations import (
-    BackwardOfNonScalar,
-    BackwardWithoutGraph,
-    GraphFreed,
-    LeafModifiedInPlace,
-    OptimizerWithoutGradients,
-    SavedValueOverwritten,
-)
 
 
 def write_in_place(run: Evaluator, tensor: TensorValue, node: ast.AST, target: ast.AST) -> None:
     """As an augmented assignment or a method whose name ends in `_` does it."""
     if tensor.leaf and tensor.graph is True and run.graphs.recording is True:
         if not tensor.modified and not tensor.grad_switched:
-            run.report(LeafModifiedInPlace(node, node, target, tensor))
+            run.report(violations.LeafModifiedInPlace(node, node, target, tensor))
         return
     bump_version(run, tensor, node)
 
@@ -48,11 +41,13 @@ def run_backward(run: Evaluator, tensor: TensorValue, arguments: Arguments, node
     graph = graph_of(tensor)
     run.graphs.lost = run.graphs.lost or tensor.unsure or graph is None
     if graph is False and not tensor.leaf:
-        run.report(BackwardWithoutGraph(node, tensor.cut.node if tensor.cut else node, tensor))
+        run.report(
+            violations.BackwardWithoutGraph(node, tensor.cut.node if tensor.cut else node, tensor)
+        )
     if graph is not True:
         return
     if is_none(arguments.get("gradient", 0, Constant(None))) and is_several(tensor):
-        run.report(BackwardOfNonScalar(node, tensor.unreduced or node, tensor))
+        run.report(violations.BackwardOfNonScalar(node, tensor.unreduced or node, tensor))
         return
     if check_freed(run, tensor, node) or check_overwritten(run, tensor, node):
         return
@@ -98,7 +93,7 @@ def check_freed(run: Evaluator, tensor: TensorValue, node: ast.Call) -> bool:
     same = before.tensor is tensor
     calls = run.path_to(node)
     birth = where_paths_part(operation, calls)
-    run.report(GraphFreed(node, birth, operation, before.by, how, same, calls))
+    run.report(violations.GraphFreed(node, birth, operation, before.by, how, same, calls))
     return True
 
 
@@ -117,11 +112,11 @@ def check_overwritten(run: Evaluator, tensor: TensorValue, node: ast.Call) -> bo
         stepped = layer and operation.keeps_weights and layer.version > operation.version
         if layer and stepped and layer.written_at:
             at = layer.written_at
-            run.report(SavedValueOverwritten(node, at, operation, "step", earlier))
+            run.report(violations.SavedValueOverwritten(node, at, operation, "step", earlier))
             return True
         if result and result.version and result.written_at:
             at = result.written_at
-            run.report(SavedValueOverwritten(node, at, operation, "write", earlier))
+            run.report(violations.SavedValueOverwritten(node, at, operation, "write", earlier))
             return True
     return False
 
@@ -140,7 +135,9 @@ def check_idle_optimizer(run: Evaluator, optimizer: OptimizerValue, node: ast.AS
     held = {id(holder) for other in run.optimizers for holder in held_by(other)}
     outside = tuple(layer for layer in run.graphs.reached if id(layer) not in held)
     if outside and len(outside) == len(run.graphs.reached):
-        run.report(OptimizerWithoutGradients(node, optimizer.node, optimizer.node, outside))
+        run.report(
+            violations.OptimizerWithoutGradients(node, optimizer.node, optimizer.node, outside)
+        )
 
 
 def is_uncertain(optimizer: OptimizerValue) -> bool:

@@ -141,14 +141,10 @@ LAYER_NAMES: dict[str, tuple[str, ...]] = {
 }
 """The last parts of names of layers that adapters are put on, by architecture."""
 KNOWN_MODELS = {
-    "gpt2": "GPT2",
-    "openai-community/gpt2": "GPT2",
-    "distilgpt2": "GPT2",
-    "bert-base-uncased": "Bert",
-    "bert-base-cased": "Bert",
+    **dict.fromkeys(("gpt2", "openai-community/gpt2", "distilgpt2"), "GPT2"),
+    **dict.fromkeys(("bert-base-uncased", "bert-base-cased"), "Bert"),
     "google-bert/bert-base-uncased": "Bert",
-    "roberta-base": "Roberta",
-    "FacebookAI/roberta-base": "Roberta",
+    **dict.fromkeys(("roberta-base", "FacebookAI/roberta-base"), "Roberta"),
     "distilbert-base-uncased": "DistilBert",
     "distilbert/distilbert-base-uncased": "DistilBert",
 }

@@ -20,7 +20,11 @@ from surefit.interpreter.values import (
 
 STICKY = ("modified", "grad_switched", "escaped")
 """Fields that are true if they are on one of two paths."""
-Same = TypeVar("Same")
+KNOWN_IF_ALIKE = (
+    *("dtype", "graph", "cut", "low", "high", "padding", "one_hot", "flattened", "unreduced"),
+    *("inference", "source_layer", "strides", "cause", "device"),
+)
+"""Fields of a tensor that are None where two paths differ."""
 
 
 def merge_entries(key: object, left: object, right: object) -> object:
@@ -82,31 +86,16 @@ def is_integer(value: object) -> bool:
 
 
 def merge_tensors(left: TensorValue, right: TensorValue) -> TensorValue:
-    def same(first: Same, second: Same) -> Same | None:
-        return first if first == second else None
-
+    pairs = {name: (getattr(left, name), getattr(right, name)) for name in KNOWN_IF_ALIKE}
     return replace(
         left,
         shape=common_shape(left.shape, right.shape),
-        dtype=same(left.dtype, right.dtype),
-        graph=same(left.graph, right.graph),
         operations=left.operations & right.operations,
         unsure=left.unsure or right.unsure or left.operations != right.operations,
         leaf=left.leaf and right.leaf,
-        cut=same(left.cut, right.cut),
-        low=same(left.low, right.low),
-        high=same(left.high, right.high),
         counts=left.counts and right.counts,
         everywhere=left.everywhere and right.everywhere,
-        padding=same(left.padding, right.padding),
-        one_hot=same(left.one_hot, right.one_hot),
-        flattened=same(left.flattened, right.flattened),
-        unreduced=same(left.unreduced, right.unreduced),
-        inference=same(left.inference, right.inference),
-        source_layer=same(left.source_layer, right.source_layer),
-        strides=same(left.strides, right.strides),
-        cause=same(left.cause, right.cause),
-        device=same(left.device, right.device),
+        **{name: first if first == second else None for name, (first, second) in pairs.items()},
     )
 
 

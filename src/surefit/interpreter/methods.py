@@ -21,7 +21,7 @@ from surefit.interpreter.operations import operate
 from surefit.interpreter.operators import binary
 from surefit.interpreter.optimizers import check_gradients, optimizer_method, zero_gradients
 from surefit.interpreter.tensor_creation import GENERATOR, array_method, draw_array
-from surefit.interpreter.value_queries import Arguments, dict_value, integer_of, sequence
+from surefit.interpreter.value_queries import Arguments, dict_value, sequence
 from surefit.interpreter.values import (
     CPU,
     UNKNOWN,
@@ -49,6 +49,7 @@ IN_PLACE = (
     *("uniform_", "masked_fill_", "relu_", "exp_", "sigmoid_", "tanh_", "softmax_", "pow_"),
     *("random_", "index_fill_", "scatter_", "addcmul_", "addcdiv_", "neg_", "sqrt_", "lerp_"),
 )
+TEXT_METHODS = ("endswith", "startswith", "lower", "upper", "strip", "replace")
 OPERATORS: dict[str, ast.operator] = {
     "add": ast.Add(),
     "sub": ast.Sub(),
@@ -125,18 +126,13 @@ def tensor_method(
 
 def text_method(text: Constant, name: str, arguments: Arguments) -> AbstractValue:
     constants = [value.value for value in arguments.positional if isinstance(value, Constant)]
-    if (
-        not isinstance(text.value, str)
-        or len(constants) != len(arguments.positional)
-        or arguments.named
-    ):
+    known = len(constants) == len(arguments.positional) and not arguments.named
+    if not isinstance(text.value, str) or not known or name not in TEXT_METHODS:
         return UNKNOWN
-    if name in ("endswith", "startswith", "lower", "upper", "strip", "replace"):
-        try:
-            return Constant(getattr(text.value, name)(*constants))
-        except TypeError:
-            return UNKNOWN
-    return UNKNOWN
+    try:
+        return Constant(getattr(text.value, name)(*constants))
+    except TypeError:
+        return UNKNOWN
 
 
 def each_method(
@@ -180,32 +176,32 @@ def list_method(
     items = values.items
     if items is None or values.kind != "list":
         return UNKNOWN
-    if name == "append" and len(arguments.positional) == 1:
-        run.set(values, "items", (*items, arguments.first))
-        return Constant(None)
-    if name == "extend" and len(arguments.positional) == 1:
-        more = iterations_of(run, arguments.first)
-        run.set(values, "items", (*items, *more.items) if more.all_known else None)
-        return Constant(None)
-    if name == "pop":
-        at = arguments.number("index", 0, -1)
-        if at is None or not -len(items) <= at < len(items):
-            run.set(values, "items", None)
+    left: tuple[AbstractValue, ...] | None = None
+    result: AbstractValue = Constant(None)
+    match name, arguments.positional:
+        case "append", [item]:
+            left = (*items, item)
+        case "extend", [several]:
+            more = iterations_of(run, several)
+            left = (*items, *more.items) if more.all_known else None
+        case "insert", [Constant(value=int(at)), item]:
+            left = (*items[:at], item, *items[at:])
+        case "clear", _:
+            left = ()
+        case "copy", _:
+            return sequence("list", items)
+        case (("index" | "count"), _):
             return UNKNOWN
-        left = list(items)
-        item = left.pop(at)
-        run.set(values, "items", tuple(left))
-        return item
-    at = integer_of(arguments.first)
-    if name == "insert" and len(arguments.positional) == 2 and at is not None:
-        run.set(values, "items", (*items[:at], arguments.positional[1], *items[at:]))
-        return Constant(None)
-    if name == "clear":
-        run.set(values, "items", ())
-        return Constant(None)
-    if name not in ("index", "count", "copy"):
-        run.set(values, "items", None)
-    return sequence("list", items) if name == "copy" else UNKNOWN
+        case "pop", _:
+            at = arguments.number("index", 0, -1)
+            known = at is not None and -len(items) <= at < len(items)
+            rest = list(items)
+            result = rest.pop(at) if known and at is not None else UNKNOWN
+            left = tuple(rest) if known else None
+        case _:
+            result = UNKNOWN
+    run.set(values, "items", left)
+    return result
 
 
 def dict_method(
@@ -232,13 +228,7 @@ def dict_method(
 
 MOVES_MODULE = ("to", "cuda", "cpu")
 RETURNS_MODULE = (
-    "train",
-    "eval",
-    "share_memory",
-    "float",
-    "double",
-    "half",
-    "bfloat16",
+    *("train", "eval", "share_memory", "float", "double", "half", "bfloat16"),
     *MOVES_MODULE,
 )
 READS_MODULE = (
@@ -273,15 +263,11 @@ def module_method(
         return UNKNOWN
     if name in ("register_buffer", "register_parameter", "add_module", "register_module"):
         return register(run, model, name, arguments)
-    if (
-        name == "append"
-        and isinstance(model, LayerValue)
-        and model.kind in ("ModuleList", "Sequential")
-    ):
+    kind = model.kind if isinstance(model, LayerValue) else ""
+    if isinstance(model, LayerValue) and name == "append" and kind in ("ModuleList", "Sequential"):
         run.set(model.children, str(len(model.children)), arguments.get("module", 0, UNKNOWN))
         return model
-    is_dict = isinstance(model, LayerValue) and model.kind == "ModuleDict"
-    if is_dict and name in ("keys", "values", "items"):
+    if kind == "ModuleDict" and name in ("keys", "values", "items"):
         return run.call(BoundMethod(dict_value(dict(parts_of(model))), name), arguments, node)
     if name == "zero_grad":
         zero_gradients(run, all_layers(model))

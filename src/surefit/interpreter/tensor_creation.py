@@ -205,13 +205,8 @@ def pad_sequence(arguments: Arguments, node: ast.AST) -> TensorValue:
 
 FILLED_ARRAYS = ("zeros", "ones", "empty")
 SIZE_POSITION = {
-    "random": 0,
-    "random_sample": 0,
-    "standard_normal": 0,
-    "normal": 2,
-    "uniform": 2,
-    "integers": 2,
-    "randint": 2,
+    **dict.fromkeys(("random", "random_sample", "standard_normal"), 0),
+    **dict.fromkeys(("normal", "uniform", "integers", "randint"), 2),
 }
 """Where `size` stands among the arguments of what draws numbers."""
 DRAWS_INTEGERS = ("integers", "randint")

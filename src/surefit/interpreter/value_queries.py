@@ -15,13 +15,7 @@ from surefit.interpreter.values import (
     InstanceValue,
     Integer,
     LayerValue,
-    LibraryObject,
-    LoaderValue,
-    OptimizerStateValue,
-    OptimizerValue,
-    Real,
     SequenceValue,
-    StateDictValue,
     TensorValue,
     Unknown,
 )
@@ -106,26 +100,12 @@ def contents(value: AbstractValue) -> Iterator[AbstractValue]:
             yield from value.children.values()
 
 
-WITH_NODE = (
-    *(
-        Constant,
-        Real,
-        SequenceValue,
-        TensorValue,
-        LayerValue,
-        InstanceValue,
-        LibraryObject,
-        LoaderValue,
-    ),
-    *(OptimizerValue, OptimizerStateValue, StateDictValue, DictValue),
-)
-
-
 def origin_of(value: AbstractValue | None) -> ast.AST | None:
     """The number that is written, the constructor, the operation; None where it is not known."""
     if isinstance(value, BoundMethod):
         return origin_of(value.receiver)
-    return value.node if isinstance(value, WITH_NODE) else None
+    node: ast.AST | None = getattr(value, "node", None)
+    return node
 
 
 def origin_of_dtype(tensor: TensorValue) -> ast.AST | None:
