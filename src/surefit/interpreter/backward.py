@@ -6,7 +6,6 @@ from typing import Literal
 from surefit.interpreter import violations
 from surefit.interpreter.evaluator import Evaluator
 from surefit.interpreter.graphs import graph_of, operation_result
-from surefit.interpreter.layer_tables import has_weights
 from surefit.interpreter.modules import all_layers
 from surefit.interpreter.recorder import FreedGraph
 from surefit.interpreter.value_queries import Arguments, is_none, is_true
@@ -16,7 +15,6 @@ from surefit.interpreter.values import (
     Constant,
     GraphCut,
     LayerValue,
-    OptimizerValue,
     RecordedOperation,
     TensorValue,
 )
@@ -119,42 +117,6 @@ def check_overwritten(run: Evaluator, tensor: TensorValue, node: ast.Call) -> bo
             run.report(violations.SavedValueOverwritten(node, at, operation, "write", earlier))
             return True
     return False
-
-
-def check_idle_optimizer(run: Evaluator, optimizer: OptimizerValue, node: ast.AST) -> None:
-    """None of its layers has a gradient, and those that have one belong to no optimizer."""
-    holders = held_by(optimizer)
-    layers = [
-        holder for holder in holders if isinstance(holder, LayerValue) and has_weights(holder)
-    ]
-    if run.graphs.lost or not layers or any(isinstance(held, TensorValue) for held in holders):
-        return
-    unknown = any(is_uncertain(other) for other in run.optimizers)
-    if unknown or any(layer.gradient is not False for layer in layers):
-        return
-    held = {id(holder) for other in run.optimizers for holder in held_by(other)}
-    outside = tuple(layer for layer in run.graphs.reached if id(layer) not in held)
-    if outside and len(outside) == len(run.graphs.reached):
-        run.report(
-            violations.OptimizerWithoutGradients(node, optimizer.node, optimizer.node, outside)
-        )
-
-
-def is_uncertain(optimizer: OptimizerValue) -> bool:
-    groups = optimizer.groups
-    return groups is None or any(group.of is None for group in groups)
-
-
-def held_by(optimizer: OptimizerValue) -> list[LayerValue | TensorValue]:
-    return [holder for group in optimizer.groups or () for holder in group.of or ()]
-
-
-def optimizer_step(run: Evaluator, optimizer: OptimizerValue, node: ast.AST) -> None:
-    """An optimizer writes into the weights that have a gradient."""
-    for holder in held_by(optimizer):
-        if isinstance(holder, LayerValue) and holder.gradient is True:
-            run.set(holder, "version", holder.version + 1)
-            run.set(holder, "written_at", node)
 
 
 OWN_ARGUMENTS = ("use_reentrant", "preserve_rng_state", "context_fn", "determinism_check")

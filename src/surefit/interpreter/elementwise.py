@@ -11,7 +11,6 @@ from surefit.interpreter.operation_calls import OperationCall, cast_tensor, copy
 from surefit.interpreter.shapes import ANY, SCALAR, Shape, broadcast
 from surefit.interpreter.value_queries import Arguments
 from surefit.interpreter.values import (
-    CPU,
     UNKNOWN,
     AbstractValue,
     Constant,
@@ -27,14 +26,10 @@ SAME_NUMBERS = ("contiguous", "clone", "identity")
 
 
 def same_shape(run: Evaluator, name: str, tensor: TensorValue, node: ast.AST) -> TensorValue:
+    keeps, keeps_result = name not in KEEPS_NOTHING, name in KEEPS_RESULT
+    shape, dtype = tensor.shape, tensor.dtype
     result = operation_result(
-        run,
-        node,
-        tensor.shape,
-        [tensor],
-        tensor.dtype,
-        keeps=name not in KEEPS_NOTHING,
-        keeps_result=name in KEEPS_RESULT,
+        run, node, shape, [tensor], dtype, keeps=keeps, keeps_result=keeps_result
     )
     result.source_layer, result.unreduced = tensor.source_layer, tensor.unreduced
     if name in SAME_NUMBERS:
@@ -155,13 +150,7 @@ def tensor_to(call: OperationCall) -> TensorValue:
     return result
 
 
-def move_to_gpu(call: OperationCall) -> TensorValue:
+def moved(call: OperationCall, device: DeviceValue) -> TensorValue:
     result = copy_tensor(call.run, call.tensor, call.node)
-    result.device = DeviceValue("cuda")
-    return result
-
-
-def move_to_cpu(call: OperationCall) -> TensorValue:
-    result = copy_tensor(call.run, call.tensor, call.node)
-    result.device = CPU
+    result.device = device
     return result

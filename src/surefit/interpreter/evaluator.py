@@ -129,7 +129,9 @@ class Evaluator:
     def methods_never_called(self, class_: ClassValue) -> None:
         arguments = self.constructor_arguments.get(class_.node, Arguments(open=True))
         for node in class_.node.body:
-            if not isinstance(node, ast.FunctionDef) or node in self.evaluated or is_special(node):
+            if not isinstance(node, ast.FunctionDef) or node in self.evaluated:
+                continue
+            if node.name.startswith("__") and node.name not in ("__getitem__", "__call__"):
                 continue
             instance = self.alone(partial(self.instantiate, class_, arguments, class_.node))
             if isinstance(instance, InstanceValue) and node not in self.evaluated:
@@ -239,7 +241,3 @@ class Evaluator:
 
     def instantiate(self, class_: ClassValue, arguments: Arguments, node: ast.AST) -> AbstractValue:
         raise NotImplementedError
-
-
-def is_special(node: ast.FunctionDef) -> bool:
-    return node.name.startswith("__") and node.name not in ("__getitem__", "__call__")

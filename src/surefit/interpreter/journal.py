@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from surefit.interpreter.shapes import common_shape
-from surefit.interpreter.value_queries import integer_of, sequence
+from surefit.interpreter.value_queries import sequence
 from surefit.interpreter.values import (
     ABSENT,
     UNKNOWN,
@@ -16,6 +16,7 @@ from surefit.interpreter.values import (
     Integer,
     SequenceValue,
     TensorValue,
+    integer_of,
 )
 
 STICKY = ("modified", "grad_switched", "escaped")
@@ -86,8 +87,7 @@ def is_integer(value: object) -> bool:
 
 
 def merge_tensors(left: TensorValue, right: TensorValue) -> TensorValue:
-    pairs = {name: (getattr(left, name), getattr(right, name)) for name in KNOWN_IF_ALIKE}
-    return replace(
+    result = replace(
         left,
         shape=common_shape(left.shape, right.shape),
         operations=left.operations & right.operations,
@@ -95,8 +95,11 @@ def merge_tensors(left: TensorValue, right: TensorValue) -> TensorValue:
         leaf=left.leaf and right.leaf,
         counts=left.counts and right.counts,
         everywhere=left.everywhere and right.everywhere,
-        **{name: first if first == second else None for name, (first, second) in pairs.items()},
     )
+    for name in KNOWN_IF_ALIKE:
+        if getattr(left, name) != getattr(right, name):
+            setattr(result, name, None)
+    return result
 
 
 Result = TypeVar("Result")

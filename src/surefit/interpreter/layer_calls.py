@@ -28,7 +28,7 @@ from surefit.interpreter.shapes import (
 )
 from surefit.interpreter.value_queries import (
     Arguments,
-    integer_of,
+    is_none,
     is_true,
     items_of,
     origin_of,
@@ -43,6 +43,7 @@ from surefit.interpreter.values import (
     LayerValue,
     TensorValue,
     Unknown,
+    integer_of,
 )
 from surefit.interpreter.violations import (
     IndexOutsideTable,
@@ -141,15 +142,24 @@ def check_input(run: Evaluator, layer: LayerValue, tensor: TensorValue, node: as
         run.report(InferenceTensorInTraining(node, tensor.inference, layer, tensor))
 
 
+WIDTHS = {
+    "Linear": ("in_features", "out_features"),
+    "TransformerEncoderLayer": ("d_model", "d_model"),
+    "TransformerDecoderLayer": ("d_model", "d_model"),
+    "MultiheadAttention": ("embed_dim", "embed_dim"),
+}
+
+
 def output_shape(
     run: Evaluator, layer: LayerValue, tensor: TensorValue, node: ast.AST
 ) -> Shape | None:
     """None where what a layer gives is not known."""
     number, shape = layer.number, tensor.shape
     match layer.kind:
-        case "Linear":
-            check_width(run, layer, tensor, -1, number("in_features"), node)
-            return with_last_size(shape, number("out_features"))
+        case kind if kind in WIDTHS:
+            takes, gives = WIDTHS[kind]
+            check_width(run, layer, tensor, -1, number(takes), node)
+            return with_last_size(shape, number(gives))
         case "Embedding":
             check_lookup(run, layer, tensor, node)
             return Shape((*shape.sizes, number("embedding_dim")), shape.more)
@@ -177,15 +187,9 @@ def output_shape(
         case kind if kind in RECURRENT_KINDS:
             check_width(run, layer, tensor, -1, number("input_size"), node)
             return recurrent_shape(layer, shape)
-        case "TransformerEncoderLayer" | "TransformerDecoderLayer":
-            check_width(run, layer, tensor, -1, number("d_model"), node)
-            return with_last_size(shape, number("d_model"))
         case "TransformerEncoder":
             inner = layer.arguments["encoder_layer"]
             return output_shape(run, inner, tensor, node) if isinstance(inner, LayerValue) else None
-        case "MultiheadAttention":
-            check_width(run, layer, tensor, -1, number("embed_dim"), node)
-            return with_last_size(shape, number("embed_dim"))
         case "Flatten":
             start = integer_of(layer.arguments.get("start_dim", Constant(1)))
             stop = integer_of(layer.arguments.get("end_dim", Constant(-1)))
@@ -261,18 +265,15 @@ def pooling_shape(layer: LayerValue, shape: Shape) -> Shape | None:
     if not set(layer.arguments) <= {"kernel_size", "stride", "padding"}:
         return Shape((*before, *(None,) * axes), shape.more)
     kernel = per_axis(layer, "kernel_size", axes, 1)
-    stride = per_axis(layer, "stride", axes, 1) if has_stride(layer) else kernel
+    stride = kernel
+    if not is_none(layer.arguments.get("stride", Constant(None))):
+        stride = per_axis(layer, "stride", axes, 1)
     padding = per_axis(layer, "padding", axes, 0)
     sizes = [
         window_size(shape.size(at - axes), kernel[at], stride[at], padding[at])
         for at in range(axes)
     ]
     return Shape((*before, *(None if size == MISMATCH else size for size in sizes)), shape.more)
-
-
-def has_stride(layer: LayerValue) -> bool:
-    value = layer.arguments.get("stride", Constant(None))
-    return not (isinstance(value, Constant) and value.value is None)
 
 
 def recurrent_shape(layer: LayerValue, shape: Shape) -> Shape:

@@ -5,7 +5,7 @@ import ast
 from surefit.interpreter.evaluator import Evaluator
 from surefit.interpreter.iteration import iterations_of
 from surefit.interpreter.layer_tables import ARGUMENTS, SHAPE_PRESERVING
-from surefit.interpreter.value_queries import Arguments, integer_of
+from surefit.interpreter.value_queries import Arguments
 from surefit.interpreter.values import (
     UNKNOWN,
     AbstractValue,
@@ -15,6 +15,7 @@ from surefit.interpreter.values import (
     Scope,
     SequenceValue,
     TensorValue,
+    integer_of,
 )
 from surefit.interpreter.violations import NotDivisible
 

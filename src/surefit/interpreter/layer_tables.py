@@ -1,8 +1,8 @@
 """Layers of `torch.nn`: what their constructors take, and the tensors that they hold."""
 
 from surefit.interpreter.shapes import Shape, Size
-from surefit.interpreter.value_queries import integer_of, items_of
-from surefit.interpreter.values import Constant, LayerValue, SequenceValue
+from surefit.interpreter.value_queries import items_of
+from surefit.interpreter.values import Constant, LayerValue, SequenceValue, integer_of
 
 CONVOLUTION = (
     *("in_channels", "out_channels", "kernel_size", "stride", "padding", "dilation", "groups"),

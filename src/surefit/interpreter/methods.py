@@ -193,11 +193,11 @@ def list_method(
         case (("index" | "count"), _):
             return UNKNOWN
         case "pop", _:
-            at = arguments.number("index", 0, -1)
-            known = at is not None and -len(items) <= at < len(items)
-            rest = list(items)
-            result = rest.pop(at) if known and at is not None else UNKNOWN
-            left = tuple(rest) if known else None
+            last = arguments.number("index", 0, -1)
+            result = UNKNOWN
+            if last is not None and -len(items) <= last < len(items):
+                result = items[last]
+                left = (*items[:last], *items[last:][1:])
         case _:
             result = UNKNOWN
     run.set(values, "items", left)

@@ -10,8 +10,8 @@ from surefit.interpreter.evaluator import Evaluator
 from surefit.interpreter.joining import concatenate, linear, matmul
 from surefit.interpreter.losses import LOSS_FUNCTIONS, compute_loss
 from surefit.interpreter.operation_calls import OperationCall, cast_tensor
-from surefit.interpreter.value_queries import Arguments
-from surefit.interpreter.values import UNKNOWN, AbstractValue, TensorValue
+from surefit.interpreter.value_queries import Arguments, size_value
+from surefit.interpreter.values import CPU, UNKNOWN, AbstractValue, DeviceValue, TensorValue
 
 KEEPS_SHAPE = {
     *elementwise.KEEPS_RESULT,
@@ -70,8 +70,8 @@ OPERATIONS: dict[str, Callable[[OperationCall], AbstractValue]] = {
     "chunk": reshaping.chunk,
     "split": reshaping.split,
     "size": reshaping.tensor_size,
-    **dict.fromkeys(("dim", "ndimension"), reshaping.tensor_rank),
-    "numel": reshaping.numel,
+    **dict.fromkeys(("dim", "ndimension"), lambda call: size_value(call.tensor.shape.rank)),
+    "numel": lambda call: size_value(call.tensor.shape.elements),
     "detach": elementwise.detach,
     "detach_": elementwise.detach_in_place,
     "item": elementwise.tensor_item,
@@ -81,8 +81,8 @@ OPERATIONS: dict[str, Callable[[OperationCall], AbstractValue]] = {
     **dict.fromkeys(("max_pool2d", "avg_pool2d"), reductions.pool2d),
     **dict.fromkeys(("adaptive_avg_pool2d", "adaptive_max_pool2d"), reductions.adaptive_pool2d),
     "to": elementwise.tensor_to,
-    "cuda": elementwise.move_to_gpu,
-    "cpu": elementwise.move_to_cpu,
+    "cuda": lambda call: elementwise.moved(call, DeviceValue("cuda")),
+    "cpu": lambda call: elementwise.moved(call, CPU),
     "glu": elementwise.glu,
     "pow": elementwise.power,
     **dict.fromkeys(

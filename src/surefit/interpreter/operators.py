@@ -15,7 +15,7 @@ from surefit.interpreter.operation_calls import copy_bounds
 from surefit.interpreter.optimizers import check_gradients
 from surefit.interpreter.shapes import ANY, Shape, broadcast
 from surefit.interpreter.tensor_creation import new_array
-from surefit.interpreter.value_queries import integer_of, is_array, is_none, sequence
+from surefit.interpreter.value_queries import is_array, is_none, sequence
 from surefit.interpreter.values import (
     NEVER_NONE,
     UNKNOWN,
@@ -27,6 +27,7 @@ from surefit.interpreter.values import (
     Real,
     SequenceValue,
     TensorValue,
+    integer_of,
 )
 from surefit.interpreter.violations import NodePair
 

@@ -4,8 +4,8 @@ from surefit.interpreter.devices import INTEGRAL
 from surefit.interpreter.graphs import operation_result
 from surefit.interpreter.operation_calls import OperationCall
 from surefit.interpreter.shapes import ANY, MISMATCH, SCALAR, Shape, Size, window_size
-from surefit.interpreter.value_queries import Arguments, integer_of, is_none, items_of, sequence
-from surefit.interpreter.values import UNKNOWN, AbstractValue, Constant, TensorValue
+from surefit.interpreter.value_queries import Arguments, is_none, items_of, sequence
+from surefit.interpreter.values import UNKNOWN, AbstractValue, Constant, TensorValue, integer_of
 
 REDUCTIONS = {
     *("mean", "sum", "prod", "amax", "amin", "std", "var", "logsumexp", "norm", "nanmean"),

@@ -101,14 +101,6 @@ def tensor_size(call: OperationCall) -> AbstractValue:
     return Integer() if axis is None else size_value(call.tensor.shape.size(axis))
 
 
-def tensor_rank(call: OperationCall) -> AbstractValue:
-    return size_value(call.tensor.shape.rank)
-
-
-def numel(call: OperationCall) -> AbstractValue:
-    return size_value(call.tensor.shape.elements)
-
-
 def transpose(call: OperationCall) -> TensorValue:
     first, second = call.arguments.number("dim0", 1, None), call.arguments.number("dim1", 2, None)
     if len(call.arguments.values) == 1:  # `.t()`

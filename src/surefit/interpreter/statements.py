@@ -2,8 +2,9 @@
 
 import ast
 from collections.abc import Callable, Sequence
+from functools import partial
 
-from surefit.interpreter.attributes import set_attribute
+from surefit.interpreter.attributes import set_attribute, set_item
 from surefit.interpreter.backward import write_in_place
 from surefit.interpreter.classes import define_class, define_function, truth_of
 from surefit.interpreter.devices import chosen_device
@@ -14,7 +15,6 @@ from surefit.interpreter.evaluator import (
     PathEnded,
     until_raise,
 )
-from surefit.interpreter.indexing import set_item
 from surefit.interpreter.iteration import UNKNOWN_ITERATIONS, Iterations, iterations_of, unpack
 from surefit.interpreter.journal import Changes, Journal, merge_values
 from surefit.interpreter.layer_creation import check_own_division
@@ -53,8 +53,10 @@ def run_block(run: Evaluator, body: Sequence[ast.stmt], scope: Scope) -> Flow:
 def run_statement(run: Evaluator, node: ast.stmt, scope: Scope) -> Flow:
     run.step()
     match node:
-        case ast.Expr(value=value):
-            run_expression(run, value, scope)
+        case ast.Expr(value=value) if not isinstance(value, ast.Constant):
+            if isinstance(value, ast.Call):
+                check_discarded_move(run, value, scope)
+            run.evaluate(value, scope)
         case ast.Assign(targets=targets, value=value):
             result = run.evaluate(value, scope)
             for target in targets:
@@ -69,7 +71,8 @@ def run_statement(run: Evaluator, node: ast.stmt, scope: Scope) -> Flow:
         case ast.For():
             return run_for(run, node, scope)
         case ast.While():
-            return run_while(run, node, scope)
+            if truth_of(run.evaluate(node.test, scope)) is not False:
+                return iterate(run, node, scope, UNKNOWN_ITERATIONS, lambda _: None)
         case ast.With():
             return run_with(run, node, scope)
         case ast.Try():
@@ -85,7 +88,9 @@ def run_statement(run: Evaluator, node: ast.stmt, scope: Scope) -> Flow:
         case ast.Raise():
             raise PathEnded
         case ast.Assert(test=test):
-            run_assert(run, test, scope)
+            if truth_of(run.evaluate(test, scope)) is False:
+                check_own_division(run, test, scope, test)
+                raise PathEnded
         case ast.FunctionDef():
             bind_name(run, node.name, define_function(run, node, scope), scope)
         case ast.AsyncFunctionDef():
@@ -100,19 +105,11 @@ def run_statement(run: Evaluator, node: ast.stmt, scope: Scope) -> Flow:
             for target in targets:
                 if isinstance(target, ast.Name):
                     bind_name(run, target.id, UNKNOWN, scope)
-                else:
-                    forget_target(run, target, scope)
+                elif isinstance(target, ast.Attribute | ast.Subscript):
+                    run.escape(run.evaluate(target.value, scope))
         case ast.Match():
             forget_names(run, node, scope)
     return None
-
-
-def run_expression(run: Evaluator, value: ast.expr, scope: Scope) -> None:
-    if isinstance(value, ast.Constant):
-        return
-    if isinstance(value, ast.Call):
-        check_discarded_move(run, value, scope)
-    run.evaluate(value, scope)
 
 
 def bind_name(run: Evaluator, name: str, value: AbstractValue, scope: Scope) -> None:
@@ -196,26 +193,13 @@ def enter_context(run: Evaluator, context: AbstractValue, node: ast.expr) -> Non
         run.autocast = run.default_device = None
 
 
-def run_assert(run: Evaluator, test: ast.expr, scope: Scope) -> None:
-    if truth_of(run.evaluate(test, scope)) is False:
-        check_own_division(run, test, scope, test)
-        raise PathEnded
-
-
 def bind_imports(run: Evaluator, node: ast.Import | ast.ImportFrom, scope: Scope) -> None:
+    before = ""
+    if isinstance(node, ast.ImportFrom):
+        before = "." * node.level + (f"{node.module}." if node.module else "")
     for alias in node.names:
-        if isinstance(node, ast.ImportFrom):
-            before = "." * node.level + (f"{node.module}." if node.module else "")
-            name = before + alias.name
-            bind_name(run, alias.asname or alias.name, ImportedName(name), scope)
-        else:
-            name = alias.name if alias.asname else alias.name.partition(".")[0]
-            bind_name(run, alias.asname or name, ImportedName(name), scope)
-
-
-def forget_target(run: Evaluator, target: ast.expr, scope: Scope) -> None:
-    if isinstance(target, ast.Attribute | ast.Subscript):
-        run.escape(run.evaluate(target.value, scope))
+        name = alias.name if alias.asname or before else alias.name.partition(".")[0]
+        bind_name(run, alias.asname or name, ImportedName(before + name), scope)
 
 
 def forget_names(run: Evaluator, node: ast.AST, scope: Scope) -> None:
@@ -233,7 +217,7 @@ def run_if(run: Evaluator, node: ast.If, scope: Scope) -> Flow:
         return run_either(
             run, lambda: run.block(node.body, scope), lambda: run.block(node.orelse, scope)
         )
-    if test and ends_in_raise(node.body):
+    if test and isinstance(node.body[-1], ast.Raise):
         check_own_division(run, node.test, scope, node)
     return run.block(node.body if test else node.orelse, scope)
 
@@ -268,7 +252,13 @@ def run_try(run: Evaluator, node: ast.Try, scope: Scope) -> Flow:
     if flow == "raise" and not node.handlers:
         run.block(node.finalbody, scope)
         raise PathEnded
-    handled = [run_handler(run, handler, scope) for handler in node.handlers]
+
+    def handle(handler: ast.ExceptHandler) -> Flow:
+        if handler.name:
+            run.assign(ast.Name(handler.name), UNKNOWN, scope)
+        return run.block(handler.body, scope)
+
+    handled = [run.explore(partial(handle, handler)) for handler in node.handlers]
     if any(way is None for way, _ in handled):
         run.journal.merge_with_before(changes)
     for way, changed in handled:
@@ -286,24 +276,11 @@ def run_try(run: Evaluator, node: ast.Try, scope: Scope) -> Flow:
     return next((way for way, _ in handled if way != "raise"), None)
 
 
-def run_handler(run: Evaluator, handler: ast.ExceptHandler, scope: Scope) -> tuple[Flow, Changes]:
-    def path() -> Flow:
-        if handler.name:
-            run.assign(ast.Name(handler.name), UNKNOWN, scope)
-        return run.block(handler.body, scope)
-
-    return run.explore(path)
-
-
 def catches(handler: ast.ExceptHandler) -> bool:
     """Whether it can be a violation that is caught there."""
     kinds = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
     names = [kind.id if isinstance(kind, ast.Name) else "" for kind in kinds]
     return not all(name in HARMLESS for name in names)
-
-
-def ends_in_raise(body: Sequence[ast.stmt]) -> bool:
-    return bool(body) and isinstance(body[-1], ast.Raise)
 
 
 def evaluate_if(run: Evaluator, node: ast.IfExp, scope: Scope) -> AbstractValue:
@@ -356,12 +333,6 @@ def run_for(run: Evaluator, node: ast.For, scope: Scope) -> Flow:
     if flow is None and not isinstance(over, ParameterSet):
         return run.block(node.orelse, scope)
     return flow
-
-
-def run_while(run: Evaluator, node: ast.While, scope: Scope) -> Flow:
-    if truth_of(run.evaluate(node.test, scope)) is False:
-        return None
-    return iterate(run, node, scope, UNKNOWN_ITERATIONS, lambda _: None)
 
 
 def iterate(

@@ -10,7 +10,6 @@ from surefit.interpreter.memory_layout import contiguous
 from surefit.interpreter.shapes import ANY, SCALAR, Shape
 from surefit.interpreter.value_queries import (
     Arguments,
-    integer_of,
     is_array,
     items_of,
     origin_of,
@@ -29,6 +28,7 @@ from surefit.interpreter.values import (
     SequenceValue,
     TensorValue,
     Unknown,
+    integer_of,
 )
 
 FILLED = ("zeros", "ones", "rand", "randn", "empty")

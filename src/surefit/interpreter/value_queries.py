@@ -18,13 +18,8 @@ from surefit.interpreter.values import (
     SequenceValue,
     TensorValue,
     Unknown,
+    integer_of,
 )
-
-
-def integer_of(value: AbstractValue | None) -> int | None:
-    """The integer that a value is."""
-    number = value.value if isinstance(value, Constant) else None
-    return number if isinstance(number, int) and type(number) is int else None
 
 
 def text_in(value: AbstractValue | None) -> str | None:
@@ -55,10 +50,7 @@ def dict_value(
     node: ast.AST | None = None,
     before: dict[object, AbstractValue] | None = None,
 ) -> DictValue:
-    items = dict(before or {})
-    for name, value in named.items():
-        items[name] = value
-    return DictValue(items, node)
+    return DictValue({**(before or {}), **dict(named.items())}, node)
 
 
 def items_of(value: AbstractValue | None) -> tuple[AbstractValue, ...] | None:

@@ -33,6 +33,12 @@ class Constant(AbstractValue):
     node: ast.AST | None = field(default=None, compare=False)
 
 
+def integer_of(value: AbstractValue | None) -> int | None:
+    """The integer that a value is."""
+    number = value.value if isinstance(value, Constant) else None
+    return number if isinstance(number, int) and type(number) is int else None
+
+
 @dataclass(frozen=True, slots=True)
 class Integer(AbstractValue):
     """An integer that the source does not give."""
@@ -198,9 +204,7 @@ class LayerValue(AbstractValue):
     frozen_by: ast.AST | None = None
 
     def number(self, name: str) -> int | None:
-        value = self.arguments.get(name)
-        number = value.value if isinstance(value, Constant) else None
-        return number if isinstance(number, int) and type(number) is int else None
+        return integer_of(self.arguments.get(name))
 
 
 @dataclass(eq=False, slots=True)
