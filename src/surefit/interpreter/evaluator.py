@@ -216,7 +216,7 @@ class Evaluator:
         elif flow in ("break", "continue") and frame.loops:
             frame.loops[-1].append(changes)
 
-    # the parts of the language, see `evaluation`
+    # the parts of the language, see `scripts`
 
     def block(self, body: Sequence[ast.stmt], scope: Scope) -> Flow:
         raise NotImplementedError

@@ -13,7 +13,7 @@ from surefit.interpreter.modules import class_name_of, is_fully_known, is_module
 from surefit.interpreter.operations import operate
 from surefit.interpreter.optimizers import create_optimizer
 from surefit.interpreter.tensor_creation import call_numpy, create_tensor, pad_sequence
-from surefit.interpreter.value_queries import Arguments, is_none, items_of, sequence, text_in
+from surefit.interpreter.value_queries import Arguments, apply, is_none, items_of, sequence, text_in
 from surefit.interpreter.values import UNKNOWN, AbstractValue, Constant, LibraryObject, LoaderValue
 from surefit.interpreter.violations import AdapterTargetsMissing
 
@@ -104,12 +104,8 @@ def call_torch_data(name: str, arguments: Arguments, node: ast.AST) -> AbstractV
         if is_none(arguments.get("batch_size", 1, Constant(1))):
             return UNKNOWN
         return LoaderValue(dataset, None if is_none(collate) else collate, node)
-    if last == "TensorDataset":
-        return (
-            UNKNOWN
-            if arguments.open
-            else LibraryObject(name, {}, node, tuple(arguments.positional))
-        )
+    if last == "TensorDataset" and not arguments.open:
+        return LibraryObject(name, {}, node, tuple(arguments.positional))
     if last == "Subset":
         return LibraryObject(name, {}, node, (dataset,))
     if last == "random_split":
@@ -120,15 +116,12 @@ def call_torch_data(name: str, arguments: Arguments, node: ast.AST) -> AbstractV
 
 
 def call_math(name: str, arguments: Arguments) -> AbstractValue:
-    numbers = [value.value for value in arguments.positional if isinstance(value, Constant)]
     function = getattr(math, name.rpartition(".")[2], None)
-    if len(numbers) != len(arguments.positional) or arguments.named or arguments.open:
+    if not callable(function) or arguments.named or arguments.open:
         return UNKNOWN
-    try:
-        value = function(*numbers) if callable(function) else None
-    except (TypeError, ValueError, ArithmeticError):
-        return UNKNOWN
-    return Constant(value) if isinstance(value, int | float) else UNKNOWN
+    result = apply(function, arguments.positional)
+    known = isinstance(result, Constant) and isinstance(result.value, int | float)
+    return result if known else UNKNOWN
 
 
 LAYER_NAMES: dict[str, tuple[str, ...]] = {
@@ -205,9 +198,8 @@ def call_peft(
     run: Evaluator, last: str, arguments: Arguments, node: ast.AST
 ) -> AbstractValue | None:
     if last == "LoraConfig":
-        return LibraryObject(
-            "peft.LoraConfig", {} if arguments.open else dict(arguments.named), node
-        )
+        settings = {} if arguments.open else dict(arguments.named)
+        return LibraryObject("peft.LoraConfig", settings, node)
     if last == "get_peft_model":
         model, config = arguments.get("model", 0, UNKNOWN), arguments.get("peft_config", 1, UNKNOWN)
         if isinstance(config, LibraryObject) and config.name == "peft.LoraConfig":

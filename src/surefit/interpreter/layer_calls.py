@@ -1,6 +1,7 @@
 """Layers of `torch.nn`: calling them."""
 
 import ast
+from collections.abc import Iterator
 from dataclasses import replace
 
 from surefit.interpreter.backward import bump_version
@@ -19,7 +20,6 @@ from surefit.interpreter.losses import compute_loss, loss_arguments
 from surefit.interpreter.memory_layout import contiguous
 from surefit.interpreter.reshaping import flatten_shape
 from surefit.interpreter.shapes import (
-    MISMATCH,
     Shape,
     Size,
     transposed_window_size,
@@ -218,39 +218,29 @@ def check_width(
 def convolution_shape(
     run: Evaluator, layer: LayerValue, tensor: TensorValue, node: ast.AST, transposed: bool = False
 ) -> Shape:
-    axes = int(layer.kind[-2])
-    shape = tensor.shape
-    takes = layer.number("in_channels")
+    axes, shape = int(layer.kind[-2]), tensor.shape
     if len(shape.sizes) >= axes + 1 or not shape.more:
-        check_width(run, layer, tensor, -axes - 1, takes, node)
-    kernel = per_axis(layer, "kernel_size", axes, 1)
-    stride = per_axis(layer, "stride", axes, 1)
-    padding = per_axis(layer, "padding", axes, 0)
-    dilation = per_axis(layer, "dilation", axes, 1)
-    more = per_axis(layer, "output_padding", axes, 0)
+        check_width(run, layer, tensor, -axes - 1, layer.number("in_channels"), node)
     sizes: list[Size] = []
-    for at in range(axes):
-        have = shape.size(at - axes)
+    for at, window in enumerate(windows_of(layer, axes)):
+        have, more = shape.size(at - axes), per_axis(layer, "output_padding", axes, 0)[at]
         if transposed:
-            size = transposed_window_size(
-                have, kernel[at], stride[at], padding[at], more[at], dilation[at]
-            )
+            sizes.append(transposed_window_size(have, *window, more))
         else:
-            size = window_size(have, kernel[at], stride[at], padding[at], dilation[at])
-            if size is None and keeps_every_size(kernel[at], stride[at], padding[at], dilation[at]):
-                size = have
-        sizes.append(None if size == MISMATCH else size)
+            sizes.append(window_size(have, *window))
     before = shape.sizes[: -axes - 1] if len(shape.sizes) > axes else ()
     unknown_rank = shape.more or len(shape.sizes) < axes + 1
     return Shape((*before, layer.number("out_channels"), *sizes), unknown_rank)
 
 
-def keeps_every_size(kernel: Size, stride: Size, padding: Size, dilation: Size) -> bool:
-    """A window that leaves every size as it is."""
-    numbers = (kernel, stride, padding, dilation)
-    if not all(isinstance(number, int) for number in numbers):
-        return False
-    return window_size(1000, *numbers) == 1000
+def windows_of(layer: LayerValue, axes: int) -> Iterator[tuple[Size, Size, Size, Size]]:
+    """Kernel, stride, padding and dilation on each axis."""
+    kernel = per_axis(layer, "kernel_size", axes, 1)
+    stride = per_axis(layer, "stride", axes, 1)
+    if "Pool" in layer.kind and is_none(layer.arguments.get("stride", Constant(None))):
+        stride = kernel
+    padding = per_axis(layer, "padding", axes, 0)
+    return zip(kernel, stride, padding, per_axis(layer, "dilation", axes, 1), strict=True)
 
 
 def pooling_shape(layer: LayerValue, shape: Shape) -> Shape | None:
@@ -264,16 +254,9 @@ def pooling_shape(layer: LayerValue, shape: Shape) -> Shape | None:
         return Shape((*before, *per_axis(layer, "output_size", axes, 1)), shape.more)
     if not set(layer.arguments) <= {"kernel_size", "stride", "padding"}:
         return Shape((*before, *(None,) * axes), shape.more)
-    kernel = per_axis(layer, "kernel_size", axes, 1)
-    stride = kernel
-    if not is_none(layer.arguments.get("stride", Constant(None))):
-        stride = per_axis(layer, "stride", axes, 1)
-    padding = per_axis(layer, "padding", axes, 0)
-    sizes = [
-        window_size(shape.size(at - axes), kernel[at], stride[at], padding[at])
-        for at in range(axes)
-    ]
-    return Shape((*before, *(None if size == MISMATCH else size for size in sizes)), shape.more)
+    windows = enumerate(windows_of(layer, axes))
+    sizes = [window_size(shape.size(at - axes), *window) for at, window in windows]
+    return Shape((*before, *sizes), shape.more)
 
 
 def recurrent_shape(layer: LayerValue, shape: Shape) -> Shape:

@@ -39,23 +39,14 @@ CONFIG_DIVISIONS: dict[str, tuple[str, str, int, int]] = {
 """Configs whose model refuses a width that its heads do not divide, with their defaults."""
 
 
-def check_layer_divides(run: Evaluator, layer: LayerValue, node: ast.AST) -> None:
-    for names in LAYER_DIVISIONS.get(layer.kind, ()):
-        values = layer.arguments.get(names[0]), layer.arguments.get(names[1])
-        check_division(run, node, names, values)
-
-
 def check_config_divides(run: Evaluator, kind: str, arguments: Arguments, node: ast.AST) -> None:
     if kind not in CONFIG_DIVISIONS:
         return
     width_name, count_name, width, count = CONFIG_DIVISIONS[kind]
     if width_name in arguments.named or count_name in arguments.named:
-        defaults = Constant(width, node), Constant(count, node)
-        values = (
-            arguments.named.get(width_name, defaults[0]),
-            arguments.named.get(count_name, defaults[1]),
-        )
-        check_division(run, node, (width_name, count_name), values)
+        has = arguments.named.get(width_name, Constant(width, node))
+        parts = arguments.named.get(count_name, Constant(count, node))
+        check_division(run, node, (width_name, count_name), (has, parts))
 
 
 def check_own_division(run: Evaluator, test: ast.expr, scope: Scope, node: ast.AST) -> None:
@@ -98,7 +89,8 @@ def create_layer(run: Evaluator, kind: str, arguments: Arguments, node: ast.AST)
         return UNKNOWN if names else LayerValue(kind, {}, node)
     settings = {**dict(zip(names, arguments.positional, strict=False)), **arguments.named}
     layer = LayerValue(kind, settings, node, run.dtype, run.default_device)
-    check_layer_divides(run, layer, node)
+    for pair in LAYER_DIVISIONS.get(kind, ()):
+        check_division(run, node, pair, (settings.get(pair[0]), settings.get(pair[1])))
     if kind == "DataParallel":
         layer.children["module"] = settings.get("module", UNKNOWN)
     if kind == "TransformerEncoder" and not isinstance(settings.get("encoder_layer"), LayerValue):

@@ -123,7 +123,7 @@ def compute_loss(
         value if isinstance(value, TensorValue) else TensorValue(ANY) for value in values
     )
     nodes = arguments.node("input", 0, node), arguments.node("target", 1, node)
-    inputs = LossInputs(name, predictions, nodes[0], target, nodes[1], layer)
+    inputs = LossInputs(name, predictions, nodes[0], target, nodes[1])
     shape = broadcast(predictions.shape, target.shape)
     if not any(is_array(value) for value in values):
         check_loss(run, inputs, arguments.number("ignore_index", None, IGNORED), node)

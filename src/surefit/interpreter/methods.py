@@ -21,7 +21,7 @@ from surefit.interpreter.operations import operate
 from surefit.interpreter.operators import binary
 from surefit.interpreter.optimizers import check_gradients, optimizer_method, zero_gradients
 from surefit.interpreter.tensor_creation import GENERATOR, array_method, draw_array
-from surefit.interpreter.value_queries import Arguments, dict_value, sequence
+from surefit.interpreter.value_queries import Arguments, apply, dict_value, sequence
 from surefit.interpreter.values import (
     CPU,
     UNKNOWN,
@@ -75,8 +75,12 @@ def call_method(
             return dict_method(run, receiver, name, arguments)
         case Constant():
             return text_method(receiver, name, arguments)
-        case EachParameter():
-            return each_method(run, receiver, name, arguments, node)
+        case EachParameter(of=parameters, grad=grad):
+            if grad:
+                check_gradients(run, receiver, node)
+            elif name == "requires_grad_":
+                freeze(run, parameters.of or (), arguments.flag("requires_grad", 0, True), node)
+            return UNKNOWN
         case LibraryObject():
             return library_object_method(run, receiver, name, arguments, node)
     run.escape_all(arguments.values)
@@ -125,25 +129,9 @@ def tensor_method(
 
 
 def text_method(text: Constant, name: str, arguments: Arguments) -> AbstractValue:
-    constants = [value.value for value in arguments.positional if isinstance(value, Constant)]
-    known = len(constants) == len(arguments.positional) and not arguments.named
-    if not isinstance(text.value, str) or not known or name not in TEXT_METHODS:
+    if not isinstance(text.value, str) or name not in TEXT_METHODS or arguments.named:
         return UNKNOWN
-    try:
-        return Constant(getattr(text.value, name)(*constants))
-    except TypeError:
-        return UNKNOWN
-
-
-def each_method(
-    run: Evaluator, each: EachParameter, name: str, arguments: Arguments, node: ast.AST
-) -> AbstractValue:
-    if each.grad:
-        check_gradients(run, each, node)
-    elif name == "requires_grad_":
-        flag = arguments.flag("requires_grad", 0, True)
-        freeze(run, each.of.of or (), flag, node)
-    return UNKNOWN
+    return apply(getattr(text.value, name), arguments.positional)
 
 
 def library_object_method(

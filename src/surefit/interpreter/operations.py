@@ -21,6 +21,7 @@ KEEPS_SHAPE = {
     *("layer_norm", "erf", "reciprocal", "logsigmoid", "celu", "dropout1d", "dropout2d"),
     *("tril", "triu", "expm1", "logit", "renorm", "alpha_dropout", "hardtanh"),
 }
+POOLS = ("max_pool2d", "avg_pool2d", "adaptive_avg_pool2d", "adaptive_max_pool2d")
 JOINS = ("cat", "concat", "concatenate", "stack", "hstack", "vstack")
 
 
@@ -78,8 +79,7 @@ OPERATIONS: dict[str, Callable[[OperationCall], AbstractValue]] = {
     "requires_grad_": elementwise.requires_grad_,
     "embedding": elementwise.embedding,
     "one_hot": elementwise.one_hot,
-    **dict.fromkeys(("max_pool2d", "avg_pool2d"), reductions.pool2d),
-    **dict.fromkeys(("adaptive_avg_pool2d", "adaptive_max_pool2d"), reductions.adaptive_pool2d),
+    **dict.fromkeys(POOLS, reductions.pool),
     "to": elementwise.tensor_to,
     "cuda": lambda call: elementwise.moved(call, DeviceValue("cuda")),
     "cpu": lambda call: elementwise.moved(call, CPU),

@@ -3,7 +3,6 @@
 import ast
 import operator
 from collections.abc import Callable
-from typing import Any
 
 from surefit.interpreter.classes import truth_of
 from surefit.interpreter.devices import FLOATS, INTEGRAL
@@ -15,7 +14,7 @@ from surefit.interpreter.operation_calls import copy_bounds
 from surefit.interpreter.optimizers import check_gradients
 from surefit.interpreter.shapes import ANY, Shape, broadcast
 from surefit.interpreter.tensor_creation import new_array
-from surefit.interpreter.value_queries import is_array, is_none, sequence
+from surefit.interpreter.value_queries import apply, is_array, is_none, sequence
 from surefit.interpreter.values import (
     NEVER_NONE,
     UNKNOWN,
@@ -31,7 +30,7 @@ from surefit.interpreter.values import (
 )
 from surefit.interpreter.violations import NodePair
 
-ARITHMETIC: dict[type[ast.operator], Callable[[Any, Any], object]] = {
+ARITHMETIC: dict[type[ast.operator], Callable[..., object]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
     ast.Mult: operator.mul,
@@ -76,13 +75,10 @@ def constant_arithmetic(
         return UNKNOWN
     if isinstance(op, ast.Pow) and not (is_at_most(first, 1000) and is_at_most(second, 64)):
         return UNKNOWN
-    try:
-        value = ARITHMETIC[type(op)](first, second)
-    except (TypeError, ValueError, ArithmeticError):
-        return UNKNOWN
-    if isinstance(value, complex) or (isinstance(value, int | float) and abs(value) > LARGEST):
-        return UNKNOWN
-    return Constant(value, node)
+    result = apply(ARITHMETIC[type(op)], (left, right), node)
+    value = result.value if isinstance(result, Constant) else None
+    too_large = isinstance(value, int | float) and abs(value) > LARGEST
+    return UNKNOWN if too_large or isinstance(value, complex) else result
 
 
 def is_at_most(value: object, most: int) -> bool:
@@ -204,7 +200,7 @@ def unary(run: Evaluator, op: ast.unaryop, value: AbstractValue, node: ast.AST) 
     return Integer() if isinstance(value, Integer) else UNKNOWN
 
 
-COMPARES: dict[type[ast.cmpop], Callable[[Any, Any], object]] = {
+COMPARES: dict[type[ast.cmpop], Callable[..., object]] = {
     ast.Eq: operator.eq,
     ast.NotEq: operator.ne,
     ast.Lt: operator.lt,
@@ -227,12 +223,7 @@ def compare_values(
         return is_contained(left, op, right)
     if isinstance(left, TensorValue) or isinstance(right, TensorValue):
         return compare_tensors(left, right, node)
-    if isinstance(left, Constant) and isinstance(right, Constant):
-        try:
-            return Constant(bool(COMPARES[type(op)](left.value, right.value)))
-        except (TypeError, KeyError):
-            return UNKNOWN
-    return UNKNOWN
+    return apply(COMPARES[type(op)], (left, right))
 
 
 def compare_tensors(left: AbstractValue, right: AbstractValue, node: ast.AST) -> AbstractValue:

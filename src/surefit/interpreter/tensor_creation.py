@@ -11,6 +11,7 @@ from surefit.interpreter.shapes import ANY, SCALAR, Shape
 from surefit.interpreter.value_queries import (
     Arguments,
     is_array,
+    is_none,
     items_of,
     origin_of,
     shape_from,
@@ -52,9 +53,9 @@ def create_tensor(
                 return TensorValue(node=node)
             result = TensorValue(first.shape, first.dtype, dtype_at=first.dtype_at)
         case _ if name in FILLED:
-            result = TensorValue(shape_from_sizes(arguments), run.dtype)
+            result = TensorValue(sizes_passed(arguments), run.dtype)
         case "full":
-            result = TensorValue(shape_from_size(arguments.get("size", 0, UNKNOWN)))
+            result = TensorValue(shape_of_size(arguments.get("size", 0, UNKNOWN)))
         case "eye":
             square = len(arguments.positional) < 2 and "m" not in arguments.named
             rows, columns = number("n", 0, None), number("m", 1, None)
@@ -68,16 +69,15 @@ def create_tensor(
     return with_options(run, arguments, node, result)
 
 
-def shape_from_sizes(arguments: Arguments) -> Shape:
+def sizes_passed(arguments: Arguments) -> Shape:
     if "size" in arguments.named:
-        return shape_from_size(arguments.named["size"])
+        return shape_of_size(arguments.named["size"])
     sizes = shape_from(arguments.positional)
     return ANY if arguments.open or sizes is None else Shape(sizes)
 
 
-def shape_from_size(value: AbstractValue | None) -> Shape:
-    items = items_of(value)
-    sizes = None if items is None else shape_from(items)
+def shape_of_size(value: AbstractValue | None) -> Shape:
+    sizes = None if value is None or is_none(value) else shape_from((value,))
     return ANY if sizes is None else Shape(sizes)
 
 
@@ -112,7 +112,7 @@ def random_integers(arguments: Arguments) -> TensorValue:
         low = numbers[0]
     top = integer_of(high)
     return TensorValue(
-        shape_from_size(shapes[0] if shapes else size),
+        shape_of_size(shapes[0] if shapes else size),
         "int64",
         low=integer_of(low),
         high=None if top is None else top - 1,
@@ -127,15 +127,10 @@ def arange(run: Evaluator, arguments: Arguments) -> TensorValue:
     dtype = (run.dtype if floats else "int64") if known else None
     if floats or len(values) not in (1, 2):
         return TensorValue(Shape((None,)), dtype)
-    low, high = 0, integer_of(values[-1])
-    if len(values) == 2:
-        first = integer_of(values[0])
-        if first is None or high is None:
-            return TensorValue(Shape((None,)), dtype)
-        low = first
-    elif high is None:
-        return TensorValue(Shape((size_of(values[0]),)), dtype)
-    if high is None or high <= low:
+    low, high = integer_of(values[0]) if values[1:] else 0, integer_of(values[-1])
+    if low is None or high is None:
+        return TensorValue(Shape((None if values[1:] else size_of(values[0]),)), dtype)
+    if high <= low:
         return TensorValue(Shape((0,)), dtype)
     return TensorValue(Shape((high - low,)), dtype, low=low, high=high - 1, counts=True)
 
@@ -244,8 +239,7 @@ def call_numpy(name: str, arguments: Arguments, node: ast.AST) -> AbstractValue:
 
 def draw_array(name: str, arguments: Arguments, node: ast.AST) -> AbstractValue:
     if name in ("rand", "randn"):
-        sizes = shape_from(arguments.positional)
-        return array_from(arguments, ANY if sizes is None else Shape(sizes), "float64", node)
+        return array_from(arguments, sizes_passed(arguments), "float64", node)
     if name not in SIZE_POSITION or arguments.open:
         return UNKNOWN
     size = arguments.get("size", SIZE_POSITION[name], None)
@@ -253,13 +247,6 @@ def draw_array(name: str, arguments: Arguments, node: ast.AST) -> AbstractValue:
         return UNKNOWN
     dtype = "int64" if name in DRAWS_INTEGERS else "float64"
     return array_from(arguments, shape_of_size(size), dtype, node)
-
-
-def shape_of_size(value: AbstractValue) -> Shape:
-    items, size = items_of(value), size_of(value)
-    if items is not None:
-        return Shape(tuple(size_of(item) for item in items))
-    return ANY if size is None else Shape((size,))
 
 
 def array_from(arguments: Arguments, shape: Shape, dtype: str | None, node: ast.AST) -> TensorValue:

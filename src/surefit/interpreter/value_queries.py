@@ -1,7 +1,7 @@
 """Questions that all parts of the interpreter ask of a value."""
 
 import ast
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -56,6 +56,19 @@ def dict_value(
 def items_of(value: AbstractValue | None) -> tuple[AbstractValue, ...] | None:
     """Of a list or tuple, where they are known."""
     return value.items if isinstance(value, SequenceValue) else None
+
+
+def apply(
+    function: Callable[..., object], values: Sequence[AbstractValue], node: ast.AST | None = None
+) -> AbstractValue:
+    """What a function of Python makes of constants; UNKNOWN where one is not known, or it fails."""
+    constants = [value.value for value in values if isinstance(value, Constant)]
+    if len(constants) != len(values):
+        return UNKNOWN
+    try:
+        return Constant(function(*constants), node)
+    except (TypeError, ValueError, ArithmeticError):
+        return UNKNOWN
 
 
 def size_of(value: AbstractValue | None) -> Size:

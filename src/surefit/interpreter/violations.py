@@ -282,20 +282,10 @@ class LossInputs:
     predictions_node: ast.AST
     target: TensorValue
     target_node: ast.AST
-    layer: LayerValue | None = None
-
-    @property
-    def name(self) -> str:
-        """As the script has it: `CrossEntropyLoss`, `cross_entropy`."""
-        return self.layer.kind if self.layer else self.function
 
     @property
     def tensors(self) -> TensorPair:
         return self.predictions, self.target
-
-    @property
-    def nodes(self) -> NodePair:
-        return self.predictions_node, self.target_node
 
 
 @dataclass(frozen=True, slots=True)

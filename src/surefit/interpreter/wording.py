@@ -10,8 +10,8 @@ from surefit.doctor.observations import Script, Value
 from surefit.doctor.recording import Recording
 from surefit.doctor.violations import Expression, Operand
 from surefit.doctor.words import code
-from surefit.interpreter.evaluation import violations_of
 from surefit.interpreter.layer_tables import ARGUMENTS
+from surefit.interpreter.scripts import violations_of
 from surefit.interpreter.shapes import Size, SymbolicSize
 from surefit.interpreter.values import LayerValue, TensorValue
 from surefit.interpreter.violations import SourceViolation
