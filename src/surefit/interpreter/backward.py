@@ -3,30 +3,20 @@
 import ast
 from typing import Literal
 
-from surefit.interpreter.arguments import Arguments
+from surefit.interpreter import violations
 from surefit.interpreter.evaluator import Evaluator
 from surefit.interpreter.graphs import graph_of, operation_result
-from surefit.interpreter.layer_tables import has_weights
 from surefit.interpreter.modules import all_layers
 from surefit.interpreter.recorder import FreedGraph
-from surefit.interpreter.value_queries import is_none, is_true
+from surefit.interpreter.value_queries import Arguments, is_none, is_true
 from surefit.interpreter.values import (
     UNKNOWN,
     AbstractValue,
     Constant,
     GraphCut,
     LayerValue,
-    OptimizerValue,
     RecordedOperation,
     TensorValue,
-)
-from surefit.interpreter.violations import (
-    BackwardOfNonScalar,
-    BackwardWithoutGraph,
-    GraphFreed,
-    LeafModifiedInPlace,
-    OptimizerWithoutGradients,
-    SavedValueOverwritten,
 )
 
 
@@ -34,7 +24,7 @@ def write_in_place(run: Evaluator, tensor: TensorValue, node: ast.AST, target: a
     """As an augmented assignment or a method whose name ends in `_` does it."""
     if tensor.leaf and tensor.graph is True and run.graphs.recording is True:
         if not tensor.modified and not tensor.grad_switched:
-            run.report(LeafModifiedInPlace(node, node, target, tensor))
+            run.report(violations.LeafModifiedInPlace(node, node, target, tensor))
         return
     bump_version(run, tensor, node)
 
@@ -49,11 +39,13 @@ def run_backward(run: Evaluator, tensor: TensorValue, arguments: Arguments, node
     graph = graph_of(tensor)
     run.graphs.lost = run.graphs.lost or tensor.unsure or graph is None
     if graph is False and not tensor.leaf:
-        run.report(BackwardWithoutGraph(node, tensor.cut.node if tensor.cut else node, tensor))
+        run.report(
+            violations.BackwardWithoutGraph(node, tensor.cut.node if tensor.cut else node, tensor)
+        )
     if graph is not True:
         return
     if is_none(arguments.get("gradient", 0, Constant(None))) and is_several(tensor):
-        run.report(BackwardOfNonScalar(node, tensor.unreduced or node, tensor))
+        run.report(violations.BackwardOfNonScalar(node, tensor.unreduced or node, tensor))
         return
     if check_freed(run, tensor, node) or check_overwritten(run, tensor, node):
         return
@@ -99,7 +91,7 @@ def check_freed(run: Evaluator, tensor: TensorValue, node: ast.Call) -> bool:
     same = before.tensor is tensor
     calls = run.path_to(node)
     birth = where_paths_part(operation, calls)
-    run.report(GraphFreed(node, birth, operation, before.by, how, same, calls))
+    run.report(violations.GraphFreed(node, birth, operation, before.by, how, same, calls))
     return True
 
 
@@ -118,47 +110,13 @@ def check_overwritten(run: Evaluator, tensor: TensorValue, node: ast.Call) -> bo
         stepped = layer and operation.keeps_weights and layer.version > operation.version
         if layer and stepped and layer.written_at:
             at = layer.written_at
-            run.report(SavedValueOverwritten(node, at, operation, at, "step", earlier))
+            run.report(violations.SavedValueOverwritten(node, at, operation, "step", earlier))
             return True
         if result and result.version and result.written_at:
             at = result.written_at
-            run.report(SavedValueOverwritten(node, at, operation, at, "write", earlier))
+            run.report(violations.SavedValueOverwritten(node, at, operation, "write", earlier))
             return True
     return False
-
-
-def check_idle_optimizer(run: Evaluator, optimizer: OptimizerValue, node: ast.AST) -> None:
-    """None of its layers has a gradient, and those that have one belong to no optimizer."""
-    holders = held_by(optimizer)
-    layers = [
-        holder for holder in holders if isinstance(holder, LayerValue) and has_weights(holder)
-    ]
-    if run.graphs.lost or not layers or any(isinstance(held, TensorValue) for held in holders):
-        return
-    unknown = any(is_uncertain(other) for other in run.optimizers)
-    if unknown or any(layer.gradient is not False for layer in layers):
-        return
-    held = {id(holder) for other in run.optimizers for holder in held_by(other)}
-    outside = tuple(layer for layer in run.graphs.reached if id(layer) not in held)
-    if outside and len(outside) == len(run.graphs.reached):
-        run.report(OptimizerWithoutGradients(node, optimizer.node, optimizer.node, outside))
-
-
-def is_uncertain(optimizer: OptimizerValue) -> bool:
-    groups = optimizer.groups
-    return groups is None or any(group.of is None for group in groups)
-
-
-def held_by(optimizer: OptimizerValue) -> list[LayerValue | TensorValue]:
-    return [holder for group in optimizer.groups or () for holder in group.of or ()]
-
-
-def optimizer_step(run: Evaluator, optimizer: OptimizerValue, node: ast.AST) -> None:
-    """An optimizer writes into the weights that have a gradient."""
-    for holder in held_by(optimizer):
-        if isinstance(holder, LayerValue) and holder.gradient is True:
-            run.set(holder, "version", holder.version + 1)
-            run.set(holder, "written_at", node)
 
 
 OWN_ARGUMENTS = ("use_reentrant", "preserve_rng_state", "context_fn", "determinism_check")

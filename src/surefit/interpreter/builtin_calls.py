@@ -2,16 +2,21 @@
 
 import ast
 from collections.abc import Callable, Sequence
-from typing import Any
 
-from surefit.interpreter.arguments import Arguments
-from surefit.interpreter.arithmetic import binary
 from surefit.interpreter.attributes import attribute_of, set_attribute
 from surefit.interpreter.classes import class_chain
 from surefit.interpreter.evaluator import Evaluator
 from surefit.interpreter.iteration import iterations_of
+from surefit.interpreter.operators import binary
 from surefit.interpreter.optimizers import builtin_filter
-from surefit.interpreter.value_queries import dict_value, items_of, sequence, size_value
+from surefit.interpreter.value_queries import (
+    Arguments,
+    apply,
+    dict_value,
+    items_of,
+    sequence,
+    size_value,
+)
 from surefit.interpreter.values import (
     UNKNOWN,
     AbstractValue,
@@ -78,9 +83,13 @@ def builtin_zip(_run: Evaluator, arguments: Arguments, node: ast.AST) -> Abstrac
     return LibraryObject("zip", {}, node, tuple(arguments.positional))
 
 
-def progress_bar(_run: Evaluator, arguments: Arguments, _node: ast.AST) -> AbstractValue:
+def first_argument(_run: Evaluator, arguments: Arguments, _node: ast.AST) -> AbstractValue:
     """`tqdm(loader)` iterates over what it is passed."""
     return arguments.first
+
+
+def builtin_iter(_run: Evaluator, arguments: Arguments, _node: ast.AST) -> AbstractValue:
+    return arguments.first if isinstance(arguments.first, LoaderValue) else UNKNOWN
 
 
 def builtin_sequence(kind: str) -> BuiltinCall:
@@ -109,14 +118,11 @@ def builtin_dict(_run: Evaluator, arguments: Arguments, node: ast.AST) -> Abstra
     return dict_value(arguments.named, node, first.items)
 
 
-def builtin_number(kind: Callable[[Any], object]) -> BuiltinCall:
+def builtin_number(kind: Callable[..., object]) -> BuiltinCall:
     def convert(_run: Evaluator, arguments: Arguments, node: ast.AST) -> AbstractValue:
         value = arguments.first if len(arguments.positional) == 1 else UNKNOWN
         if isinstance(value, Constant) and not isinstance(value.value, tuple):
-            try:
-                return Constant(kind(value.value), node)
-            except (TypeError, ValueError):
-                return UNKNOWN
+            return apply(kind, [value], node)
         if kind is int and isinstance(value, Integer):
             return value
         if isinstance(value, TensorValue) or kind not in (int, float):
@@ -136,18 +142,12 @@ def builtin_sum(run: Evaluator, arguments: Arguments, node: ast.AST) -> Abstract
     return result
 
 
-def builtin_extreme(function: Callable[[Any], object]) -> BuiltinCall:
+def builtin_extreme(function: Callable[..., object]) -> BuiltinCall:
     def choose_extreme(_run: Evaluator, arguments: Arguments, _node: ast.AST) -> AbstractValue:
         values: Sequence[AbstractValue] = arguments.positional
         if len(values) == 1:
             values = items_of(values[0]) or values
-        numbers = [value.value for value in values if isinstance(value, Constant)]
-        if not numbers or len(numbers) != len(values) or arguments.named:
-            return UNKNOWN
-        try:
-            return Constant(function(numbers))
-        except TypeError:
-            return UNKNOWN
+        return UNKNOWN if arguments.named else apply(lambda *numbers: function(numbers), values)
 
     return choose_extreme
 
@@ -209,10 +209,6 @@ def builtin_next(run: Evaluator, arguments: Arguments, _node: ast.AST) -> Abstra
     return EachParameter(value) if isinstance(value, ParameterSet) and value.of else UNKNOWN
 
 
-def builtin_iter(_run: Evaluator, arguments: Arguments, _node: ast.AST) -> AbstractValue:
-    return arguments.first if isinstance(arguments.first, LoaderValue) else UNKNOWN
-
-
 def memory_file(_run: Evaluator, arguments: Arguments, node: ast.AST) -> AbstractValue:
     """A file in memory; one that is created from what another held is the same file."""
     if isinstance(arguments.first, LibraryObject):
@@ -225,8 +221,8 @@ BUILTIN_CALLS: dict[str, BuiltinCall] = {
     "range": builtin_range,
     "enumerate": builtin_enumerate,
     "zip": builtin_zip,
-    "tqdm.tqdm": progress_bar,
-    "tqdm.auto.tqdm": progress_bar,
+    "tqdm.tqdm": first_argument,
+    "tqdm.auto.tqdm": first_argument,
     "tqdm.trange": builtin_range,
     "list": builtin_sequence("list"),
     "tuple": builtin_sequence("tuple"),

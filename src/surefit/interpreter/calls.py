@@ -4,25 +4,22 @@ import ast
 from collections.abc import Callable
 from typing import TypeVar
 
-from surefit.interpreter.arguments import Arguments
 from surefit.interpreter.attributes import attribute_of
 from surefit.interpreter.classes import (
+    DATACLASS,
     class_chain,
-    enter_decorator,
-    fill_fields,
+    decorated_by,
     find_in_class,
-    is_dataclass,
     is_decorated,
 )
-from surefit.interpreter.control import DEEPEST, CallFrame
-from surefit.interpreter.evaluator import Evaluator
+from surefit.interpreter.evaluator import DEEPEST, CallFrame, Evaluator
 from surefit.interpreter.imported_calls import call_imported
 from surefit.interpreter.iteration import iterations_of
 from surefit.interpreter.journal import merge_values
 from surefit.interpreter.layer_calls import call_layer
 from surefit.interpreter.methods import call_method
 from surefit.interpreter.modules import is_module
-from surefit.interpreter.value_queries import dict_value, sequence
+from surefit.interpreter.value_queries import Arguments, dict_value, sequence
 from surefit.interpreter.values import (
     ABSENT,
     UNKNOWN,
@@ -36,6 +33,7 @@ from surefit.interpreter.values import (
     InstanceValue,
     LayerValue,
     Scope,
+    SequenceValue,
     TensorValue,
 )
 
@@ -149,6 +147,21 @@ def instantiate(
     return result
 
 
+def fill_fields(run: Evaluator, instance: InstanceValue, arguments: Arguments) -> None:
+    """The fields of a dataclass, in order; a default that is made by a call is not known."""
+    position = 0
+    for class_ in reversed(class_chain(instance.of)):
+        for statement in class_.node.body:
+            if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
+                name = statement.target.id
+                default = class_.scope.names.get(name, UNKNOWN)
+                if not isinstance(default, Constant | SequenceValue | TensorValue):
+                    default = UNKNOWN
+                value = arguments.get(name, position, default)
+                run.set(instance.attributes, name, value)
+                position += 1
+
+
 def call_function(
     run: Evaluator,
     function: FunctionValue,
@@ -202,29 +215,19 @@ def bind_arguments(
 ) -> None:
     declared = code.args
     positional = [*declared.posonlyargs, *declared.args]
-    values = (
-        [receiver, *arguments.positional] if receiver is not None else list(arguments.positional)
-    )
-    defaults = dict(
-        zip(
-            [parameter.arg for parameter in positional[len(positional) - len(declared.defaults) :]],
-            declared.defaults,
-            strict=True,
-        )
-    )
-    for parameter, default in zip(declared.kwonlyargs, declared.kw_defaults, strict=True):
-        if default is not None:
-            defaults[parameter.arg] = default
-    for number, parameter in enumerate([*positional, *declared.kwonlyargs]):
+    values = [*([] if receiver is None else [receiver]), *arguments.positional]
+    required = [None] * (len(positional) - len(declared.defaults))
+    defaults = [*required, *declared.defaults, *declared.kw_defaults]
+    names = [parameter.arg for parameter in (*positional, *declared.kwonlyargs)]
+    for number, (name, default) in enumerate(zip(names, defaults, strict=True)):
         if number < min(len(positional), len(values)):
-            scope.names[parameter.arg] = values[number]
-        elif parameter.arg in arguments.named:
-            scope.names[parameter.arg] = arguments.named[parameter.arg]
-        elif parameter.arg in defaults and not arguments.open:
-            scope.names[parameter.arg] = run.evaluate(defaults[parameter.arg], scope.outer or scope)
+            scope.names[name] = values[number]
+        elif name in arguments.named:
+            scope.names[name] = arguments.named[name]
+        elif default is not None and not arguments.open:
+            scope.names[name] = run.evaluate(default, scope.outer or scope)
         else:
-            scope.names[parameter.arg] = UNKNOWN
-    names = {parameter.arg for parameter in (*positional, *declared.kwonlyargs)}
+            scope.names[name] = UNKNOWN
     if declared.vararg:
         more = values[len(positional) :]
         scope.names[declared.vararg.arg] = sequence("tuple", None if arguments.open else more)
@@ -240,3 +243,18 @@ def in_frame(run: Evaluator, frame: CallFrame, body: Callable[[], Result]) -> Re
         return body()
     finally:
         del run.frames[depth - 1 :]
+
+
+def enter_decorator(run: Evaluator, node: ast.expr, scope: Scope) -> None:
+    value = run.evaluate(decorated_by(node), scope)
+    if isinstance(value, ImportedName):
+        arguments = node.args if isinstance(node, ast.Call) else []
+        mode = run.evaluate(arguments[0], scope) if arguments else None
+        run.graphs.enter(value.name, mode, node)
+
+
+def is_dataclass(run: Evaluator, class_: ClassValue) -> bool:
+    return any(
+        run.source.imported(decorated_by(node)) == DATACLASS.name
+        for node in class_.node.decorator_list
+    )

@@ -2,11 +2,11 @@
 
 import ast
 
-from surefit.interpreter.arguments import Arguments
+from surefit.interpreter import violations
 from surefit.interpreter.evaluator import Evaluator
 from surefit.interpreter.modules import named_tensors, shapes_of_parameters
 from surefit.interpreter.shapes import Shape
-from surefit.interpreter.value_queries import contents, text_in
+from surefit.interpreter.value_queries import Arguments, contents, text_in
 from surefit.interpreter.values import (
     UNKNOWN,
     AbstractValue,
@@ -20,12 +20,6 @@ from surefit.interpreter.values import (
     OptimizerValue,
     SequenceValue,
     StateDictValue,
-)
-from surefit.interpreter.violations import (
-    CheckpointLoadedWhole,
-    LoadNeedsUnpickling,
-    OptimizerStateMismatch,
-    StateDictMismatch,
 )
 
 
@@ -59,7 +53,7 @@ def load_checkpoint(run: Evaluator, arguments: Arguments, node: ast.AST) -> Abst
     only = arguments.flag("weights_only", None, True)
     if foreign and only and not arguments.open and isinstance(node, ast.Call):
         if "safe_globals" not in run.source.text:
-            run.report(LoadNeedsUnpickling(node, node, saved_at, foreign))
+            run.report(violations.LoadNeedsUnpickling(node, node, saved_at, foreign))
         return UNKNOWN
     if isinstance(value, DictValue) and value.items is not None:
         return DictValue(dict(value.items), value.node, node)
@@ -91,12 +85,12 @@ def load_into_model(run: Evaluator, model: Module, arguments: Arguments, node: a
     if isinstance(value, StateDictValue) and value.tensors is not None:
         if value.tensors.keys() != tensors.keys() or different_shapes(value.tensors, tensors):
             birth = model.node if value.tensors.keys() == tensors.keys() else node
-            run.report(StateDictMismatch(node, birth, model, value, tensors))
+            run.report(violations.StateDictMismatch(node, birth, model, value, tensors))
     elif isinstance(value, DictValue) and value.items is not None:
         for key, entry in value.items.items():
             inner = entry.tensors if isinstance(entry, StateDictValue) else None
             if inner and inner.keys() == tensors.keys() and not different_shapes(inner, tensors):
-                run.report(CheckpointLoadedWhole(node, node, model, value, str(key)))
+                run.report(violations.CheckpointLoadedWhole(node, node, model, value, str(key)))
                 return
 
 
@@ -140,21 +134,4 @@ def load_into_optimizer(
     )
     if differ or [len(group) for group in saved] != [len(group) for group in has]:
         birth = optimizer.node
-        run.report(OptimizerStateMismatch(node, birth, birth, optimizer.kind, saved, has))
-
-
-def how_states_differ(violation: StateDictMismatch) -> tuple[str, list[str]]:
-    """`sizes` and the tensors, `prefix` and the prefix, or `names`."""
-    saved, has = violation.saved.tensors or {}, violation.tensors
-    if saved.keys() == has.keys():
-        return "sizes", different_shapes(saved, has)
-    for more, less in ((saved, has), (has, saved)):
-        if not more or not less:
-            break
-        first = next(iter(more))
-        prefix = first[: first.find(".") + 1]
-        bare = {name.removeprefix(prefix): shape for name, shape in more.items()}
-        all_have = bool(prefix) and all(name.startswith(prefix) for name in more)
-        if all_have and bare.keys() == less.keys() and not different_shapes(bare, less):
-            return "prefix", [prefix]
-    return "names", []
+        run.report(violations.OptimizerStateMismatch(node, birth, optimizer.kind, saved, has))

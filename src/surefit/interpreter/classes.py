@@ -2,7 +2,6 @@
 
 import ast
 
-from surefit.interpreter.arguments import Arguments
 from surefit.interpreter.evaluator import Evaluator
 from surefit.interpreter.values import (
     ABSENT,
@@ -18,17 +17,12 @@ from surefit.interpreter.values import (
     LibraryObject,
     Scope,
     SequenceValue,
-    TensorValue,
 )
 
 MODULES = (
-    "torch.nn.Module",
-    "torch.nn.modules.module.Module",
-    "torch.nn.modules.Module",
-    "lightning.LightningModule",
-    "lightning.pytorch.LightningModule",
-    "pytorch_lightning.LightningModule",
-    "transformers.PreTrainedModel",
+    *("torch.nn.Module", "torch.nn.modules.module.Module", "torch.nn.modules.Module"),
+    *("lightning.LightningModule", "lightning.pytorch.LightningModule"),
+    *("pytorch_lightning.LightningModule", "transformers.PreTrainedModel"),
 )
 
 
@@ -90,46 +84,39 @@ def truth_of(value: AbstractValue) -> bool | None:
     return None
 
 
+DATACLASS = ImportedName("dataclasses.dataclass")
 KNOWN_DECORATORS = (
-    "staticmethod",
-    "property",
-    "torch.no_grad",
-    "torch.inference_mode",
-    "torch.enable_grad",
-    "override",
-    "typing.override",
-    "abc.abstractmethod",
+    *("staticmethod", "property", "torch.no_grad", "torch.inference_mode", "torch.enable_grad"),
+    *("override", "typing.override", "abc.abstractmethod"),
 )
+"""Those that are known not to change what a function gives."""
 
 
 def define_function(
     run: Evaluator, node: ast.FunctionDef, scope: Scope, owner: ClassValue | None = None
 ) -> AbstractValue:
-    names = [known_decorator(run, decorator, scope) for decorator in node.decorator_list]
-    if any(name is None for name in names) or is_generator(node):
-        return UNKNOWN
-    return FunctionValue(node, scope, owner)
+    decorators = decorators_of(run, node, scope)
+    known = all(
+        isinstance(value, ImportedName) and value.name in KNOWN_DECORATORS for value in decorators
+    )
+    return FunctionValue(node, scope, owner) if known and not is_generator(node) else UNKNOWN
 
 
-def known_decorator(run: Evaluator, node: ast.expr, scope: Scope) -> str | None:
-    """The name of one that is known not to change what a function gives."""
-    called = node.func if isinstance(node, ast.Call) else node
-    value = run.evaluate(called, scope)
-    name = value.name if isinstance(value, ImportedName) else ""
-    return name if name in KNOWN_DECORATORS else None
+def decorators_of(
+    run: Evaluator, node: ast.FunctionDef | ast.ClassDef, scope: Scope
+) -> list[AbstractValue]:
+    """Without the calls: `functools.wraps` of `@functools.wraps(f)`."""
+    return [run.evaluate(decorated_by(part), scope) for part in node.decorator_list]
+
+
+def decorated_by(node: ast.expr) -> ast.expr:
+    return node.func if isinstance(node, ast.Call) else node
 
 
 def define_class(run: Evaluator, node: ast.ClassDef, scope: Scope) -> AbstractValue:
     bases = tuple(run.evaluate(base, scope) for base in node.bases)
-    decorators = [
-        run.evaluate(decorator.func if isinstance(decorator, ast.Call) else decorator, scope)
-        for decorator in node.decorator_list
-    ]
-    data = [
-        isinstance(decorator, ImportedName) and decorator.name == "dataclasses.dataclass"
-        for decorator in decorators
-    ]
-    if not all(data) or node.keywords:
+    decorators = decorators_of(run, node, scope)
+    if any(value != DATACLASS for value in decorators) or node.keywords:
         return UNKNOWN
     inner = Scope(scope, is_class=True)
     result = ClassValue(node, inner, bases)
@@ -139,21 +126,6 @@ def define_class(run: Evaluator, node: ast.ClassDef, scope: Scope) -> AbstractVa
         else:
             run.block([statement], inner)
     return result
-
-
-def fill_fields(run: Evaluator, instance: InstanceValue, arguments: Arguments) -> None:
-    """The fields of a dataclass, in order; a default that is made by a call is not known."""
-    position = 0
-    for class_ in reversed(class_chain(instance.of)):
-        for statement in class_.node.body:
-            if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
-                name = statement.target.id
-                default = class_.scope.names.get(name, UNKNOWN)
-                if not isinstance(default, Constant | SequenceValue | TensorValue):
-                    default = UNKNOWN
-                value = arguments.get(name, position, default)
-                run.set(instance.attributes, name, value)
-                position += 1
 
 
 def is_generator(node: ast.FunctionDef) -> bool:
@@ -167,20 +139,3 @@ def is_generator(node: ast.FunctionDef) -> bool:
         ):
             pending += ast.iter_child_nodes(inner)
     return False
-
-
-def is_dataclass(run: Evaluator, class_: ClassValue) -> bool:
-    return any(
-        run.source.imported(node.func if isinstance(node, ast.Call) else node)
-        == "dataclasses.dataclass"
-        for node in class_.node.decorator_list
-    )
-
-
-def enter_decorator(run: Evaluator, node: ast.expr, scope: Scope) -> None:
-    value = run.evaluate(node.func if isinstance(node, ast.Call) else node, scope)
-    if isinstance(value, ImportedName):
-        mode = (
-            run.evaluate(node.args[0], scope) if isinstance(node, ast.Call) and node.args else None
-        )
-        run.graphs.enter(value.name, mode, node)

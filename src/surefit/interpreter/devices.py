@@ -1,9 +1,6 @@
-"""Devices: their names, and moves between them."""
+"""Dtypes and devices by their names."""
 
-from surefit.interpreter.arguments import Arguments
-from surefit.interpreter.dtypes import dtype_named
-from surefit.interpreter.operation_calls import OperationCall, cast_tensor, copy_tensor
-from surefit.interpreter.value_queries import is_none, text_in
+from surefit.interpreter.value_queries import Arguments, is_none, text_in
 from surefit.interpreter.values import (
     CPU,
     UNKNOWN,
@@ -14,6 +11,26 @@ from surefit.interpreter.values import (
     TensorValue,
     Unknown,
 )
+
+FLOATS = ("float16", "bfloat16", "float32", "float64")
+INTEGRAL = ("int64", "int32", "bool", "uint8", "int16", "int8")
+DTYPE_ALIASES = {
+    "float": "float32",
+    "double": "float64",
+    "half": "float16",
+    "long": "int64",
+    "int": "int32",
+}
+CASTS = {**DTYPE_ALIASES, "bfloat16": "bfloat16", "bool": "bool"}
+"""Methods of tensors that cast."""
+
+
+def dtype_named(value: AbstractValue) -> str | None:
+    if not isinstance(value, ImportedName) or not value.name.startswith("torch."):
+        return None
+    name = value.name.removeprefix("torch.")
+    name = DTYPE_ALIASES.get(name, name)
+    return name if name in (*FLOATS, *INTEGRAL) else None
 
 
 def device_named(text: str) -> DeviceValue:
@@ -38,17 +55,6 @@ def chosen_device(first: AbstractValue, second: AbstractValue) -> DeviceValue | 
         return DeviceValue(accelerators[0])
     devices = [value for value in (first, second) if isinstance(value, DeviceValue)]
     return next((device for device in devices if device != CPU), None) if devices[1:] else None
-
-
-def tensor_to(call: OperationCall) -> TensorValue:
-    run, tensor, node = call.run, call.tensor, call.node
-    device, dtype = move_target(call.arguments.after_first())
-    result = cast_tensor(run, tensor, dtype, node) if dtype else copy_tensor(run, tensor, node)
-    if dtype == "":
-        result.dtype = None
-    if device is not None:
-        result.device = device if isinstance(device, DeviceValue) else None
-    return result
 
 
 def move_target(arguments: Arguments) -> tuple[DeviceValue | Unknown | None, str | None]:
@@ -79,15 +85,3 @@ def move_target(arguments: Arguments) -> tuple[DeviceValue | Unknown | None, str
             case _:
                 device, dtype = UNKNOWN, ""
     return device, dtype
-
-
-def move_to_gpu(call: OperationCall) -> TensorValue:
-    result = copy_tensor(call.run, call.tensor, call.node)
-    result.device = DeviceValue("cuda")
-    return result
-
-
-def move_to_cpu(call: OperationCall) -> TensorValue:
-    result = copy_tensor(call.run, call.tensor, call.node)
-    result.device = CPU
-    return result

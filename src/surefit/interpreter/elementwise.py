@@ -3,14 +3,21 @@
 import ast
 from dataclasses import replace
 
-from surefit.interpreter.arguments import Arguments
-from surefit.interpreter.dtypes import dtype_named
+from surefit.interpreter.devices import dtype_named, move_target
 from surefit.interpreter.evaluator import Evaluator
 from surefit.interpreter.graphs import graph_of, operation_result
 from surefit.interpreter.memory_layout import contiguous
-from surefit.interpreter.operation_calls import OperationCall, copy_bounds
+from surefit.interpreter.operation_calls import OperationCall, cast_tensor, copy_bounds, copy_tensor
 from surefit.interpreter.shapes import ANY, SCALAR, Shape, broadcast
-from surefit.interpreter.values import UNKNOWN, AbstractValue, Constant, TensorValue, Unknown
+from surefit.interpreter.value_queries import Arguments
+from surefit.interpreter.values import (
+    UNKNOWN,
+    AbstractValue,
+    Constant,
+    DeviceValue,
+    TensorValue,
+    Unknown,
+)
 from surefit.interpreter.violations import MaskMismatch
 
 KEEPS_RESULT = {"sigmoid", "tanh", "exp", "softmax", "log_softmax", "sqrt", "relu", "rsqrt"}
@@ -19,14 +26,10 @@ SAME_NUMBERS = ("contiguous", "clone", "identity")
 
 
 def same_shape(run: Evaluator, name: str, tensor: TensorValue, node: ast.AST) -> TensorValue:
+    keeps, keeps_result = name not in KEEPS_NOTHING, name in KEEPS_RESULT
+    shape, dtype = tensor.shape, tensor.dtype
     result = operation_result(
-        run,
-        node,
-        tensor.shape,
-        [tensor],
-        tensor.dtype,
-        keeps=name not in KEEPS_NOTHING,
-        keeps_result=name in KEEPS_RESULT,
+        run, node, shape, [tensor], dtype, keeps=keeps, keeps_result=keeps_result
     )
     result.source_layer, result.unreduced = tensor.source_layer, tensor.unreduced
     if name in SAME_NUMBERS:
@@ -133,4 +136,21 @@ def requires_grad_(call: OperationCall) -> TensorValue:
     result = replace(tensor, graph=True, leaf=True)
     result.grad_switched, result.modified = True, tensor.modified
     result.view_of, result.rows_alike = tensor.view_of, tensor.rows_alike
+    return result
+
+
+def tensor_to(call: OperationCall) -> TensorValue:
+    run, tensor, node = call.run, call.tensor, call.node
+    device, dtype = move_target(call.arguments.after_first())
+    result = cast_tensor(run, tensor, dtype, node) if dtype else copy_tensor(run, tensor, node)
+    if dtype == "":
+        result.dtype = None
+    if device is not None:
+        result.device = device if isinstance(device, DeviceValue) else None
+    return result
+
+
+def moved(call: OperationCall, device: DeviceValue) -> TensorValue:
+    result = copy_tensor(call.run, call.tensor, call.node)
+    result.device = device
     return result

@@ -6,22 +6,13 @@ what both leave alike stays known. Nothing that happens on a path that may not b
 
 import ast
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeVar
 
-from surefit.interpreter.arguments import Arguments
-from surefit.interpreter.control import (
-    MOST_STEPS,
-    BudgetExceeded,
-    CallFrame,
-    Flow,
-    PathEnded,
-    until_raise,
-)
 from surefit.interpreter.journal import Changes, Journal
 from surefit.interpreter.recorder import GraphRecorder
-from surefit.interpreter.value_queries import contents
+from surefit.interpreter.value_queries import Arguments, contents
 from surefit.interpreter.values import (
     CPU,
     AbstractValue,
@@ -42,28 +33,49 @@ from surefit.interpreter.violations import SourceViolation
 from surefit.source.reading import Source
 
 Result = TypeVar("Result")
+MOST_STEPS = 60_000
+"""Expressions that are evaluated; the rest of a longer script is not."""
+DEEPEST = 14
+MOST_ITERATIONS = 24
+"""Of a loop whose members are all known; of others two are evaluated."""
+
+Flow = str | None
+"""How a block was left: `return`, `break`, `continue`, `raise`; None at its end."""
 
 
-@dataclass(frozen=True, slots=True)
-class Language:
-    """How each part of Python is evaluated."""
+class PathEnded(Exception):  # noqa: N818 - not an error: the path ends here
+    """A `raise` on the path, or the end of the program."""
 
-    block: Callable[["Evaluator", Sequence[ast.stmt], Scope], Flow]
-    assign: Callable[["Evaluator", ast.expr, AbstractValue, Scope], None]
-    evaluate: Callable[["Evaluator", ast.expr, Scope], AbstractValue]
-    call: Callable[["Evaluator", AbstractValue, Arguments, ast.AST], AbstractValue]
-    call_function: Callable[
-        ["Evaluator", FunctionValue, Arguments, ast.AST, AbstractValue | None], AbstractValue
-    ]
-    instantiate: Callable[["Evaluator", ClassValue, Arguments, ast.AST], AbstractValue]
+
+class BudgetExceeded(Exception):  # noqa: N818 - not an error: the script is long
+    """More steps than are worth it."""
+
+
+@dataclass(slots=True)
+class CallFrame:
+    """A function that is running."""
+
+    function: FunctionValue | None
+    receiver: AbstractValue | None = None
+    returns: list[AbstractValue] = field(default_factory=list)
+    early: list[Changes] = field(default_factory=list)
+    """What paths had set that returned early."""
+    loops: list[list[Changes]] = field(default_factory=list)
+    """The same for loops that were left early."""
+
+
+def until_raise(path: Callable[[], Flow]) -> Flow:
+    try:
+        return path()
+    except PathEnded:
+        return "raise"
 
 
 class Evaluator:
     """One script."""
 
-    def __init__(self, source: Source, language: Language) -> None:
+    def __init__(self, source: Source) -> None:
         self.source = source
-        self.language = language
         self.violations: list[SourceViolation] = []
         self.journal = Journal()
         self.graphs = GraphRecorder()
@@ -117,7 +129,9 @@ class Evaluator:
     def methods_never_called(self, class_: ClassValue) -> None:
         arguments = self.constructor_arguments.get(class_.node, Arguments(open=True))
         for node in class_.node.body:
-            if not isinstance(node, ast.FunctionDef) or node in self.evaluated or is_special(node):
+            if not isinstance(node, ast.FunctionDef) or node in self.evaluated:
+                continue
+            if node.name.startswith("__") and node.name not in ("__getitem__", "__call__"):
                 continue
             instance = self.alone(partial(self.instantiate, class_, arguments, class_.node))
             if isinstance(instance, InstanceValue) and node not in self.evaluated:
@@ -202,19 +216,19 @@ class Evaluator:
         elif flow in ("break", "continue") and frame.loops:
             frame.loops[-1].append(changes)
 
-    # the parts of the language
+    # the parts of the language, see `scripts`
 
     def block(self, body: Sequence[ast.stmt], scope: Scope) -> Flow:
-        return self.language.block(self, body, scope)
+        raise NotImplementedError
 
     def assign(self, target: ast.expr, value: AbstractValue, scope: Scope) -> None:
-        self.language.assign(self, target, value, scope)
+        raise NotImplementedError
 
     def evaluate(self, node: ast.expr, scope: Scope) -> AbstractValue:
-        return self.language.evaluate(self, node, scope)
+        raise NotImplementedError
 
     def call(self, function: AbstractValue, arguments: Arguments, node: ast.AST) -> AbstractValue:
-        return self.language.call(self, function, arguments, node)
+        raise NotImplementedError
 
     def call_function(
         self,
@@ -223,11 +237,7 @@ class Evaluator:
         node: ast.AST,
         receiver: AbstractValue | None = None,
     ) -> AbstractValue:
-        return self.language.call_function(self, function, arguments, node, receiver)
+        raise NotImplementedError
 
     def instantiate(self, class_: ClassValue, arguments: Arguments, node: ast.AST) -> AbstractValue:
-        return self.language.instantiate(self, class_, arguments, node)
-
-
-def is_special(node: ast.FunctionDef) -> bool:
-    return node.name.startswith("__") and node.name not in ("__getitem__", "__call__")
+        raise NotImplementedError

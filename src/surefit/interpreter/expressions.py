@@ -1,20 +1,17 @@
 """Expressions, by their syntax."""
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 
-from surefit.interpreter.arithmetic import binary, unary
-from surefit.interpreter.attributes import attribute_of
+from surefit.interpreter.attributes import attribute_of, get_item
 from surefit.interpreter.builtin_calls import BUILTINS
 from surefit.interpreter.calls import evaluate_call
 from surefit.interpreter.classes import truth_of
-from surefit.interpreter.comparisons import compare_values
-from surefit.interpreter.control import MOST_ITERATIONS
-from surefit.interpreter.control_flow import evaluate_bool, evaluate_if
-from surefit.interpreter.evaluator import Evaluator
-from surefit.interpreter.indexing import get_item
+from surefit.interpreter.evaluator import MOST_ITERATIONS, Evaluator
 from surefit.interpreter.iteration import iterations_of
+from surefit.interpreter.operators import binary, compare_values, unary
 from surefit.interpreter.optimizers import filter_parameters
+from surefit.interpreter.statements import evaluate_bool, evaluate_if
 from surefit.interpreter.value_queries import sequence
 from surefit.interpreter.values import (
     ABSENT,
@@ -36,7 +33,12 @@ def evaluate_expression(run: Evaluator, node: ast.expr, scope: Scope) -> Abstrac
         case ast.Constant(value=value):
             return Constant(value, node)
         case ast.Name(id=name):
-            return evaluate_name(name, scope)
+            result = scope.find(name)
+            if name == "__name__":
+                return Constant("__main__")
+            if result is ABSENT:
+                return ImportedName(name) if name in BUILTINS else UNKNOWN
+            return result
         case ast.Attribute(value=owner, attr=name):
             return attribute_of(run, run.evaluate(owner, scope), name, node)
         case ast.Call():
@@ -56,9 +58,7 @@ def evaluate_expression(run: Evaluator, node: ast.expr, scope: Scope) -> Abstrac
             return get_item(run, run.evaluate(owner, scope), run.evaluate(index, scope), node)
         case ast.Slice():
             ends = (node.lower, node.upper, node.step)
-            return SliceValue(
-                *(run.evaluate(end, scope) if end else Constant(None) for end in ends)
-            )
+            return SliceValue(*(run.evaluate(e, scope) if e else Constant(None) for e in ends))
         case ast.Tuple(elts=parts):
             return evaluate_sequence(run, "tuple", parts, scope, node)
         case ast.List(elts=parts):
@@ -77,17 +77,7 @@ def evaluate_expression(run: Evaluator, node: ast.expr, scope: Scope) -> Abstrac
             return evaluate_text(run, node, scope)
         case ast.Starred(value=value):
             run.escape(run.evaluate(value, scope))
-            return UNKNOWN
     return UNKNOWN
-
-
-def evaluate_name(name: str, scope: Scope) -> AbstractValue:
-    if name == "__name__":
-        return Constant("__main__")
-    result = scope.find(name)
-    if result is ABSENT:
-        return ImportedName(name) if name in BUILTINS else UNKNOWN
-    return result
 
 
 def evaluate_text(run: Evaluator, node: ast.JoinedStr, scope: Scope) -> AbstractValue:
@@ -95,11 +85,8 @@ def evaluate_text(run: Evaluator, node: ast.JoinedStr, scope: Scope) -> Abstract
     for part in node.values:
         inner = part.value if isinstance(part, ast.FormattedValue) else part
         value = run.evaluate(inner, scope)
-        plain = isinstance(part, ast.Constant) or (
-            isinstance(part, ast.FormattedValue)
-            and part.format_spec is None
-            and part.conversion == -1
-        )
+        spec = getattr(part, "format_spec", None), getattr(part, "conversion", -1)
+        plain = isinstance(part, ast.Constant | ast.FormattedValue) and spec == (None, -1)
         if not isinstance(value, Constant) or not plain:
             words = None
         elif words is not None:
@@ -130,7 +117,7 @@ def evaluate_dict(run: Evaluator, node: ast.Dict, scope: Scope) -> AbstractValue
         name = run.evaluate(key, scope) if key is not None else None
         if name is None and isinstance(result, DictValue) and result.items is not None:
             results |= result.items
-        elif isinstance(name, Constant) and is_hashable(name.value):
+        elif isinstance(name, Constant) and isinstance(name.value, Hashable):
             results[name.value] = result
         else:
             known = False
@@ -182,7 +169,3 @@ def evaluate_compare(run: Evaluator, node: ast.Compare, scope: Scope) -> Abstrac
     if False in known:
         return Constant(False)
     return UNKNOWN if None in known else Constant(True)
-
-
-def is_hashable(value: object) -> bool:
-    return isinstance(value, str | int | float | bool | bytes) or value is None

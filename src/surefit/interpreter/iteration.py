@@ -3,13 +3,12 @@
 import ast
 from dataclasses import dataclass, replace
 
-from surefit.interpreter.arguments import Arguments
+from surefit.interpreter.attributes import any_row
 from surefit.interpreter.classes import find_in_class
 from surefit.interpreter.evaluator import Evaluator
-from surefit.interpreter.indexing import any_row
 from surefit.interpreter.memory_layout import contiguous
 from surefit.interpreter.shapes import Shape, Size, SymbolicSize
-from surefit.interpreter.value_queries import integer_of, origin_of, sequence, size_value
+from surefit.interpreter.value_queries import Arguments, origin_of, sequence, size_value
 from surefit.interpreter.values import (
     ABSENT,
     CPU,
@@ -29,6 +28,7 @@ from surefit.interpreter.values import (
     SequenceValue,
     ShapeValue,
     TensorValue,
+    integer_of,
 )
 
 MOST_ITEMS = 64

@@ -4,7 +4,6 @@ import ast
 from collections.abc import Sequence
 from typing import Literal
 
-from surefit.interpreter.arguments import Arguments
 from surefit.interpreter.evaluator import Evaluator
 from surefit.interpreter.graphs import operation_result
 from surefit.interpreter.memory_layout import contiguous
@@ -19,8 +18,8 @@ from surefit.interpreter.shapes import (
     broadcast_size,
     with_last_size,
 )
-from surefit.interpreter.value_queries import integer_of, items_of, origin_of_width
-from surefit.interpreter.values import UNKNOWN, AbstractValue, Constant, TensorValue
+from surefit.interpreter.value_queries import Arguments, items_of, origin_of_width
+from surefit.interpreter.values import UNKNOWN, AbstractValue, Constant, TensorValue, integer_of
 from surefit.interpreter.violations import JoinMismatch, NodePair, ProductMismatch, TensorPair
 
 

@@ -3,10 +3,10 @@
 import ast
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TypeVar, get_args
+from typing import TypeVar
 
 from surefit.interpreter.shapes import common_shape
-from surefit.interpreter.value_queries import integer_of, sequence
+from surefit.interpreter.value_queries import sequence
 from surefit.interpreter.values import (
     ABSENT,
     UNKNOWN,
@@ -16,12 +16,16 @@ from surefit.interpreter.values import (
     Integer,
     SequenceValue,
     TensorValue,
+    integer_of,
 )
 
-VALUE_TYPES = get_args(AbstractValue)
 STICKY = ("modified", "grad_switched", "escaped")
 """Fields that are true if they are on one of two paths."""
-Same = TypeVar("Same")
+KNOWN_IF_ALIKE = (
+    *("dtype", "graph", "cut", "low", "high", "padding", "one_hot", "flattened", "unreduced"),
+    *("inference", "source_layer", "strides", "cause", "device"),
+)
+"""Fields of a tensor that are None where two paths differ."""
 
 
 def merge_entries(key: object, left: object, right: object) -> object:
@@ -63,10 +67,10 @@ def merge_items(
 
 
 def merge_values(left: object, right: object) -> AbstractValue:
-    if isinstance(left, VALUE_TYPES) and (
+    if isinstance(left, AbstractValue) and (
         left is right or (type(left) is type(right) and left == right)
     ):
-        return left  # type: ignore[return-value]
+        return left
     if isinstance(left, TensorValue) and isinstance(right, TensorValue):
         return merge_tensors(left, right)
     if isinstance(left, SequenceValue) and isinstance(right, SequenceValue):
@@ -83,32 +87,19 @@ def is_integer(value: object) -> bool:
 
 
 def merge_tensors(left: TensorValue, right: TensorValue) -> TensorValue:
-    def same(first: Same, second: Same) -> Same | None:
-        return first if first == second else None
-
-    return replace(
+    result = replace(
         left,
         shape=common_shape(left.shape, right.shape),
-        dtype=same(left.dtype, right.dtype),
-        graph=same(left.graph, right.graph),
         operations=left.operations & right.operations,
         unsure=left.unsure or right.unsure or left.operations != right.operations,
         leaf=left.leaf and right.leaf,
-        cut=same(left.cut, right.cut),
-        low=same(left.low, right.low),
-        high=same(left.high, right.high),
         counts=left.counts and right.counts,
         everywhere=left.everywhere and right.everywhere,
-        padding=same(left.padding, right.padding),
-        one_hot=same(left.one_hot, right.one_hot),
-        flattened=same(left.flattened, right.flattened),
-        unreduced=same(left.unreduced, right.unreduced),
-        inference=same(left.inference, right.inference),
-        source_layer=same(left.source_layer, right.source_layer),
-        strides=same(left.strides, right.strides),
-        cause=same(left.cause, right.cause),
-        device=same(left.device, right.device),
     )
+    for name in KNOWN_IF_ALIKE:
+        if getattr(left, name) != getattr(right, name):
+            setattr(result, name, None)
+    return result
 
 
 Result = TypeVar("Result")

@@ -2,11 +2,10 @@
 
 import ast
 
-from surefit.interpreter.arguments import Arguments
 from surefit.interpreter.evaluator import Evaluator
 from surefit.interpreter.iteration import iterations_of
 from surefit.interpreter.layer_tables import ARGUMENTS, SHAPE_PRESERVING
-from surefit.interpreter.value_queries import integer_of
+from surefit.interpreter.value_queries import Arguments
 from surefit.interpreter.values import (
     UNKNOWN,
     AbstractValue,
@@ -16,6 +15,7 @@ from surefit.interpreter.values import (
     Scope,
     SequenceValue,
     TensorValue,
+    integer_of,
 )
 from surefit.interpreter.violations import NotDivisible
 
@@ -39,23 +39,14 @@ CONFIG_DIVISIONS: dict[str, tuple[str, str, int, int]] = {
 """Configs whose model refuses a width that its heads do not divide, with their defaults."""
 
 
-def check_layer_divides(run: Evaluator, layer: LayerValue, node: ast.AST) -> None:
-    for names in LAYER_DIVISIONS.get(layer.kind, ()):
-        values = layer.arguments.get(names[0]), layer.arguments.get(names[1])
-        check_division(run, node, layer.kind, names, values)
-
-
 def check_config_divides(run: Evaluator, kind: str, arguments: Arguments, node: ast.AST) -> None:
     if kind not in CONFIG_DIVISIONS:
         return
     width_name, count_name, width, count = CONFIG_DIVISIONS[kind]
     if width_name in arguments.named or count_name in arguments.named:
-        defaults = Constant(width, node), Constant(count, node)
-        values = (
-            arguments.named.get(width_name, defaults[0]),
-            arguments.named.get(count_name, defaults[1]),
-        )
-        check_division(run, node, kind, (width_name, count_name), values)
+        has = arguments.named.get(width_name, Constant(width, node))
+        parts = arguments.named.get(count_name, Constant(count, node))
+        check_division(run, node, (width_name, count_name), (has, parts))
 
 
 def check_own_division(run: Evaluator, test: ast.expr, scope: Scope, node: ast.AST) -> None:
@@ -64,14 +55,13 @@ def check_own_division(run: Evaluator, test: ast.expr, scope: Scope, node: ast.A
         if isinstance(part, ast.BinOp) and isinstance(part.op, ast.Mod):
             values = run.evaluate(part.left, scope), run.evaluate(part.right, scope)
             names = ast.unparse(part.left), ast.unparse(part.right)
-            if check_division(run, node, "", names, values):
+            if check_division(run, node, names, values):
                 return
 
 
 def check_division(
     run: Evaluator,
     node: ast.AST,
-    maker: str,
     names: tuple[str, str],
     values: tuple[AbstractValue | None, AbstractValue | None],
 ) -> bool:
@@ -79,7 +69,7 @@ def check_division(
     if width is None or not count or width % count == 0 or not isinstance(values[1], Constant):
         return False
     birth = values[1].node or node
-    run.report(NotDivisible(node, birth, maker, names[0], width, names[1], count))
+    run.report(NotDivisible(node, birth, names[0], width, names[1], count))
     return True
 
 
@@ -99,7 +89,8 @@ def create_layer(run: Evaluator, kind: str, arguments: Arguments, node: ast.AST)
         return UNKNOWN if names else LayerValue(kind, {}, node)
     settings = {**dict(zip(names, arguments.positional, strict=False)), **arguments.named}
     layer = LayerValue(kind, settings, node, run.dtype, run.default_device)
-    check_layer_divides(run, layer, node)
+    for pair in LAYER_DIVISIONS.get(kind, ()):
+        check_division(run, node, pair, (settings.get(pair[0]), settings.get(pair[1])))
     if kind == "DataParallel":
         layer.children["module"] = settings.get("module", UNKNOWN)
     if kind == "TransformerEncoder" and not isinstance(settings.get("encoder_layer"), LayerValue):

@@ -1,8 +1,8 @@
 """Layers of `torch.nn`: what their constructors take, and the tensors that they hold."""
 
 from surefit.interpreter.shapes import Shape, Size
-from surefit.interpreter.value_queries import integer_of, items_of
-from surefit.interpreter.values import Constant, LayerValue, SequenceValue
+from surefit.interpreter.value_queries import items_of
+from surefit.interpreter.values import Constant, LayerValue, SequenceValue, integer_of
 
 CONVOLUTION = (
     *("in_channels", "out_channels", "kernel_size", "stride", "padding", "dilation", "groups"),
@@ -63,26 +63,15 @@ ARGUMENTS: dict[str, tuple[str, ...]] = {
     "HuberLoss": ("reduction", "delta"),
     "PoissonNLLLoss": ("log_input", "full", "size_average", "eps", "reduce", "reduction"),
 }
+SAME_NAME = (
+    *("ReLU", "ReLU6", "GELU", "SiLU", "ELU", "SELU", "Tanh", "Sigmoid", "Softplus", "Hardswish"),
+    *("Mish", "Identity", "Softmax"),
+)
+DROPOUTS = ("Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "AlphaDropout")
 SHAPE_PRESERVING = {
-    "ReLU": "relu",
-    "ReLU6": "relu6",
-    "GELU": "gelu",
-    "SiLU": "silu",
-    "ELU": "elu",
-    "SELU": "selu",
-    "Tanh": "tanh",
-    "Sigmoid": "sigmoid",
+    **{name: name.lower() for name in SAME_NAME},
+    **dict.fromkeys(DROPOUTS, "dropout"),
     "LeakyReLU": "leaky_relu",
-    "Softplus": "softplus",
-    "Hardswish": "hardswish",
-    "Mish": "mish",
-    "Dropout": "dropout",
-    "Dropout1d": "dropout",
-    "Dropout2d": "dropout",
-    "Dropout3d": "dropout",
-    "AlphaDropout": "dropout",
-    "Identity": "identity",
-    "Softmax": "softmax",
     "LogSoftmax": "log_softmax",
 }
 """Layers without weights that leave the shape as it is."""
@@ -108,9 +97,8 @@ WITH_WEIGHTS = {
 WITHOUT_TENSORS = {
     *SHAPE_PRESERVING,
     *(name for name in ARGUMENTS if "Pool" in name),
-    "Flatten",
-    "Upsample",
-    *(name for name in LOSS_LAYERS),
+    *LOSS_LAYERS,
+    *("Flatten", "Upsample"),
 }
 
 
@@ -127,11 +115,6 @@ def per_axis(layer: LayerValue, name: str, axes: int, default: int) -> tuple[Siz
     return tuple(integer_of(item) for item in items) if len(items) == axes else (None,) * axes
 
 
-def has_bias(layer: LayerValue) -> bool | None:
-    value = layer.arguments.get("bias", Constant(True))
-    return bool(value.value) if isinstance(value, Constant) else None
-
-
 def tensors_of(layer: LayerValue) -> dict[str, Shape] | None:
     """Names and shapes of what a layer's state dict holds; None where that is not known."""
     if layer.kind in WITHOUT_TENSORS:
@@ -142,16 +125,15 @@ def tensors_of(layer: LayerValue) -> dict[str, Shape] | None:
 
 def own_tensors(layer: LayerValue) -> dict[str, tuple[Size, ...]] | None:
     number = layer.number
-    bias = has_bias(layer)
+    value = layer.arguments.get("bias", Constant(True))
+    bias = bool(value.value) if isinstance(value, Constant) else None
     if layer.kind == "Linear" and bias is not None:
         weight = (number("out_features"), number("in_features"))
         return {"weight": weight, **({"bias": weight[:1]} if bias else {})}
     if layer.kind in ("Conv1d", "Conv2d", "Conv3d") and bias is not None:
         kernel = per_axis(layer, "kernel_size", int(layer.kind[4]), 1)
-        groups, taken = (
-            integer_of(layer.arguments.get("groups", Constant(1))),
-            number("in_channels"),
-        )
+        groups = integer_of(layer.arguments.get("groups", Constant(1)))
+        taken = number("in_channels")
         per = taken // groups if groups and taken is not None else None
         out = number("out_channels")
         return {"weight": (out, per, *kernel), **({"bias": (out,)} if bias else {})}
@@ -166,9 +148,8 @@ def own_tensors(layer: LayerValue) -> dict[str, tuple[Size, ...]] | None:
         names = ("weight", "bias", "running_mean", "running_var")
         return {**dict.fromkeys(names, features), "num_batches_tracked": ()}
     if layer.kind == "GroupNorm" and "affine" not in layer.arguments:
-        channels = (number("num_channels"),)
-        return {"weight": channels, "bias": channels}
-    if layer.kind in ("LSTM", "GRU", "RNN"):
+        return dict.fromkeys(("weight", "bias"), (number("num_channels"),))
+    if layer.kind in RECURRENT_KINDS:
         return recurrent_tensors(layer)
     return None
 

@@ -3,19 +3,13 @@
 import ast
 from typing import Literal
 
-from surefit.interpreter.arguments import Arguments
+from surefit.interpreter import violations
 from surefit.interpreter.evaluator import Evaluator
 from surefit.interpreter.graphs import operation_result
 from surefit.interpreter.shapes import ANY, SCALAR, broadcast
-from surefit.interpreter.value_queries import is_array, origin_of_dtype, origin_of_width
+from surefit.interpreter.value_queries import Arguments, is_array, origin_of_dtype, origin_of_width
 from surefit.interpreter.values import UNKNOWN, Constant, LayerValue, TensorValue
-from surefit.interpreter.violations import (
-    LossInputs,
-    LossShapeMismatch,
-    TargetAxesMismatch,
-    TargetDtypeMismatch,
-    TargetOutsideClasses,
-)
+from surefit.interpreter.violations import LossInputs
 
 BINARY_LOSSES = {"binary_cross_entropy", "binary_cross_entropy_with_logits"}
 CLASS_LOSSES = {"cross_entropy", "nll_loss"}
@@ -29,14 +23,14 @@ def check_loss(run: Evaluator, inputs: LossInputs, ignored: int | None, node: as
     fault = axes_fault(inputs)
     takes = dtype_needed(inputs)
     if fault is not None:
-        run.report(TargetAxesMismatch(node, birth_of_axes(inputs, fault), inputs, fault))
+        run.report(violations.TargetAxesMismatch(node, birth_of_axes(inputs, fault), inputs, fault))
     elif takes is not None:
         birth = origin_of_dtype(inputs.target) or inputs.target_node
-        run.report(TargetDtypeMismatch(node, birth, inputs, takes))
+        run.report(violations.TargetDtypeMismatch(node, birth, inputs, takes))
     elif inputs.function not in CLASS_LOSSES:
         if broadcast(inputs.predictions.shape, inputs.target.shape) is None:
             birth = origin_of_width(inputs.target) or inputs.target_node
-            run.report(LossShapeMismatch(node, birth, inputs))
+            run.report(violations.LossShapeMismatch(node, birth, inputs))
     else:
         check_class_indices(run, inputs, ignored, node)
 
@@ -110,7 +104,7 @@ def check_class_indices(
     for label in (target.high, target.low):
         if label is not None and label != ignored and not 0 <= label < classes:
             birth = target.node or inputs.target_node
-            run.report(TargetOutsideClasses(node, birth, inputs, label, classes))
+            run.report(violations.TargetOutsideClasses(node, birth, inputs, label, classes))
             return
 
 
@@ -129,7 +123,7 @@ def compute_loss(
         value if isinstance(value, TensorValue) else TensorValue(ANY) for value in values
     )
     nodes = arguments.node("input", 0, node), arguments.node("target", 1, node)
-    inputs = LossInputs(name, predictions, nodes[0], target, nodes[1], layer)
+    inputs = LossInputs(name, predictions, nodes[0], target, nodes[1])
     shape = broadcast(predictions.shape, target.shape)
     if not any(is_array(value) for value in values):
         check_loss(run, inputs, arguments.number("ignore_index", None, IGNORED), node)

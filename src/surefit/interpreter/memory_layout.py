@@ -8,8 +8,8 @@ import ast
 from math import prod
 
 from surefit.interpreter.shapes import Shape, Size, SymbolicSize
-from surefit.interpreter.value_queries import integer_of, is_none, items_of
-from surefit.interpreter.values import AbstractValue, SliceValue, TensorValue
+from surefit.interpreter.value_queries import is_none, items_of
+from surefit.interpreter.values import AbstractValue, SliceValue, TensorValue, integer_of
 from surefit.laws.strides import can_view, contiguous_strides, inferred
 
 LARGE_PRIME = 10_007

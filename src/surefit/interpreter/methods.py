@@ -2,29 +2,44 @@
 
 import ast
 
-from surefit.interpreter.arguments import Arguments
-from surefit.interpreter.arithmetic import binary
 from surefit.interpreter.attributes import freeze
 from surefit.interpreter.backward import run_backward, write_in_place
+from surefit.interpreter.checkpoints import load_into_model
+from surefit.interpreter.devices import CASTS, move_target
 from surefit.interpreter.evaluator import Evaluator
 from surefit.interpreter.iteration import iterations_of
-from surefit.interpreter.module_methods import module_method
-from surefit.interpreter.modules import is_module
-from surefit.interpreter.numpy_arrays import GENERATOR, array_method, draw_array
+from surefit.interpreter.modules import (
+    all_layers,
+    is_fully_known,
+    is_module,
+    modules_in,
+    move_tensors,
+    named_tensors,
+    parts_of,
+)
 from surefit.interpreter.operations import operate
-from surefit.interpreter.optimizers import check_gradients, optimizer_method
-from surefit.interpreter.value_queries import integer_of, sequence
+from surefit.interpreter.operators import binary
+from surefit.interpreter.optimizers import check_gradients, optimizer_method, zero_gradients
+from surefit.interpreter.tensor_creation import GENERATOR, array_method, draw_array
+from surefit.interpreter.value_queries import Arguments, apply, dict_value, sequence
 from surefit.interpreter.values import (
+    CPU,
     UNKNOWN,
     AbstractValue,
+    BoundMethod,
     Constant,
+    DeviceValue,
     DictValue,
     EachParameter,
     InstanceValue,
+    LayerValue,
     LibraryObject,
+    Module,
     OptimizerValue,
+    ParameterSet,
     Scope,
     SequenceValue,
+    StateDictValue,
     TensorValue,
 )
 from surefit.interpreter.violations import MoveDiscarded
@@ -34,6 +49,7 @@ IN_PLACE = (
     *("uniform_", "masked_fill_", "relu_", "exp_", "sigmoid_", "tanh_", "softmax_", "pow_"),
     *("random_", "index_fill_", "scatter_", "addcmul_", "addcdiv_", "neg_", "sqrt_", "lerp_"),
 )
+TEXT_METHODS = ("endswith", "startswith", "lower", "upper", "strip", "replace")
 OPERATORS: dict[str, ast.operator] = {
     "add": ast.Add(),
     "sub": ast.Sub(),
@@ -59,8 +75,12 @@ def call_method(
             return dict_method(run, receiver, name, arguments)
         case Constant():
             return text_method(receiver, name, arguments)
-        case EachParameter():
-            return each_method(run, receiver, name, arguments, node)
+        case EachParameter(of=parameters, grad=grad):
+            if grad:
+                check_gradients(run, receiver, node)
+            elif name == "requires_grad_":
+                freeze(run, parameters.of or (), arguments.flag("requires_grad", 0, True), node)
+            return UNKNOWN
         case LibraryObject():
             return library_object_method(run, receiver, name, arguments, node)
     run.escape_all(arguments.values)
@@ -109,30 +129,9 @@ def tensor_method(
 
 
 def text_method(text: Constant, name: str, arguments: Arguments) -> AbstractValue:
-    constants = [value.value for value in arguments.positional if isinstance(value, Constant)]
-    if (
-        not isinstance(text.value, str)
-        or len(constants) != len(arguments.positional)
-        or arguments.named
-    ):
+    if not isinstance(text.value, str) or name not in TEXT_METHODS or arguments.named:
         return UNKNOWN
-    if name in ("endswith", "startswith", "lower", "upper", "strip", "replace"):
-        try:
-            return Constant(getattr(text.value, name)(*constants))
-        except TypeError:
-            return UNKNOWN
-    return UNKNOWN
-
-
-def each_method(
-    run: Evaluator, each: EachParameter, name: str, arguments: Arguments, node: ast.AST
-) -> AbstractValue:
-    if each.grad:
-        check_gradients(run, each, node)
-    elif name == "requires_grad_":
-        flag = arguments.flag("requires_grad", 0, True)
-        freeze(run, each.of.of or (), flag, node)
-    return UNKNOWN
+    return apply(getattr(text.value, name), arguments.positional)
 
 
 def library_object_method(
@@ -156,7 +155,7 @@ def check_discarded_move(run: Evaluator, call: ast.Call, scope: Scope) -> None:
         case ast.Attribute(value=ast.Name(id=name), attr="to" | "cuda"):
             tensor = scope.find(name)
             if isinstance(tensor, TensorValue):
-                run.report(MoveDiscarded(call, call, tensor))
+                run.report(MoveDiscarded(call, call))
 
 
 def list_method(
@@ -165,32 +164,32 @@ def list_method(
     items = values.items
     if items is None or values.kind != "list":
         return UNKNOWN
-    if name == "append" and len(arguments.positional) == 1:
-        run.set(values, "items", (*items, arguments.first))
-        return Constant(None)
-    if name == "extend" and len(arguments.positional) == 1:
-        more = iterations_of(run, arguments.first)
-        run.set(values, "items", (*items, *more.items) if more.all_known else None)
-        return Constant(None)
-    if name == "pop":
-        at = arguments.number("index", 0, -1)
-        if at is None or not -len(items) <= at < len(items):
-            run.set(values, "items", None)
+    left: tuple[AbstractValue, ...] | None = None
+    result: AbstractValue = Constant(None)
+    match name, arguments.positional:
+        case "append", [item]:
+            left = (*items, item)
+        case "extend", [several]:
+            more = iterations_of(run, several)
+            left = (*items, *more.items) if more.all_known else None
+        case "insert", [Constant(value=int(at)), item]:
+            left = (*items[:at], item, *items[at:])
+        case "clear", _:
+            left = ()
+        case "copy", _:
+            return sequence("list", items)
+        case (("index" | "count"), _):
             return UNKNOWN
-        left = list(items)
-        item = left.pop(at)
-        run.set(values, "items", tuple(left))
-        return item
-    at = integer_of(arguments.first)
-    if name == "insert" and len(arguments.positional) == 2 and at is not None:
-        run.set(values, "items", (*items[:at], arguments.positional[1], *items[at:]))
-        return Constant(None)
-    if name == "clear":
-        run.set(values, "items", ())
-        return Constant(None)
-    if name not in ("index", "count", "copy"):
-        run.set(values, "items", None)
-    return sequence("list", items) if name == "copy" else UNKNOWN
+        case "pop", _:
+            last = arguments.number("index", 0, -1)
+            result = UNKNOWN
+            if last is not None and -len(items) <= last < len(items):
+                result = items[last]
+                left = (*items[:last], *items[last:][1:])
+        case _:
+            result = UNKNOWN
+    run.set(values, "items", left)
+    return result
 
 
 def dict_method(
@@ -212,4 +211,85 @@ def dict_method(
     if name == "copy":
         return DictValue(dict(items), entries.node, entries.loaded)
     run.set(entries, "items", None)
+    return UNKNOWN
+
+
+MOVES_MODULE = ("to", "cuda", "cpu")
+RETURNS_MODULE = (
+    *("train", "eval", "share_memory", "float", "double", "half", "bfloat16"),
+    *MOVES_MODULE,
+)
+READS_MODULE = (
+    *("extra_repr", "named_children", "get_submodule", "num_parameters", "__len__"),
+    *("named_modules", "modules", "children", "named_buffers", "buffers", "zero_grad"),
+)
+
+
+def module_method(
+    run: Evaluator, model: Module, name: str, arguments: Arguments, node: ast.AST
+) -> AbstractValue:
+    if name in RETURNS_MODULE:
+        if name in MOVES_MODULE or name in CASTS:
+            move_module(run, model, name, arguments, node)
+        elif name in ("train", "eval"):
+            mode = False if name == "eval" else arguments.flag("mode", 0, True)
+            for module in modules_in(model):
+                if isinstance(module, InstanceValue):
+                    run.set(module, "training", mode)
+        return model
+    if name == "requires_grad_":
+        flag = arguments.flag("requires_grad", 0, True)
+        freeze(run, all_layers(model), flag, node)
+        return model
+    if name in ("parameters", "named_parameters"):
+        named = name == "named_parameters"
+        return ParameterSet(all_layers(model), model if is_fully_known(model) else None, named)
+    if name == "state_dict":
+        return StateDictValue(named_tensors(model), node)
+    if name == "load_state_dict":
+        load_into_model(run, model, arguments, node)
+        return UNKNOWN
+    if name in ("register_buffer", "register_parameter", "add_module", "register_module"):
+        return register(run, model, name, arguments)
+    kind = model.kind if isinstance(model, LayerValue) else ""
+    if isinstance(model, LayerValue) and name == "append" and kind in ("ModuleList", "Sequential"):
+        run.set(model.children, str(len(model.children)), arguments.get("module", 0, UNKNOWN))
+        return model
+    if kind == "ModuleDict" and name in ("keys", "values", "items"):
+        return run.call(BoundMethod(dict_value(dict(parts_of(model))), name), arguments, node)
+    if name == "zero_grad":
+        zero_gradients(run, all_layers(model))
+    if name in READS_MODULE:
+        return UNKNOWN
+    run.escape_all(arguments.values)
+    if not name.startswith(("log", "save", "post_init")):
+        run.escape(model)
+    return UNKNOWN
+
+
+def move_module(
+    run: Evaluator, model: Module, name: str, arguments: Arguments, node: ast.AST
+) -> None:
+    if name in CASTS:
+        move_tensors(run, model, None, CASTS[name], node)
+    elif name == "to":
+        device, dtype = move_target(arguments)
+        move_tensors(run, model, device, dtype, node)
+    else:
+        move_tensors(run, model, CPU if name == "cpu" else DeviceValue("cuda"), None, node)
+
+
+def register(run: Evaluator, model: Module, name: str, arguments: Arguments) -> AbstractValue:
+    key, value = arguments.get("name", 0, UNKNOWN), arguments.get("tensor", 1, UNKNOWN)
+    if name in ("add_module", "register_module"):
+        value = arguments.get("module", 1, UNKNOWN)
+    elif name == "register_parameter":
+        value = arguments.get("param", 1, UNKNOWN)
+    if not isinstance(key, Constant) or not isinstance(model, InstanceValue):
+        run.escape(model)
+        return UNKNOWN
+    if isinstance(value, TensorValue) and name == "register_buffer":
+        keeps = arguments.flag("persistent", 2, True)
+        value.registered = "buffer" if keeps else "not saved"
+    run.set(model.attributes, str(key.value), value)
     return UNKNOWN

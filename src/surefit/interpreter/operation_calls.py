@@ -3,12 +3,11 @@
 import ast
 from dataclasses import dataclass
 
-from surefit.interpreter.arguments import Arguments
-from surefit.interpreter.dtypes import INTEGRAL
+from surefit.interpreter.devices import INTEGRAL
 from surefit.interpreter.evaluator import Evaluator
 from surefit.interpreter.graphs import operation_result, without_graph
 from surefit.interpreter.shapes import Shape, Size
-from surefit.interpreter.value_queries import shape_from
+from surefit.interpreter.value_queries import Arguments, shape_from
 from surefit.interpreter.values import TensorValue
 
 

@@ -3,62 +3,25 @@
 import ast
 from collections.abc import Callable
 
-from surefit.interpreter.arguments import Arguments
+from surefit.interpreter import elementwise, reductions, reshaping
 from surefit.interpreter.backward import bump_version
-from surefit.interpreter.devices import move_to_cpu, move_to_gpu, tensor_to
-from surefit.interpreter.dtypes import CASTS
-from surefit.interpreter.elementwise import (
-    KEEPS_RESULT,
-    choose_where,
-    detach,
-    detach_in_place,
-    embedding,
-    glu,
-    masked_fill,
-    one_hot,
-    power,
-    requires_grad_,
-    same_shape,
-    tensor_item,
-    tensor_like,
-)
+from surefit.interpreter.devices import CASTS
 from surefit.interpreter.evaluator import Evaluator
 from surefit.interpreter.joining import concatenate, linear, matmul
 from surefit.interpreter.losses import LOSS_FUNCTIONS, compute_loss
 from surefit.interpreter.operation_calls import OperationCall, cast_tensor
-from surefit.interpreter.reductions import (
-    CHOICES,
-    REDUCTIONS,
-    adaptive_pool2d,
-    choose,
-    extremum,
-    pool2d,
-    reduce_axes,
-)
-from surefit.interpreter.reshaping import (
-    chunk,
-    expand,
-    flatten,
-    numel,
-    permute,
-    split,
-    squeeze,
-    tensor_rank,
-    tensor_size,
-    transpose,
-    unsqueeze,
-    view,
-)
-from surefit.interpreter.values import UNKNOWN, AbstractValue, TensorValue
+from surefit.interpreter.value_queries import Arguments, size_value
+from surefit.interpreter.values import CPU, UNKNOWN, AbstractValue, DeviceValue, TensorValue
 
 KEEPS_SHAPE = {
-    *KEEPS_RESULT,
+    *elementwise.KEEPS_RESULT,
     *("gelu", "silu", "elu", "selu", "leaky_relu", "softplus", "hardswish", "mish", "relu6"),
     *("dropout", "identity", "contiguous", "clone", "abs", "neg", "log", "square", "log1p"),
     *("clamp", "clip", "sin", "cos", "normalize", "cumsum", "flip", "roll", "nan_to_num"),
     *("layer_norm", "erf", "reciprocal", "logsigmoid", "celu", "dropout1d", "dropout2d"),
     *("tril", "triu", "expm1", "logit", "renorm", "alpha_dropout", "hardtanh"),
 }
+POOLS = ("max_pool2d", "avg_pool2d", "adaptive_avg_pool2d", "adaptive_max_pool2d")
 JOINS = ("cat", "concat", "concatenate", "stack", "hstack", "vstack")
 
 
@@ -73,14 +36,14 @@ def operate(run: Evaluator, name: str, arguments: Arguments, node: ast.AST) -> A
     if name in JOINS:
         return concatenate(run, name, arguments, node)
     if name == "where":
-        return choose_where(run, arguments, node)
+        return elementwise.choose_where(run, arguments, node)
     if not isinstance(tensor, TensorValue):
         run.escape_all(arguments.values)
         return UNKNOWN
     if name in KEEPS_SHAPE:
         if arguments.flag("inplace", None, False):
             bump_version(run, tensor, node)
-        return same_shape(run, name, tensor, node)
+        return elementwise.same_shape(run, name, tensor, node)
     if name in CASTS:
         return cast_tensor(run, tensor, CASTS[name], node)
     operation = OPERATIONS.get(name)
@@ -92,39 +55,38 @@ def operate(run: Evaluator, name: str, arguments: Arguments, node: ast.AST) -> A
 
 
 OPERATIONS: dict[str, Callable[[OperationCall], AbstractValue]] = {
-    **dict.fromkeys(REDUCTIONS, reduce_axes),
-    **dict.fromkeys(CHOICES, choose),
-    **dict.fromkeys(("max", "min"), extremum),
-    **dict.fromkeys(("view", "reshape"), view),
-    "flatten": flatten,
-    **dict.fromkeys(("transpose", "swapaxes", "swapdims", "t"), transpose),
-    "permute": permute,
-    "squeeze": squeeze,
-    "unsqueeze": unsqueeze,
-    "expand": expand,
+    **dict.fromkeys(reductions.REDUCTIONS, reductions.reduce_axes),
+    **dict.fromkeys(reductions.CHOICES, reductions.choose),
+    **dict.fromkeys(("max", "min"), reductions.extremum),
+    **dict.fromkeys(("view", "reshape"), reshaping.view),
+    "flatten": reshaping.flatten,
+    **dict.fromkeys(("transpose", "swapaxes", "swapdims", "t"), reshaping.transpose),
+    "permute": reshaping.permute,
+    "squeeze": reshaping.squeeze,
+    "unsqueeze": reshaping.unsqueeze,
+    "expand": reshaping.expand,
     **dict.fromkeys(("matmul", "mm", "bmm"), matmul),
     "linear": linear,
-    "masked_fill": masked_fill,
-    "chunk": chunk,
-    "split": split,
-    "size": tensor_size,
-    **dict.fromkeys(("dim", "ndimension"), tensor_rank),
-    "numel": numel,
-    "detach": detach,
-    "detach_": detach_in_place,
-    "item": tensor_item,
-    "requires_grad_": requires_grad_,
-    "embedding": embedding,
-    "one_hot": one_hot,
-    **dict.fromkeys(("max_pool2d", "avg_pool2d"), pool2d),
-    **dict.fromkeys(("adaptive_avg_pool2d", "adaptive_max_pool2d"), adaptive_pool2d),
-    "to": tensor_to,
-    "cuda": move_to_gpu,
-    "cpu": move_to_cpu,
-    "glu": glu,
-    "pow": power,
+    "masked_fill": elementwise.masked_fill,
+    "chunk": reshaping.chunk,
+    "split": reshaping.split,
+    "size": reshaping.tensor_size,
+    **dict.fromkeys(("dim", "ndimension"), lambda call: size_value(call.tensor.shape.rank)),
+    "numel": lambda call: size_value(call.tensor.shape.elements),
+    "detach": elementwise.detach,
+    "detach_": elementwise.detach_in_place,
+    "item": elementwise.tensor_item,
+    "requires_grad_": elementwise.requires_grad_,
+    "embedding": elementwise.embedding,
+    "one_hot": elementwise.one_hot,
+    **dict.fromkeys(POOLS, reductions.pool),
+    "to": elementwise.tensor_to,
+    "cuda": lambda call: elementwise.moved(call, DeviceValue("cuda")),
+    "cpu": lambda call: elementwise.moved(call, CPU),
+    "glu": elementwise.glu,
+    "pow": elementwise.power,
     **dict.fromkeys(
         ("zeros_like", "ones_like", "rand_like", "randn_like", "empty_like", "full_like"),
-        tensor_like,
+        elementwise.tensor_like,
     ),
 }

@@ -3,13 +3,11 @@
 import ast
 from collections.abc import Iterable
 
-from surefit.interpreter.arguments import Arguments
-from surefit.interpreter.backward import check_idle_optimizer, held_by, optimizer_step
 from surefit.interpreter.checkpoints import group_shapes, load_into_optimizer
 from surefit.interpreter.evaluator import Evaluator
 from surefit.interpreter.layer_tables import has_weights
 from surefit.interpreter.modules import class_name_of, is_fully_known
-from surefit.interpreter.value_queries import items_of, sequence
+from surefit.interpreter.value_queries import Arguments, items_of, sequence
 from surefit.interpreter.values import (
     UNKNOWN,
     AbstractValue,
@@ -23,7 +21,11 @@ from surefit.interpreter.values import (
     ParameterSet,
     TensorValue,
 )
-from surefit.interpreter.violations import GradientMissing, UpdatesLostToRounding
+from surefit.interpreter.violations import (
+    GradientMissing,
+    OptimizerWithoutGradients,
+    UpdatesLostToRounding,
+)
 
 COARSE_DTYPES = {"bfloat16": 5e-6, "float16": 5e-7}
 """Learning rates at which, measured on small models, nine in ten updates are lost."""
@@ -130,3 +132,33 @@ def check_gradients(run: Evaluator, each: EachParameter, node: ast.AST) -> None:
     )
     if bare and len(bare) < len(holders):
         run.report(GradientMissing(node, node, bare))
+
+
+def check_idle_optimizer(run: Evaluator, optimizer: OptimizerValue, node: ast.AST) -> None:
+    """None of its layers has a gradient, and those that have one belong to no optimizer."""
+    holders = held_by(optimizer)
+    layers = [
+        holder for holder in holders if isinstance(holder, LayerValue) and has_weights(holder)
+    ]
+    if run.graphs.lost or not layers or any(isinstance(held, TensorValue) for held in holders):
+        return
+    groups = [group for other in run.optimizers for group in other.groups or (ParameterSet(None),)]
+    unknown = any(group.of is None for group in groups)
+    if unknown or any(layer.gradient is not False for layer in layers):
+        return
+    held = {id(holder) for other in run.optimizers for holder in held_by(other)}
+    outside = tuple(layer for layer in run.graphs.reached if id(layer) not in held)
+    if outside and len(outside) == len(run.graphs.reached):
+        run.report(OptimizerWithoutGradients(node, optimizer.node, optimizer.node, outside))
+
+
+def held_by(optimizer: OptimizerValue) -> list[LayerValue | TensorValue]:
+    return [holder for group in optimizer.groups or () for holder in group.of or ()]
+
+
+def optimizer_step(run: Evaluator, optimizer: OptimizerValue, node: ast.AST) -> None:
+    """An optimizer writes into the weights that have a gradient."""
+    for holder in held_by(optimizer):
+        if isinstance(holder, LayerValue) and holder.gradient is True:
+            run.set(holder, "version", holder.version + 1)
+            run.set(holder, "written_at", node)

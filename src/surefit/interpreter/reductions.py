@@ -1,12 +1,20 @@
 """Operations that reduce axes, choose among them, or pool over them."""
 
-from surefit.interpreter.arguments import Arguments
-from surefit.interpreter.dtypes import INTEGRAL
+from surefit.interpreter.devices import INTEGRAL
 from surefit.interpreter.graphs import operation_result
+from surefit.interpreter.layer_calls import pooling_shape
+from surefit.interpreter.layer_tables import ARGUMENTS
 from surefit.interpreter.operation_calls import OperationCall
-from surefit.interpreter.shapes import ANY, MISMATCH, SCALAR, Shape, Size, window_size
-from surefit.interpreter.value_queries import integer_of, is_none, items_of, sequence
-from surefit.interpreter.values import UNKNOWN, AbstractValue, Constant, TensorValue
+from surefit.interpreter.shapes import ANY, SCALAR, Shape
+from surefit.interpreter.value_queries import Arguments, is_none, items_of, sequence
+from surefit.interpreter.values import (
+    UNKNOWN,
+    AbstractValue,
+    Constant,
+    LayerValue,
+    TensorValue,
+    integer_of,
+)
 
 REDUCTIONS = {
     *("mean", "sum", "prod", "amax", "amin", "std", "var", "logsumexp", "norm", "nanmean"),
@@ -71,32 +79,13 @@ def extremum(call: OperationCall) -> AbstractValue:
     return sequence("tuple", (call.result(shape), call.without_graph(shape, "int64")))
 
 
-def pool2d(call: OperationCall) -> TensorValue:
-    arguments, shape = call.arguments, call.tensor.shape
-    if len(shape.sizes) < 2:
-        return call.result(Shape((None, None), True))
-    kernel = pair_of(arguments.get("kernel_size", 1, UNKNOWN))
-    stride = pair_of(arguments.get("stride", 2, Constant(None))) or kernel
-    padding = pair_of(arguments.get("padding", 3, Constant(0)))
-    more = set(arguments.named) - {"kernel_size", "stride", "padding", "input"}
-    sizes: list[Size] = [None, None]
-    plain = not more and len(arguments.positional) <= 4 and not arguments.open
-    if plain and kernel and stride and padding:
-        for at in (0, 1):
-            size = window_size(shape.size(at - 2), kernel[at], stride[at], padding[at])
-            sizes[at] = None if size == MISMATCH else size
-    return call.result(Shape((*shape.sizes[:-2], *sizes), shape.more))
-
-
-def pair_of(value: AbstractValue) -> tuple[int, int] | None:
-    sides = axes_of(value)
-    if sides is None or len(sides) > 2:
-        return None
-    return sides[0], sides[-1]
-
-
-def adaptive_pool2d(call: OperationCall) -> TensorValue:
-    sides = pair_of(call.arguments.get("output_size", 1, UNKNOWN))
-    shape = call.tensor.shape
-    before = shape.sizes[:-2] if len(shape.sizes) >= 2 else ()
-    return call.result(Shape((*before, *(sides or (None, None))), shape.more or not before))
+def pool(call: OperationCall) -> TensorValue:
+    """As the layer does it: `max_pool2d` is `MaxPool2d`."""
+    kind = "".join(word.capitalize() for word in call.name.split("_"))
+    named = zip(ARGUMENTS[kind], call.arguments.positional[1:], strict=False)
+    settings = {**dict(named), **call.arguments.named}
+    if call.arguments.open:
+        settings["open"] = UNKNOWN
+    settings.pop("input", None)
+    shape = pooling_shape(LayerValue(kind, settings, call.node), call.tensor.shape)
+    return call.result(shape or Shape((None,) * int(kind[-2]), True))

@@ -21,7 +21,7 @@ def view(call: OperationCall) -> TensorValue:
     if isinstance(node, ast.Call):
         is_view = isinstance(node.func, ast.Attribute) and node.func.attr == "view"
         if is_view and tensor.cause is not None and cannot_view(tensor, target):
-            run.report(NonContiguousView(node, tensor.cause, tensor, tensor.cause))
+            run.report(NonContiguousView(node, tensor.cause, tensor))
         if shape is None:
             run.report(ReshapeMismatch(node, node, tensor, target))
             shape = Shape(tuple(None if size == -1 else size for size in target))
@@ -99,14 +99,6 @@ def tensor_size(call: OperationCall) -> AbstractValue:
         return ShapeValue(call.tensor)
     axis = call.arguments.number("dim", 1, None)
     return Integer() if axis is None else size_value(call.tensor.shape.size(axis))
-
-
-def tensor_rank(call: OperationCall) -> AbstractValue:
-    return size_value(call.tensor.shape.rank)
-
-
-def numel(call: OperationCall) -> AbstractValue:
-    return size_value(call.tensor.shape.elements)
 
 
 def transpose(call: OperationCall) -> TensorValue:

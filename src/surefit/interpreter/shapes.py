@@ -132,26 +132,24 @@ def common_shape(first: Shape, second: Shape) -> Shape:
 
 
 def window_size(size: Size, kernel: Size, stride: Size, padding: Size, dilation: Size = 1) -> Size:
-    """Of a convolution or a pooling, which round down; -1 where the window is too large."""
-    numbers = (size, kernel, stride, padding, dilation)
-    if stride == 0 or not all(isinstance(number, int) for number in numbers):
-        return None
-    have, window, step, edge, spread = (number for number in numbers if isinstance(number, int))
-    left = have + 2 * edge - spread * (window - 1) - 1
-    return left // step + 1 if left >= 0 else MISMATCH
+    """Of a convolution or a pooling, which round down; None where the window is too large."""
+    match kernel, stride, padding, dilation:
+        case int(window), int(step), int(edge), int(spread) if step != 0:
+            have = size if isinstance(size, int) else 1000
+            left = have + 2 * edge - spread * (window - 1) - 1
+            after = left // step + 1 if left >= 0 else None
+            return after if isinstance(size, int) else (size if after == have else None)
+    return None
 
 
 def transposed_window_size(
-    size: Size, kernel: Size, stride: Size, padding: Size, output_padding: Size, dilation: Size = 1
+    size: Size, kernel: Size, stride: Size, padding: Size, dilation: Size, output_padding: Size
 ) -> Size:
     """Of a transposed convolution."""
-    numbers = (size, kernel, stride, padding, output_padding, dilation)
-    if not all(isinstance(number, int) for number in numbers):
-        return None
-    have, window, step, edge, more, spread = (
-        number for number in numbers if isinstance(number, int)
-    )
-    return (have - 1) * step - 2 * edge + spread * (window - 1) + more + 1
+    match size, kernel, stride, padding, dilation, output_padding:
+        case int(have), int(window), int(step), int(edge), int(spread), int(more):
+            return (have - 1) * step - 2 * edge + spread * (window - 1) + more + 1
+    return None
 
 
 Product = tuple[int, tuple[int, ...]]

@@ -3,30 +3,33 @@
 import ast
 from dataclasses import dataclass
 
-from surefit.interpreter.arguments import Arguments
-from surefit.interpreter.devices import device_from
-from surefit.interpreter.dtypes import dtype_named
+from surefit.interpreter.devices import device_from, dtype_named
 from surefit.interpreter.evaluator import Evaluator
 from surefit.interpreter.graphs import graph_of
 from surefit.interpreter.memory_layout import contiguous
 from surefit.interpreter.shapes import ANY, SCALAR, Shape
 from surefit.interpreter.value_queries import (
-    integer_of,
+    Arguments,
     is_array,
+    is_none,
     items_of,
     origin_of,
     shape_from,
     size_of,
+    text_in,
 )
 from surefit.interpreter.values import (
     UNKNOWN,
     AbstractValue,
     Constant,
     GraphCut,
+    ImportedName,
     Integer,
+    LibraryObject,
     SequenceValue,
     TensorValue,
     Unknown,
+    integer_of,
 )
 
 FILLED = ("zeros", "ones", "rand", "randn", "empty")
@@ -50,9 +53,9 @@ def create_tensor(
                 return TensorValue(node=node)
             result = TensorValue(first.shape, first.dtype, dtype_at=first.dtype_at)
         case _ if name in FILLED:
-            result = TensorValue(shape_from_sizes(arguments), run.dtype)
+            result = TensorValue(sizes_passed(arguments), run.dtype)
         case "full":
-            result = TensorValue(shape_from_size(arguments.get("size", 0, UNKNOWN)))
+            result = TensorValue(shape_of_size(arguments.get("size", 0, UNKNOWN)))
         case "eye":
             square = len(arguments.positional) < 2 and "m" not in arguments.named
             rows, columns = number("n", 0, None), number("m", 1, None)
@@ -66,16 +69,15 @@ def create_tensor(
     return with_options(run, arguments, node, result)
 
 
-def shape_from_sizes(arguments: Arguments) -> Shape:
+def sizes_passed(arguments: Arguments) -> Shape:
     if "size" in arguments.named:
-        return shape_from_size(arguments.named["size"])
+        return shape_of_size(arguments.named["size"])
     sizes = shape_from(arguments.positional)
     return ANY if arguments.open or sizes is None else Shape(sizes)
 
 
-def shape_from_size(value: AbstractValue | None) -> Shape:
-    items = items_of(value)
-    sizes = None if items is None else shape_from(items)
+def shape_of_size(value: AbstractValue | None) -> Shape:
+    sizes = None if value is None or is_none(value) else shape_from((value,))
     return ANY if sizes is None else Shape(sizes)
 
 
@@ -110,7 +112,7 @@ def random_integers(arguments: Arguments) -> TensorValue:
         low = numbers[0]
     top = integer_of(high)
     return TensorValue(
-        shape_from_size(shapes[0] if shapes else size),
+        shape_of_size(shapes[0] if shapes else size),
         "int64",
         low=integer_of(low),
         high=None if top is None else top - 1,
@@ -125,15 +127,10 @@ def arange(run: Evaluator, arguments: Arguments) -> TensorValue:
     dtype = (run.dtype if floats else "int64") if known else None
     if floats or len(values) not in (1, 2):
         return TensorValue(Shape((None,)), dtype)
-    low, high = 0, integer_of(values[-1])
-    if len(values) == 2:
-        first = integer_of(values[0])
-        if first is None or high is None:
-            return TensorValue(Shape((None,)), dtype)
-        low = first
-    elif high is None:
-        return TensorValue(Shape((size_of(values[0]),)), dtype)
-    if high is None or high <= low:
+    low, high = integer_of(values[0]) if values[1:] else 0, integer_of(values[-1])
+    if low is None or high is None:
+        return TensorValue(Shape((None if values[1:] else size_of(values[0]),)), dtype)
+    if high <= low:
         return TensorValue(Shape((0,)), dtype)
     return TensorValue(Shape((high - low,)), dtype, low=low, high=high - 1, counts=True)
 
@@ -199,3 +196,84 @@ def pad_sequence(arguments: Arguments, node: ast.AST) -> TensorValue:
         result.low, result.everywhere = int(number), True
         result.padding = origin_of(padding) or node
     return result
+
+
+FILLED_ARRAYS = ("zeros", "ones", "empty")
+SIZE_POSITION = {
+    **dict.fromkeys(("random", "random_sample", "standard_normal"), 0),
+    **dict.fromkeys(("normal", "uniform", "integers", "randint"), 2),
+}
+"""Where `size` stands among the arguments of what draws numbers."""
+DRAWS_INTEGERS = ("integers", "randint")
+ELEMENTWISE_NUMPY = ("sin", "cos", "tan", "exp", "log", "sqrt", "tanh", "log1p")
+NUMPY_DTYPES = {
+    **{name: name for name in ("float16", "float32", "float64", "int32", "int64", "uint8")},
+    "single": "float32",
+    "double": "float64",
+    "float": "float64",
+}
+GENERATOR = "numpy.random.Generator"
+
+
+def call_numpy(name: str, arguments: Arguments, node: ast.AST) -> AbstractValue:
+    """UNKNOWN where it is nothing that creates an array of which something is known."""
+    last = name.rpartition(".")[2]
+    first = arguments.first
+    if last in ("default_rng", "RandomState") and ".random." in name:
+        return LibraryObject(GENERATOR, {}, node)
+    if ".random." in name:
+        return draw_array(last, arguments, node)
+    if last in FILLED_ARRAYS:
+        shape = shape_of_size(arguments.get("shape", 0, UNKNOWN))
+        return array_from(arguments, shape, "float64", node)
+    if last == "arange" and len(arguments.positional) == 1:
+        known = not isinstance(first, Constant) or integer_of(first) is not None
+        return array_from(arguments, Shape((size_of(first),)), "int64" if known else None, node)
+    if last == "linspace":
+        return array_from(arguments, Shape((arguments.number("num", 2, 50),)), "float64", node)
+    if last in ELEMENTWISE_NUMPY and isinstance(first, TensorValue) and first.is_array:
+        dtype = "float64" if first.dtype == "int64" else first.dtype
+        return new_array(first.shape, dtype, node, node)
+    return UNKNOWN
+
+
+def draw_array(name: str, arguments: Arguments, node: ast.AST) -> AbstractValue:
+    if name in ("rand", "randn"):
+        return array_from(arguments, sizes_passed(arguments), "float64", node)
+    if name not in SIZE_POSITION or arguments.open:
+        return UNKNOWN
+    size = arguments.get("size", SIZE_POSITION[name], None)
+    if size is None:
+        return UNKNOWN
+    dtype = "int64" if name in DRAWS_INTEGERS else "float64"
+    return array_from(arguments, shape_of_size(size), dtype, node)
+
+
+def array_from(arguments: Arguments, shape: Shape, dtype: str | None, node: ast.AST) -> TensorValue:
+    if "dtype" in arguments.named:
+        dtype = numpy_dtype(arguments.named["dtype"])
+    return new_array(shape, dtype, node, node)
+
+
+def new_array(
+    shape: Shape, dtype: str | None, dtype_at: ast.AST | None, node: ast.AST
+) -> TensorValue:
+    array = TensorValue(shape, dtype, graph=False, node=node, dtype_at=dtype_at)
+    array.is_array = True
+    return array
+
+
+def numpy_dtype(value: AbstractValue) -> str | None:
+    name = value.name.rpartition(".")[2] if isinstance(value, ImportedName) else text_in(value)
+    return NUMPY_DTYPES.get(name or "")
+
+
+def array_method(
+    tensor: TensorValue, name: str, arguments: Arguments, node: ast.AST
+) -> AbstractValue:
+    """Of an array; nothing is known of most."""
+    if name == "astype" and arguments.positional:
+        return new_array(tensor.shape, numpy_dtype(arguments.first), node, node)
+    if name == "copy":
+        return new_array(tensor.shape, tensor.dtype, tensor.dtype_at, node)
+    return UNKNOWN

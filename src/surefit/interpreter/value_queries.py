@@ -1,10 +1,13 @@
 """Questions that all parts of the interpreter ask of a value."""
 
 import ast
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TypeVar
 
 from surefit.interpreter.shapes import Size
 from surefit.interpreter.values import (
+    UNKNOWN,
     AbstractValue,
     BoundMethod,
     Constant,
@@ -12,22 +15,11 @@ from surefit.interpreter.values import (
     InstanceValue,
     Integer,
     LayerValue,
-    LibraryObject,
-    LoaderValue,
-    OptimizerStateValue,
-    OptimizerValue,
-    Real,
     SequenceValue,
-    StateDictValue,
     TensorValue,
     Unknown,
+    integer_of,
 )
-
-
-def integer_of(value: AbstractValue | None) -> int | None:
-    """The integer that a value is."""
-    number = value.value if isinstance(value, Constant) else None
-    return number if isinstance(number, int) and type(number) is int else None
 
 
 def text_in(value: AbstractValue | None) -> str | None:
@@ -58,15 +50,25 @@ def dict_value(
     node: ast.AST | None = None,
     before: dict[object, AbstractValue] | None = None,
 ) -> DictValue:
-    items = dict(before or {})
-    for name, value in named.items():
-        items[name] = value
-    return DictValue(items, node)
+    return DictValue({**(before or {}), **dict(named.items())}, node)
 
 
 def items_of(value: AbstractValue | None) -> tuple[AbstractValue, ...] | None:
     """Of a list or tuple, where they are known."""
     return value.items if isinstance(value, SequenceValue) else None
+
+
+def apply(
+    function: Callable[..., object], values: Sequence[AbstractValue], node: ast.AST | None = None
+) -> AbstractValue:
+    """What a function of Python makes of constants; UNKNOWN where one is not known, or it fails."""
+    constants = [value.value for value in values if isinstance(value, Constant)]
+    if len(constants) != len(values):
+        return UNKNOWN
+    try:
+        return Constant(function(*constants), node)
+    except (TypeError, ValueError, ArithmeticError):
+        return UNKNOWN
 
 
 def size_of(value: AbstractValue | None) -> Size:
@@ -103,26 +105,12 @@ def contents(value: AbstractValue) -> Iterator[AbstractValue]:
             yield from value.children.values()
 
 
-WITH_NODE = (
-    *(
-        Constant,
-        Real,
-        SequenceValue,
-        TensorValue,
-        LayerValue,
-        InstanceValue,
-        LibraryObject,
-        LoaderValue,
-    ),
-    *(OptimizerValue, OptimizerStateValue, StateDictValue, DictValue),
-)
-
-
 def origin_of(value: AbstractValue | None) -> ast.AST | None:
     """The number that is written, the constructor, the operation; None where it is not known."""
     if isinstance(value, BoundMethod):
         return origin_of(value.receiver)
-    return value.node if isinstance(value, WITH_NODE) else None
+    node: ast.AST | None = getattr(value, "node", None)
+    return node
 
 
 def origin_of_dtype(tensor: TensorValue) -> ast.AST | None:
@@ -133,3 +121,54 @@ def origin_of_dtype(tensor: TensorValue) -> ast.AST | None:
 def origin_of_width(tensor: TensorValue) -> ast.AST | None:
     """The layer that gave a tensor its last size, or the expression that created it."""
     return tensor.source_layer.node if tensor.source_layer else tensor.node
+
+
+Default = TypeVar("Default")
+
+
+@dataclass(slots=True)
+class Arguments:
+    """By position and by name, and the expressions that they are."""
+
+    positional: list[AbstractValue] = field(default_factory=list)
+    named: dict[str, AbstractValue] = field(default_factory=dict)
+    nodes: dict[int | str, ast.AST] = field(default_factory=dict)
+    open: bool = False
+    """There are more, by `*` or `**`, that are not known."""
+
+    def get(
+        self, name: str, position: int | None, default: Default
+    ) -> AbstractValue | Unknown | Default:
+        """`default` where it is certainly not passed; UNKNOWN where that is not certain."""
+        if name in self.named:
+            return self.named[name]
+        if position is not None and position < len(self.positional):
+            return self.positional[position]
+        return UNKNOWN if self.open else default
+
+    @property
+    def first(self) -> AbstractValue:
+        return self.positional[0] if self.positional else UNKNOWN
+
+    def node(self, name: str, position: int | None, otherwise: ast.AST) -> ast.AST:
+        by_position = self.nodes.get(position) if position is not None else None
+        return self.nodes.get(name) or by_position or otherwise
+
+    def number(self, name: str, position: int | None, default: int | None) -> int | None:
+        return integer_of(self.get(name, position, Constant(default)))
+
+    def flag(self, name: str, position: int | None, default: bool) -> bool | None:
+        value = self.get(name, position, Constant(default))
+        return bool(value.value) if isinstance(value, Constant) else None
+
+    @property
+    def values(self) -> list[AbstractValue]:
+        return [*self.positional, *self.named.values()]
+
+    def after_first(self) -> "Arguments":
+        nodes = {
+            key - 1 if isinstance(key, int) else key: node
+            for key, node in self.nodes.items()
+            if key != 0
+        }
+        return Arguments(self.positional[1:], self.named, nodes, self.open)

@@ -7,7 +7,13 @@ from typing import Literal
 from surefit.interpreter.shapes import ANY, Shape, Size
 
 
-class Unknown:
+class AbstractValue:
+    """One of the types below."""
+
+    __slots__ = ()
+
+
+class Unknown(AbstractValue):
     """Nothing is known."""
 
     def __repr__(self) -> str:
@@ -20,15 +26,21 @@ ABSENT = Unknown()
 
 
 @dataclass(frozen=True, slots=True)
-class Constant:
+class Constant(AbstractValue):
     """A number, a text, None: the value itself, and where it is written."""
 
     value: object
     node: ast.AST | None = field(default=None, compare=False)
 
 
+def integer_of(value: AbstractValue | None) -> int | None:
+    """The integer that a value is."""
+    number = value.value if isinstance(value, Constant) else None
+    return number if isinstance(number, int) and type(number) is int else None
+
+
 @dataclass(frozen=True, slots=True)
-class Integer:
+class Integer(AbstractValue):
     """An integer that the source does not give."""
 
     size: Size = None
@@ -36,14 +48,14 @@ class Integer:
 
 
 @dataclass(frozen=True, slots=True)
-class Real:
+class Real(AbstractValue):
     """A float that the source does not give, and the expression that it is."""
 
     node: ast.AST | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
-class DeviceValue:
+class DeviceValue(AbstractValue):
     """A device; another one than the CPU at least on a machine that has one."""
 
     text: str
@@ -53,31 +65,31 @@ CPU = DeviceValue("cpu")
 
 
 @dataclass(eq=False, slots=True)
-class SequenceValue:
+class SequenceValue(AbstractValue):
     """A list or a tuple; `items` is None where its members are not known."""
 
     kind: str
-    items: "tuple[AbstractValue, ...] | None"
+    items: tuple[AbstractValue, ...] | None
     node: ast.AST | None = None
 
 
 @dataclass(eq=False, slots=True)
-class DictValue:
+class DictValue(AbstractValue):
     """A dict; `items` is None where its entries are not known."""
 
-    items: "dict[object, AbstractValue] | None"
+    items: dict[object, AbstractValue] | None
     node: ast.AST | None = None
     loaded: ast.AST | None = None
     """The call of `torch.load` that returned it."""
 
 
 @dataclass(frozen=True, slots=True)
-class SliceValue:
+class SliceValue(AbstractValue):
     """`1:-1` between brackets."""
 
-    lower: "AbstractValue"
-    upper: "AbstractValue"
-    step: "AbstractValue"
+    lower: AbstractValue
+    upper: AbstractValue
+    step: AbstractValue
 
 
 Moment = tuple[tuple[int, int], ...]
@@ -111,7 +123,7 @@ class GraphCut:
 
 
 @dataclass(eq=False, slots=True)
-class TensorValue:
+class TensorValue(AbstractValue):
     """A tensor, as far as it is known. Fields that `replace` must not copy are not in `init`."""
 
     shape: Shape = ANY
@@ -166,22 +178,22 @@ class TensorValue:
 
 
 @dataclass(frozen=True, slots=True)
-class ShapeValue:
+class ShapeValue(AbstractValue):
     """`x.shape`."""
 
     tensor: TensorValue
 
 
 @dataclass(eq=False, slots=True)
-class LayerValue:
+class LayerValue(AbstractValue):
     """A layer of `torch.nn`, with the arguments of its constructor."""
 
     kind: str
-    arguments: "dict[str, AbstractValue]"
+    arguments: dict[str, AbstractValue]
     node: ast.AST
     dtype: str | None = None
     device: DeviceValue | None = None
-    children: "dict[str, AbstractValue]" = field(default_factory=dict)
+    children: dict[str, AbstractValue] = field(default_factory=dict)
     trainable: bool | None = True
     gradient: bool | None = False
     version: int = 0
@@ -192,34 +204,32 @@ class LayerValue:
     frozen_by: ast.AST | None = None
 
     def number(self, name: str) -> int | None:
-        value = self.arguments.get(name)
-        number = value.value if isinstance(value, Constant) else None
-        return number if isinstance(number, int) and type(number) is int else None
+        return integer_of(self.arguments.get(name))
 
 
 @dataclass(eq=False, slots=True)
-class ClassValue:
+class ClassValue(AbstractValue):
     """A class of the file."""
 
     node: ast.ClassDef
     scope: "Scope"
-    bases: "tuple[AbstractValue, ...]" = ()
+    bases: tuple[AbstractValue, ...] = ()
 
 
 @dataclass(eq=False, slots=True)
-class InstanceValue:
+class InstanceValue(AbstractValue):
     """An object of a class of the file."""
 
     of: ClassValue
     node: ast.AST
-    attributes: "dict[str, AbstractValue]" = field(default_factory=dict)
+    attributes: dict[str, AbstractValue] = field(default_factory=dict)
     escaped: bool = False
     training: bool | None = True
     """Of a model: whether `train` or `eval` was called last."""
 
 
 @dataclass(eq=False, slots=True)
-class FunctionValue:
+class FunctionValue(AbstractValue):
     """A function of the file."""
 
     node: ast.FunctionDef | ast.Lambda
@@ -228,34 +238,34 @@ class FunctionValue:
 
 
 @dataclass(eq=False, slots=True)
-class BoundMethod:
+class BoundMethod(AbstractValue):
     """A method, and what it is called on."""
 
-    receiver: "AbstractValue"
+    receiver: AbstractValue
     name: str
     function: FunctionValue | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class ImportedName:
+class ImportedName(AbstractValue):
     """Something imported or built in: `torch.nn.Linear`, `len`."""
 
     name: str
 
 
 @dataclass(eq=False, slots=True)
-class LibraryObject:
+class LibraryObject(AbstractValue):
     """What a call of something imported returned: `torch.amp.GradScaler()`."""
 
     name: str
-    arguments: "dict[str, AbstractValue]"
+    arguments: dict[str, AbstractValue]
     node: ast.AST
-    of: "tuple[AbstractValue, ...]" = ()
+    of: tuple[AbstractValue, ...] = ()
     """What it iterates over or holds."""
 
 
 @dataclass(eq=False, slots=True)
-class ParameterSet:
+class ParameterSet(AbstractValue):
     """What `model.parameters()` gives: layers, and tensors that are parameters themselves."""
 
     of: tuple[LayerValue | TensorValue, ...] | None
@@ -264,7 +274,7 @@ class ParameterSet:
 
 
 @dataclass(frozen=True, slots=True)
-class EachParameter:
+class EachParameter(AbstractValue):
     """The variable of a loop over parameters: every one of them in turn."""
 
     of: ParameterSet
@@ -272,7 +282,7 @@ class EachParameter:
 
 
 @dataclass(eq=False, slots=True)
-class StateDictValue:
+class StateDictValue(AbstractValue):
     """Names and shapes of a model's tensors; None where they are not all known."""
 
     tensors: dict[str, Shape] | None
@@ -283,7 +293,7 @@ GroupShapes = tuple[tuple[Shape, ...], ...]
 
 
 @dataclass(eq=False, slots=True)
-class OptimizerStateValue:
+class OptimizerStateValue(AbstractValue):
     """What an optimizer's `state_dict()` gives: for each group, the shapes of its parameters."""
 
     groups: GroupShapes | None
@@ -291,49 +301,24 @@ class OptimizerStateValue:
 
 
 @dataclass(eq=False, slots=True)
-class OptimizerValue:
+class OptimizerValue(AbstractValue):
     """An optimizer of `torch.optim`; of its groups the parameters."""
 
     kind: str
     node: ast.AST
     groups: tuple[ParameterSet, ...] | None
-    rate: "AbstractValue"
+    rate: AbstractValue
 
 
 @dataclass(eq=False, slots=True)
-class LoaderValue:
+class LoaderValue(AbstractValue):
     """A `DataLoader`."""
 
-    dataset: "AbstractValue"
-    collate: "AbstractValue | None"
+    dataset: AbstractValue
+    collate: AbstractValue | None
     node: ast.AST
 
 
-AbstractValue = (
-    Unknown
-    | Constant
-    | Integer
-    | Real
-    | DeviceValue
-    | SequenceValue
-    | DictValue
-    | SliceValue
-    | ShapeValue
-    | TensorValue
-    | LayerValue
-    | ClassValue
-    | InstanceValue
-    | FunctionValue
-    | BoundMethod
-    | ImportedName
-    | LibraryObject
-    | ParameterSet
-    | EachParameter
-    | StateDictValue
-    | OptimizerStateValue
-    | OptimizerValue
-    | LoaderValue
-)
 Module = LayerValue | InstanceValue
 
 

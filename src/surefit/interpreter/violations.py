@@ -25,11 +25,17 @@ NodePair = tuple[ast.AST, ast.AST]
 
 
 @dataclass(frozen=True, slots=True)
-class WidthMismatch:
-    """A layer is called with another number of features than it takes."""
+class SourceViolation:
+    """What all have."""
 
     node: ast.AST
     birth: ast.AST
+
+
+@dataclass(frozen=True, slots=True)
+class WidthMismatch(SourceViolation):
+    """A layer is called with another number of features than it takes."""
+
     layer: LayerValue
     tensor: TensorValue
     axis: int
@@ -38,11 +44,9 @@ class WidthMismatch:
 
 
 @dataclass(frozen=True, slots=True)
-class JoinMismatch:
+class JoinMismatch(SourceViolation):
     """Tensors that are joined or added have different sizes on one axis."""
 
-    node: ast.AST
-    birth: ast.AST
     how: Literal["cat", "stack", "sum"]
     tensors: TensorPair
     nodes: NodePair
@@ -51,64 +55,52 @@ class JoinMismatch:
 
 
 @dataclass(frozen=True, slots=True)
-class ProductMismatch:
+class ProductMismatch(SourceViolation):
     """Two matrices whose inner sizes differ are multiplied."""
 
-    node: ast.AST
-    birth: ast.AST
     tensors: TensorPair
     nodes: NodePair
 
 
 @dataclass(frozen=True, slots=True)
-class ReshapeMismatch:
+class ReshapeMismatch(SourceViolation):
     """`view` or `reshape` asks for another number of elements."""
 
     node: ast.Call
-    birth: ast.AST
     tensor: TensorValue
     target: tuple[Size, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class NonContiguousView:
+class NonContiguousView(SourceViolation):
     """`view` of a tensor that is not contiguous."""
 
     node: ast.Call
-    birth: ast.AST
     tensor: TensorValue
-    cause: ast.AST
 
 
 @dataclass(frozen=True, slots=True)
-class MaskMismatch:
+class MaskMismatch(SourceViolation):
     """A mask does not fit the tensor that it is applied to."""
 
-    node: ast.AST
-    birth: ast.AST
     tensor: TensorValue
     mask: TensorValue
     mask_node: ast.AST
 
 
 @dataclass(frozen=True, slots=True)
-class IndexOutsideTable:
+class IndexOutsideTable(SourceViolation):
     """A number is looked up that a table has no row for."""
 
-    node: ast.AST
-    birth: ast.AST
     layer: LayerValue
     tensor: TensorValue
     id: int
 
 
 @dataclass(frozen=True, slots=True)
-class NotDivisible:
+class NotDivisible(SourceViolation):
     """A width cannot be divided among heads or groups."""
 
-    node: ast.AST
-    birth: ast.AST
-    maker: str
     width_name: str
     width: int
     count_name: str
@@ -116,29 +108,26 @@ class NotDivisible:
 
 
 @dataclass(frozen=True, slots=True)
-class BackwardWithoutGraph:
+class BackwardWithoutGraph(SourceViolation):
     """`backward` is called on a tensor without a graph."""
 
     node: ast.Call
-    birth: ast.AST
     tensor: TensorValue
 
 
 @dataclass(frozen=True, slots=True)
-class BackwardOfNonScalar:
+class BackwardOfNonScalar(SourceViolation):
     """`backward` is called on several numbers."""
 
     node: ast.Call
-    birth: ast.AST
     tensor: TensorValue
 
 
 @dataclass(frozen=True, slots=True)
-class GraphFreed:
+class GraphFreed(SourceViolation):
     """`backward` goes through a graph that another one has freed."""
 
     node: ast.Call
-    birth: ast.AST
     operation: RecordedOperation
     freed_by: ast.AST
     how: Literal["twice", "before", "carried"]
@@ -150,140 +139,117 @@ class GraphFreed:
 
 
 @dataclass(frozen=True, slots=True)
-class SavedValueOverwritten:
+class SavedValueOverwritten(SourceViolation):
     """`backward` needs a value that was written to."""
 
     node: ast.Call
-    birth: ast.AST
     operation: RecordedOperation
-    written: ast.AST
     writer: Literal["step", "write"]
     earlier: bool
     """The graph is of an earlier iteration of the loop."""
 
 
 @dataclass(frozen=True, slots=True)
-class LeafModifiedInPlace:
+class LeafModifiedInPlace(SourceViolation):
     """A leaf that requires a gradient is written to while operations are recorded."""
 
-    node: ast.AST
-    birth: ast.AST
     target: ast.AST
     tensor: TensorValue
 
 
 @dataclass(frozen=True, slots=True)
-class InferenceTensorInTraining:
+class InferenceTensorInTraining(SourceViolation):
     """A tensor that was created in inference mode is given to a trainable layer."""
 
-    node: ast.AST
-    birth: ast.AST
     layer: LayerValue
     tensor: TensorValue
 
 
 @dataclass(frozen=True, slots=True)
-class DeviceMismatch:
+class DeviceMismatch(SourceViolation):
     """An operation takes tensors of two devices."""
 
-    node: ast.AST
-    birth: ast.AST
     left: TensorValue
     left_node: ast.AST
     moved: str
 
 
 @dataclass(frozen=True, slots=True)
-class MoveDiscarded:
+class MoveDiscarded(SourceViolation):
     """A statement moves a tensor and drops the result."""
 
     node: ast.Call
-    birth: ast.AST
-    tensor: TensorValue
 
 
 @dataclass(frozen=True, slots=True)
-class LayerDtypeMismatch:
+class LayerDtypeMismatch(SourceViolation):
     """A layer is given a tensor of another dtype than its weights have."""
 
-    node: ast.AST
-    birth: ast.AST
     layer: LayerValue
     tensor: TensorValue
 
 
 @dataclass(frozen=True, slots=True)
-class StateDictMismatch:
+class StateDictMismatch(SourceViolation):
     """A state dict does not have the names or shapes of the model that it is loaded into."""
 
     node: ast.Call
-    birth: ast.AST
     model: Module
     saved: StateDictValue
     tensors: dict[str, Shape]
 
 
 @dataclass(frozen=True, slots=True)
-class CheckpointLoadedWhole:
+class CheckpointLoadedWhole(SourceViolation):
     """A dict with a state dict in it is loaded as if it were one."""
 
     node: ast.Call
-    birth: ast.AST
     model: Module
     checkpoint: DictValue
     entry: str
 
 
 @dataclass(frozen=True, slots=True)
-class CheckpointKeyMissing:
+class CheckpointKeyMissing(SourceViolation):
     """A checkpoint is asked for an entry that it was saved without."""
 
     node: ast.Subscript
-    birth: ast.AST
     checkpoint: DictValue
     key: str
 
 
 @dataclass(frozen=True, slots=True)
-class LoadNeedsUnpickling:
+class LoadNeedsUnpickling(SourceViolation):
     """`torch.load` reads tensors alone, and another object was saved."""
 
     node: ast.Call
-    birth: ast.AST
     saved_at: ast.AST
     class_name: str
 
 
 @dataclass(frozen=True, slots=True)
-class OptimizerStateMismatch:
+class OptimizerStateMismatch(SourceViolation):
     """An optimizer's state is loaded into one with other parameters."""
 
     node: ast.Call
-    birth: ast.AST
-    optimizer: ast.AST
     kind: str
     saved: GroupShapes
     has: GroupShapes
 
 
 @dataclass(frozen=True, slots=True)
-class AdapterTargetsMissing:
+class AdapterTargetsMissing(SourceViolation):
     """Adapters are put on layers that a model does not have."""
 
-    node: ast.AST
-    birth: ast.AST
-    config: ast.AST
     targets: tuple[str, ...]
     model: str
     names: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class UpdatesLostToRounding:
+class UpdatesLostToRounding(SourceViolation):
     """An optimizer holds parameters of a dtype that is too coarse for its steps."""
 
-    node: ast.AST
-    birth: ast.AST
     kind: str
     dtype: str
     rate: float
@@ -292,21 +258,17 @@ class UpdatesLostToRounding:
 
 
 @dataclass(frozen=True, slots=True)
-class OptimizerWithoutGradients:
+class OptimizerWithoutGradients(SourceViolation):
     """An optimizer steps whose layers get no gradient; those that get one no optimizer holds."""
 
-    node: ast.AST
-    birth: ast.AST
     optimizer: ast.AST
     outside: tuple[LayerValue, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class GradientMissing:
+class GradientMissing(SourceViolation):
     """A line computes with the gradients of parameters of which some have none."""
 
-    node: ast.AST
-    birth: ast.AST
     layers: tuple[LayerValue, ...]
 
 
@@ -320,47 +282,31 @@ class LossInputs:
     predictions_node: ast.AST
     target: TensorValue
     target_node: ast.AST
-    layer: LayerValue | None = None
-
-    @property
-    def name(self) -> str:
-        """As the script has it: `CrossEntropyLoss`, `cross_entropy`."""
-        return self.layer.kind if self.layer else self.function
 
     @property
     def tensors(self) -> TensorPair:
         return self.predictions, self.target
 
-    @property
-    def nodes(self) -> NodePair:
-        return self.predictions_node, self.target_node
-
 
 @dataclass(frozen=True, slots=True)
-class LossShapeMismatch:
+class LossShapeMismatch(SourceViolation):
     """A loss compares two tensors entry by entry whose shapes do not fit."""
 
-    node: ast.AST
-    birth: ast.AST
     inputs: LossInputs
 
 
 @dataclass(frozen=True, slots=True)
-class TargetDtypeMismatch:
+class TargetDtypeMismatch(SourceViolation):
     """The targets of a loss have a dtype that it does not take."""
 
-    node: ast.AST
-    birth: ast.AST
     inputs: LossInputs
     takes: str
 
 
 @dataclass(frozen=True, slots=True)
-class TargetAxesMismatch:
+class TargetAxesMismatch(SourceViolation):
     """The targets of a loss have another number of axes than its predictions ask for."""
 
-    node: ast.AST
-    birth: ast.AST
     inputs: LossInputs
     how: Literal["column", "square", "indices", "one hot", "classes last", "flattened"]
     """`column`: class indices as (rows, 1). `square`: (rows, 1) beside (rows,), compared entry by
@@ -370,45 +316,9 @@ class TargetAxesMismatch:
 
 
 @dataclass(frozen=True, slots=True)
-class TargetOutsideClasses:
+class TargetOutsideClasses(SourceViolation):
     """A class index is written that the predictions have no column for."""
 
-    node: ast.AST
-    birth: ast.AST
     inputs: LossInputs
     label: int
     classes: int
-
-
-SourceViolation = (
-    WidthMismatch
-    | JoinMismatch
-    | ProductMismatch
-    | ReshapeMismatch
-    | NonContiguousView
-    | MaskMismatch
-    | IndexOutsideTable
-    | NotDivisible
-    | BackwardWithoutGraph
-    | BackwardOfNonScalar
-    | GraphFreed
-    | SavedValueOverwritten
-    | LeafModifiedInPlace
-    | InferenceTensorInTraining
-    | DeviceMismatch
-    | MoveDiscarded
-    | LayerDtypeMismatch
-    | StateDictMismatch
-    | CheckpointLoadedWhole
-    | CheckpointKeyMissing
-    | LoadNeedsUnpickling
-    | OptimizerStateMismatch
-    | AdapterTargetsMissing
-    | UpdatesLostToRounding
-    | OptimizerWithoutGradients
-    | GradientMissing
-    | LossShapeMismatch
-    | TargetDtypeMismatch
-    | TargetAxesMismatch
-    | TargetOutsideClasses
-)

@@ -1,21 +1,22 @@
-"""Violations of a script that is only read, and words for what they are about."""
+"""Violations of a script that is only read: words and operands for what they are about."""
 
 import ast
 from collections.abc import Iterator
 from typing import TypeVar
 
 from surefit.doctor.causes import was_only_read
-from surefit.doctor.findings import Fact, Place
-from surefit.doctor.observations import Script
+from surefit.doctor.findings import Place
+from surefit.doctor.observations import Script, Value
 from surefit.doctor.recording import Recording
+from surefit.doctor.violations import Expression, Operand
 from surefit.doctor.words import code
-from surefit.interpreter.evaluation import violations_of
-from surefit.interpreter.modules import class_name_of
-from surefit.interpreter.values import LayerValue, Module, TensorValue
-from surefit.interpreter.violations import GraphFreed, SourceViolation
+from surefit.interpreter.layer_tables import ARGUMENTS
+from surefit.interpreter.scripts import violations_of
+from surefit.interpreter.shapes import Size, SymbolicSize
+from surefit.interpreter.values import LayerValue, TensorValue
+from surefit.interpreter.violations import SourceViolation
 from surefit.source.reading import Source
 
-NAMED = ast.Name | ast.Attribute
 Kind = TypeVar("Kind", bound=SourceViolation)
 ONLY_READ = "the script was read, not run"
 
@@ -54,24 +55,13 @@ def layer_name(source: Source, node: ast.AST, layer: LayerValue) -> str:
     return text_of(source, layer.node)
 
 
-WIDTHS = {
-    "Linear": ("in_features", "out_features"),
-    "Conv1d": ("in_channels", "out_channels"),
-    "Conv2d": ("in_channels", "out_channels"),
-    "Conv3d": ("in_channels", "out_channels"),
-    "Embedding": ("num_embeddings", "embedding_dim"),
-}
-
-
-def layer_fact(source: Source, name: str, layer: LayerValue) -> Fact:
-    """What a layer is, and where it is created."""
-    return Fact(name, f"{describe_layer(layer)}, made at {place_of(source, layer.node)}")
+FROM_TO = ("Linear", "Conv1d", "Conv2d", "Conv3d", "Embedding")
 
 
 def describe_layer(layer: LayerValue) -> str:
     """`Linear(32 → 40)`, `Embedding(300, 48)`."""
-    if layer.kind in WIDTHS:
-        sizes = [layer.number(name) for name in WIDTHS[layer.kind]]
+    if layer.kind in FROM_TO:
+        sizes = [layer.number(name) for name in ARGUMENTS[layer.kind][:2]]
         between = ", " if layer.kind == "Embedding" else " → "
         shown = ["?" if size is None else str(size) for size in sizes]
         return f"{layer.kind}({between.join(shown)})"
@@ -79,106 +69,32 @@ def describe_layer(layer: LayerValue) -> str:
     return f"{layer.kind}({', '.join(numbers[:2])})"
 
 
-def describe_tensor(source: Source, tensor: TensorValue) -> str:
-    """`(n, 40), from Linear(32 → 40), made at train.py:14`."""
-    layer = tensor.source_layer
-    if layer is None:
-        return str(tensor.shape)
-    return f"{tensor.shape}, from {describe_layer(layer)}, made at {place_of(source, layer.node)}"
+STAND_IN = 1_000_003
+"""Numbers from here on stand for sizes that the source does not tell: rules compare sizes, and no
+size that anybody writes is one of these. `Case.finding` puts `n` in their place."""
 
 
-def carried_value(source: Source, violation: GraphFreed) -> tuple[ast.AST, str]:
-    """What is carried from iteration to iteration: the outermost call on the path whose statement
-    gives a name, or an attribute, a value that is computed from the one before."""
-    for node in violation.operation.calls:
-        statement = source.statement_of(node)
-        if not isinstance(statement, ast.Assign):
-            continue
-        read = {ast.unparse(item) for item in ast.walk(statement.value) if isinstance(item, NAMED)}
-        for target in statement.targets:
-            for item in ast.walk(target):
-                if isinstance(item, NAMED) and ast.unparse(item) in read - {"self"}:
-                    return node, ast.unparse(item)
-    node = violation.birth
-    names = assigned_names(source, node)
-    return node, names[-1] if names else ""
+def expression_of(source: Source, node: ast.AST) -> Expression:
+    """A node as plain data; of a statement only its place."""
+    span = source.span(node) if isinstance(node, ast.expr) else None
+    return Expression(place_of(source, node), span, " ".join(source.segment(node).split()))
 
 
-def assigned_names(source: Source, node: ast.AST) -> list[str]:
-    """Names that the statement around an expression gives a value."""
-    statement = source.statement_of(node)
-    if not isinstance(statement, ast.Assign):
-        return []
-    return [
-        item.id
-        for target in statement.targets
-        for item in ast.walk(target)
-        if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Store)
-    ]
+def operand_of(source: Source, tensor: TensorValue, node: ast.AST, birth: ast.AST) -> Operand:
+    """`node`: the expression that hands it over."""
+    use = expression_of(source, node)
+    shape = None if tensor.shape.more else tuple(map(stand_in, tensor.shape.sizes))
+    value = Value(use.text, "Tensor", shape=shape, dtype=tensor.dtype)
+    return Operand(
+        value=value,
+        name=code(use.text),
+        use=use,
+        birth=expression_of(source, birth),
+        sizes=str(tensor.shape),
+    )
 
 
-def model_name(model: Module) -> str:
-    return f"`{class_name_of(model)}`"
-
-
-def first_use_before(
-    source: Source, shared: ast.AST, first: ast.AST, second: ast.AST
-) -> ast.AST | None:
-    """Where a value that two losses share is first used, if a step is taken between them: there
-    the loss of the other model takes it in."""
-    names = assigned_names(source, shared)
-    lines = [getattr(node, "lineno", 0) for node in (shared, first, second)]
-    steps = [
-        item
-        for item in source.every(ast.Call)
-        if isinstance(item.func, ast.Attribute)
-        and item.func.attr == "step"
-        and lines[1] < item.lineno < lines[2]
-    ]
-    if not names or not steps or source.scope_of(shared) is not source.scope_of(first):
-        return None
-    uses = [
-        item
-        for item in source.every(ast.Name)
-        if item.id in names
-        and isinstance(item.ctx, ast.Load)
-        and lines[0] < item.lineno <= lines[1]
-        and source.scope_of(item) is source.scope_of(first)
-    ]
-    return min(uses, key=lambda left: (left.lineno, left.col_offset), default=None)
-
-
-AttributeAssignment = tuple[ast.ClassDef, ast.Assign, ast.Attribute]
-
-
-def attribute_assignment(source: Source, node: ast.AST) -> AttributeAssignment | None:
-    """The class, and where it sets the attribute of `self` that an expression reads."""
-    for item in ast.walk(node):
-        if not isinstance(item, ast.Attribute) or not isinstance(item.value, ast.Name):
-            continue
-        owner = next((up for up in source.up(node) if isinstance(up, ast.ClassDef)), None)
-        if owner is None or item.value.id != "self":
-            continue
-        for statement in ast.walk(owner):
-            if isinstance(statement, ast.Assign):
-                for target in statement.targets:
-                    if isinstance(target, ast.Attribute) and target.attr == item.attr:
-                        return owner, statement, target
-    return None
-
-
-def last_move_before(source: Source, node: ast.AST) -> ast.AST | None:
-    """The last statement before an expression, in the same function, that moves a tensor."""
-    line, scope = getattr(node, "lineno", 0), source.scope_of(node)
-    moves = [
-        item
-        for item in source.every(ast.Assign)
-        if isinstance(item.value, ast.Call)
-        and isinstance(item.value.func, ast.Attribute)
-        and item.value.func.attr in ("to", "cuda")
-        and isinstance(item.value.func.value, ast.Name)
-        and item.lineno < line
-        and source.scope_of(item) is scope
-        and any(isinstance(up, ast.For | ast.While) for up in source.up(item))
-    ]
-    return max(moves, key=lambda left: left.lineno, default=None)
+def stand_in(size: Size) -> int:
+    if isinstance(size, int):
+        return size
+    return STAND_IN + 2 * size.number + 2 if isinstance(size, SymbolicSize) else STAND_IN

@@ -6,13 +6,13 @@ from math import prod
 
 from surefit.doctor.violations import Violation
 from surefit.doctor.words import code
-from surefit.interpreter.operands import expression_of, operand_of
 from surefit.interpreter.violations import (
     LossShapeMismatch,
     SourceViolation,
     TargetAxesMismatch,
     TargetDtypeMismatch,
 )
+from surefit.interpreter.wording import expression_of, operand_of
 from surefit.laws.case import Case
 from surefit.laws.contracts.losses import LossArguments, TargetDtype, TargetShape
 from surefit.laws.label_values import LabelValues
@@ -38,11 +38,7 @@ def is_of_two_models(violation: LossShapeMismatch) -> bool:
     return by_layers and None not in (first, second) and first != second
 
 
-def arguments(
-    kind: type[LossArguments],
-    violation: Mismatch,
-    source: Source,
-) -> LossArguments:
+def arguments(kind: type[LossArguments], violation: Mismatch, source: Source) -> LossArguments:
     inputs = violation.inputs
     predictions = operand_of(source, inputs.predictions, inputs.predictions_node, violation.node)
     target = operand_of(source, inputs.target, inputs.target_node, violation.birth)

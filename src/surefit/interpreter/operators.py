@@ -3,32 +3,34 @@
 import ast
 import operator
 from collections.abc import Callable
-from typing import Any
 
 from surefit.interpreter.classes import truth_of
-from surefit.interpreter.dtypes import FLOATS, INTEGRAL
+from surefit.interpreter.devices import FLOATS, INTEGRAL
 from surefit.interpreter.evaluator import Evaluator
 from surefit.interpreter.graphs import operation_result, without_graph
 from surefit.interpreter.joining import combine, matrix_product
 from surefit.interpreter.journal import is_integer
-from surefit.interpreter.numpy_arrays import new_array
 from surefit.interpreter.operation_calls import copy_bounds
 from surefit.interpreter.optimizers import check_gradients
-from surefit.interpreter.shapes import ANY
-from surefit.interpreter.value_queries import integer_of, is_array, sequence
+from surefit.interpreter.shapes import ANY, Shape, broadcast
+from surefit.interpreter.tensor_creation import new_array
+from surefit.interpreter.value_queries import apply, is_array, is_none, sequence
 from surefit.interpreter.values import (
+    NEVER_NONE,
     UNKNOWN,
     AbstractValue,
     Constant,
+    DictValue,
     EachParameter,
     Integer,
     Real,
     SequenceValue,
     TensorValue,
+    integer_of,
 )
 from surefit.interpreter.violations import NodePair
 
-ARITHMETIC: dict[type[ast.operator], Callable[[Any, Any], object]] = {
+ARITHMETIC: dict[type[ast.operator], Callable[..., object]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
     ast.Mult: operator.mul,
@@ -73,13 +75,10 @@ def constant_arithmetic(
         return UNKNOWN
     if isinstance(op, ast.Pow) and not (is_at_most(first, 1000) and is_at_most(second, 64)):
         return UNKNOWN
-    try:
-        value = ARITHMETIC[type(op)](first, second)
-    except (TypeError, ValueError, ArithmeticError):
-        return UNKNOWN
-    if isinstance(value, complex) or (isinstance(value, int | float) and abs(value) > LARGEST):
-        return UNKNOWN
-    return Constant(value, node)
+    result = apply(ARITHMETIC[type(op)], (left, right), node)
+    value = result.value if isinstance(result, Constant) else None
+    too_large = isinstance(value, int | float) and abs(value) > LARGEST
+    return UNKNOWN if too_large or isinstance(value, complex) else result
 
 
 def is_at_most(value: object, most: int) -> bool:
@@ -199,3 +198,72 @@ def unary(run: Evaluator, op: ast.unaryop, value: AbstractValue, node: ast.AST) 
         result.source_layer, result.unreduced = value.source_layer, value.unreduced
         return result
     return Integer() if isinstance(value, Integer) else UNKNOWN
+
+
+COMPARES: dict[type[ast.cmpop], Callable[..., object]] = {
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+}
+NUMBERS = (Constant, Integer, Real)
+
+
+def compare_values(
+    left: AbstractValue, op: ast.cmpop, right: AbstractValue, node: ast.AST
+) -> AbstractValue:
+    if isinstance(op, ast.Is | ast.IsNot):
+        same = is_same_object(left, right)
+        if same is None:
+            return UNKNOWN
+        return Constant(same if isinstance(op, ast.Is) else not same)
+    if isinstance(op, ast.In | ast.NotIn):
+        return is_contained(left, op, right)
+    if isinstance(left, TensorValue) or isinstance(right, TensorValue):
+        return compare_tensors(left, right, node)
+    return apply(COMPARES[type(op)], (left, right))
+
+
+def compare_tensors(left: AbstractValue, right: AbstractValue, node: ast.AST) -> AbstractValue:
+    tensors = [value for value in (left, right) if isinstance(value, TensorValue)]
+    if any(tensor.is_array for tensor in tensors):
+        return UNKNOWN
+    shape: Shape | None = ANY
+    if len(tensors) == 2:
+        shape = broadcast(tensors[0].shape, tensors[1].shape)
+    elif isinstance(left, NUMBERS) or isinstance(right, NUMBERS):
+        shape = tensors[0].shape
+    side = next((tensor for tensor in tensors if tensor.graph), tensors[0])
+    return without_graph(side, node, shape or ANY, "bool")
+
+
+def is_same_object(left: AbstractValue, right: AbstractValue) -> bool | None:
+    for item, other in ((left, right), (right, left)):
+        if is_none(other):
+            if isinstance(item, Constant):
+                return item.value is None
+            return False if isinstance(item, NEVER_NONE) else None
+    match left, right:
+        case Constant(value=bool(first)), Constant(value=bool(second)):
+            return first is second
+    return None
+
+
+def is_contained(left: AbstractValue, op: ast.cmpop, right: AbstractValue) -> AbstractValue:
+    if not isinstance(left, Constant):
+        return UNKNOWN
+    match right:
+        case Constant(value=str(text)) if isinstance(left.value, str):
+            inside = left.value in text
+        case DictValue(items=dict(entries)):
+            inside = left.value in entries
+        case SequenceValue(items=tuple(items)) if items:
+            constants = [item.value for item in items if isinstance(item, Constant)]
+            if len(constants) != len(items):
+                return UNKNOWN
+            inside = left.value in constants
+        case _:
+            return UNKNOWN
+    return Constant(inside is isinstance(op, ast.In))
