@@ -1,7 +1,8 @@
 """Layers in words."""
 
 from surefit.doctor.observations import Layer
-from surefit.evidence.layer_names import described, name
+from surefit.laws.layer_words import described
+from surefit.laws.layer_words import layer_name as name
 
 
 def test_names() -> None:

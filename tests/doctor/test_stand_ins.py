@@ -7,7 +7,7 @@ from textwrap import dedent
 import pytest
 
 from surefit.doctor.findings import Place
-from surefit.evidence.stand_ins import StandIn, carried_on, number_of
+from surefit.laws.stand_ins import StandIn, carried_on, number_of
 from surefit.source.reading import Source
 
 

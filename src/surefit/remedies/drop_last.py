@@ -7,10 +7,10 @@ from surefit.doctor.conditions.batches import WholeBatches
 from surefit.doctor.conditions.condition import Condition
 from surefit.doctor.findings import Fix
 from surefit.doctor.violations import Expression
-from surefit.evidence.loaders import arguments_call, loader_call, makes_several
 from surefit.laws.batch_lines import batch_line, is_training
 from surefit.laws.batches import LastBatch
 from surefit.laws.case import Case
+from surefit.laws.loaders import arguments_call, loader_call, makes_several
 from surefit.source.edits import argument_added
 from surefit.source.patches import Edit
 from surefit.source.reading import Source, called

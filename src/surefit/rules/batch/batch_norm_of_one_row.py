@@ -32,12 +32,12 @@ from surefit.doctor.observations import Frame
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import code, shape_of, times
-from surefit.evidence.loaders import loader_call
 from surefit.laws.batch_lines import batch_line, caller_of_model, is_without_gradients, mode_in
 from surefit.laws.batches import LastBatch, LoaderAtWork, last_batch, loaders_at_work
 from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.batch_norms import OneValuePerChannel
 from surefit.laws.layer_words import described, layer_name
+from surefit.laws.loaders import loader_call
 from surefit.laws.loop_batches import CutBatches, one_row_left
 from surefit.remedies.arguments import SetArgument
 from surefit.remedies.change import Change

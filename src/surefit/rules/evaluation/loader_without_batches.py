@@ -26,10 +26,10 @@ from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.violations import fact_at
 from surefit.doctor.words import code, counted
-from surefit.evidence.loaders import makes_several
 from surefit.laws.arrivals import first_simple, names_in
 from surefit.laws.case import Case
 from surefit.laws.contracts.batches import NoBatches
+from surefit.laws.loaders import makes_several
 from surefit.remedies.change import Change
 from surefit.source.edits import argument_added, argument_removed
 from surefit.source.patches import Edit, Replace

@@ -46,8 +46,9 @@ from surefit.doctor.observations import Crash, Frame, Script, Steps, Swallowed, 
 from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.words import code
-from surefit.evidence.layer_names import described, name
-from surefit.evidence.stand_ins import StandIn, carried_on, number_of
+from surefit.laws.layer_words import described
+from surefit.laws.layer_words import layer_name as name
+from surefit.laws.stand_ins import StandIn, carried_on, number_of
 from surefit.laws.value_words import in_words
 from surefit.source.patches import Edit, Replace
 from surefit.source.reading import Source, dotted

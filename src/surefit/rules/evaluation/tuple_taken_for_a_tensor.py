@@ -29,9 +29,9 @@ from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.violations import Expression, fact_at
 from surefit.doctor.words import shape_of
-from surefit.evidence.origins import came_from
 from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.outputs import TupleTaken
+from surefit.laws.origins import came_from
 from surefit.remedies.change import Change
 from surefit.remedies.replace import ReplaceWith
 from surefit.source.edits import replaced

@@ -34,7 +34,6 @@ from surefit.doctor.observations import OptimizerSeen, Script, Steps
 from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.words import code, counted, some
-from surefit.evidence.fitted_layers import fitted_at
 from surefit.interpreter import violations, wording
 from surefit.laws.creation_order import (
     Outside,
@@ -45,6 +44,7 @@ from surefit.laws.creation_order import (
     put_in_order,
     stands_still,
 )
+from surefit.laws.fitted_layers import fitted_at
 from surefit.laws.hidden_layers import Hidden, hidden_at, hidden_in, is_used
 from surefit.laws.made_names import name_at
 from surefit.laws.registration import registered_in

@@ -24,10 +24,10 @@ from surefit.doctor.findings import Fact, Finding, Fix, Severity
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.violations import fact_at
-from surefit.evidence.layer_names import name
 from surefit.laws.along import along
 from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.mixed_operands import INTO_THE_FIRST, TwoDtypes
+from surefit.laws.layer_words import layer_name as name
 from surefit.laws.names import reading_of_value
 from surefit.laws.plain_tensors import left_behind
 from surefit.lineage.lineage import Lineage

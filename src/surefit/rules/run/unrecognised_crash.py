@@ -31,9 +31,9 @@ from surefit.doctor.rule import Rule, Unanswered
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.violations import Operand
 from surefit.doctor.words import code, listed, spoken
-from surefit.evidence.origins import names_in
 from surefit.laws.case import NO_LINEAGE, Case
 from surefit.laws.layer_words import described, layer_name
+from surefit.laws.origins import names_in
 from surefit.laws.value_words import in_words
 from surefit.lineage.properties import Property, length, none, shape
 

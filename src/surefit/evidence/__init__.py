@@ -1,1 +1,0 @@
-"""What rules read out of observations and source: pure functions, each of one thing."""
