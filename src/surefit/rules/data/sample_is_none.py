@@ -1,10 +1,9 @@
 """A dataset gave None for some of its rows, and the collator cannot put None into a batch.
 
 ## What happens
-`__getitem__` ends with `return None`, or with nothing at all, for rows that it cannot use: a broken
-image, a clip without a face. A loader does not leave such rows out: it hands them to the collator,
-which takes every sample apart and fails with `object of type 'NoneType' has no len()` or
-`found <class 'NoneType'>`.
+`__getitem__` ends with `return None`, or with nothing at all, for rows that it cannot use, a broken
+image for instance. A loader hands them to the collator all the same, which fails with `object of
+type 'NoneType' has no len()` or `found <class 'NoneType'>`.
 
 ## Why it matters
 It depends on the order of rows: a batch without such a row passes, so that it can take many steps
@@ -16,8 +15,7 @@ that costs too much, in a `collate_fn` that drops samples which are None.
 
 ## How it is recognised
 Among the rows that the failing collator was given are some that are None themselves, and the line
-that failed was at work on them. The `return` is read from the source of the dataset's
-`__getitem__`.
+that failed was at work on them. The `return` is read from the source of `__getitem__`.
 """
 
 import ast

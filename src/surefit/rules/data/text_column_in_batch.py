@@ -117,12 +117,10 @@ def remedies(
 ) -> Iterator[Remedy | Fix]:
     names = "[" + ", ".join(f'"{name}"' for name in texts) + "]"
     if mapped is not None:
-        words = f"Remove it once it is tokenized: `remove_columns={names}`."
-        yield SetArgument(
-            at=mapped, name="remove_columns", value=names, words=words, must=condition
-        )
-        words = f"Hand the rows over without it: `.remove_columns({names})`."
+        words, name = f"Remove it once it is tokenized: `remove_columns={names}`.", "remove_columns"
+        yield SetArgument(at=mapped, name=name, value=names, words=words, must=condition)
         suffix = f".remove_columns({names})"
+        words = f"Hand the rows over without it: `{suffix}`."
         yield Append(at=rows, suffix=suffix, words=words, must=condition, alike=False)
     elif all(entries):
         words = f"Do not return {some(texts)} with the row."
