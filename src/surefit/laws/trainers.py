@@ -76,12 +76,8 @@ def sources(case: Case) -> Iterator[Source]:
 
 def arguments_call(case: Case) -> tuple[Source, ast.Call] | None:
     """The one call that creates the Trainer's arguments."""
-    calls = [
-        (source, call)
-        for source in sources(case)
-        for call in source.every(ast.Call)
-        if called(call) in ARGUMENTS
-    ]
+    every = [(source, call) for source in sources(case) for call in source.every(ast.Call)]
+    calls = [(source, call) for source, call in every if called(call) in ARGUMENTS]
     return calls[0] if len(calls) == 1 else None
 
 

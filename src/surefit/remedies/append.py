@@ -3,23 +3,18 @@
 import ast
 from dataclasses import dataclass
 
-from surefit.doctor.conditions.condition import Condition
-from surefit.doctor.violations import Written
 from surefit.laws.case import Case
 from surefit.remedies.alike import in_every_call
+from surefit.remedies.change import OperatorAt
 from surefit.source.edits import appended, with_import
 from surefit.source.patches import Edit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Append:
+class Append(OperatorAt):
     """Nothing else of the line changes; what binds less tightly gets parentheses."""
 
-    at: Written | None
     suffix: str
-    words: str
-    must: Condition | None = None
-    choice: bool = False
     alike: bool = True
     """Also in other calls of the same function that are given the same."""
     imports: tuple[str, str | None] | None = None

@@ -3,24 +3,20 @@
 import ast
 from dataclasses import dataclass
 
-from surefit.doctor.conditions.condition import Condition
 from surefit.doctor.violations import Written
 from surefit.laws.case import Case
+from surefit.remedies.change import OperatorAt
 from surefit.source.edits import argument_added, argument_removed, replaced
 from surefit.source.patches import Edit, Replace
 from surefit.source.reading import Source
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SetArgument:
+class SetArgument(OperatorAt):
     """`name=value` at the end of a call, or in place of what the argument has."""
 
-    at: Written | None
     name: str
     value: str
-    words: str
-    must: Condition | None = None
-    choice: bool = False
 
     def edit(self, case: Case) -> Edit | None:
         source, call = call_at(case, self.at)
@@ -28,14 +24,10 @@ class SetArgument:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DropArgument:
+class DropArgument(OperatorAt):
     """The call without one keyword argument."""
 
-    at: Written | None
     name: str
-    words: str
-    must: Condition | None = None
-    choice: bool = False
 
     def edit(self, case: Case) -> Edit | None:
         source, call = call_at(case, self.at)
@@ -45,15 +37,11 @@ class DropArgument:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RenameArgument:
+class RenameArgument(OperatorAt):
     """The same value under another name."""
 
-    at: Written | None
     name: str
     to: str
-    words: str
-    must: Condition | None = None
-    choice: bool = False
 
     def edit(self, case: Case) -> Edit | None:
         source, call = call_at(case, self.at)
@@ -65,18 +53,14 @@ class RenameArgument:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GiveAs:
+class GiveAs(OperatorAt):
     """Another value for an argument, under another name; one without a name gets it."""
 
-    at: Written | None
     name: str
     value: Written | None
     """What is given now."""
     to: str
     text: str
-    words: str
-    must: Condition | None = None
-    choice: bool = False
 
     def edit(self, case: Case) -> Edit | None:
         source, call = call_at(case, self.at)

@@ -11,6 +11,7 @@ from surefit.doctor.violations import Written
 from surefit.laws.case import Case
 from surefit.laws.row_counts import leaves, with_rows
 from surefit.laws.size_history import CREATES, REPEATS
+from surefit.remedies.change import Operator
 from surefit.source.edits import appended, replaced
 from surefit.source.patches import Edit
 from surefit.source.reading import Source, called
@@ -21,7 +22,7 @@ CUTS = ("[: {}]", "[:, : {}].contiguous()")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AskTheBatch:
+class AskTheBatch(Operator):
     """Also in other calls of the function that create or reshape tensors with the number: two
     states are created side by side. A bare integer counts only in a call that is written alike."""
 
@@ -29,8 +30,6 @@ class AskTheBatch:
     value: str
     """How the batch says its rows: `x.size(0)`."""
     words: str
-    must: Condition | None = None
-    choice: bool = False
 
     def edit(self, case: Case) -> Edit | None:
         leaf, source = case.node(self.at), case.source(self.at.place)

@@ -3,12 +3,12 @@
 import ast
 from dataclasses import dataclass
 
-from surefit.doctor.conditions.condition import Condition
 from surefit.doctor.observations import Value
 from surefit.doctor.violations import Written
 from surefit.doctor.words import code
 from surefit.laws.case import Case
 from surefit.remedies.alike import in_every_call
+from surefit.remedies.change import Operator
 from surefit.source.edits import appended, argument_added, replaced, wrapped
 from surefit.source.patches import Edit
 from surefit.source.reading import Source, called
@@ -31,7 +31,7 @@ MOST_AXES = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cast:
+class Cast(Operator):
     """Where the expression itself names a dtype, that is replaced; otherwise a cast is added."""
 
     at: Written | None
@@ -39,8 +39,6 @@ class Cast:
     """`int64`, `float32`."""
     value: Value | None = None
     """What the expression evaluates to; without it, a tensor."""
-    must: Condition | None = None
-    choice: bool = False
 
     @property
     def words(self) -> str:

@@ -3,12 +3,12 @@
 import ast
 from dataclasses import dataclass
 
-from surefit.doctor.conditions.condition import Condition
 from surefit.doctor.conditions.rows import RowsArrive
 from surefit.doctor.observations import CollatorSeen
 from surefit.laws.arrivals import arrival, loader_call
 from surefit.laws.case import Case
 from surefit.laws.trainers import sources
+from surefit.remedies.change import Operator
 from surefit.remedies.parameters import put_first
 from surefit.source.classes import method
 from surefit.source.edits import argument_added, with_import, wrapped
@@ -24,15 +24,13 @@ def rows_that_exist(dataset):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DropInCollator:
+class DropInCollator(Operator):
     """Rows that do not pass a test, dropped in the user's collator or in a new one."""
 
     test: str
     """Of `row`: `row is not None`."""
     words: str
     collator: CollatorSeen
-    must: Condition | None = None
-    choice: bool = False
 
     def edit(self, case: Case) -> Edit | None:
         if self.collator.own:
@@ -64,12 +62,10 @@ class DropInCollator:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PickRows:
+class PickRows(Operator):
     """A `Subset` of the rows that exist, for a loader that picks its rows by itself."""
 
     words: str
-    must: Condition | None = None
-    choice: bool = False
 
     def edit(self, case: Case) -> Edit | None:
         source, call = loader_of(case) or (None, None)

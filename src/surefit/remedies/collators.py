@@ -3,10 +3,10 @@
 import ast
 from dataclasses import dataclass
 
-from surefit.doctor.conditions.condition import Condition
 from surefit.doctor.violations import Written
 from surefit.laws.case import Case
 from surefit.remedies.arguments import call_at
+from surefit.remedies.change import Operator
 from surefit.source.edits import argument_added, replaced, with_import
 from surefit.source.line_edits import first_line, put_at
 from surefit.source.patches import Edit, both
@@ -16,15 +16,13 @@ TOKENIZERS = ("tokenizer", "tok", "processor")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GiveCollator:
+class GiveCollator(Operator):
     """`collate_fn=DataCollatorWithPadding(tokenizer)`, with its import."""
 
     at: Written | None
     """The call of the loader or of the Trainer."""
     name: str
     words: str
-    must: Condition | None = None
-    choice: bool = False
 
     def edit(self, case: Case) -> Edit | None:
         source, call = call_at(case, self.at)
@@ -36,7 +34,7 @@ class GiveCollator:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GiveFunction:
+class GiveFunction(Operator):
     """A function of the module, written before the statement that needs it, as the collator."""
 
     at: Written | None
@@ -45,8 +43,6 @@ class GiveFunction:
     text: str
     words: str
     imports: tuple[tuple[str, str | None], ...] = ()
-    must: Condition | None = None
-    choice: bool = False
 
     def edit(self, case: Case) -> Edit | None:
         node, source = case.node(self.at), case.source(self.at)

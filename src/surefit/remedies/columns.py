@@ -4,11 +4,11 @@ import ast
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from surefit.doctor.conditions.condition import Condition
 from surefit.doctor.findings import Place
 from surefit.doctor.words import code, some, spoken
 from surefit.laws.case import Case
 from surefit.laws.trainers import ROWS, sources
+from surefit.remedies.change import Operator
 from surefit.source.dictionary_edits import key_renamed
 from surefit.source.edits import appended, replaced
 from surefit.source.patches import Edit, all_of
@@ -67,12 +67,10 @@ def listed(node: ast.expr | None) -> list[str] | None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RenameWhereCreated:
+class RenameWhereCreated(Operator):
     """Other names for columns, in every place that names them; none where code reads one."""
 
     names: Mapping[str, str]
-    must: Condition | None = None
-    choice: bool = False
 
     @property
     def words(self) -> str:
@@ -90,12 +88,10 @@ class RenameWhereCreated:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RenameForTrainer:
+class RenameForTrainer(Operator):
     """`Trainer(train_dataset=rows.rename_columns({...}))`."""
 
     names: Mapping[str, str]
-    must: Condition | None = None
-    choice: bool = False
 
     @property
     def words(self) -> str:

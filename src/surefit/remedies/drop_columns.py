@@ -4,9 +4,9 @@ import ast
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from surefit.doctor.conditions.condition import Condition
 from surefit.doctor.violations import Written
 from surefit.laws.case import Case
+from surefit.remedies.change import Operator
 from surefit.source.dictionary_edits import entries_removed
 from surefit.source.edits import removed
 from surefit.source.line_edits import shares_lines
@@ -15,15 +15,13 @@ from surefit.source.reading import Source
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DropColumns:
+class DropColumns(Operator):
     """The rest of the row stays as it is."""
 
     entries: Sequence[Written | None]
     """What each column is given, in the order of the names."""
     names: Sequence[str]
     words: str
-    must: Condition | None = None
-    choice: bool = False
 
     def edit(self, case: Case) -> Edit | None:
         nodes = [node for written in self.entries if (node := case.node(written)) is not None]

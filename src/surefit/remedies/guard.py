@@ -3,9 +3,8 @@
 import ast
 from dataclasses import dataclass
 
-from surefit.doctor.conditions.condition import Condition
-from surefit.doctor.violations import Written
 from surefit.laws.case import Case
+from surefit.remedies.change import OperatorAt
 from surefit.remedies.statements import statement_at
 from surefit.source.edits import inserted_before
 from surefit.source.line_edits import shares_lines
@@ -14,17 +13,13 @@ from surefit.source.reading import Source
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Guard:
+class Guard(OperatorAt):
     """In the loop of the same function that binds a name."""
 
-    at: Written | None
     over: str
     """A name that the loop binds."""
     unless: str
     """The condition under which a round is skipped."""
-    words: str
-    must: Condition | None = None
-    choice: bool = False
 
     def edit(self, case: Case) -> Edit | None:
         source, statement = statement_at(case, self.at)

@@ -3,22 +3,17 @@
 import ast
 from dataclasses import dataclass
 
-from surefit.doctor.conditions.condition import Condition
-from surefit.doctor.violations import Written
 from surefit.laws.case import Case
+from surefit.remedies.change import OperatorAt
 from surefit.source.patches import Edit, Replace
 from surefit.source.spans import Span
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RenameMethod:
+class RenameMethod(OperatorAt):
     """Nothing but the name of the method changes."""
 
-    at: Written | None
     to: str
-    words: str
-    must: Condition | None = None
-    choice: bool = False
 
     def edit(self, case: Case) -> Edit | None:
         node, source = case.node(self.at), case.source(self.at)

@@ -5,13 +5,13 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from surefit.doctor.conditions.condition import Condition
 from surefit.doctor.violations import Written
 from surefit.doctor.words import spoken
 from surefit.laws.case import Case, Remedy
 from surefit.laws.collators import TOKENIZED, WITH_PADDING
 from surefit.laws.contracts.stacking import RowColumn
 from surefit.remedies.arguments import call_at
+from surefit.remedies.change import Operator
 from surefit.remedies.collators import GiveCollator, GiveFunction, tokenizer_at
 from surefit.source.edits import replaced, with_import
 from surefit.source.patches import Edit, all_of
@@ -24,12 +24,10 @@ PAD_NAMES = ("PAD", "PAD_ID", "PAD_IDX", "PAD_INDEX", "PADDING", "PAD_TOKEN_ID")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PadWhereStacked:
+class PadWhereStacked(Operator):
     """`torch.stack(rows)` and `torch.tensor(rows)` as `pad_sequence` of the same rows."""
 
     calls: Sequence[tuple[Written, RowColumn]]
-    must: Condition | None = None
-    choice: bool = False
     fillings: str = ""
 
     @property

@@ -3,11 +3,11 @@
 import ast
 from dataclasses import dataclass
 
-from surefit.doctor.conditions.condition import Condition
 from surefit.doctor.findings import Place
 from surefit.doctor.words import some
 from surefit.laws.case import Case
 from surefit.laws.trainers import sources
+from surefit.remedies.change import Operator
 from surefit.source.classes import Method, method
 from surefit.source.edits import inserted_before
 from surefit.source.line_edits import shares_lines
@@ -43,13 +43,11 @@ def forward_of(case: Case, model: str) -> Forward | None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NameParameters:
+class NameParameters(Operator):
     """`def forward(self, input_ids=None, **features)`, and `features` holds them as before."""
 
     model: str
     names: tuple[str, ...]
-    must: Condition | None = None
-    choice: bool = False
 
     @property
     def words(self) -> str:

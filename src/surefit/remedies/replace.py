@@ -3,23 +3,18 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from surefit.doctor.conditions.condition import Condition
-from surefit.doctor.violations import Written
 from surefit.laws.case import Case
 from surefit.remedies.arguments import call_at
+from surefit.remedies.change import OperatorAt
 from surefit.source.edits import call_becomes, replaced, with_import
 from surefit.source.patches import Edit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ReplaceWith:
+class ReplaceWith(OperatorAt):
     """New text for one expression."""
 
-    at: Written | None
     text: str
-    words: str
-    must: Condition | None = None
-    choice: bool = False
     imports: tuple[str, str | None] | None = None
     """Module and name that the text needs."""
 
@@ -32,20 +27,16 @@ class ReplaceWith:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ReplaceCallee:
+class ReplaceCallee(OperatorAt):
     """A sibling of what is called: `DataCollatorForSeq2Seq` for `DataCollatorWithPadding`."""
 
-    at: Written | None
     name: str
     module: str
-    words: str
     keep: tuple[str, ...] = ()
     """Names of the arguments that stay."""
     positional: int = 1
     """How many of the first ones without a name stay."""
     add: Mapping[str, str] = field(default_factory=dict)
-    must: Condition | None = None
-    choice: bool = False
 
     def edit(self, case: Case) -> Edit | None:
         source, call = call_at(case, self.at)

@@ -3,6 +3,7 @@
 import ast
 from dataclasses import dataclass
 
+from surefit.doctor.findings import Place
 from surefit.doctor.observations import CollatorSeen
 from surefit.doctor.words import code
 from surefit.laws.case import Case
@@ -20,6 +21,10 @@ class Returning:
     source: Source
     function: Method
     ends: list[ast.stmt]
+
+    @property
+    def place(self) -> Place:
+        return Place(self.source.file, next(iter(self.ends), self.function).lineno)
 
 
 def returning_rows(collator: CollatorSeen, case: Case) -> Returning | None:

@@ -11,6 +11,7 @@ from surefit.doctor.violations import Written
 from surefit.doctor.words import code
 from surefit.laws.case import Case
 from surefit.laws.subscripts import Asked, parts_of
+from surefit.remedies.change import Operator
 from surefit.remedies.parameters import put_first
 from surefit.remedies.statements import statement_at
 from surefit.source.classes import Method, set_on_self
@@ -102,14 +103,12 @@ def can_be_pandas(source: Source, node: ast.expr) -> bool:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Renumber:
+class Renumber(Operator):
     """`.reset_index(drop=True)` where rows are left out; of a split, for each of its parts."""
 
     at: Written | None
     parameter: str = ""
     """Of the function at that place: its table is numbered again before anything else."""
-    must: Condition | None = None
-    choice: bool = False
 
     @property
     def words(self) -> str:

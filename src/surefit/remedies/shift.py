@@ -3,12 +3,12 @@
 import ast
 from dataclasses import dataclass
 
-from surefit.doctor.conditions.condition import Condition
 from surefit.doctor.observations import Value
 from surefit.doctor.violations import Written
 from surefit.doctor.words import code
 from surefit.laws.case import Case
 from surefit.remedies.alike import in_every_call
+from surefit.remedies.change import Operator
 from surefit.source.edits import wrapped
 from surefit.source.patches import Edit
 from surefit.source.reading import Source
@@ -17,15 +17,13 @@ TIGHT = ast.Name | ast.Attribute | ast.Subscript | ast.Call | ast.Constant
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shift:
+class Shift(Operator):
     """`by` follows the expression: ` - 1`; with a closing parenthesis, an opening one precedes."""
 
     at: Written | None
     by: str
     value: Value | None = None
     """What the expression evaluates to; without it, a tensor."""
-    must: Condition | None = None
-    choice: bool = False
 
     @property
     def words(self) -> str:

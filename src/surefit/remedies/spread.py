@@ -3,24 +3,22 @@
 import ast
 from dataclasses import dataclass
 
-from surefit.doctor.conditions.condition import Condition
 from surefit.doctor.violations import Written
 from surefit.laws.case import Case
 from surefit.remedies.arguments import call_at
+from surefit.remedies.change import Operator
 from surefit.source.patches import Edit, Replace
 
 MOST_NAMED = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GiveOnly:
+class GiveOnly(Operator):
     """Few keys by name; of many, all but the strange ones."""
 
     at: Written | None
     taken: tuple[str, ...]
     strange: tuple[str, ...]
-    must: Condition | None = None
-    choice: bool = False
 
     @property
     def words(self) -> str:

@@ -4,9 +4,9 @@ import ast
 from dataclasses import dataclass
 from typing import Literal
 
-from surefit.doctor.conditions.condition import Condition
 from surefit.doctor.violations import Written
 from surefit.laws.case import Case
+from surefit.remedies.change import OperatorAt
 from surefit.source.edits import inserted_after, inserted_before, removed
 from surefit.source.line_edits import shares_lines
 from surefit.source.patches import Edit
@@ -14,15 +14,11 @@ from surefit.source.reading import Source
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Insert:
+class Insert(OperatorAt):
     """Lines before or after the statement that an expression stands in, indented as it is."""
 
-    at: Written | None
     where: Literal["before", "after"]
     text: str
-    words: str
-    must: Condition | None = None
-    choice: bool = False
 
     def edit(self, case: Case) -> Edit | None:
         source, statement = statement_at(case, self.at)
@@ -33,13 +29,8 @@ class Insert:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Remove:
+class Remove(OperatorAt):
     """The statement that an expression stands in is taken out."""
-
-    at: Written | None
-    words: str
-    must: Condition | None = None
-    choice: bool = False
 
     def edit(self, case: Case) -> Edit | None:
         source, statement = statement_at(case, self.at)

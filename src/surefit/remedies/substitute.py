@@ -3,9 +3,9 @@
 import ast
 from dataclasses import dataclass
 
-from surefit.doctor.conditions.condition import Condition
 from surefit.doctor.violations import Written
 from surefit.laws.case import Case
+from surefit.remedies.change import Operator
 from surefit.remedies.statements import Insert
 from surefit.source.edits import replaced
 from surefit.source.patches import Edit
@@ -14,7 +14,7 @@ NAMED = ast.Name | ast.Attribute | ast.Subscript
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Substitute:
+class Substitute(Operator):
     """`ids.masked_fill(ids == -1, 0)` in place of `ids`; of a member of a mapping that is handed
     over whole, in a line before."""
 
@@ -26,8 +26,6 @@ class Substitute:
     before: Written | None = None
     """The statement that hands over a mapping; then `member` is what it holds."""
     member: str = ""
-    must: Condition | None = None
-    choice: bool = False
 
     def edit(self, case: Case) -> Edit | None:
         node, source = case.node(self.at), case.source(self.at.place) if self.at else None

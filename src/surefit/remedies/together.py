@@ -2,19 +2,17 @@
 
 from dataclasses import dataclass
 
-from surefit.doctor.conditions.condition import Condition
 from surefit.laws.case import Case, Remedy
+from surefit.remedies.change import Operator
 from surefit.source.patches import Edit, both
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Together:
+class Together(Operator):
     """All of them, or none where one does not find its place or stands in another file."""
 
     parts: tuple[Remedy, ...]
     words: str
-    must: Condition | None = None
-    choice: bool = False
 
     def edit(self, case: Case) -> Edit | None:
         whole: Edit | None = None

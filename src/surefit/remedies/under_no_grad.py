@@ -4,9 +4,8 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from surefit.doctor.conditions.condition import Condition
-from surefit.doctor.violations import Written
 from surefit.laws.case import Case
+from surefit.remedies.change import OperatorAt
 from surefit.remedies.statements import statement_at
 from surefit.source.in_place import written_text
 from surefit.source.line_edits import block_of, shares_lines
@@ -18,13 +17,8 @@ STEP = "    "
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class UnderNoGrad:
+class UnderNoGrad(OperatorAt):
     """Where `torch` is imported under its own name."""
-
-    at: Written | None
-    words: str
-    must: Condition | None = None
-    choice: bool = False
 
     def edit(self, case: Case) -> Edit | None:
         source, statement = statement_at(case, self.at)

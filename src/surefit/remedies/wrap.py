@@ -3,10 +3,9 @@
 import ast
 from dataclasses import dataclass
 
-from surefit.doctor.conditions.condition import Condition
-from surefit.doctor.violations import Written
 from surefit.laws.case import Case
 from surefit.remedies.alike import in_every_call
+from surefit.remedies.change import OperatorAt
 from surefit.source.edits import with_import, wrapped
 from surefit.source.patches import Edit
 
@@ -14,16 +13,12 @@ TIGHT = ast.Name | ast.Attribute | ast.Subscript | ast.Call | ast.Constant
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wrap:
+class Wrap(OperatorAt):
     """`before` and `after` an expression; one that binds less tightly than an operator gets
     parentheses."""
 
-    at: Written | None
     before: str = ""
     after: str = ""
-    words: str
-    must: Condition | None = None
-    choice: bool = False
     alike: bool = True
     imports: str = ""
     """A module that the text needs: `torch`."""

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from surefit.doctor.findings import Place
-from surefit.doctor.observations import Frame, Script, Value
+from surefit.doctor.observations import Script, Value
 from surefit.doctor.violations import Operand, Violation
 from surefit.doctor.words import code
 from surefit.laws.case import Case, use_of
@@ -74,39 +74,23 @@ def violations_of(case: Case) -> Iterator[Violation]:
         frame=case.number,
         use=case.expression(asked.source, asked.base),
     )
+    value, use = asked.holder, use_of(frame)
+    length = operand.shape[0] if operand.shape else value.length
     if crash.kind == "IndexError":
-        yield from positions(frame, asked, operand)
-    else:
-        yield from labels(frame, asked, operand)
-        yield from keys(case, frame, asked, operand)
-
-
-def positions(frame: Frame, asked: Asked, holder: Operand) -> Iterator[PositionAbsent]:
-    length = holder.shape[0] if holder.shape else holder.value.length
-    if length is not None:
-        yield PositionAbsent(use=use_of(frame), holder=holder, asked=asked, length=length)
-
-
-def labels(frame: Frame, asked: Asked, holder: Operand) -> Iterator[LabelAbsent]:
-    label = asked.wanted.scalar if asked.wanted is not None else None
-    rows = holder.value.length or 0
-    if holder.value.numbered is False and type(label) is int and 0 <= label < rows:
-        yield LabelAbsent(use=use_of(frame), holder=holder, asked=asked, label=label, rows=rows)
-
-
-def keys(
-    case: Case, frame: Frame, asked: Asked, holder: Operand
-) -> Iterator[KeyAbsent | EntryAbsent]:
-    key = asked.key.value if isinstance(asked.key, ast.Constant) else None
-    members = members_of(case, holder.value)
-    if not isinstance(key, str) or key in members or not 0 < len(members) < MOST_KEYS:
+        if length is not None:
+            yield PositionAbsent(use=use, holder=operand, asked=asked, length=length)
         return
-    use = use_of(frame)
-    if is_loaded(case, holder, asked):
-        entries = tuple(members)
-        yield EntryAbsent(use=use, holder=holder, asked=asked, key=key, entries=entries)
-    else:
-        yield KeyAbsent(use=use, holder=holder, asked=asked, key=key, members=members)
+    label, rows = asked.wanted.scalar if asked.wanted is not None else None, value.length or 0
+    if value.numbered is False and type(label) is int and 0 <= label < rows:
+        yield LabelAbsent(use=use, holder=operand, asked=asked, label=label, rows=rows)
+    key = asked.key.value if isinstance(asked.key, ast.Constant) else None
+    members = members_of(case, value)
+    if isinstance(key, str) and key not in members and 0 < len(members) < MOST_KEYS:
+        if is_loaded(case, operand, asked):
+            entries = tuple(members)
+            yield EntryAbsent(use=use, holder=operand, asked=asked, key=key, entries=entries)
+        else:
+            yield KeyAbsent(use=use, holder=operand, asked=asked, key=key, members=members)
 
 
 def is_loaded(case: Case, holder: Operand, asked: Asked) -> bool:

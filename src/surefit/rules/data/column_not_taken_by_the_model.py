@@ -3,24 +3,22 @@
 ## What happens
 A model knows its inputs by name. What its `forward` does not take under that name is left out: a
 `Trainer` silently drops the column, a model with `**kwargs` ignores it, any other raises
-`unexpected keyword argument`. The model runs without labels, or without inputs. A `forward` that
-takes nothing but `**kwargs` names no column at all, and a Trainer drops every one.
+`unexpected keyword argument`. A `forward` that takes nothing but `**kwargs` names no column at all,
+and a Trainer drops every one.
 
 ## Why it matters
 The message is about what is missing (`You must specify exactly one of input_ids or inputs_embeds`,
 `The model did not return a loss`), never about the column that was left out.
 
 ## What to do
-Give the column the name that `forward` has for it where the column is created: `labels`,
-`input_ids`, `attention_mask`, `pixel_values`. Name the inputs in the signature of a `forward` of
-your own, or set `remove_unused_columns=False`.
+Give the column the name that `forward` has for it where the column is created (`labels`,
+`input_ids`). Name the inputs in the signature of a `forward` of your own, or set
+`remove_unused_columns=False`.
 
 ## How it is recognised
 The rows, or the batch, have a column of numbers that the model's own `forward` does not take; an
-argument with a similar meaning was not given; and what failed is the absence of just that: an
-argument that is None, an output without a loss, a call that cannot be made. The only column of
-numbers that a Trainer drops before a classifier without labels is taken for its labels, whatever
-its name, and so is the last column that is left for the last argument that must be given.
+argument with a similar meaning, or the last that must be given, was not; and what failed is the
+absence of just that: an argument that is None, an output without a loss, an impossible call.
 """
 
 from collections.abc import Iterator
@@ -31,7 +29,7 @@ from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.violations import fact_at
-from surefit.doctor.words import some
+from surefit.doctor.words import code, some
 from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.forward_arguments import ColumnsAstray, EveryColumnDropped
 from surefit.laws.trainers import arguments_call
@@ -68,11 +66,19 @@ def a_column_did_not_reach_the_model(broken: ColumnsAstray, case: Case) -> Findi
     names = {stray.column: stray.meant for stray in broken.strays}
     must = All(tuple(map(ColumnReachesModel, names.values())))
     tables = broken.trainer is not None and bool(broken.trainer.columns)
+    first = broken.strays[0]
+    so = f"the call fails; what it takes is `{first.meant}`"
+    why = "`forward` takes its inputs by name."
+    if first.dropped:
+        so, why = f"the Trainer drops it and the model gets no `{first.meant}`", DROPS
+    elif broken.signature.open:
+        so = f"it is ignored and the model gets no `{first.meant}`"
+        why = "`forward` takes further names by `**kwargs` and does nothing with them."
     return case.finding(
         naming_place(case, list(names)) or broken.use.place,
-        headline(broken),
+        f"The column `{first.column}` is no argument of `{broken.model}.forward`, so {so}.",
         facts=facts(broken),
-        why=why(broken),
+        why=why,
         remedies=(
             RenameWhereCreated(names=names, must=must),
             RenameForTrainer(names=names, must=must) if tables else None,
@@ -82,21 +88,9 @@ def a_column_did_not_reach_the_model(broken: ColumnsAstray, case: Case) -> Findi
 
 def naming_place(case: Case, columns: list[str]) -> Place | None:
     """Where the first gets its name; otherwise where rows are handed to the Trainer."""
-    named = [naming for column in columns if (naming := naming_of(case, column)) is not None]
-    if named:
-        return named[0].place
+    for naming in filter(None, (naming_of(case, column) for column in columns)):
+        return naming.place
     return next((Place(s.file, node.lineno) for s, node in rows_of_trainer(case)), None)
-
-
-def headline(broken: ColumnsAstray) -> str:
-    first = broken.strays[0]
-    if first.dropped:
-        so = f"the Trainer drops it and the model gets no `{first.meant}`"
-    elif broken.signature.open:
-        so = f"it is ignored and the model gets no `{first.meant}`"
-    else:
-        so = f"the call fails; what it takes is `{first.meant}`"
-    return f"The column `{first.column}` is no argument of `{broken.model}.forward`, so {so}."
 
 
 def facts(broken: ColumnsAstray) -> Iterator[Fact]:
@@ -105,20 +99,12 @@ def facts(broken: ColumnsAstray) -> Iterator[Fact]:
     if broken.called:
         yield Fact("the model was given", ", ".join(broken.received))
     meant = {stray.meant for stray in broken.strays}
-    shown = [name for name in broken.takes if name in broken.received or name in meant]
+    shown = [name for name in broken.takes if name in {*broken.received, *meant}]
     rest = len(broken.takes) - len(shown)
     more = f" and {rest} more" if rest else ""
-    yield Fact("`forward` takes", ", ".join(f"`{name}`" for name in shown) + more)
+    yield Fact("`forward` takes", ", ".join(map(code, shown)) + more)
     for stray in broken.strays[1:]:
         yield Fact(f"`{stray.column}`", f"meant for `{stray.meant}`, in the same way")
-
-
-def why(broken: ColumnsAstray) -> str:
-    if broken.strays[0].dropped:
-        return DROPS
-    if broken.signature.open:
-        return "`forward` takes further names by `**kwargs` and does nothing with them."
-    return "`forward` takes its inputs by name."
 
 
 @RULE.on(EveryColumnDropped)
@@ -137,13 +123,14 @@ def forward_names_no_column(broken: EveryColumnDropped, case: Case) -> Finding:
             *fact_at("fails at", broken.use),
         ),
         why=f"{DROPS} `**kwargs` names none.",
-        remedies=keeping_columns(broken, case)
-        if broken.signature.open
-        else (named_yourself(broken),),
+        remedies=keeping_columns(broken, case),
     )
 
 
-def keeping_columns(broken: EveryColumnDropped, case: Case) -> Iterator[Remedy]:
+def keeping_columns(broken: EveryColumnDropped, case: Case) -> Iterator[Remedy | Fix]:
+    if not broken.signature.open:
+        yield Fix(f"Name {some(broken.columns)} as parameters of `forward`.", choice=True)
+        return
     must = All(tuple(map(ColumnReachesModel, broken.columns)))
     call = arguments_call(case)
     yield SetArgument(
@@ -155,7 +142,3 @@ def keeping_columns(broken: EveryColumnDropped, case: Case) -> Iterator[Remedy]:
         choice=True,
     )
     yield NameParameters(model=broken.model, names=broken.columns, must=must, choice=True)
-
-
-def named_yourself(broken: EveryColumnDropped) -> Fix:
-    return Fix(f"Name {some(broken.columns)} as parameters of `forward`.", choice=True)

@@ -54,10 +54,7 @@ def a_mapped_function_changes_the_number_of_rows(broken: RowsOfMap, case: Case) 
                 Fact(code(name), f"{broken.rows:,} rows, of the dataset")
                 for name in broken.remaining
             ),
-            *(
-                Fact(code(name), f"{count:,} rows, returned")
-                for name, count in broken.returned.items()
-            ),
+            *(Fact(code(name), f"{n:,} rows, returned") for name, n in broken.returned.items()),
         ),
         why="`map` writes the old columns and the returned ones as one table, and a table has one"
         " length.",
@@ -72,9 +69,9 @@ def without_old(broken: RowsOfMap, case: Case, is_one_length: bool) -> Remedy | 
     method = call.func if isinstance(call, ast.Call) else None
     dataset = method.value if isinstance(method, ast.Attribute) else None
     text = ast.unparse(dataset) if isinstance(dataset, ast.Name | ast.Attribute) else ""
-    known = [value.kind for value in (case.own.values if case.own else ()) if value.text == text]
+    known = case.own.value(text) if case.own is not None else None
     names = "[" + ", ".join(f'"{name}"' for name in broken.remaining) + "]"
-    if known == ["Dataset"]:  # a `DatasetDict` has columns for each split
+    if known is not None and known.kind == "Dataset":  # a `DatasetDict` has columns for each split
         names = f"{text}.column_names"
     return SetArgument(
         at=broken.use,

@@ -3,12 +3,11 @@
 ## What happens
 `return_tensors="pt"` makes a batch, also of a single text or picture: `input_ids` is (1, 40), not
 (40,). So does a tokenizer that is given a list of one text. The loader adds the axis of the batch,
-and (4, 1, 40) reaches a model that takes (4, 40). Python says `too many values to unpack`, or
-something about masks, dimensions or nesting.
+and (4, 1, 40) reaches a model that takes (4, 40).
 
 ## Why it matters
-The exception is raised deep in the library, far from the line that created the axis. Some models
-pass the axis on and fail only in the loss, or not at all.
+The exception (`too many values to unpack`, something about masks or nesting) is raised deep in the
+library, far from the line that created the axis. Some models fail only in the loss, or not at all.
 
 ## What to do
 Remove the axis where the row is created: `.squeeze(0)`, or no `return_tensors` and no list around a
@@ -16,8 +15,7 @@ single text.
 
 ## How it is recognised
 A column reaches the model, or the collator, with an axis of size 1 where the tokens should be. Its
-lineage leads to the expression that added this axis: a call with `return_tensors`, a list of one,
-`unsqueeze(0)`. The channel axis of a picture is passed over.
+lineage leads to the expression that added this axis. The channel axis of a picture is passed over.
 """
 
 from collections.abc import Iterator
@@ -40,7 +38,7 @@ from surefit.lineage.properties import batch_of_one
 from surefit.remedies.change import Change
 from surefit.remedies.padding import padding_collator
 from surefit.remedies.unnesting import squeezed, unlisted, without_tensors
-from surefit.source.patches import Edit, both
+from surefit.source.patches import Edit, all_of
 
 SYMPTOM = Symptom(
     r"too many values to unpack|excessive nesting|got 5D|must match the size of tensor",
@@ -71,26 +69,21 @@ def rows_are_batches_of_one(broken: ExtraNesting, case: Case) -> Finding | None:
     if not nested:
         return None
     first = nested[0]
-    place = first.at.place
-    if is_lost_elsewhere(broken, first, case):
-        place = first.value.place
+    lost = is_lost_elsewhere(broken, first, case)
     shape = (broken.rows, *max(first.column.shapes))
-    name = "the batch" if first.column.name.isdigit() else f"{first.column.words} of a batch"
+    is_item = first.column.name.isdigit()
+    name = "the batch" if is_item else f"{first.column.words} of a batch"
     maker = first.onset.function
     where = f"`{maker}`" if "<" not in maker.rpartition(".")[2] else code(first.onset.text)
+    rows = [("a row" if is_item else each.words, each.shapes[0]) for each in broken.wrong]
+    onsets = {item.at.span: item for item in nested}.values()
     return case.finding(
-        place,
+        (first.value if lost else first.at).place,
         f"{where} makes every row a batch of one: {name} is {shape_of(shape)}, not"
         f" {shape_of((shape[0], *shape[2:]))}.",
         facts=(
-            *(
-                Fact(
-                    "a row" if column.name.isdigit() else column.words,
-                    f"{shape_of(column.shapes[0])} in the first row",
-                )
-                for column in broken.wrong
-            ),
-            *(Fact("the axis", f"{how(item)}, {item.at.place}") for item in by_onset(nested)),
+            *(Fact(of, f"{shape_of(row)} in the first row") for of, row in rows),
+            *(Fact("the axis", f"{how(item)}, {item.at.place}") for item in onsets),
         ),
         why="A loader adds the axis of the batch; a row must come without it.",
         remedies=remedies(broken, nested, case),
@@ -101,12 +94,11 @@ def nested_by(broken: Stacked, column: RowColumn, case: Case) -> Nested | None:
     lineage = lineage_of(broken, column, case)
     onset = lineage.birth(of=batch_of_one)
     values = [lineage.graph[root.serial] for root in lineage.root if root.serial in lineage.graph]
-    if onset is None or not values:
-        return None
-    made = next(calls_with(case, lineage, "return_tensors", lambda _: True), None)
-    if column.total is None and made is None:
+    calls = calls_with(case, lineage, "return_tensors", lambda _: True)
+    tensors = next((call for call, _ in calls), None)
+    if onset is None or not values or (column.total is None and tensors is None):
         return None  # the one channel of a picture
-    return Nested(column, onset, made[0] if made is not None else None, values[0])
+    return Nested(column, onset, tensors, values[0])
 
 
 def lineage_of(broken: Stacked, column: RowColumn, case: Case) -> Lineage:
@@ -124,15 +116,11 @@ def is_lost_elsewhere(broken: Stacked, first: Nested, case: Case) -> bool:
     """Other columns of the same batch of one are squeezed: this one was forgotten."""
     wrong = [column.name for column in broken.wrong]
     others = [column.name for column in broken.columns if column.name not in wrong]
-    spans = [
-        {producer.span for producer in case.lineage_of_column(name).all}
-        for name in (others if broken.collator is not None else ())
-    ]
-    return any(first.at.span in span for span in spans)
-
-
-def by_onset(nested: list[Nested]) -> list[Nested]:
-    return list({item.at.span: item for item in nested}.values())
+    return broken.collator is not None and any(
+        first.at.span == producer.span
+        for name in others
+        for producer in case.lineage_of_column(name).all
+    )
 
 
 def how(item: Nested) -> str:
@@ -150,19 +138,9 @@ def remedies(broken: Stacked, nested: list[Nested], case: Case) -> Iterator[Reme
         ("Remove the axis with `squeeze(0)`", squeezed),
     )
     for words, way in ways:
-        edit: Edit | None = None
-        for item in nested:
-            change = way(case, item.onset, item.tensors, item.value)
-            edit = change if edit is None or change is None else merged(edit, change)
-            if edit is None:
-                break
+        edit = all_of(way(case, item.onset, item.tensors, item.value) for item in nested)
         if edit is not None:
             yield Change(to=with_padding(edit, broken, nested, case), words=f"{words}.", must=must)
-
-
-def merged(edit: Edit, change: Edit) -> Edit:
-    new = tuple(part for part in change.changes if part not in edit.changes)
-    return both(edit, Edit(change.file, new)) if new else edit
 
 
 def reaches_model(column: RowColumn) -> RowsReachModel:
@@ -180,4 +158,4 @@ def with_padding(edit: Edit, broken: Stacked, nested: list[Nested], case: Case) 
     flat = [column.without_axis if column.is_batch_of_one else column for column in broken.columns]
     collator = padding_collator(case, chooser, flat, ragged) if chooser is not None else None
     more = collator.edit(case) if collator is not None else None
-    return both(edit, more) if more is not None else edit
+    return all_of((edit, more)) or edit

@@ -81,17 +81,12 @@ def renumbered(
     must = All((index, TrainingGoesOn(changes_the_past=True)))
     if not others_have_gaps(broken, case):
         return Renumber(at=birth, must=must)
-    taken = [
-        producer
-        for producer in lineage.all
-        if producer.kind is ProducerKind.PARAMETER and has_gaps(producer.value)
-    ]
-    inside = [known for known in taken if known.function.endswith("__init__")]
+    taken = [known for known in lineage.all if known.kind is ProducerKind.PARAMETER]
+    inside = [each for each in taken if each.function.endswith("__init__") and has_gaps(each.value)]
     return Renumber(at=inside[0], parameter=inside[0].name, must=must) if inside else None
 
 
 def others_have_gaps(broken: LabelAbsent, case: Case) -> bool:
     """A table of another length, as the other part of a split has."""
-    frames = case.frames
-    values = [value for frame in frames if frame.own for value in frame.values]
+    values = [value for frame in case.frames if frame.own for value in frame.values]
     return any(value.numbered is False and value.length != broken.rows for value in values)

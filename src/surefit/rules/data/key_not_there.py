@@ -6,8 +6,7 @@ and `set_format` remove columns, and a row has just the keys that it was created
 `KeyError: 'label'`, and not which keys there are.
 
 ## Why it matters
-The line that fails is seldom the line that removed or misspelled the key, and a `.get` instead only
-hides that it is gone.
+The failing line is seldom the one that removed or misspelled the key, and `.get` only hides it.
 
 ## What to do
 Ask for the name that is there, give the row that name where it is created, or keep the column: name
@@ -28,7 +27,7 @@ from surefit.doctor.conditions.keys import KeyIsThere
 from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
-from surefit.doctor.violations import fact_at
+from surefit.doctor.violations import Written, fact_at
 from surefit.doctor.words import code, spoken
 from surefit.laws.argument_names import mean_the_same
 from surefit.laws.case import Case
@@ -64,8 +63,11 @@ def a_key_is_not_there(broken: KeyAbsent, case: Case) -> Finding | None:
     near = nearest(broken)
     if near:
         return misnamed(broken, case, near)
-    removal = removed(broken, case)
-    return by_removal(broken, case, removal) if removal else never_there(broken, case)
+    calls = list(removals(broken.asked.source, broken.key))
+    alive = case.ask(DatasetsWithColumn, column=broken.key) if len(calls) == 1 else None
+    if alive is not None and alive.datasets:
+        return by_removal(broken, case, calls[0])
+    return never_there(broken, case)
 
 
 def nearest(broken: KeyAbsent) -> str:
@@ -77,29 +79,31 @@ def nearest(broken: KeyAbsent) -> str:
     return same[0] if len(same) == 1 and broken.members[same[0]].kind != "str" else ""
 
 
-def keys_fact(broken: KeyAbsent) -> Fact:
-    return Fact(f"keys of {broken.holder.name}", spoken(map(code, broken.members)))
+def facts(broken: KeyAbsent, word: str, at: Written | None) -> tuple[Fact, ...]:
+    keys = Fact(f"keys of {broken.holder.name}", spoken(map(code, broken.members)))
+    return keys, *fact_at(word, at)
 
 
 def misnamed(broken: KeyAbsent, case: Case, near: str) -> Finding:
-    created = creation(broken, case)
+    created, wanted = creation(broken, case), broken.members[near]
     there = key_written(case, created, near, broken.key)
     place = Place(broken.use.place.file, broken.asked.source.statement_of(broken.asked.node).lineno)
     asking = Change(
         to=renamed_everywhere(broken.asked, near),
         words=f"Ask for `{near}`.",
-        must=KeyIsThere(place, readable(broken.asked, near), broken.members[near]),
+        must=KeyIsThere(place, readable(broken.asked, near), wanted),
     )
     naming = Change(
         to=there,
         words=f"Name it `{broken.key}` where it is created.",
-        must=KeyIsThere(place, readable(broken.asked, broken.key), broken.members[near]),
+        must=KeyIsThere(place, readable(broken.asked, broken.key), wanted),
     )
-    odd = there is not None and is_written_elsewhere(case, broken.key)
+    dicts = [node for source in sources(case) for node in source.every(ast.Dict)]
+    odd = there is not None and any(broken.key in keys_of(node) for node in dicts)
     return case.finding(
         created.place if odd and created is not None else broken.use.place,
         f"{broken.holder.name} has no `{broken.key}`: it is called `{near}` there.",
-        facts=(keys_fact(broken), *fact_at("created at", created)),
+        facts=facts(broken, "created at", created),
         why="A row has the keys that it was created with, and a batch those that the last step"
         " before it hands on.",
         remedies=(naming, asking) if odd else (asking, naming if there is not None else None),
@@ -120,20 +124,7 @@ def key_written(case: Case, created: Producer | None, key: str, new: str) -> Edi
     if source is None or not isinstance(node, ast.Dict) or key not in keys_of(node):
         return None
     constant = node.keys[keys_of(node).index(key)]
-    assert isinstance(constant, ast.Constant)
-    return key_renamed(source, constant, new)
-
-
-def is_written_elsewhere(case: Case, key: str) -> bool:
-    """Other rows are created with the key that is asked for."""
-    return any(key in keys_of(node) for source in sources(case) for node in source.every(ast.Dict))
-
-
-def removed(broken: KeyAbsent, case: Case) -> Removal | None:
-    """By a call of the script; only where a dataset has the column."""
-    calls = list(removals(broken.asked.source, broken.key))
-    alive = case.ask(DatasetsWithColumn, column=broken.key) if len(calls) == 1 else None
-    return calls[0] if alive is not None and alive.datasets else None
+    return key_renamed(source, constant, new) if isinstance(constant, ast.Constant) else None
 
 
 def by_removal(broken: KeyAbsent, case: Case, removal: Removal) -> Finding:
@@ -141,7 +132,7 @@ def by_removal(broken: KeyAbsent, case: Case, removal: Removal) -> Finding:
     return case.finding(
         Place(broken.asked.source.file, removal.call.lineno),
         f"{broken.holder.name} has no `{broken.key}`: {removal.how}.",
-        facts=(keys_fact(broken), *fact_at("asked for at", broken.use)),
+        facts=facts(broken, "asked for at", broken.use),
         why="The columns of a batch are those that the last step before it hands on.",
         remedies=(Change(to=removal.edit, words=removal.words, must=must),),
     )
@@ -156,7 +147,7 @@ def never_there(broken: KeyAbsent, case: Case) -> Finding | None:
     return case.finding(
         broken.use.place,
         f"{broken.holder.name} has no `{broken.key}`: it is created with {there}.",
-        facts=(keys_fact(broken), *fact_at("created at", created)),
+        facts=facts(broken, "created at", created),
         why="A row has the keys that it was created with, and no others.",
         remedies=(Fix(text, choice=True) for text in choices),
     )

@@ -41,7 +41,6 @@ SYMPTOM = Symptom(
 )
 RULE = Rule("SF249", "labels-are-text", Severity.ERROR, __doc__, symptoms=(SYMPTOM,))
 
-TABLES = ("Dataset", "DatasetDict")
 MOST_WRITTEN = 12
 """Names of classes that an edit can write out."""
 
@@ -69,10 +68,6 @@ class ClassNames:
             return self.number.format(name)
         return f"{self.numbers}[{name}]".replace("'", '"')
 
-    @property
-    def variable(self) -> str:
-        return self.number.partition("[")[0].partition(".")[0]
-
     def must(self) -> LabelsAreNumbered:
         total = sum(self.numbers[name] for name in self.batch)
         return LabelsAreNumbered(len(self.batch), total, len(self.names))
@@ -87,14 +82,14 @@ def names_of_classes_cannot_be_stacked(broken: NotNumbers, case: Case) -> Findin
     row = case.lineage_of_column(column.name).role()
     table = case.lineage_of_dataset().birth(of=has_column(column.name))
     origin: Written = row or table or broken.use
-    others = [other.name for other in broken.columns if other.name != column.name]
+    others = ", ".join(other.name for other in broken.columns if other.name != column.name)
     return case.finding(
         origin.place,
         f"{column.words} holds names of classes, not numbers: the {counted(broken.rows, 'row')} of"
         " this batch have text there, and no tensor can be made of it.",
         facts=(
             *((Fact("names", spoken(map(code, names.names[:MOST_WRITTEN]))),) if names else ()),
-            Fact("the other columns", ", ".join(others)),
+            Fact("the other columns", others),
             *fact_at("label from", row or table),
         ),
         why="A loss compares predictions with the number of a class; nothing converts names to"
@@ -108,21 +103,18 @@ def remedies(
 ) -> Iterator[Remedy | Fix]:
     if names is not None and row is not None and text.holds(row.value):
         if names.number or (names.complete and len(names.names) <= MOST_WRITTEN):
-            yield ReplaceWith(
-                at=row,
-                text=names.written(row.text),
-                words=f"Give the row the number of its class: {code(names.written(row.text))}.",
-                must=names.must(),
-                choice=not names.number,
-            )
+            new, free = names.written(row.text), not names.number
+            words = f"Give the row the number of its class: {code(new)}."
+            yield ReplaceWith(at=row, text=new, words=words, must=names.must(), choice=free)
             return
     elif names is not None and table is not None and table.value.kind == "Dataset":
         if names.listing:
+            variable = names.number.partition("[")[0].partition(".")[0]
             suffix = f'.cast_column("{column}", ClassLabel(names={names.listing}))'
             yield Append(
                 at=table,
                 suffix=suffix,
-                words=f"Number the names as your `{names.variable}` does, with `ClassLabel`.",
+                words=f"Number the names as your `{variable}` does, with `ClassLabel`.",
                 must=names.must(),
                 alike=False,
                 imports=("datasets", "ClassLabel"),
@@ -137,8 +129,6 @@ def remedies(
             alike=False,
         )
         return
-    yield Fix(
-        "Create a dictionary of the names once (`{name: number for number, name in"
-        " enumerate(sorted(names))}`), and give each row the number.",
-        choice=True,
-    )
+    numbers = "`{name: number for number, name in enumerate(sorted(names))}`"
+    words = f"Create a dictionary of the names once ({numbers}), and give each row the number."
+    yield Fix(words, choice=True)

@@ -43,7 +43,7 @@ RULE = Rule("SF218", "length-beyond-the-data", Severity.ERROR, __doc__, symptoms
 
 @RULE.on(PositionAbsent)
 def a_row_was_promised(broken: PositionAbsent, case: Case) -> Finding | None:
-    position = beyond_the_end(broken, case)
+    position = position_of(case.own, broken.asked.key, broken.length) if case.own else None
     counts = returned_by_len(broken)
     if position is None or counts is None:
         return None
@@ -70,10 +70,6 @@ def a_row_was_promised(broken: PositionAbsent, case: Case) -> Finding | None:
         why="A loader asks for every number below `len(dataset)`, the last ones too.",
         remedies=(shorter(broken, case, position, counts),),
     )
-
-
-def beyond_the_end(broken: PositionAbsent, case: Case) -> RowPosition | None:
-    return position_of(case.own, broken.asked.key, broken.length) if case.own else None
 
 
 def shorter(broken: PositionAbsent, case: Case, position: RowPosition, counts: ast.expr) -> Remedy:
@@ -107,10 +103,7 @@ def is_whole(counts: ast.expr, broken: PositionAbsent) -> bool:
 def counts_something_else(broken: PositionAbsent, counts: ast.expr) -> bool:
     """Neither the whole of it nor that less a few."""
     whole = f"len({ast.unparse(broken.asked.base)})"
-    lengths = {ast.unparse(node) for node in ast.walk(counts) if is_len(node)}
+    calls = [node for node in ast.walk(counts) if isinstance(node, ast.Call)]
+    lengths = {ast.unparse(call) for call in calls if called(call) == "len"}
     signs = [sign for sign, node in terms_of(counts) if ast.unparse(node) == whole]
     return bool(lengths - {whole}) or signs != [1]
-
-
-def is_len(node: ast.AST) -> bool:
-    return isinstance(node, ast.Call) and called(node) == "len"

@@ -15,9 +15,8 @@ there, if an empty one means something (`fillna("")`).
 
 ## How it is recognised
 Among the texts that the failing call was given are some that are None or nan, or the value whose
-text was asked for is one of these. Tables and lists of rows that are alive in the process tell in
-which column values are missing, and in how many rows; a second run shows which expression read
-them.
+text was asked for is one. Tables and lists of rows that are alive tell in which column values are
+missing, and in how many rows; a second run shows which expression read them.
 """
 
 from collections.abc import Iterator
@@ -64,14 +63,7 @@ def a_text_is_missing(broken: TextAbsent, case: Case) -> Finding | None:
         (read or broken.use).place,
         headline(broken, tables),
         facts=(
-            *(
-                Fact(
-                    f"rows without `{table.column}`",
-                    f"{listed(table.first)}, from 0; {table.missing:,} in all, in a {table.kind} of"
-                    f" {counted(table.rows, 'row')}",
-                )
-                for table in tables
-            ),
+            *map(gaps, tables),
             *given_here(broken),
             *fact_at("read at", read),
             *fact_at("fails at", broken.use if read else None),
@@ -82,6 +74,11 @@ def a_text_is_missing(broken: TextAbsent, case: Case) -> Finding | None:
     )
 
 
+def gaps(table: TextTable) -> Fact:
+    rows = f"{table.missing:,} in all, in a {table.kind} of {counted(table.rows, 'row')}"
+    return Fact(f"rows without `{table.column}`", f"{listed(table.first)}, from 0; {rows}")
+
+
 def headline(broken: TextAbsent, tables: list[TextTable]) -> str:
     text = broken.use.text
     call = code(text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…")
@@ -89,10 +86,8 @@ def headline(broken: TextAbsent, tables: list[TextTable]) -> str:
         are = "is" if broken.absent == 1 else "are"
         texts = f"{broken.absent:,} of {counted(broken.count, 'text')}"
         return f"{texts} {are} {broken.kind}, and {call} takes text only."
-    gaps = [
-        f"{table.missing:,} of {table.rows:,} rows have no `{table.column}`" for table in tables
-    ]
-    return f"{spoken(gaps)}: it is {broken.kind} there, and {call} takes text only."
+    lacking = (f"{each.missing:,} of {each.rows:,} rows have no `{each.column}`" for each in tables)
+    return f"{spoken(lacking)}: it is {broken.kind} there, and {call} takes text only."
 
 
 def given_here(broken: TextAbsent) -> Iterator[Fact]:

@@ -28,9 +28,11 @@ from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import code
 from surefit.laws.case import Case
+from surefit.laws.collators import LANGUAGE_MODELING
 from surefit.laws.contracts.forward_arguments import LABELS, LabelsNeverCreated
 from surefit.laws.trainers import sources
 from surefit.remedies.change import Change
+from surefit.remedies.collators import tokenizer_at
 from surefit.source.edits import argument_added, with_import
 from surefit.source.patches import Edit
 from surefit.source.reading import Source
@@ -40,9 +42,6 @@ SYMPTOM = Symptom(
     "whether anything creates `labels`: a column of the rows, or the collator",
 )
 RULE = Rule("SF208", "no-labels-for-the-loss", Severity.ERROR, __doc__, symptoms=(SYMPTOM,))
-
-CREATES_LABELS = "DataCollatorForLanguageModeling"
-TOKENIZERS = ("tokenizer", "tok", "processor")
 
 
 @RULE.on(LabelsNeverCreated)
@@ -65,8 +64,8 @@ def nothing_creates_labels(broken: LabelsNeverCreated, case: Case) -> Finding | 
         remedies=(
             Change(
                 to=labels_created(source, call) if source and call else None,
-                words=f"Let `{CREATES_LABELS}(tokenizer, mlm=False)` create them from `input_ids`,"
-                " without the padding.",
+                words=f"Let `{LANGUAGE_MODELING}(tokenizer, mlm=False)` create them from"
+                " `input_ids`, without the padding.",
                 must=ColumnReachesModel(LABELS),
             ),
         ),
@@ -75,12 +74,8 @@ def nothing_creates_labels(broken: LabelsNeverCreated, case: Case) -> Finding | 
 
 def trainer_call(case: Case) -> tuple[Source, ast.Call] | None:
     """The one call in the user's files that gives a Trainer rows."""
-    calls = [
-        (source, call)
-        for source in sources(case)
-        for call in source.every(ast.Call)
-        if source.argument(call, "train_dataset") is not None
-    ]
+    every = [(source, call) for source in sources(case) for call in source.every(ast.Call)]
+    calls = [(source, call) for source, call in every if source.argument(call, "train_dataset")]
     return calls[0] if len(calls) == 1 else None
 
 
@@ -88,21 +83,6 @@ def labels_created(source: Source, call: ast.Call) -> Edit | None:
     tokenizer = tokenizer_at(source, call)
     if tokenizer is None:
         return None
-    collator = f"{CREATES_LABELS}({tokenizer}, mlm=False)"
+    collator = f"{LANGUAGE_MODELING}({tokenizer}, mlm=False)"
     edit = argument_added(source, call, "data_collator", collator)
-    return with_import(edit, source, "transformers", CREATES_LABELS)
-
-
-def tokenizer_at(source: Source, call: ast.Call) -> str | None:
-    """What the tokenizer is called where the Trainer is created."""
-    for name in ("processing_class", "tokenizer"):
-        argument = source.argument(call, name)
-        if argument is not None:
-            return source.segment(argument)
-    scopes = source.bindings.get(source.scope_of(call), {}), source.bindings[source.tree]
-    for names in scopes:
-        for name, binders in names.items():
-            bound = any(isinstance(binder, ast.Assign | ast.arg) for binder in binders)
-            if bound and name.lower() in TOKENIZERS:
-                return name
-    return None
+    return with_import(edit, source, "transformers", LANGUAGE_MODELING)

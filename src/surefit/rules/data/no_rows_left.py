@@ -54,11 +54,7 @@ def a_loader_has_no_rows(broken: NoRows, case: Case) -> Finding:
         headline(at, before, is_share=share is not None),
         facts=(
             Fact("rows of the loader", "0"),
-            *(
-                (Fact(code(before.text), counted(before.value.length or 0, "row")),)
-                if before
-                else ()
-            ),
+            *(Fact(code(each.text), counted(each.value.length or 0, "row")) for each in before),
             *fact_at("fails at", broken.use if at else None),
         ),
         why="Nothing is said where rows are left out; the first to notice is what needs one.",
@@ -68,35 +64,26 @@ def a_loader_has_no_rows(broken: NoRows, case: Case) -> Finding:
 
 def rounded_down(lineage: Lineage) -> Producer | None:
     """A computed number of rows that is 0."""
-    zeros = [known for known in lineage.producers if known.kind in COMPUTED and is_zero(known)]
+    computed = [known for known in lineage.producers if known.kind in COMPUTED]
+    zeros = [known for known in computed if repr(known.value.scalar) == "0"]
     return zeros[-1] if zeros else None
 
 
-def is_zero(producer: Producer) -> bool:
-    return type(producer.value.scalar) is int and producer.value.scalar == 0
-
-
-def rows_before(lineage: Lineage, birth: Producer | None) -> Producer | None:
-    """What the expression that left nothing was given."""
+def rows_before(lineage: Lineage, birth: Producer | None) -> list[Producer]:
+    """What the expression that left nothing was given, if that is known."""
     inputs = [before for _, before in lineage.inputs(birth)] if birth is not None else []
-    return next(
-        (known for known in inputs if known.value.length and known.value.scalar is None), None
-    )
+    return [each for each in inputs if each.value.length and each.value.scalar is None][:1]
 
 
-def headline(at: Producer | None, before: Producer | None, *, is_share: bool) -> str:
+def headline(at: Producer | None, before: list[Producer], *, is_share: bool) -> str:
     if at is None:
         return "The dataset of the loader has no rows."
     text = at.text if len(at.text) <= LONGEST else f"{at.text[: LONGEST - 1]}…"
-    if is_share:
-        return f"{code(text)} is 0, so that the loader has no rows."
-    if before is None:
-        return f"{code(text)} is empty, so that the loader has no rows."
-    rows = counted(before.value.length or 0, "row")
-    return (
-        f"{code(text)} keeps nothing of the {rows} of {code(before.text)}, so that the loader has"
-        " no rows."
-    )
+    is_so = "is 0" if is_share else "is empty"
+    for each in before:
+        rows = counted(each.value.length or 0, "row")
+        is_so = f"keeps nothing of the {rows} of {code(each.text)}"
+    return f"{code(text)} {is_so}, so that the loader has no rows."
 
 
 def remedy(at: Producer | None, *, is_share: bool) -> Remedy | Fix:

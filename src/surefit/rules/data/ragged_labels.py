@@ -1,23 +1,21 @@
 """Label rows of different lengths reach a collator that does not pad labels.
 
 ## What happens
-A tensor cannot have rows of different lengths. The tokenizer pads the columns that it created
-(`input_ids`, `attention_mask`); a `labels` column is passed on as it is. Python says `expected
-sequence of length 512 at dim 1 (got 468)`, or suggests truncation and padding; neither is the
-cause.
+A tensor cannot have rows of different lengths. The tokenizer pads the columns that it created; a
+`labels` column is passed on as it is. Python says `expected sequence of length 512 at dim 1 (got
+468)`, or suggests truncation and padding; neither is the cause.
 
 ## Why it matters
-It can wait for hours: a batch whose rows happen to be equally long works. And padding in the
-tokenizer only hides it: `DataCollatorForLanguageModeling` then silently replaces your labels by a
-copy of `input_ids`.
+A batch whose rows happen to be equally long works, for hours. Padding in the tokenizer only hides
+it: `DataCollatorForLanguageModeling` then silently replaces your labels by a copy of `input_ids`.
 
 ## What to do
 Use a collator that pads `labels` with -100, the value that cross entropy ignores. Copying the lists
-changes nothing, in whatever way they are copied: a copy is as long as the list.
+changes nothing: a copy is as long as the list.
 
 ## How it is recognised
 The rows that the failing collator was given have `labels` of several lengths, and `labels` is not
-among the columns that this collator pads. The text of the exception is not looked at.
+among the columns that this collator pads.
 """
 
 import ast
@@ -27,7 +25,7 @@ from surefit.doctor.conditions.condition import Condition
 from surefit.doctor.conditions.labels import LabelsArrive, LabelsReachModel
 from surefit.doctor.conditions.re_executed import ReExecuted
 from surefit.doctor.findings import Fact, Finding, Fix, Severity
-from surefit.doctor.observations import Question, Script
+from surefit.doctor.observations import Question
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.violations import Written
@@ -44,6 +42,7 @@ from surefit.laws.collators import (
     names_of,
 )
 from surefit.laws.contracts.stacking import RowColumn, UnequalLengths
+from surefit.laws.trainers import sources
 from surefit.remedies.arguments import call_at
 from surefit.remedies.collators import GiveCollator, GiveFunction
 from surefit.remedies.padding import PadWhereStacked, fillings
@@ -79,20 +78,21 @@ def labels_cannot_be_stacked(broken: UnequalLengths, case: Case) -> Finding | No
     by = chosen.text if broken.own and chosen is broken.use else broken.by
     pads = "does not pad `labels`" if broken.own or broken.pads else "pads no column"
     real, places = sum(labels.lengths), max(labels.lengths) * broken.rows
-    others = [column.words for column in broken.wrong if column is not labels]
+    others = spoken(column.words for column in broken.wrong if column is not labels)
+    facts = (
+        Fact("it pads", ", ".join(broken.pads)),
+        Fact("lengths of `labels`", listed(labels.lengths)),
+        Fact("positions to pad", f"{places - real:,}, beside {counted(real, 'real label')}"),
+        Fact("nor does it pad", others if broken.pads else ""),
+    )
     return case.finding(
         chosen.place,
         f"{code(by)} {pads}, and the {counted(broken.rows, 'row')} of this batch have `labels` of"
         f" {len(set(labels.lengths))} different lengths.",
-        facts=(
-            *((Fact("it pads", ", ".join(broken.pads)),) if broken.pads else ()),
-            Fact("lengths of `labels`", listed(labels.lengths)),
-            Fact("positions to pad", f"{places - real:,}, beside {counted(real, 'real label')}"),
-            *((Fact("nor does it pad", spoken(others)),) if others and broken.pads else ()),
-        ),
+        facts=(fact for fact in facts if fact.value),
         ruled_out=(Fact("shared rows", copying(broken.collator.shared)),),
         why=why(broken),
-        remedies=remedies(broken, labels, chosen, case),
+        remedies=remedies(broken, labels, chosen, case, others),
     )
 
 
@@ -101,15 +101,11 @@ def chosen_at(broken: UnequalLengths, case: Case) -> Written:
     assert broken.collator is not None
     if broken.own:
         return broken.calls[0][0] if broken.calls else broken.use
-    place = broken.collator.made_at
-    found = constructor_of(case, broken.collator)
-    if place is None:
-        found = handed_over(case, broken.collator)
-    return found or broken.use
+    find = handed_over if broken.collator.made_at is None else constructor_of
+    return find(case, broken.collator) or broken.use
 
 
 def copying(shared: int) -> str:
-    """A copy is as long as the list; where nothing is shared, there is nothing to copy."""
     if shared == 0:
         return "no two rows share a list; a copy changes nothing"
     return f"{counted(shared, 'list')} of these rows are shared, and a copy is just as long"
@@ -119,42 +115,39 @@ def why(broken: UnequalLengths) -> str:
     if not broken.pads:
         return "A tensor needs rows of one length, and nothing here pads them."
     said = "`labels` comes from your dataset; the tokenizer pads only the columns it created."
-    if broken.by == LANGUAGE_MODELING:
-        said += (
-            f" And `{LANGUAGE_MODELING}` makes labels of its own from `input_ids`: yours would be"
-            " lost even if they were all of one length."
-        )
-    return said
+    if broken.by != LANGUAGE_MODELING:
+        return said
+    return (
+        f"{said} And `{LANGUAGE_MODELING}` makes labels of its own from `input_ids`: yours would be"
+        " lost even if they were all of one length."
+    )
 
 
 def remedies(
-    broken: UnequalLengths, labels: RowColumn, chosen: Written, case: Case
+    broken: UnequalLengths, labels: RowColumn, chosen: Written, case: Case, others: str
 ) -> Iterator[Remedy | Fix]:
+    assert broken.collator is not None
     expected = labels.supervised if labels.supervised is not None else sum(labels.lengths)
     must = LabelsReachModel(expected, broken.rows)
     source, call = call_at(case, chosen)
-    if broken.own:
-        if source is not None and broken.calls:
-            said = fillings(source, [column for _, column in broken.calls])
-            yield PadWhereStacked(calls=broken.calls, must=must, fillings=said)
-        else:
-            text = "Pad `labels` with -100 before they become a tensor, or use"
-            yield Fix(f"{text} `{SEQ2SEQ}(tokenizer)`, which does.", choice=True)
+    if broken.own and source is not None and broken.calls:
+        said = fillings(source, [column for _, column in broken.calls])
+        yield PadWhereStacked(calls=broken.calls, must=must, fillings=said)
         return
-    others = [column.words for column in broken.wrong if column is not labels]
+    if broken.own:
+        text = f"Pad `labels` with -100 before they become a tensor, or use `{SEQ2SEQ}(tokenizer)`"
+        yield Fix(f"{text}, which does.", choice=True)
+        return
     if others and broken.pads:
-        text = f"Take out {spoken(others)} or pad it in a collator of your own; for `labels` use"
+        text = f"Take out {others} or pad it in a collator of your own; for `labels` use"
         yield Fix(f"{text} `{SEQ2SEQ}`.", choice=True)
         return
-    masks = (
-        source is not None
-        and call is not None
-        and masks_tokens(broken, source.argument(call, "mlm", 1))
-    )
-    if masks:
+    mlm = source.argument(call, "mlm", 1) if source and call else None
+    masks = call is not None and broken.by == LANGUAGE_MODELING and not is_false(mlm)
+    if masks:  # its labels are the tokens that it masks, never yours
         text = "If the model should predict masked tokens, do not create `labels`: this collator"
         yield Fix(f"{text} does.", choice=True)
-    if broken.collator is not None and broken.collator.tokenizer is None:
+    if broken.collator.tokenizer is None:
         yield GiveFunction(
             at=handed_over(case, broken.collator) if labels.kinds == ("list",) else None,
             name=PADS_FIRST,
@@ -167,23 +160,16 @@ def remedies(
     words = f"Use `{better}`, which pads `labels` too, with -100."
     arrive = condition(case, must, better)
     if broken.by in TAKE_A_TOKENIZER and call and source and broken.by in names_of(source, call):
+        module = "transformers"
         yield ReplaceCallee(
-            at=chosen,
-            name=better,
-            module="transformers",
-            words=words,
-            keep=KEEP,
-            must=arrive,
-            choice=masks,
+            at=chosen, name=better, module=module, words=words, keep=KEEP, must=arrive, choice=masks
         )
     else:
         yield GiveCollator(at=chosen, name=better, words=words, must=arrive)
 
 
-def masks_tokens(broken: UnequalLengths, mlm: ast.expr | None) -> bool:
-    """Masked language modelling: its labels are the tokens that it masks, never yours."""
-    off = isinstance(mlm, ast.Constant) and mlm.value is False
-    return broken.by == LANGUAGE_MODELING and not off
+def is_false(node: ast.expr | None) -> bool:
+    return isinstance(node, ast.Constant) and node.value is False
 
 
 def condition(case: Case, must: LabelsReachModel, better: str) -> Condition:
@@ -197,8 +183,6 @@ def condition(case: Case, must: LabelsReachModel, better: str) -> Condition:
 
 def labels_tokens(broken: UnequalLengths, labels: RowColumn, case: Case) -> bool:
     """Each token has a label of its own, and the script trains a classifier of tokens."""
-    same = any(
-        column.name == "input_ids" and column.shapes == labels.shapes for column in broken.columns
-    )
-    scripts = case.recording.all(Script)
-    return same and any("ForTokenClassification" in script.text for script in scripts)
+    ids = next((column for column in broken.columns if column.name == "input_ids"), None)
+    same = ids is not None and ids.shapes == labels.shapes
+    return same and any("ForTokenClassification" in source.text for source in sources(case))

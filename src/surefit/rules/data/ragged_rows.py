@@ -56,9 +56,8 @@ def rows_cannot_be_stacked(broken: UnequalLengths, case: Case) -> Finding | None
     return case.finding(
         chosen.place,
         f"{subject(broken, first, chosen)}, and the {counted(broken.rows, 'row')} of"
-        f" {'this batch have ' + first.words if broken.collator else first.words + ' have'}"
-        f"{' of' if broken.collator else ''} {len(set(first.shapes))} different"
-        f" {'lengths' if first.only_first_axis else 'sizes'}.",
+        f" {f'this batch have {first.words} of' if broken.collator else f'{first.words} have'}"
+        f" {len(set(first.shapes))} different {'lengths' if first.only_first_axis else 'sizes'}.",
         facts=(sizes(column) for column in broken.wrong),
         why="A tensor needs rows of one size, and nothing here pads them.",
         remedies=remedies(broken, chosen, case),
@@ -66,8 +65,7 @@ def rows_cannot_be_stacked(broken: UnequalLengths, case: Case) -> Finding | None
 
 
 def chosen_at(broken: UnequalLengths, case: Case) -> Written:
-    """A collator that pads was chosen where it was constructed; one that only stacks came with its
-    loader."""
+    """A collator that pads was constructed somewhere; one that only stacks came with its loader."""
     if broken.calls:
         return broken.calls[0][0]
     if broken.collator is None:
@@ -104,12 +102,10 @@ def remedies(broken: UnequalLengths, chosen: Written, case: Case) -> Iterator[Re
     elif broken.calls:
         yield pad_where_stacked(broken, case)
     else:
-        collator = None
-        if not broken.pads:
-            collator = padding_collator(case, chosen, broken.columns, broken.wrong)
         names = spoken(column.words for column in broken.wrong)
         text = f"Pad {names} in a `collate_fn` of your own with `pad_sequence`."
-        yield collator or Fix(text, choice=True)
+        collator = padding_collator(case, chosen, broken.columns, broken.wrong)
+        yield (None if broken.pads else collator) or Fix(text, choice=True)
 
 
 def pad_where_stacked(broken: UnequalLengths, case: Case) -> Remedy:
@@ -121,6 +117,6 @@ def pad_where_stacked(broken: UnequalLengths, case: Case) -> Remedy:
         inputs = next((column for column in columns if not column.labels), columns[0])
         return PadWhereStacked(calls=broken.calls, must=inputs.reaches_model(), fillings=filled)
     name = assigned_name(case, broken.calls[0][0])
-    wanted = Wanted(name, shape=columns[0].padded) if name is not None else None
-    must = ValuesAt(broken.use.place, (wanted,), after=True) if wanted is not None else None
+    wanted = (Wanted(name, shape=columns[0].padded),) if name is not None else ()
+    must = ValuesAt(broken.use.place, wanted, after=True) if wanted else None
     return PadWhereStacked(calls=broken.calls, must=must)

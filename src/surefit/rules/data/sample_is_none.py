@@ -1,15 +1,13 @@
 """A dataset gave None for some of its rows, and the collator cannot put None into a batch.
 
 ## What happens
-`__getitem__` ends with `return None`, or with nothing at all, for rows that it cannot use: a broken
-image, a clip without a face. A loader does not leave such rows out: it hands them to the collator,
-which takes every sample apart and fails with `object of type 'NoneType' has no len()` or
-`found <class 'NoneType'>`.
+`__getitem__` ends with `return None`, or with nothing at all, for rows that it cannot use, a broken
+image for instance. A loader hands them to the collator all the same, which fails with `object of
+type 'NoneType' has no len()` or `found <class 'NoneType'>`.
 
 ## Why it matters
-It depends on the order of rows. A batch without such a row passes, so that it can take many steps
-to show, and with workers the traceback is that of another process. Fewer workers or another batch
-size only move it.
+It depends on the order of rows: a batch without such a row passes, so that it can take many steps
+to show. Fewer workers or another batch size only move it.
 
 ## What to do
 Leave the rows out where you can see how many they are, in the `__init__` of the dataset; or, if
@@ -17,15 +15,14 @@ that costs too much, in a `collate_fn` that drops samples which are None.
 
 ## How it is recognised
 Among the rows that the failing collator was given are some that are None themselves, and the line
-that failed was at work on them. The `return` is read from the source of the dataset's
-`__getitem__`.
+that failed was at work on them. The `return` is read from the source of `__getitem__`.
 """
 
 import ast
 from collections.abc import Iterator
 from dataclasses import replace
 
-from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
+from surefit.doctor.findings import Fact, Finding, Fix, Severity
 from surefit.doctor.observations import CollatorSeen
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
@@ -51,12 +48,8 @@ FEW = 4
 @RULE.on(RowsAreNone)
 def a_row_is_none(broken: RowsAreNone, case: Case) -> Finding:
     returning = returning_rows(broken.collator, case)
-    place = broken.use.place
-    if returning is not None:
-        end = returning.ends[0] if returning.ends else returning.function
-        place = Place(returning.source.file, end.lineno)
     return case.finding(
-        place,
+        returning.place if returning is not None else broken.use.place,
         headline(broken.collator, returning),
         facts=facts(broken.collator, returning),
         why="A loader hands every row that it asked for to the collator, and None is no row: it"
@@ -66,9 +59,8 @@ def a_row_is_none(broken: RowsAreNone, case: Case) -> Finding:
 
 
 def headline(collator: CollatorSeen, returning: Returning | None) -> str:
-    rows = f"{collator.nones:,} of the {counted(collator.rows, 'row')} of this batch"
-    if collator.nones == collator.rows:
-        rows = f"all {counted(collator.rows, 'row')} of this batch"
+    some = "all" if collator.nones == collator.rows else f"{collator.nones:,} of the"
+    rows = f"{some} {counted(collator.rows, 'row')} of this batch"
     dataset = collator.dataset
     name = f"`{dataset.of or dataset.kind}`" if dataset else "the dataset"
     if returning is None:
@@ -76,23 +68,24 @@ def headline(collator: CollatorSeen, returning: Returning | None) -> str:
         return f"The rows of {name} hold None in place of a sample: {rows} {are} None."
     explicit = any(isinstance(end, ast.Return) for end in returning.ends) or not returning.ends
     how = "returns None" if explicit else "ends without a `return`"
-    plain = returning.function.name != "__getitem__"
-    function = f"`{returning.function.name}`" if plain else f"`__getitem__` of {name}"
-    return f"{function} {how} for {rows}, and `{collator.kind}` needs samples."
+    function = returning.function.name
+    of = f" of {name}" if function == "__getitem__" else ""
+    return f"`{function}`{of} {how} for {rows}, and `{collator.kind}` needs samples."
 
 
 def facts(collator: CollatorSeen, returning: Returning | None) -> Iterator[Fact]:
     if collator.numbers:
         kind = collator.dataset.kind if collator.dataset else "dataset"
         yield Fact("rows that are None", f"{listed(collator.numbers)} of the `{kind}`, from 0")
-    for end in returning.ends if returning is not None else ():
-        assert returning is not None
+    if returning is None:
+        return
+    for end in returning.ends:
         if isinstance(end, ast.Return):
             where = f"{returning.source.file}:{end.lineno}"
             yield Fact("gives None", f"{where}{condition_of(returning.source, end)}")
         else:
             yield Fact("ends without `return`", f"after {returning.source.file}:{end.end_lineno}")
-    if returning is not None and not returning.ends:
+    if not returning.ends:
         yield Fact("gives None", "it has no `return None`: something that it calls does")
 
 
@@ -104,12 +97,11 @@ def remedies(
         yield forgotten
         return
     left = collator.rows - collator.nones
-    rows = counted(collator.rows, "row")
     where = f"in `{collator.kind}`" if collator.own else "in a `collate_fn`"
     drop = DropInCollator(
         test="row is not None",
         words=f"Drop samples that are None {where}; this batch loses {collator.nones:,} of its"
-        f" {rows} and keeps {left:,}.",
+        f" {counted(collator.rows, 'row')} and keeps {left:,}.",
         collator=collator,
         must=arriving(case, left, epoch=first_epoch(case, collator)),
         choice=True,
@@ -132,17 +124,14 @@ def return_forgotten(
     collator: CollatorSeen, case: Case, returning: Returning | None
 ) -> Remedy | Fix | None:
     """Every row is None, and a function ends right after the value that it created."""
-    ends = returning.ends if returning is not None else []
-    if returning is None or collator.nones < collator.rows or len(ends) != 1:
-        return None
-    last = ends[0]
-    if isinstance(last, ast.Return):
-        return None
-    target = last.targets[0] if isinstance(last, ast.Assign) and len(last.targets) == 1 else None
-    if not isinstance(target, ast.Name):
-        return Fix("Return the sample.", choice=True)
-    return Change(
-        to=inserted_after(returning.source, last, f"return {target.id}"),
-        words=f"Return what it created: `return {target.id}` after line {last.end_lineno}.",
-        must=arriving(case, collator.rows),
-    )
+    ends = returning.ends if returning is not None and collator.nones == collator.rows else []
+    match ends:
+        case [ast.Assign(targets=[ast.Name(id=name)]) as last] if returning is not None:
+            return Change(
+                to=inserted_after(returning.source, last, f"return {name}"),
+                words=f"Return what it created: `return {name}` after line {last.end_lineno}.",
+                must=arriving(case, collator.rows),
+            )
+        case [last] if not isinstance(last, ast.Return):
+            return Fix("Return the sample.", choice=True)
+    return None

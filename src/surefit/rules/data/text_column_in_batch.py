@@ -3,12 +3,10 @@
 ## What happens
 Tokenizing adds columns to a dataset and removes none: the text stays. With
 `remove_unused_columns=False`, or in a loop of your own, nothing drops it, and a collator that makes
-a tensor of every column fails on the strings. Python suggests padding and truncation; neither is
-the cause.
+a tensor of every column fails on the strings.
 
 ## Why it matters
-The message sends people to the tokenizer's settings, where nothing is wrong. Every collator that
-pads fails on it in the same way.
+The message sends people to padding and truncation, where nothing is wrong.
 
 ## What to do
 Remove the text once it is tokenized: `map(..., remove_columns=["text"])`. In a dataset of your own
@@ -26,7 +24,6 @@ from collections.abc import Iterator
 from surefit.doctor.conditions.condition import All, Condition
 from surefit.doctor.conditions.inputs import RowsReachModel
 from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
-from surefit.doctor.observations import Script
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.violations import Written
@@ -35,6 +32,7 @@ from surefit.laws.case import Case, Remedy
 from surefit.laws.collators import TOKENIZED, rows_given
 from surefit.laws.contracts.stacking import LABELS, NotNumbers, RowColumn
 from surefit.laws.row_entries import entry_beside
+from surefit.laws.trainers import sources
 from surefit.lineage.lineage import Lineage
 from surefit.lineage.producers import Producer, ProducerKind
 from surefit.remedies.append import Append
@@ -58,19 +56,16 @@ def text_cannot_be_stacked(broken: NotNumbers, case: Case) -> Finding | None:
     mapped = map_that_kept(case.lineage_of_dataset(), texts)
     kept: Written = mapped or next((entry for entry in entries if entry), None) or broken.use
     columns = spoken(map(code, texts))
-    named = (
-        f"The text column {columns} is" if len(texts) == 1 else f"The text columns {columns} are"
-    )
+    named = f"column {columns} is" if len(texts) == 1 else f"columns {columns} are"
     by = f"`{broken.by}` makes a tensor of every column"
     if broken.collator is None:
         by = f"{code(broken.by)} is for tensors"
+    why = "tokenizing adds columns and removes none" if mapped else "a row holds numbers alone"
     return case.finding(
         kept.place,
-        f"{named} still in every row, and {by}.",
+        f"The text {named} still in every row, and {by}.",
         facts=(*facts(broken), *unused(case)),
-        why="No tensor can be made of strings; tokenizing adds columns and removes none."
-        if mapped is not None
-        else "No tensor can be made of strings: a row for training holds numbers alone.",
+        why=f"No tensor can be made of strings; {why}.",
         remedies=remedies(texts, mapped, rows_given(case), entries, must(broken)),
     )
 
@@ -104,12 +99,11 @@ def facts(broken: NotNumbers) -> Iterator[Fact]:
 
 def unused(case: Case) -> Iterator[Fact]:
     """A Trainer drops what the model does not take, unless it is told not to."""
-    for script in case.recording.all(Script):
-        source = case.source(script.file)
-        for keyword in source.every(ast.keyword) if source else ():
+    for source in sources(case):
+        for keyword in source.every(ast.keyword):
             off = isinstance(keyword.value, ast.Constant) and keyword.value.value is False
             if keyword.arg == "remove_unused_columns" and off:
-                place = Place(script.file, keyword.lineno)
+                place = Place(source.file, keyword.lineno)
                 yield Fact("it is kept by", f"`remove_unused_columns=False`, {place}")
                 return
 
@@ -123,12 +117,10 @@ def remedies(
 ) -> Iterator[Remedy | Fix]:
     names = "[" + ", ".join(f'"{name}"' for name in texts) + "]"
     if mapped is not None:
-        words = f"Remove it once it is tokenized: `remove_columns={names}`."
-        yield SetArgument(
-            at=mapped, name="remove_columns", value=names, words=words, must=condition
-        )
-        words = f"Hand the rows over without it: `.remove_columns({names})`."
+        words, name = f"Remove it once it is tokenized: `remove_columns={names}`.", "remove_columns"
+        yield SetArgument(at=mapped, name=name, value=names, words=words, must=condition)
         suffix = f".remove_columns({names})"
+        words = f"Hand the rows over without it: `{suffix}`."
         yield Append(at=rows, suffix=suffix, words=words, must=condition, alike=False)
     elif all(entries):
         words = f"Do not return {some(texts)} with the row."
@@ -141,15 +133,14 @@ def must(broken: NotNumbers) -> Condition | None:
     """The columns that a tokenizer created, or another of one shape, reach the model whole."""
     numbers = [column for column in broken.columns if not column.is_text and column.shapes]
     tokenized = [column for column in numbers if column.name in TOKENIZED]
-    conditions = [arrives(column) for column in tokenized if column.total is not None]
-    if not conditions:
-        others = [column for column in numbers if column.name not in LABELS]
-        even = [column for column in others if not column.is_ragged and column.shapes[0]]
-        conditions = [arrives(column) for column in even[:1]]
-    return All(tuple(conditions)) if conditions else None
+    whole = [column for column in tokenized if column.total is not None]
+    others = [column for column in numbers if column.name not in LABELS]
+    even = [column for column in others if not column.is_ragged and column.shapes[0]]
+    conditions = tuple(map(arrives, whole or even[:1]))
+    return All(conditions) if conditions else None
 
 
 def arrives(column: RowColumn) -> RowsReachModel:
-    if column.is_ragged:
-        return RowsReachModel((len(column.shapes), None), column.total, column.elements)
-    return RowsReachModel((len(column.shapes), *column.shapes[0]), column.total)
+    shape = (None,) if column.is_ragged else column.shapes[0]
+    elements = column.elements if column.is_ragged else None
+    return RowsReachModel((len(column.shapes), *shape), column.total, elements)

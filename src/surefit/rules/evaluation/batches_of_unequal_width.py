@@ -34,7 +34,7 @@ from surefit.laws.contracts.joining import JoinedList, UnequalWidths
 from surefit.remedies.change import Change
 from surefit.remedies.statements import assigned_name
 from surefit.source.edits import replaced
-from surefit.source.patches import Edit, both
+from surefit.source.patches import all_of
 from surefit.source.reading import called
 
 SYMPTOM = Symptom(
@@ -82,22 +82,20 @@ def remedies(broken: UnequalWidths, case: Case) -> Iterator[Remedy | Fix]:
     )
     if tokenizer is None:
         words += f" Leave these positions out of the metric, as those with labels of {FILL}."
-    edit: Edit | None = None
-    for known in padded if joined in padded else ():
-        source, node = case.source(known.items), case.node(known.items)
-        if source is not None and node is not None:
-            change = replaced(source, node, pad_text(known, filler))
-            edit = both(edit, change) if edit is not None else change
-    if edit is None or (tokenizer is None and not is_left_out(broken, case)):
+    changes = [
+        replaced(source, node, pad_text(known, filler))
+        for known in (padded if joined in padded else ())
+        if (source := case.source(known.items)) and (node := case.node(known.items)) is not None
+    ]
+    if not changes or (tokenizer is None and not is_left_out(broken, case)):
         yield Fix(words, choice=True)  # padding that is counted makes a wrong metric
-        return
-    yield Change(to=edit, words=words, must=condition(joined, case))
+    else:
+        yield Change(to=all_of(changes), words=words, must=condition(joined, case))
 
 
 def condition(joined: JoinedList, case: Case) -> All:
     """All elements are in the padded whole, which has the right shape where it has a name."""
     assert case.crash is not None
-    assert case.own is not None
     about = {
         "frame": case.number,
         "text": ast.unparse(ast.parse(joined.items.text, mode="eval").body),
@@ -109,19 +107,19 @@ def condition(joined: JoinedList, case: Case) -> All:
     case.recording.ask(asked)
     equal = ReExecuted(asked, "the batches, and the same in the padded whole")
     name = assigned_name(case, joined.call)
-    wanted = (Wanted(name, shape=joined.whole),) if name is not None else ()
-    shaped = (ValuesAt(joined.call.place, wanted, after=True),) if wanted else ()
-    return All((equal, *shaped))
+    if name is None:
+        return All((equal,))
+    shaped = ValuesAt(joined.call.place, (Wanted(name, shape=joined.whole),), after=True)
+    return All((equal, shaped))
 
 
 def is_left_out(broken: UnequalWidths, case: Case) -> bool:
     """The source compares something with the filler."""
     source = case.source(broken.use)
-    return any(
-        ast.unparse(side) == FILL
-        for node in (source.every(ast.Compare) if source else ())
-        for side in (node.left, *node.comparators)
-    )
+    compared = [
+        [node.left, *node.comparators] for node in (source.every(ast.Compare) if source else ())
+    ]
+    return any(ast.unparse(side) == FILL for sides in compared for side in sides)
 
 
 def decoder_in(broken: UnequalWidths, case: Case) -> str | None:

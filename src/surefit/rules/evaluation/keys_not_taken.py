@@ -38,7 +38,6 @@ from surefit.lineage.producers import Producer
 from surefit.lineage.properties import has_key
 from surefit.remedies.arguments import DropArgument, RenameArgument, SetArgument
 from surefit.remedies.spread import GiveOnly, spread_of
-from surefit.source.reading import Source
 
 SYMPTOM = Symptom(
     r"`model_kwargs` are not used by the model"
@@ -54,28 +53,21 @@ ALIKE = 0.8
 
 @RULE.on(KeysNotTaken)
 def keys_are_not_taken(broken: KeysNotTaken, case: Case) -> Finding | None:
-    call, source = case.node(broken.use), case.source(broken.use)
-    if source is None or not isinstance(call, ast.Call):
+    call = case.node(broken.use)
+    if not isinstance(call, ast.Call):
         return None
-    typo = misspelled(broken, call)
-    batch = spread_of(call)
+    typo, batch = misspelled(broken, call), spread_of(call)
     created = tokenized_at(broken, batch, case) if batch is not None else None
-    said = (
-        f"`{broken.function}` of `{broken.model}` is given {spoken(map(code, broken.strange))},"
-        " which it does not take"
-    )
     return case.finding(
         (created or broken.use).place,
-        f"{said}: `{typo}` is." if typo else f"{said}.",
+        f"`{broken.function}` of `{broken.model}` is given {spoken(map(code, broken.strange))},"
+        f" which it does not take{f': `{typo}` is' if typo else ''}.",
         facts=(
-            *(
-                (Fact("it takes of these", ", ".join(map(code, broken.taken))),)
-                * bool(broken.taken)
-            ),
+            Fact("it takes of these", ", ".join(map(code, broken.taken)) or "none"),
             *fact_at("given at", broken.use),
         ),
         why=why(batch, typo),
-        remedies=remedies(broken, case, source, call, created),
+        remedies=remedies(broken, case, typo, batch, created),
     )
 
 
@@ -83,8 +75,8 @@ def why(batch: ast.keyword | None, typo: str) -> str:
     if typo:
         return "What is no setting of generation is handed on to the model, which has none either."
     if batch is not None:
-        text = f"**{ast.unparse(batch.value)}"
-        return f"{code(text)} hands over every key, whether the model takes it or not."
+        every = f"`**{ast.unparse(batch.value)}` hands over every key"
+        return f"{every}, whether the model takes it or not."
     return "A model takes its inputs by name, and this one has no such argument."
 
 
@@ -98,22 +90,19 @@ def misspelled(broken: KeysNotTaken, call: ast.Call) -> str:
 
 def tokenized_at(broken: KeysNotTaken, batch: ast.keyword, case: Case) -> Producer | None:
     """The call of a tokenizer that returned the one strange key."""
-    if case.own is None or case.crash is None or set(broken.strange) - set(OF_A_TOKENIZER):
+    text = ast.unparse(batch.value)
+    value = case.own.value(text) if case.own is not None else None
+    if value is None or len(broken.strange) != 1 or broken.strange[0] not in OF_A_TOKENIZER:
         return None
-    number, text = case.number, ast.unparse(batch.value)
-    value = case.value(number, text)
-    if value is None or len(broken.strange) != 1:
-        return None
-    lineage = case.lineage(Operand(value=value, name=code(text), frame=number))
+    lineage = case.lineage(Operand(value=value, name=code(text), frame=case.number))
     birth = lineage.birth(of=has_key(broken.strange[0]))
     return birth if isinstance(case.node(birth), ast.Call) else None
 
 
 def remedies(
-    broken: KeysNotTaken, case: Case, source: Source, call: ast.Call, created: Producer | None
+    broken: KeysNotTaken, case: Case, typo: str, batch: ast.keyword | None, created: Producer | None
 ) -> Iterator[Remedy]:
-    must, typo = condition(broken, case, source), misspelled(broken, call)
-    batch = spread_of(call)
+    must = condition(broken, case)
     if typo:
         words = f"Write `{typo}`."
         yield RenameArgument(at=broken.use, name=broken.strange[0], to=typo, words=words, must=must)
@@ -128,13 +117,12 @@ def remedies(
         yield DropArgument(at=broken.use, name=broken.strange[0], words=words, must=must)
 
 
-def condition(broken: KeysNotTaken, case: Case, source: Source) -> Condition | None:
+def condition(broken: KeysNotTaken, case: Case) -> Condition | None:
     """As many rows are generated as were given; of a forward, every key that is taken arrives."""
     if broken.function == "forward":
         return All(tuple(map(ColumnReachesModel, broken.taken))) if broken.taken else None
-    name, rows = name_at(source, broken.use.place), prompt_rows(case)
-    several = "num_return_sequences" in broken.use.text
-    if name is None or rows is None or several:
+    name, rows = name_at(case.source(broken.use), broken.use.place), prompt_rows(case)
+    if name is None or rows is None or "num_return_sequences" in broken.use.text:
         return None
     return ValuesAt(broken.use.place, (Wanted(name, rows=rows),), after=True)
 

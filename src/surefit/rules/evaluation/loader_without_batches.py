@@ -31,6 +31,7 @@ from surefit.laws.case import Case
 from surefit.laws.contracts.batches import NoBatches
 from surefit.laws.loaders import makes_several
 from surefit.remedies.change import Change
+from surefit.remedies.spread import spread_of
 from surefit.source.edits import argument_added, argument_removed
 from surefit.source.patches import Edit, Replace
 from surefit.source.reading import Source
@@ -83,25 +84,19 @@ def keeping(broken: NoBatches, case: Case) -> Change:
 def undropped(source: Source, call: ast.Call) -> Edit | None:
     """Without the argument; where one call creates several loaders, for those that do not
     shuffle."""
-    shuffles = source.argument(call, "shuffle", 2)
-    differs = shuffles is not None and not isinstance(shuffles, ast.Constant)
-    value = "False"
-    if shuffles is not None and differs and makes_several(source, call):
+    shuffles, value = source.argument(call, "shuffle", 2), "False"
+    differs = not isinstance(shuffles, ast.Constant) and makes_several(source, call)
+    if shuffles is not None and differs:
         value = source.segment(shuffles)
     if source.argument(call, "drop_last") is not None:
         if value == "False":
             return argument_removed(source, call, "drop_last")
         return argument_added(source, call, "drop_last", value)
-    return overruled(source, call, value)
-
-
-def overruled(source: Source, call: ast.Call, value: str) -> Edit | None:
-    """Where a dictionary says it, which other loaders are given, too."""
-    spread = [keyword for keyword in call.keywords if keyword.arg is None]
-    if len(spread) != 1:
+    spread = spread_of(call)  # a dictionary says it, which other loaders are given, too
+    if spread is None:
         return None
-    text = f'**{{**{source.segment(spread[0].value)}, "drop_last": {value}}}'
-    return Edit(source.file, (Replace(source.span(spread[0]), text),))
+    text = f'**{{**{source.segment(spread.value)}, "drop_last": {value}}}'
+    return Edit(source.file, (Replace(source.span(spread), text),))
 
 
 def trains(loop: ast.For) -> bool:

@@ -49,11 +49,10 @@ NAMED = ast.Name | ast.Attribute | ast.Subscript
 def negative_ids_were_decoded(broken: NegativeIds, case: Case) -> Finding:
     only = broken.negatives.first == [IGNORED]
     marker = ", the marker of positions that the loss ignores" if only else ""
-    numbers = listed(broken.negatives.first)
     return case.finding(
         broken.use.place,
-        f"{broken.ids.name} still contains {numbers}{marker}, and the tokenizer cannot decode a"
-        " negative id.",
+        f"{broken.ids.name} still contains {listed(broken.negatives.first)}{marker}, and the"
+        " tokenizer cannot decode a negative id.",
         facts=facts(broken, case),
         why=why(broken, case),
         remedies=(replaced_before(broken, case),),
@@ -77,37 +76,33 @@ def facts(broken: NegativeIds, case: Case) -> Iterator[Fact]:
 
 
 def by_trainer(case: Case) -> bool:
-    frames = case.frames
-    return any(frame.function.endswith("evaluation_loop") and not frame.own for frame in frames)
+    outer = [frame.function for frame in case.frames if not frame.own]
+    return any(function.endswith("evaluation_loop") for function in outer)
 
 
 def why(broken: NegativeIds, case: Case) -> str:
     if broken.negatives.first != [IGNORED]:
         return "Tokens are numbered from 0; a negative number marks a position without one."
-    begin = "Labels are padded with -100 so that the loss ignores those positions"
+    end = "they reach the tokenizer as they are."
     if by_trainer(case):
-        return f"{begin}; the Trainer hands them on as they are, and pads predictions likewise."
-    return f"{begin}; they reach the tokenizer as they are."
+        end = "the Trainer hands them on as they are, and pads predictions likewise."
+    return f"Labels are padded with -100 so that the loss ignores those positions; {end}"
 
 
 def replaced_before(broken: NegativeIds, case: Case) -> Remedy | Fix:
     """In every call of the function whose ids are negative, too, or that the Trainer can pad."""
-    negatives, source = broken.negatives, case.source(broken.use)
-    pad, number = filler(broken)
-    texts: list[str] = []
-    parts: list[Remedy] = []
+    negatives, source, (pad, number) = broken.negatives, case.source(broken.use), filler(broken)
+    parts: list[ReplaceWith] = []
     for ids, known in broken.decoded if source is not None else ():
         new = instead(ids, known, case, pad) if known.below or by_trainer(case) else None
-        if new is not None and source is not None:
-            texts.append(ids.text)
-            imports = ("numpy as np", None) if "np.where(" in new and lacks_numpy(source) else None
+        if new is not None:
+            lacks = source is not None and "np.where(" in new and not numpy_in(source)
+            imports = ("numpy as np", None) if lacks else None
             parts.append(ReplaceWith(at=ids, text=new, words="", imports=imports))
-    numbers = listed(negatives.first)
+    numbers, texts = listed(negatives.first), [part.at.text for part in parts if part.at]
     if broken.ids.use is None or broken.ids.use.text not in texts:
-        return Fix(
-            f"Replace {numbers} before decoding: `np.where(ids != -100, ids,"
-            " tokenizer.pad_token_id)`."
-        )
+        way = "`np.where(ids != -100, ids, tokenizer.pad_token_id)`"
+        return Fix(f"Replace {numbers} before decoding: {way}.")
     return Together(
         parts=tuple(parts),
         words=f"Put {code(pad) if pad else 'nothing'} in the place of {numbers} before decoding"
@@ -140,15 +135,10 @@ def instead(ids: Expression, known: Negatives, case: Case, pad: str) -> str | No
         return None
     if known.kind == "tensor":
         return f"{text}.masked_fill({text} {'== -100' if only else '< 0'}, {pad})"
-    return f"{numpy_in(source)}.where({text} {keep}, {text}, {pad})"
+    return f"{numpy_in(source) or 'np'}.where({text} {keep}, {text}, {pad})"
 
 
 def numpy_in(source: Source) -> str:
-    """What the file calls NumPy."""
+    """What the file calls NumPy; empty where it does not import it."""
     names = [name for statement in source.every(ast.Import) for name in statement.names]
-    return next((name.asname or name.name for name in names if name.name == "numpy"), "np")
-
-
-def lacks_numpy(source: Source) -> bool:
-    names = (name.name for statement in source.every(ast.Import) for name in statement.names)
-    return "numpy" not in names
+    return next((name.asname or name.name for name in names if name.name == "numpy"), "")

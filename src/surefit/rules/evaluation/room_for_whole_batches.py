@@ -63,12 +63,10 @@ def the_last_batch_does_not_fill_its_part(broken: WrittenRows, case: Case) -> Fi
 
 def created_at(broken: WrittenRows, case: Case) -> Producer | None:
     """The first call of the user's that returned the array."""
-    calls = [
-        producer
-        for producer in case.lineage(broken.array).producers
-        if producer.kind is ProducerKind.CALL and producer.value.shape == broken.array.shape
-    ]
-    return calls[-1] if calls else None
+    every = case.lineage(broken.array).producers
+    calls = [producer for producer in every if producer.kind is ProducerKind.CALL]
+    whole = [producer for producer in calls if producer.value.shape == broken.array.shape]
+    return whole[-1] if whole else None
 
 
 def headline(broken: WrittenRows, short: ShortBatch) -> str:
@@ -87,9 +85,8 @@ def headline(broken: WrittenRows, short: ShortBatch) -> str:
 
 def gathered(broken: WrittenRows) -> Fix:
     join = "np.concatenate" if broken.array.value.kind in ("ndarray", "memmap") else "torch.cat"
-    return Fix(
-        f"Gather the batches in a list, and join them after the loop: `{join}(...)`.", choice=True
-    )
+    words = f"Gather the batches in a list, and join them after the loop: `{join}(...)`."
+    return Fix(words, choice=True)
 
 
 def longer(
@@ -98,13 +95,13 @@ def longer(
     """With `len(loader.dataset)` for its first size; the last part then ends with it."""
     call, source = case.node(created), case.source(created)
     loader = iterated(broken, case)
-    if broken.batches or source is None or not isinstance(call, ast.Call) or not call.args:
+    if broken.batches or loader is None or source is None:
+        return None
+    if not isinstance(call, ast.Call) or not call.args:
         return None
     size = call.args[0]
     if isinstance(size, ast.Tuple | ast.List) and size.elts:
         size = size.elts[0]
-    if loader is None:
-        return None
     name, text = broken.array.value.text, f"len({loader}.dataset)"
     return ReplaceWith(
         at=case.expression(source, size),
