@@ -15,7 +15,7 @@ from surefit.remedies.cast import Cast
 from surefit.remedies.enlarge import Enlarge
 from surefit.remedies.replace import ReplaceCallee, ReplaceWith
 from surefit.remedies.shift import Shift
-from surefit.remedies.statements import Insert, MoveAfter, Remove
+from surefit.remedies.statements import Insert, Remove
 from surefit.remedies.substitute import Substitute
 from surefit.remedies.together import Together
 from surefit.remedies.truncate import Truncate
@@ -171,17 +171,6 @@ def test_statements() -> None:
     )
     assert applied(LOOP, "opt.step()", lambda at: Remove(at=at, words="w")) == LOOP.replace(
         "    opt.step()\n", ""
-    )
-    source, case = Source(FILE, LOOP), Case(Recording([Script(FILE, LOOP)]))
-    step, backward = (
-        case.expression(source, node)
-        for node in source.every(ast.Call)
-        if source.segment(node) in ("opt.step()", "loss.backward()")
-    )
-    edit = MoveAfter(at=step, after=backward, words="w").edit(case)
-    assert edit is not None
-    assert patched(edit, LOOP) == (
-        "for x in rows:\n    loss.backward()\n    opt.step()\n    log(x)\n"
     )
 
 

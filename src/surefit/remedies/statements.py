@@ -1,4 +1,4 @@
-"""Whole statements: put in before or after another, taken out, moved within their block."""
+"""Whole statements: put in before or after another, taken out."""
 
 import ast
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from typing import Literal
 from surefit.doctor.conditions.condition import Condition
 from surefit.doctor.violations import Written
 from surefit.laws.case import Case
-from surefit.source.edits import inserted_after, inserted_before, moved_after, removed
+from surefit.source.edits import inserted_after, inserted_before, removed
 from surefit.source.line_edits import shares_lines
 from surefit.source.patches import Edit
 from surefit.source.reading import Source
@@ -46,24 +46,6 @@ class Remove:
         if source is None or statement is None or shares_lines(source, statement):
             return None
         return removed(source, statement)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MoveAfter:
-    """A statement behind another of its block, where nothing in between needs it earlier."""
-
-    at: Written | None
-    after: Written | None
-    words: str
-    must: Condition | None = None
-    choice: bool = False
-
-    def edit(self, case: Case) -> Edit | None:
-        source, statement = statement_at(case, self.at)
-        other_source, other = statement_at(case, self.after)
-        if source is None or statement is None or other is None or other_source is not source:
-            return None
-        return moved_after(source, statement, other)
 
 
 def statement_at(case: Case, at: Written | None) -> tuple[Source | None, ast.stmt | None]:
