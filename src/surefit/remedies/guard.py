@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from surefit.doctor.conditions.condition import Condition
 from surefit.doctor.violations import Written
 from surefit.laws.case import Case
+from surefit.laws.rounds import loops_around
 from surefit.remedies.statements import statement_at
 from surefit.source.edits import inserted_before
 from surefit.source.line_edits import shares_lines
@@ -35,10 +36,8 @@ class Guard:
 
 
 def loop_over(source: Source, statement: ast.stmt, name: str) -> ast.For | None:
-    for outer in source.up(statement):
-        if isinstance(outer, ast.For):
-            names = {node.id for node in ast.walk(outer.target) if isinstance(node, ast.Name)}
-            return outer if name in names else None
-        if isinstance(outer, ast.FunctionDef):
-            return None
+    for loop in loops_around(source, statement):
+        if isinstance(loop, ast.For):
+            names = {node.id for node in ast.walk(loop.target) if isinstance(node, ast.Name)}
+            return loop if name in names else None
     return None
