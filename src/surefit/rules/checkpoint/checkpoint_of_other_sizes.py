@@ -85,7 +85,7 @@ def facts(broken: StateDictNames) -> Iterator[Fact]:
 
 def why(broken: StateDictNames) -> str:
     if is_vocabulary(broken):
-        return "Tokens were added before it was saved, and the model here was created without them."
+        return "Tokens were added before it was saved: the embeddings here must be resized again."
     if of_another_base(broken):
         return "These are adapters of the same rank: they were trained on another base model."
     if all("lora_" in name for name in broken.of_other_shape):
