@@ -5,8 +5,6 @@ from collections.abc import Sequence
 
 from surefit.doctor.findings import Place
 from surefit.doctor.observations import OptimizerSeen, ParameterSeen, Steps
-from surefit.doctor.recording import Recording
-from surefit.laws.made_names import name_at
 from surefit.source.edits import Edit, moved_after
 from surefit.source.line_edits import block_of
 from surefit.source.reading import Source, called
@@ -44,13 +42,6 @@ def created_before(outside: Outside, steps: Steps) -> OptimizerSeen | None:
         return None
     known = [optimizer for optimizer in stepping if optimizer.serial]
     return max(known, key=lambda optimizer: optimizer.serial, default=None)
-
-
-def model_of_its_own(first: ParameterSeen, steps: Steps, recording: Recording) -> str:
-    """`head`, where that is no part of another model: its parameters are named from inside it."""
-    roots = [(root.serial, root.made_at) for root in steps.roots]
-    name = name_at(recording.source(first.made_at), first.made_at)
-    return name if name and (first.root, first.made_at) in roots else ""
 
 
 def both_in_one_block(

@@ -69,13 +69,10 @@ def device_near(case: Case, use: Expression | None, device: str) -> str:
     for frame in case.crash.frames if case.crash is not None and use is not None else ():
         if not frame.own or use is None or frame.place.line != use.place.line:
             continue
-        names = [value.text for value in frame.values if value.kind == "device"]
-        texts = [value.text for value in frame.values if value.scalar == device]
-        modules = [value.text for value in frame.values if value.layer]
-        for text in (*names, *texts):
-            if text.isidentifier():
-                return text
-        for text in modules:
-            if text.isidentifier():
-                return f"next({text}.parameters()).device"
+        plain = [value for value in frame.values if value.text.isidentifier()]
+        names = [value.text for value in plain if value.kind == "device"]
+        texts = [value.text for value in plain if value.scalar == device]
+        modules = [f"next({value.text}.parameters()).device" for value in plain if value.layer]
+        if names or texts or modules:
+            return (*names, *texts, *modules)[0]
     return repr(device)

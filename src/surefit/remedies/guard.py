@@ -4,6 +4,7 @@ import ast
 from dataclasses import dataclass
 
 from surefit.laws.case import Case
+from surefit.laws.rounds import loops_around
 from surefit.remedies.change import OperatorAt
 from surefit.remedies.statements import statement_at
 from surefit.source.edits import inserted_before
@@ -30,10 +31,8 @@ class Guard(OperatorAt):
 
 
 def loop_over(source: Source, statement: ast.stmt, name: str) -> ast.For | None:
-    for outer in source.up(statement):
-        if isinstance(outer, ast.For):
-            names = {node.id for node in ast.walk(outer.target) if isinstance(node, ast.Name)}
-            return outer if name in names else None
-        if isinstance(outer, ast.FunctionDef):
-            return None
+    for loop in loops_around(source, statement):
+        if isinstance(loop, ast.For):
+            names = {node.id for node in ast.walk(loop.target) if isinstance(node, ast.Name)}
+            return loop if name in names else None
     return None

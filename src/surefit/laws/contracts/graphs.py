@@ -87,10 +87,8 @@ def loss_of(case: Case) -> Operand:
     call, source = case.node(use_of(own)), case.source(own.place)
     if source is None or not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
         return Operand(value=Value("loss", "Tensor"), name="`loss`", frame=number)
-    called_on = call.func.value
     handed = [node for node in call.args if case.value(number, source.segment(node)) is not None]
-    is_method = call.func.attr == "backward" and not handed
-    node = called_on if is_method or not handed else handed[0]
+    node = handed[0] if handed else call.func.value
     text = source.segment(node)
     value = case.value(number, text) or Value(text, "Tensor")
     use = case.expression(source, node)

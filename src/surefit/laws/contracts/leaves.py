@@ -53,10 +53,6 @@ def violations_of(case: Case) -> Iterator[Violation]:
 
 def is_switched_off(case: Case) -> bool:
     """Then the line failed for another reason."""
-    frames = case.crash.frames if case.crash is not None else ()
-    stack = [
-        Stood(frame.place.file, frame.place.line or 0, frame.function)
-        for frame in frames
-        if frame.own
-    ]
+    frames = [frame for frame in case.crash.frames if frame.own] if case.crash else []
+    stack = [Stood(frame.place.file, frame.place.line or 0, frame.function) for frame in frames]
     return switch_of(case.recording, stack) is not None

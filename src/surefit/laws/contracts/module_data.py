@@ -36,11 +36,11 @@ def violations_of(case: Case) -> Iterator[Violation]:
     crash, own = case.crash, case.own
     if crash is None or own is None or own is crash.frames[-1]:
         return
-    inside = crash.frames[crash.frames.index(own) + 1 :]
+    number = crash.frames.index(own)
+    inside = crash.frames[number + 1 :]
     applied = any(frame.function == "Module._apply" for frame in inside)
     if not applied or not inside[-1].place.file.endswith(MODULE):
         return
-    number = crash.frames.index(own)
     for value in own.values:
         if value.layer is not None and (own.expression or "").startswith(f"{value.text}."):
             without = case.ask(WithoutData, frame=number, text=value.text)

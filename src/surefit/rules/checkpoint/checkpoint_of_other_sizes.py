@@ -9,8 +9,8 @@ The message lists tensors, not the setting that differs. Leaving the tensors out
 `ignore_mismatched_sizes=True`) keeps random weights in their place without saying so again.
 
 ## What to do
-Create the model with the sizes that were saved; add the tokens again (`resize_token_embeddings`)
-before an adapter is loaded; or, for a new task, leave those layers out on purpose and train them.
+Create the model with the sizes that were saved; resize its embeddings before an adapter is loaded;
+or, for a new task, leave those layers out on purpose and train them.
 
 ## How it is recognised
 `load_state_dict` was given a tensor of another shape for a name that the model has.
@@ -85,10 +85,7 @@ def facts(broken: StateDictNames) -> Iterator[Fact]:
 
 def why(broken: StateDictNames) -> str:
     if is_vocabulary(broken):
-        return (
-            "Tokens were added before it was saved, and the model here was created without them:"
-            " its embeddings must be resized again first."
-        )
+        return "Tokens were added before it was saved: the embeddings here must be resized again."
     if of_another_base(broken):
         return "These are adapters of the same rank: they were trained on another base model."
     if all("lora_" in name for name in broken.of_other_shape):

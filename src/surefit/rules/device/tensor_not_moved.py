@@ -124,6 +124,7 @@ def model_was_not_moved(broken: TwoDevices, case: Case) -> Finding | None:
     birth = case.lineage(broken.other).birth(of=on_device(broken.takes))
     device = device_of_move(case, birth) if birth else repr(broken.takes)
     words = f"Move it when it is created, before the optimizer: `.to({device})`."
+    move = Append(at=constructor, suffix=f".to({device})", words=words, alike=False)
     return case.finding(
         (constructor or broken.use).place,
         f"{name} is on {broken.has}, and what it is given is on {broken.takes}: it was not moved.",
@@ -133,11 +134,7 @@ def model_was_not_moved(broken: TwoDevices, case: Case) -> Finding | None:
             *fact_at("moved at", birth),
         ),
         why="Moving the data does not move the weights.",
-        remedies=(
-            Append(at=constructor, suffix=f".to({device})", words=words, alike=False)
-            if constructor
-            else Fix(words, choice=True),
-        ),
+        remedies=(move if constructor else Fix(words, choice=True),),
     )
 
 

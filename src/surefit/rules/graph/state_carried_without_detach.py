@@ -91,10 +91,7 @@ def is_running_loss(broken: BackwardFailed, carrier: Carrier) -> bool:
 def headline(broken: BackwardFailed, carriers: Sequence[Carrier], joint: Joint) -> str:
     name = spoken([code(carrier.text) for carrier in carriers])
     if is_running_loss(broken, carriers[0]):
-        return (
-            f"{name} is a sum over steps and is called `backward` on in each of them: it still has"
-            " the graphs of the earlier steps, which were freed."
-        )
+        return f"{name} is a sum over steps, with the graphs of earlier steps, which were freed."
     verb, must = ("is", "it must") if len(carriers) == 1 else ("are", "they must")
     freed = "which that step's `backward` has freed"
     changed = "and the optimizer has changed the weights that this graph needs"
@@ -119,8 +116,9 @@ def facts(case: Case, carrier: Carrier, joint: Joint) -> Iterator[Fact]:
 def remedy(broken: BackwardFailed, case: Case, carriers: Sequence[Carrier]) -> Remedy | Fix:
     carrier = carriers[0]
     if case.read:
-        words = "Detach it before the next step uses it: `.detach()`, of a tuple each part."
-        return Fix(words, choice=True)
+        return Fix(
+            "Detach it before the next step: `.detach()`, of a tuple each part.", choice=True
+        )
     if is_running_loss(broken, carrier):
         edit, loss = running_loss_detached(case, broken.use, carrier)
         words = (

@@ -91,6 +91,8 @@ def in_plain_lists(broken: NoParameters, case: Case, module: OwnParameters) -> F
     words, edit = f"`nn.{first.registering}(...)` around it.", None
     if value is not None and len(module.hidden) == 1:
         edit = registered_in(first.registering, assigned[0].source, value)
+    must = ParametersAreHeld(first.parameters)
+    registering = Change(to=edit, words=words, must=must)
     kinds = ("module", first.modules) if first.modules else ("parameter", first.parameters)
     return case.finding(
         (assigned[0] if value is not None else broken.use).place,
@@ -103,11 +105,7 @@ def in_plain_lists(broken: NoParameters, case: Case, module: OwnParameters) -> F
         ),
         why="A module knows only what is assigned to it as a module or a parameter; it does not"
         f" look into a {first.holder}. `.to(device)` and `state_dict()` leave them out, too.",
-        remedies=(
-            Change(to=edit, words=words, must=ParametersAreHeld(first.parameters))
-            if edit
-            else Fix(words, choice=True),
-        ),
+        remedies=(registering if edit else Fix(words, choice=True),),
     )
 
 

@@ -30,7 +30,7 @@ from math import prod
 from surefit.doctor.causes import was_only_read
 from surefit.doctor.conditions.parameters import Moves
 from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
-from surefit.doctor.observations import OptimizerSeen, Script, Steps
+from surefit.doctor.observations import OptimizerSeen, ParameterSeen, Script, Steps
 from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.words import code, counted, some
@@ -40,7 +40,6 @@ from surefit.laws.creation_order import (
     both_in_one_block,
     comes_ready,
     created_before,
-    model_of_its_own,
     put_in_order,
     stands_still,
 )
@@ -116,6 +115,13 @@ def after_the_optimizer(
         " comes later is not among them and keeps its first weights.",
         fixes=(Fix(text, edit, must) if edit else Fix(text, choice=True),),
     )
+
+
+def model_of_its_own(first: ParameterSeen, steps: Steps, recording: Recording) -> str:
+    """`head`, where that is no part of another model: its parameters are named from inside it."""
+    roots = [(root.serial, root.made_at) for root in steps.roots]
+    name = name_at(recording.source(first.made_at), first.made_at)
+    return name if name and (first.root, first.made_at) in roots else ""
 
 
 def common_facts(outside: Outside, steps: Steps) -> tuple[Fact, ...]:
