@@ -33,20 +33,14 @@ REDUCTIONS = {
 CHOICES = {"argmax", "argmin", "argsort", "isnan", "isfinite", "isinf", "all", "any", "sign"}
 
 
-def axes_of(value: AbstractValue) -> list[int] | None:
-    """Of `dim`; None where they are not known."""
-    axes = [integer_of(item) for item in items_of(value) or (value,)]
-    known = [axis for axis in axes if axis is not None]
-    return known if len(known) == len(axes) else None
-
-
 def reduced_shape(shape: Shape, arguments: Arguments, position: int) -> Shape:
     dim = arguments.get("dim", position, arguments.named.get("axis", Constant(None)))
     if is_none(dim):
         return SCALAR
-    axes = axes_of(dim)
+    asked = [integer_of(item) for item in items_of(dim) or (dim,)]
+    axes = [axis for axis in asked if axis is not None]
     keep = arguments.flag("keepdim", position + 1, False)
-    if axes is None or keep is None:
+    if len(axes) != len(asked) or keep is None:
         return ANY
     if not keep:
         return shape.without(axes)
@@ -161,9 +155,7 @@ OPERATIONS: dict[str, Callable[[OperationCall], AbstractValue]] = {
     "size": reshaping.tensor_size,
     **dict.fromkeys(("dim", "ndimension"), lambda call: size_value(call.tensor.shape.rank)),
     "numel": lambda call: size_value(call.tensor.shape.elements),
-    "detach": elementwise.detach,
-    "detach_": elementwise.detach_in_place,
-    "item": elementwise.tensor_item,
+    **dict.fromkeys(("detach", "detach_", "item"), elementwise.detach),
     "requires_grad_": elementwise.requires_grad_,
     "embedding": elementwise.embedding,
     "one_hot": elementwise.one_hot,
