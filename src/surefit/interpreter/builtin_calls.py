@@ -72,15 +72,14 @@ def builtin_range(_run: Evaluator, arguments: Arguments, node: ast.AST) -> Abstr
     return LibraryObject("range", {}, node, tuple(arguments.positional))
 
 
+def builtin_zip(_run: Evaluator, arguments: Arguments, node: ast.AST) -> AbstractValue:
+    known = LibraryObject("zip", {}, node, tuple(arguments.positional))
+    return UNKNOWN if arguments.open else known
+
+
 def builtin_enumerate(_run: Evaluator, arguments: Arguments, node: ast.AST) -> AbstractValue:
     start = arguments.get("start", 1, Constant(0))
     return LibraryObject("enumerate", {"start": start}, node, (arguments.first,))
-
-
-def builtin_zip(_run: Evaluator, arguments: Arguments, node: ast.AST) -> AbstractValue:
-    if arguments.open:
-        return UNKNOWN
-    return LibraryObject("zip", {}, node, tuple(arguments.positional))
 
 
 def first_argument(_run: Evaluator, arguments: Arguments, _node: ast.AST) -> AbstractValue:

@@ -109,20 +109,15 @@ def one_hot(call: OperationCall) -> TensorValue:
     return result
 
 
-def detach(call: OperationCall) -> TensorValue:
+def detach(call: OperationCall) -> AbstractValue:
+    if call.name == "detach_":
+        call.run.set(call.tensor, "grad_switched", True)
+    if call.name == "item":
+        return call.without_graph(SCALAR, None) if graph_of(call.tensor) else UNKNOWN
     result = call.without_graph(call.tensor.shape, call.tensor.dtype)
     copy_bounds(call.tensor, result)
     result.unreduced = call.tensor.unreduced
     return result
-
-
-def detach_in_place(call: OperationCall) -> TensorValue:
-    call.run.set(call.tensor, "grad_switched", True)
-    return detach(call)
-
-
-def tensor_item(call: OperationCall) -> AbstractValue:
-    return call.without_graph(SCALAR, None) if graph_of(call.tensor) else UNKNOWN
 
 
 def requires_grad_(call: OperationCall) -> TensorValue:

@@ -69,8 +69,7 @@ def record_operation(
 ) -> None:
     graphs = [graph_of(tensor) for tensor in inputs]
     result.unsure = None in graphs or any(tensor.unsure for tensor in inputs)
-    learns = weights.trainable if weights is not None else False
-    graphs.append(learns)
+    graphs.append(weights.trainable if weights is not None else False)
     mode = run.graphs.mode
     if mode.recording is False:
         result.graph = False

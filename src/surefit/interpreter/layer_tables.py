@@ -180,10 +180,3 @@ def recurrent_tensors(layer: LayerValue) -> dict[str, tuple[Size, ...]] | None:
 
 
 BUFFERS = ("running_mean", "running_var", "num_batches_tracked")
-
-
-def parameters_of(layer: LayerValue) -> dict[str, Shape] | None:
-    tensors = tensors_of(layer)
-    if tensors is None:
-        return None
-    return {name: shape for name, shape in tensors.items() if name not in BUFFERS}

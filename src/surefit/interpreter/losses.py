@@ -131,10 +131,8 @@ def compute_loss(
     legacy = any(key in arguments.named for key in ("size_average", "reduce"))
     if legacy or arguments.open or not isinstance(reduction, Constant):
         return operation_result(run, node, ANY, (predictions, target), None)
-    if reduction.value != "none":
-        result_shape = SCALAR
-    else:
-        result_shape = (shape or ANY) if name in ELEMENTWISE_LOSSES else target.shape
+    unreduced = (shape or ANY) if name in ELEMENTWISE_LOSSES else target.shape
+    result_shape = unreduced if reduction.value == "none" else SCALAR
     result = operation_result(run, node, result_shape, (predictions, target), None, nodes=nodes)
     if result_shape.rank != 0:
         result.unreduced = layer.node if layer is not None else node

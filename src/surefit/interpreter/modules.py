@@ -6,7 +6,7 @@ from typing import TypeGuard
 
 from surefit.interpreter.classes import has_foreign_bases, is_module_class
 from surefit.interpreter.evaluator import Evaluator
-from surefit.interpreter.layer_tables import CONTAINERS, parameters_of, tensors_of
+from surefit.interpreter.layer_tables import BUFFERS, CONTAINERS, tensors_of
 from surefit.interpreter.shapes import Shape
 from surefit.interpreter.value_queries import contents
 from surefit.interpreter.values import (
@@ -97,10 +97,10 @@ def shapes_of_parameters(group: ParameterSet) -> tuple[Shape, ...] | None:
     """In order; None where one is not known."""
     shapes: list[Shape] = []
     for holder in group.of or ():
-        own = {"": holder.shape} if isinstance(holder, TensorValue) else parameters_of(holder)
+        own = {"": holder.shape} if isinstance(holder, TensorValue) else tensors_of(holder)
         if own is None:
             return None
-        shapes += own.values()
+        shapes += [shape for name, shape in own.items() if name not in BUFFERS]
     return None if group.of is None else tuple(shapes)
 
 

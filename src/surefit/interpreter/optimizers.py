@@ -77,7 +77,10 @@ def optimizer_method(
 ) -> AbstractValue:
     if name == "step" and not arguments.values:
         check_idle_optimizer(run, optimizer, node)
-        optimizer_step(run, optimizer, node)
+        for holder in held_by(optimizer):
+            if isinstance(holder, LayerValue) and holder.gradient is True:
+                run.set(holder, "version", holder.version + 1)
+                run.set(holder, "written_at", node)
     elif name == "zero_grad":
         zero_gradients(run, held_by(optimizer))
     elif name == "state_dict":
@@ -154,11 +157,3 @@ def check_idle_optimizer(run: Evaluator, optimizer: OptimizerValue, node: ast.AS
 
 def held_by(optimizer: OptimizerValue) -> list[LayerValue | TensorValue]:
     return [holder for group in optimizer.groups or () for holder in group.of or ()]
-
-
-def optimizer_step(run: Evaluator, optimizer: OptimizerValue, node: ast.AST) -> None:
-    """An optimizer writes into the weights that have a gradient."""
-    for holder in held_by(optimizer):
-        if isinstance(holder, LayerValue) and holder.gradient is True:
-            run.set(holder, "version", holder.version + 1)
-            run.set(holder, "written_at", node)

@@ -10,6 +10,7 @@ from surefit.interpreter import violations
 from surefit.interpreter.modules import class_name_of
 from surefit.interpreter.shapes import Shape
 from surefit.interpreter.values import StateDictValue
+from surefit.interpreter.violations import SourceViolation
 from surefit.interpreter.wording import expression_of, line_at, place_of, stand_in
 from surefit.laws.case import Case
 from surefit.laws.contracts.adapters import ADAPTED, TARGETS, AskedTargets, TargetsWithoutLayers
@@ -25,9 +26,7 @@ from surefit.laws.subscripts import Asked
 from surefit.source.reading import Source
 
 
-def violations_of(
-    violation: violations.SourceViolation, case: Case, source: Source
-) -> Iterator[Violation]:
+def violations_of(violation: SourceViolation, case: Case, source: Source) -> Iterator[Violation]:
     use = expression_of(source, violation.node)
     match violation:
         case violations.StateDictMismatch(model=model):

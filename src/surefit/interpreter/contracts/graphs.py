@@ -10,6 +10,7 @@ from surefit.doctor.words import code
 from surefit.interpreter import violations
 from surefit.interpreter.methods import receiver_node
 from surefit.interpreter.values import GraphCut, RecordedOperation
+from surefit.interpreter.violations import SourceViolation
 from surefit.interpreter.wording import describe_layer, expression_of, layer_name, operand_of
 from surefit.laws import graph_stories as stories
 from surefit.laws.case import Case
@@ -27,11 +28,7 @@ WHEN = {
 }
 
 
-def violations_of(
-    violation: violations.SourceViolation,
-    case: Case,  # noqa: ARG001
-    source: Source,
-) -> Iterator[Violation]:
+def violations_of(violation: SourceViolation, case: Case, source: Source) -> Iterator[Violation]:  # noqa: ARG001
     use = expression_of(source, violation.node)
     match violation:
         case violations.BackwardWithoutGraph(tensor=tensor) if tensor.cut is not None:

@@ -7,17 +7,14 @@ from dataclasses import replace
 from surefit.doctor.observations import Value
 from surefit.doctor.violations import Operand, Violation
 from surefit.interpreter import violations
+from surefit.interpreter.violations import SourceViolation
 from surefit.interpreter.wording import expression_of, layer_name, operand_of
 from surefit.laws.case import Case
 from surefit.laws.contracts.mixed_operands import MoveDropped, PlainTensor, TwoDevices, TwoDtypes
 from surefit.source.reading import Source
 
 
-def violations_of(
-    violation: violations.SourceViolation,
-    case: Case,  # noqa: ARG001
-    source: Source,
-) -> Iterator[Violation]:
+def violations_of(violation: SourceViolation, case: Case, source: Source) -> Iterator[Violation]:  # noqa: ARG001
     use = expression_of(source, violation.node)
     match violation:
         case violations.DeviceMismatch(left_node=node, moved=moved):

@@ -8,6 +8,7 @@ from surefit.interpreter import violations
 from surefit.interpreter.methods import receiver_node
 from surefit.interpreter.shapes import Shape
 from surefit.interpreter.values import LayerValue
+from surefit.interpreter.violations import SourceViolation
 from surefit.interpreter.wording import (
     STAND_IN,
     describe_layer,
@@ -34,9 +35,7 @@ MAP_AXES = 4
 """Axes of pictures inside a network: rows, channels, height, width."""
 
 
-def violations_of(
-    violation: violations.SourceViolation, case: Case, source: Source
-) -> Iterator[Violation]:
+def violations_of(violation: SourceViolation, case: Case, source: Source) -> Iterator[Violation]:
     use = expression_of(source, violation.node)
     match violation:
         case violations.WidthMismatch():
