@@ -30,7 +30,7 @@ class UniformGuess:
 
     @property
     def words(self) -> str:
-        """`= 0.9 × 10.828; 10.828 is ln 50257 (10.8249) in float16, the cost of a uniform guess`."""
+        """`= 0.9 × 10.828; 10.828 is ln 50257 (10.8249) in float16, the cost of a uniform guess`"""
         cost, exact = f"{self.cost:.5g}", f"{math.log(self.classes):.6g}"
         product = " × ".join([*(f"{weight:g}" for weight in self.weights), cost])
         begin = f"= {product}; {cost} is " if self.weights else "= "
