@@ -12,7 +12,6 @@ from surefit.source.edits import BINDS_TIGHTLY
 from surefit.source.reading import Source
 
 REDUCES = ("mean", "sum", "max", "min", "median", "std", "amax", "amin", "nanmean")
-ADDS = ("unsqueeze", "expand_dims")
 
 
 @dataclass(frozen=True, slots=True)

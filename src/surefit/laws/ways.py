@@ -7,7 +7,7 @@ from itertools import pairwise
 from surefit.doctor.violations import Written
 from surefit.laws.layer_tables import GIVES, declared_by
 from surefit.lineage.lineage import Lineage
-from surefit.lineage.producers import Input, Producer, ProducerKind, Way
+from surefit.lineage.producers import Producer, ProducerKind, Way
 from surefit.lineage.properties import shape_of
 
 PARAMETER = "Parameter"
@@ -153,18 +153,13 @@ def chosen_at(lineage: Lineage, call: Producer, name: str, position: int) -> lis
         return []
     places = [found[1]]
     others = [inner.text for key, (_, inner) in arguments.items() if inner is not found[1]]
-    while not shared(places[-1], others):
+    while places[-1].text not in others:  # as in `nn.Linear(width, width)`
         given = given_to_parameter(lineage, places[-1])
         if given is None:
             break
         places.append(given)
         others = []
     return places
-
-
-def shared(place: Producer, others: list[str]) -> bool:
-    """The same name is given for another argument, too: `nn.Linear(width, width)`."""
-    return place.text in others
 
 
 def given_to_parameter(lineage: Lineage, place: Producer) -> Producer | None:
@@ -184,8 +179,3 @@ def input_widths(lineage: Lineage, constructor: Producer) -> list[Producer]:
     """Where the width that a layer takes is chosen, from its constructor outwards."""
     layer = constructor.value.layer
     return chosen_at(lineage, constructor, declared_by(layer.kind) if layer else "", 0)
-
-
-def only(lineage: Lineage, producer: Producer) -> Lineage:
-    """The lineage of one producer on it."""
-    return Lineage(lineage.graph, (Input(serial=producer.serial, way=Way.SAME_OBJECT),))

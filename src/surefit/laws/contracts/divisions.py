@@ -13,6 +13,8 @@ from surefit.laws.given_numbers import number_given
 RAISED = ("ValueError", "AssertionError")
 PARTS = re.compile(r"heads?$|^n_?heads?$|^groups$|^num_groups$|^n_groups$")
 WIDTHS = re.compile(r"dim$|hidden|embd|embed|width|model|channels|features|size$")
+Pair = tuple[str, int, str, int]
+"""Name and number of the width, and of the heads or groups."""
 USUAL = re.compile(r"^embed|^hidden|model$|^n_embd$|channels$")
 """What people call the width, where several numbers are equal to it."""
 
@@ -31,16 +33,6 @@ class IndivisibleWidth(Violation):
     parts_written: Written | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Pair:
-    """The two numbers, under the names that a frame has for them."""
-
-    width_name: str
-    width: int
-    parts_name: str
-    parts: int
-
-
 def violations_of(case: Case) -> Iterator[Violation]:
     """Of a check that raised, by the numbers that it reads."""
     crash = case.crash
@@ -49,15 +41,16 @@ def violations_of(case: Case) -> Iterator[Violation]:
     pair = pair_in(crash.frames[-1])
     if pair is None:
         return
+    width_name, width, parts_name, parts = pair
     yield IndivisibleWidth(
         use=use_of(case.own),
-        width_name=short(pair.width_name),
-        width=pair.width,
-        parts_name=short(pair.parts_name),
-        parts=pair.parts,
+        width_name=short(width_name),
+        width=width,
+        parts_name=short(parts_name),
+        parts=parts,
         checked=f"{crash.frames[-1].place}  {crash.frames[-1].function}",
-        width_written=number_given(case, pair.width_name, pair.width),
-        parts_written=number_given(case, pair.parts_name, pair.parts),
+        width_written=number_given(case, width_name, width),
+        parts_written=number_given(case, parts_name, parts),
     )
 
 
@@ -71,8 +64,8 @@ def pair_in(frame: Frame) -> Pair | None:
     written = {text: numbers[text] for text in texts_in(frame) if text in numbers}
     read = {text: number for value in frame.values for text, number in integer(value.text, value)}
     for known in (written, read, numbers):
-        pairs = sorted(pairs_of(known), key=lambda pair: not USUAL.search(short(pair.width_name)))
-        if len({(pair.width, pair.parts) for pair in pairs}) == 1:
+        pairs = sorted(pairs_of(known), key=lambda pair: not USUAL.search(short(pair[0])))
+        if len({(width, parts) for _, width, _, parts in pairs}) == 1:
             return pairs[0]
     return None
 
@@ -109,4 +102,4 @@ def pairs_of(numbers: dict[str, int]) -> Iterator[Pair]:
             first, second = short(width_name), short(parts_name)
             fits = WIDTHS.search(first) and PARTS.search(second)
             if fits and not PARTS.search(first) and "head" not in first and width % parts:
-                yield Pair(width_name, width, parts_name, parts)
+                yield width_name, width, parts_name, parts

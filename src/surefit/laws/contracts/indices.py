@@ -16,11 +16,11 @@ from surefit.source.reading import Source, called
 READING = ("gather", "take_along_dim")
 WRITING = ("scatter", "scatter_", "scatter_add", "scatter_add_", "scatter_reduce")
 SELECTING = ("index_select",)
+PICKS = (*READING, *WRITING, *SELECTING)
 ARGUMENTS = {"take_along_dim": ("indices", "dim")}
 """Names of what follows the tensor, in order; of the others:"""
 USUAL = ("dim", "index", "src")
 INTEGERS = ("int32", "int64")
-ARRAYS = ("ndarray", "memmap")
 BRACKETS = "an index in brackets"
 
 
@@ -81,16 +81,13 @@ def violations_of(case: Case) -> Iterator[Violation]:
         yield from floats_in_table(case, crash, crash.frames[-1])
         return
     node, source = case.node(use_of(own)), case.source(own.place)
-    if source is None or not isinstance(node, ast.Call | ast.Subscript):
-        return
-    floats = floats_in(case, own, source, node)
-    if floats is not None:
-        yield floats
-        return
-    found = of_call(case, source, node) if isinstance(node, ast.Call) else None
-    found = found or (of_brackets(case, source, node) if isinstance(node, ast.Subscript) else None)
-    if found is not None:
-        yield found
+    broken: Violation | None = None
+    if source is not None and isinstance(node, ast.Call):
+        broken = floats_in(case, own, source, node) or of_call(case, source, node)
+    elif source is not None and isinstance(node, ast.Subscript):
+        broken = floats_in(case, own, source, node) or of_brackets(case, source, node)
+    if broken is not None:
+        yield broken
 
 
 def floats_in_table(case: Case, crash: Crash, last: Frame) -> Iterator[IndexDtype]:
@@ -137,13 +134,12 @@ def index_in(source: Source, node: ast.expr) -> ast.expr | None:
     """The index that an expression looks up by."""
     if isinstance(node, ast.Subscript):
         parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-        named = [
-            part for part in parts if isinstance(part, ast.Name | ast.Attribute | ast.Subscript)
-        ]
+        plain = ast.Name | ast.Attribute | ast.Subscript
+        named = [part for part in parts if isinstance(part, plain)]
         return named[0] if len(named) == 1 else None
     if isinstance(node, ast.Call) and called(node) == "one_hot":
         return node.args[0] if node.args else None
-    if isinstance(node, ast.Call) and called(node) in (*READING, *WRITING, *SELECTING):
+    if isinstance(node, ast.Call) and called(node) in PICKS:
         given = given_to(source, node)[1]
         return given.get("index") or given.get("indices")
     return None
@@ -151,34 +147,27 @@ def index_in(source: Source, node: ast.expr) -> ast.expr | None:
 
 def of_call(case: Case, source: Source, call: ast.Call) -> IndexArguments | None:
     """A call that picks by an index with the axes of the tensor, or along one axis."""
-    name = called(call)
-    if name not in (*READING, *WRITING, *SELECTING):
-        return None
     of, given = given_to(source, call)
-    index, dim = given.get("index") or given.get("indices"), given.get("dim")
-    if of is None or index is None or dim is None:
+    index, dim, src = given.get("index") or given.get("indices"), given.get("dim"), given.get("src")
+    if called(call) not in PICKS or of is None or index is None or dim is None or not case.own:
         return None
-    sides = [operand(case, source, node) for node in (of, index)]
-    src = given.get("src")
-    third = operand(case, source, src) if src is not None and not is_number(src) else None
+    tensor, picks = operand(case, source, of), operand(case, source, index)
     axis = number_of(case, source, dim)
-    tensor, picks = sides
     if tensor is None or picks is None or axis is None or not tensor.shape or not picks.shape:
         return None
     axes = len(tensor.shape)
-    if not -axes <= axis < axes or case.own is None:
+    kind = kind_of(called(call), tensor.shape, picks, axis % axes) if abs(axis) <= axes else None
+    if kind is None or axis == axes:
         return None
-    kind = kind_of(name, tensor.shape, picks, axis % axes)
-    if kind is None:
-        return None
+    number = isinstance(src, ast.Constant | ast.UnaryOp)
     return kind(
         use=use_of(case.own),
-        name=name,
+        name=called(call),
         of=tensor,
         index=picks,
         axis=axis % axes,
         axis_use=case.expression(source, dim),
-        src=third,
+        src=operand(case, source, src) if src is not None and not number else None,
     )
 
 
@@ -257,10 +246,6 @@ def value_of(frame: Frame, node: ast.expr) -> Value | None:
     text = ast.unparse(node)
     values = (value for value in frame.values if value.text == text)
     return next((value for value in values if value.shape is not None and value.dtype), None)
-
-
-def is_number(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant | ast.UnaryOp)
 
 
 def number_of(case: Case, source: Source, node: ast.expr) -> int | None:

@@ -40,6 +40,8 @@ PADDING = {
     "memory_mask": "memory_key_padding_mask",
 }
 """The attention mask -> the key padding mask of the same sequence."""
+Covered = tuple[Operand, Operand, tuple[int, ...]]
+"""A mask, what it covers, and the shape of the result."""
 CHECKS_SHAPE = "multi_head_attention_forward"
 CHECKS_PADDING = "_check_key_padding_mask"
 CHECKS_DTYPE = "_canonical_mask"
@@ -103,16 +105,15 @@ def violations_of(case: Case) -> Iterator[Violation]:
 
 
 def lacks_axes(case: Case, use: Expression, source: Source, call: ast.Call) -> Iterator[MaskAxes]:
-    covered = (
-        attended(case, source, call) if called(call) == ATTENDS else filled(case, source, call)
-    )
+    attends = called(call) == ATTENDS
+    covered = attended(case, source, call) if attends else filled(case, source, call)
     if covered is None:
         return
     mask, over, result = covered
     index = index_for(mask.shape, over.shape)
     if not index:
         return
-    if called(call) == ATTENDS and mask.dtype.startswith(("int", "uint")):
+    if attends and mask.dtype.startswith(("int", "uint")):
         index += ".bool()"
     meets = len(over.shape) - len(mask.shape)
     yield MaskAxes(
@@ -125,10 +126,8 @@ def lacks_axes(case: Case, use: Expression, source: Source, call: ast.Call) -> I
     )
 
 
-def filled(
-    case: Case, source: Source, call: ast.Call
-) -> tuple[Operand, Operand, tuple[int, ...]] | None:
-    """The mask and the tensor of `masked_fill` or `where`, and the shape of the result."""
+def filled(case: Case, source: Source, call: ast.Call) -> Covered | None:
+    """The mask and the tensor of `masked_fill` or `where`."""
     match call:
         case ast.Call(func=ast.Attribute(value=over), args=[mask, _]) if called(call) in FILLS:
             pass
@@ -142,9 +141,7 @@ def filled(
     return operand_in(case, source, plain(mask)), tensor, tensor.shape
 
 
-def attended(
-    case: Case, source: Source, call: ast.Call
-) -> tuple[Operand, Operand, tuple[int, ...]] | None:
+def attended(case: Case, source: Source, call: ast.Call) -> Covered | None:
     """The mask of a call of attention, the scores that it covers, and the shape of the result."""
     node = source.argument(call, "attn_mask", 3)
     if node is None or len(call.args) < 3:
@@ -249,26 +246,17 @@ Misplaced = tuple[str, str, Value, int | None, int | None]
 def masks_in(case: Case, call: ast.Call) -> Iterator[tuple[str, ast.expr]]:
     """The masks that a call of one of torch's layers gives, by the names of the arguments."""
     takes = TAKES.get(kind_of(case, call), ())
-    for name, node in zip(takes, call.args, strict=False):
-        if name.endswith("mask") and not is_none(node):
+    named = [(keyword.arg or "", keyword.value) for keyword in call.keywords]
+    for name, node in (*zip(takes, call.args, strict=False), *named):
+        is_none = isinstance(node, ast.Constant) and node.value is None
+        if name in takes and name.endswith("mask") and not is_none:
             yield name, node
-    for keyword in call.keywords:
-        if (
-            keyword.arg in takes
-            and str(keyword.arg).endswith("mask")
-            and not is_none(keyword.value)
-        ):
-            yield str(keyword.arg), keyword.value
 
 
 def kind_of(case: Case, call: ast.Call) -> str:
     text = ast.unparse(call.func)
     values = case.own.values if case.own is not None else ()
     return next((value.layer.kind for value in values if value.text == text and value.layer), "")
-
-
-def is_none(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and node.value is None
 
 
 def only(arguments: dict[str, ast.expr], padding: bool) -> str | None:
@@ -352,13 +340,8 @@ def same_shape(
     if shape is None and all(sizes) and sizes and "batch_first=True" in source.text:
         shape = (*sizes, None)
     match source.statement_of(call):
-        case ast.Assign(targets=[ast.Name(id=name)], value=result) if result is call:
-            pass
-        case ast.Assign(targets=[ast.Tuple(elts=[ast.Name(id=name), *_])], value=result) if (
-            result is call
-        ):
-            pass
-        case _:
-            return None
-    place = case.own.place if case.own is not None else None
-    return ValuesAt(place, (Wanted(name, shape),), after=True) if shape and place else None
+        case ast.Assign(
+            targets=[ast.Name(id=name) | ast.Tuple(elts=[ast.Name(id=name), *_])], value=result
+        ) if result is call and shape and case.own is not None:
+            return ValuesAt(case.own.place, (Wanted(name, shape),), after=True)
+    return None

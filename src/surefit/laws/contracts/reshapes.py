@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
 
-from surefit.doctor.observations import Frame, Value
+from surefit.doctor.observations import Value
 from surefit.doctor.violations import Expression, Operand, Violation, in_code
 from surefit.laws.case import Case, use_of
 from surefit.laws.frame_numbers import size_nodes, sizes_in
@@ -74,11 +74,6 @@ def violations_of(case: Case) -> Iterator[Violation]:
         yield from of_strides(case, tensor, node, None)
 
 
-def is_reshape(frame: Frame) -> bool:
-    node = parsed(frame.expression)
-    return isinstance(node, ast.Call) and called(node) in RESHAPES
-
-
 def parsed(text: str | None) -> ast.expr | None:
     try:
         return ast.parse(text, mode="eval").body if text else None
@@ -93,10 +88,9 @@ def viewed(case: Case, receiver: ast.expr) -> Operand:
     frame, text = case.crash.frames[number], ast.unparse(receiver)
     use = use_of(frame)
     source, call = case.source(use.place), case.node(use)
-    if frame.own and source is not None and isinstance(call, ast.Call):
-        function = call.func
-        if isinstance(function, ast.Attribute):
-            return operand_in(case, source, function.value)
+    match call if frame.own else None:
+        case ast.Call(func=ast.Attribute(value=inner)) if source is not None:
+            return operand_in(case, source, inner)
     value = next((known for known in frame.values if known.text == text), Value(text, ""))
     name = text if frame.own else name_in(case, value, number) or text
     return Operand(value=value, name=in_code(name, "the tensor"), frame=number)

@@ -53,6 +53,7 @@ def targets_have_a_dtype_the_loss_does_not_take(broken: TargetDtype, case: Case)
     places = along(lineage, of=dtype(target.dtype))
     birth = places[0] if places else None
     table = any(producer.value.kind in ("Series", "DataFrame") for producer in lineage.all)
+    takes = predictions.dtype
     blank = table and target.dtype == "float64"
     return case.finding(
         (birth or broken.use).place,
@@ -63,7 +64,7 @@ def targets_have_a_dtype_the_loss_does_not_take(broken: TargetDtype, case: Case)
             predictions.fact(),
             *fact_at("used at", broken.use if birth else None),
         ),
-        ruled_out=(Fact("the model", f"{predictions.name} is {predictions.dtype}, as it should"),),
+        ruled_out=(Fact("the model", f"{predictions.name} is {takes}, as it should be"),),
         why="A loss does not convert its targets"
         + ("; a pandas column with a blank cell is float64." if blank else "."),
         remedies=(

@@ -74,7 +74,8 @@ def headline(targets: AskedTargets) -> str:
     has = some(targets.adaptable)
     if not names:
         return f"`{TARGETS}` is empty, and `{targets.model}` has layers to adapt: {has}."
-    return f"`{targets.model}` has no layer named {' or '.join(names)}; it has {has}."
+    listed = spoken(names).replace(" and ", " or ")
+    return f"`{targets.model}` has no layer named {listed}; it has {has}."
 
 
 def conv1d_names(targets: AskedTargets) -> list[str]:

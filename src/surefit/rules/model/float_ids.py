@@ -118,6 +118,6 @@ def whole_division(birth: Producer, case: Case) -> Remedy:
     """`//` for `/`."""
     node, source, text = case.node(birth), case.source(birth.place), ""
     if source is not None and isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
-        text = f"{source.segment(node.left)} // {source.segment(node.right)}"
+        text = ast.unparse(ast.BinOp(node.left, ast.FloorDiv(), node.right))
     words = f"Divide without a fraction, which rounds down: {code(text)}."
     return ReplaceWith(at=birth if text else None, text=text, words=words)

@@ -51,8 +51,6 @@ SYMPTOM = Symptom(
 )
 RULE = Rule("SF302", "view-of-a-slice", Severity.ERROR, __doc__, symptoms=(SYMPTOM,))
 
-NO_COPY = "`view` never copies, and this shape cannot be had without a copy."
-
 
 @dataclass(frozen=True, slots=True)
 class Reshaped:
@@ -66,48 +64,39 @@ class Reshaped:
 
 @RULE.on(NotContiguous)
 def view_needs_a_copy(broken: NotContiguous, case: Case) -> Finding:
-    tensor = broken.tensor
+    tensor, stride = broken.tensor, broken.tensor.value.stride
     lineage = case.lineage(tensor)
     birth = next(iter(lineage.all), None) if case.read else lineage.birth(of=not_contiguous)
-    caller = f"`{broken.inside}` calls " if broken.inside else ""
-    from_it = (
-        f", because of {code(birth.text)}" if birth and code(birth.text) != tensor.name else ""
-    )
+    call = f"{code(broken.call)} takes a contiguous tensor"
+    if broken.inside:
+        call = f"`{broken.inside}` calls {code(broken.call)}, which takes a contiguous tensor"
+    cause = f", because of {code(birth.text)}" if birth and code(birth.text) != tensor.name else ""
+    one_row = Fact("with a batch of one row", "there is no gap, and the same line works")
+    no_dtype = Fact("mixed precision", f"{tensor.name} is {tensor.dtype}; strides have no dtype")
     return case.finding(
         (birth or broken.use).place if broken.inside else broken.use.place,
-        f"{caller}{code(broken.call)}{',' if caller else ''} {'which ' if caller else ''}takes a"
-        f" contiguous tensor, and {tensor.name} is not contiguous{from_it}.",
-        facts=facts(broken, birth),
-        ruled_out=[
-            Fact("mixed precision", f"{tensor.name} is {dtype}; strides have no dtype")
-            for dtype in (tensor.dtype,)
-            if dtype
-        ],
-        why=NO_COPY,
+        f"{call}, and {tensor.name} is not contiguous{cause}.",
+        facts=(
+            tensor.fact(f"strides {shape_of(stride)}" if stride else ""),
+            *fact_at("not contiguous since", birth),
+            *([one_row] if broken.one_row_would_do else []),
+        ),
+        ruled_out=(no_dtype,) if tensor.dtype else (),
+        why="`view` never copies, and this shape cannot be had without a copy.",
         remedies=remedies(broken, birth, case),
     )
 
 
-def facts(broken: NotContiguous, birth: Producer | None) -> Iterator[Fact]:
-    stride = broken.tensor.value.stride
-    yield broken.tensor.fact(f"strides {shape_of(stride)}" if stride else "")
-    yield from fact_at("not contiguous since", birth)
-    if broken.one_row_would_do:
-        yield Fact("with a batch of one row", "there is no gap, and the same line works")
-
-
 def remedies(broken: NotContiguous, birth: Producer | None, case: Case) -> Iterator[Remedy]:
-    equal = must(broken, case)
+    equal, suffix = must(broken, case), ".contiguous()"
     if not broken.inside:
         words = "Use `.reshape`, which copies where it must."
         yield RenameMethod(at=broken.use, to="reshape", words=words, must=equal)
-    if broken.inside and birth is not None:
-        words = f"Copy it where it is created: {code(birth.text + '.contiguous()')}."
-        yield Append(at=birth, suffix=".contiguous()", words=words, must=equal, alike=False)
-    if broken.inside:
-        argument = case.argument(broken.use, "input", 0)
-        words = f"Give `{broken.inside}` a contiguous copy: `.contiguous()`."
-        yield Append(at=argument, suffix=".contiguous()", words=words, must=equal, alike=False)
+        return
+    copied = f"Copy it where it is created: {code((birth.text if birth else '') + suffix)}."
+    given = f"Give `{broken.inside}` a contiguous copy: `{suffix}`."
+    for at, words in ((birth, copied), (case.argument(broken.use, "input", 0), given)):
+        yield Append(at=at, suffix=suffix, words=words, must=equal, alike=False)
 
 
 def must(broken: NotContiguous, case: Case) -> ReExecuted | None:

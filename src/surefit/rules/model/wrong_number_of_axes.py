@@ -82,38 +82,25 @@ def finding(
     change: AxisChange | None,
     story: AxisChanges,
 ) -> Finding:
-    mended = list(remedies(broken, case, missing, change, story))
-    place: Written = broken.use
-    cause = ""
+    went, why, place, cause = [], "", broken.use.place, ""
     if change is not None:
-        place = change.producer
-        went = "takes an axis away" if missing > 0 else "adds an axis"
-        cause = f": {code(last_part(case, change.producer))} {went}"
-    return case.finding(
-        place.place,
-        f"{takes} and was given {broken.given.shape_words}{cause}.",
-        facts=(Fact(broken.layer.name, broken.layer.words), broken.given.fact(), *went_at(change)),
-        why=why(change, missing),
-        remedies=mended,
-    )
-
-
-def went_at(change: AxisChange | None) -> Iterator[Fact]:
-    if change is not None:
+        place = change.producer.place
         lost = len(change.before) > len(change.after)
         shapes = f"{shape_of(change.before)} → {shape_of(change.after)}"
-        where = change.producer.place
-        yield Fact("an axis lost at" if lost else "an axis added at", f"{where}  {shapes}")
-
-
-def why(change: AxisChange | None, missing: int) -> str:
-    if change is None:
-        return ""
-    if missing < 0 and change.rows:
-        return "A loader adds the axis of the rows in front; a row must come without one."
-    if change.name == "squeeze" and missing > 0:
-        return "`squeeze()` removes every axis of size 1, that of a batch of one row too."
-    return ""
+        went = [Fact(f"an axis {'lost' if lost else 'added'} at", f"{place}  {shapes}")]
+        verb = "takes an axis away" if missing > 0 else "adds an axis"
+        cause = f": {code(last_part(case, change.producer))} {verb}"
+        if missing < 0 and change.rows:
+            why = "A loader adds the axis of the rows in front; a row must come without one."
+        elif missing > 0 and change.name == "squeeze":
+            why = "`squeeze()` removes every axis of size 1, that of a batch of one row too."
+    return case.finding(
+        place,
+        f"{takes} and was given {broken.given.shape_words}{cause}.",
+        facts=(Fact(broken.layer.name, broken.layer.words), broken.given.fact(), *went),
+        why=why,
+        remedies=remedies(broken, case, missing, change, story),
+    )
 
 
 def remedies(
@@ -144,15 +131,14 @@ def batch_of_one(at: Written, choice: bool = False) -> Remedy:
 def named_axis(change: AxisChange, case: Case) -> Iterator[Remedy]:
     """Without an axis, `squeeze` took the row of a batch of one along."""
     others = [at for at, size in enumerate(change.before) if size == 1 and at > 0]
-    rest = without_last_part(case, change.producer)
+    text, words = without_last_part(case, change.producer), "Leave `squeeze()` out."
     if change.before[:1] != (1,) or len(others) > 1:
         return
-    if not others:
-        yield ReplaceWith(at=change.producer, text=rest, words="Leave `squeeze()` out.")
-        return
-    axis = -1 if others[0] == len(change.before) - 1 else others[0]
-    text = f"{rest}.squeeze({axis})"
-    yield ReplaceWith(at=change.producer, text=text, words=f"Name the axis: {code(text)}.")
+    if others:
+        axis = -1 if others[0] == len(change.before) - 1 else others[0]
+        text = f"{text}.squeeze({axis})"
+        words = f"Name the axis: {code(text)}."
+    yield ReplaceWith(at=change.producer, text=text, words=words)
 
 
 def squeezed(broken: LayerInput, story: AxisChanges) -> Iterator[Remedy]:
