@@ -47,26 +47,21 @@ from surefit.remedies.append import Append
 from surefit.remedies.arguments import SetArgument
 from surefit.source.reading import called
 
-RULE = Rule(
-    "SF237",
-    "batch-axis-not-first",
-    Severity.ERROR,
-    __doc__,
-    symptoms=(
-        Symptom(
-            r"Expected hidden(\[\d\])? size \(.*\), got \[.*\]",
-            "whether the two sizes are the rows and the steps of the batch",
-        ),
-        Symptom(
-            r"Expected input batch_size \(\d+\) to match target batch_size",
-            "whether the predictions have as many rows as the batch has steps",
-        ),
-        Symptom(
-            r"key_padd(ed|ing)_mask.*(to be|shape of)|shape of the 2D attn_mask",
-            "which axis of the input holds the rows, and whether the layer has `batch_first=True`",
-        ),
+SYMPTOMS = (
+    Symptom(
+        r"Expected hidden(\[\d\])? size \(.*\), got \[.*\]",
+        "whether the two sizes are the rows and the steps of the batch",
+    ),
+    Symptom(
+        r"Expected input batch_size \(\d+\) to match target batch_size",
+        "whether the predictions have as many rows as the batch has steps",
+    ),
+    Symptom(
+        r"key_padd(ed|ing)_mask.*(to be|shape of)|shape of the 2D attn_mask",
+        "which axis of the input holds the rows, and whether the layer has `batch_first=True`",
     ),
 )
+RULE = Rule("SF237", "batch-axis-not-first", Severity.ERROR, __doc__, symptoms=SYMPTOMS)
 RECURRENT_LAYERS = ("LSTM", "GRU", "RNN")
 ATTENTIVE = ("TransformerEncoderLayer", "TransformerDecoderLayer", "Transformer")
 LAYERS = (*RECURRENT_LAYERS, *ATTENTIVE, "MultiheadAttention")

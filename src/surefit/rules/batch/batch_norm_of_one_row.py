@@ -46,19 +46,11 @@ from surefit.remedies.replace import ReplaceWith
 from surefit.source.edits import inserted_after, inserted_before
 from surefit.source.patches import both
 
-RULE = Rule(
-    "SF231",
-    "batch-norm-of-one-row",
-    Severity.ERROR,
-    __doc__,
-    symptoms=(
-        Symptom(
-            r"Expected more than 1 value per channel when training",
-            "how many rows the dataset has and how many a batch: a remainder of one, or batches of"
-            " one row",
-        ),
-    ),
+SYMPTOM = Symptom(
+    r"Expected more than 1 value per channel when training",
+    "how many rows the dataset has and how many a batch: a remainder of one, or batches of one row",
 )
+RULE = Rule("SF231", "batch-norm-of-one-row", Severity.ERROR, __doc__, symptoms=(SYMPTOM,))
 ENOUGH = 8
 """Rows of a batch that a norm can be computed over."""
 

@@ -48,26 +48,21 @@ from surefit.lineage.lineage import Lineage
 from surefit.lineage.producers import Producer, Way
 from surefit.remedies.ask_the_batch import AskTheBatch, CutToTheBatch, rows_at
 
-RULE = Rule(
-    "SF235",
-    "hard-coded-batch-size",
-    Severity.ERROR,
-    __doc__,
-    symptoms=(
-        Symptom(
-            r"shape '\[.*\]' is invalid for input of size \d+",
-            "whether one number of the shape is a batch size, and how many rows this batch has",
-        ),
-        Symptom(
-            r"Expected hidden(\[\d\])? size \(.*\), got \[.*\]",
-            "whether the state was made for a fixed number of rows, and how many this batch has",
-        ),
-        Symptom(
-            r"index \d+ is out of bounds for dimension 0 with size \d+",
-            "whether a loop counts to a batch size, and how many rows this batch has",
-        ),
+SYMPTOMS = (
+    Symptom(
+        r"shape '\[.*\]' is invalid for input of size \d+",
+        "whether one number of the shape is a batch size, and how many rows this batch has",
+    ),
+    Symptom(
+        r"Expected hidden(\[\d\])? size \(.*\), got \[.*\]",
+        "whether the state was made for a fixed number of rows, and how many this batch has",
+    ),
+    Symptom(
+        r"index \d+ is out of bounds for dimension 0 with size \d+",
+        "whether a loop counts to a batch size, and how many rows this batch has",
     ),
 )
+RULE = Rule("SF235", "hard-coded-batch-size", Severity.ERROR, __doc__, symptoms=SYMPTOMS)
 
 
 @RULE.on(CountedRows)

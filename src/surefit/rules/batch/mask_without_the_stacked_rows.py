@@ -34,24 +34,19 @@ from surefit.laws.stacked_rows import count_in, stacking_of
 from surefit.remedies.append import Append
 from surefit.source.definitions import definition
 
-RULE = Rule(
-    "SF234",
-    "mask-without-the-stacked-rows",
-    Severity.ERROR,
-    __doc__,
-    symptoms=(
-        Symptom(
-            r"size of tensor a \(\d+\) must match the size of tensor b \(\d+\) at non-singleton"
-            r" dimension 0",
-            "whether one side has its heads stacked on the batch axis and the other, a mask, the"
-            " rows of the batch only",
-        ),
-        Symptom(
-            r"3D attn_mask is .*, but should be",
-            "how many heads the attention has, and whether the mask has one row for each of them",
-        ),
+SYMPTOMS = (
+    Symptom(
+        r"size of tensor a \(\d+\) must match the size of tensor b \(\d+\) at non-singleton"
+        r" dimension 0",
+        "whether one side has its heads stacked on the batch axis and the other, a mask, the"
+        " rows of the batch only",
+    ),
+    Symptom(
+        r"3D attn_mask is .*, but should be",
+        "how many heads the attention has, and whether the mask has one row for each of them",
     ),
 )
+RULE = Rule("SF234", "mask-without-the-stacked-rows", Severity.ERROR, __doc__, symptoms=SYMPTOMS)
 LEAST_AXES = 3
 """Rows, and two axes that attend to each other."""
 

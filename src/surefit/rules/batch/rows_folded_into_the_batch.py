@@ -43,22 +43,17 @@ from surefit.remedies.unfold import (
 )
 from surefit.source.reading import called
 
-RULE = Rule(
-    "SF232",
-    "rows-folded-into-the-batch",
-    Severity.ERROR,
-    __doc__,
-    symptoms=(
-        Symptom(
-            r"Expected input batch_size \(\d+\) to match target batch_size \(\d+\)",
-            "whether a reshape to a fixed width made several rows of each row of the batch",
-        ),
-        Symptom(
-            r"[Tt]arget size \(torch\.Size.* (must be the same as|is different to) .*input size",
-            "whether the predictions have several rows for each label, and which reshape made them",
-        ),
+SYMPTOMS = (
+    Symptom(
+        r"Expected input batch_size \(\d+\) to match target batch_size \(\d+\)",
+        "whether a reshape to a fixed width made several rows of each row of the batch",
+    ),
+    Symptom(
+        r"[Tt]arget size \(torch\.Size.* (must be the same as|is different to) .*input size",
+        "whether the predictions have several rows for each label, and which reshape made them",
     ),
 )
+RULE = Rule("SF232", "rows-folded-into-the-batch", Severity.ERROR, __doc__, symptoms=SYMPTOMS)
 
 
 @RULE.on(UnequalSides)

@@ -39,18 +39,11 @@ from surefit.remedies.arguments import SetArgument
 from surefit.source.definitions import definition
 from surefit.source.reading import Source, called
 
-RULE = Rule(
-    "SF233",
-    "sequence-trimmed-to-the-batch",
-    Severity.ERROR,
-    __doc__,
-    symptoms=(
-        Symptom(
-            r"Expected target size \[\d+, \d+\], got \[\d+, \d+\]|must be the same as input size",
-            "whether `pad_packed_sequence` gave back fewer steps than the targets have",
-        ),
-    ),
+SYMPTOM = Symptom(
+    r"Expected target size \[\d+, \d+\], got \[\d+, \d+\]|must be the same as input size",
+    "whether `pad_packed_sequence` gave back fewer steps than the targets have",
 )
+RULE = Rule("SF233", "sequence-trimmed-to-the-batch", Severity.ERROR, __doc__, symptoms=(SYMPTOM,))
 UNPACK, PACK = "pad_packed_sequence", "pack_padded_sequence"
 VIEWS = ("transpose", "permute", "swapaxes", "movedim")
 

@@ -36,18 +36,11 @@ from surefit.lineage.producers import Producer
 from surefit.remedies.drop_last import DropLast, drop_last
 from surefit.remedies.replace import ReplaceWith
 
-RULE = Rule(
-    "SF236",
-    "state-of-another-batch",
-    Severity.ERROR,
-    __doc__,
-    symptoms=(
-        Symptom(
-            r"Expected hidden(\[\d\])? size \(.*\), got \[.*\]",
-            "whether the state came out of an earlier batch, and how many rows the last one has",
-        ),
-    ),
+SYMPTOM = Symptom(
+    r"Expected hidden(\[\d\])? size \(.*\), got \[.*\]",
+    "whether the state came out of an earlier batch, and how many rows the last one has",
 )
+RULE = Rule("SF236", "state-of-another-batch", Severity.ERROR, __doc__, symptoms=(SYMPTOM,))
 
 
 @RULE.on(UnequalSides)

@@ -39,18 +39,11 @@ from surefit.remedies.change import Change
 from surefit.remedies.save_entry import SavedDict, SaveEntry
 from surefit.source.dictionary_edits import keys_of
 
-RULE = Rule(
-    "SF910",
-    "key-not-saved",
-    Severity.ERROR,
-    __doc__,
-    symptoms=(
-        Symptom(
-            r"KeyError: '\w*(model|state|optim|sched|epoch|scaler|ema)\w*'",
-            "which entries the checkpoint has, and which `torch.save` wrote it",
-        ),
-    ),
+SYMPTOM = Symptom(
+    r"KeyError: '\w*(model|state|optim|sched|epoch|scaler|ema)\w*'",
+    "which entries the checkpoint has, and which `torch.save` wrote it",
 )
+RULE = Rule("SF910", "key-not-saved", Severity.ERROR, __doc__, symptoms=(SYMPTOM,))
 
 ALIKE = 0.8
 SHORTEST = 3

@@ -40,19 +40,12 @@ from surefit.lineage.producers import Producer, ProducerKind
 from surefit.lineage.properties import size
 from surefit.remedies.append import Append
 
-RULE = Rule(
-    "SF951",
-    "logit-widths",
-    Severity.ERROR,
-    __doc__,
-    symptoms=(
-        Symptom(
-            r"The size of tensor a \(\d+\) must match the size of tensor b \(\d+\)",
-            "whether two models' logits differ in their last axis alone",
-            "kl_div|mse_loss",
-        ),
-    ),
+SYMPTOM = Symptom(
+    r"The size of tensor a \(\d+\) must match the size of tensor b \(\d+\)",
+    "whether two models' logits differ in their last axis alone",
+    "kl_div|mse_loss",
 )
+RULE = Rule("SF951", "logit-widths", Severity.ERROR, __doc__, symptoms=(SYMPTOM,))
 
 NARROWEST = 3
 """Classes; below that a width is a single score or a pair."""

@@ -29,19 +29,12 @@ from surefit.laws.made_names import name_at
 from surefit.laws.written_numbers import called_with
 from surefit.remedies.arguments import RenameArgument, SetArgument
 
-RULE = Rule(
-    "SF506",
-    "prompt-fills-max-length",
-    Severity.ERROR,
-    __doc__,
-    symptoms=(
-        Symptom(
-            r"Input length of \w+ is \d+, but `?max_length`? is set to",
-            "whether the prompt has as many tokens as `max_length`",
-            r"generation/utils\.py",
-        ),
-    ),
+SYMPTOM = Symptom(
+    r"Input length of \w+ is \d+, but `?max_length`? is set to",
+    "whether the prompt has as many tokens as `max_length`",
+    r"generation/utils\.py",
 )
+RULE = Rule("SF506", "prompt-fills-max-length", Severity.ERROR, __doc__, symptoms=(SYMPTOM,))
 LIMITS = ("max_length", "generation_max_length")
 NEW = "max_new_tokens"
 

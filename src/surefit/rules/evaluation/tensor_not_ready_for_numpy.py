@@ -39,19 +39,12 @@ from surefit.laws.value_words import in_words
 from surefit.remedies.append import Append
 from surefit.source.reading import called
 
-RULE = Rule(
-    "SF505",
-    "tensor-not-ready-for-numpy",
-    Severity.ERROR,
-    __doc__,
-    symptoms=(
-        Symptom(
-            r"Can't call numpy\(\) on Tensor that requires grad|unsupported ScalarType BFloat16"
-            r"|can't convert \w+(:\d+)? device type tensor to numpy",
-            "whether the tensor requires grad, is bfloat16 or lies on another device",
-        ),
-    ),
+SYMPTOM = Symptom(
+    r"Can't call numpy\(\) on Tensor that requires grad|unsupported ScalarType BFloat16"
+    r"|can't convert \w+(:\d+)? device type tensor to numpy",
+    "whether the tensor requires grad, is bfloat16 or lies on another device",
 )
+RULE = Rule("SF505", "tensor-not-ready-for-numpy", Severity.ERROR, __doc__, symptoms=(SYMPTOM,))
 
 
 @dataclass(frozen=True, slots=True)

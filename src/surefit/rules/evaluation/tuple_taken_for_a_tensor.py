@@ -38,18 +38,11 @@ from surefit.source.edits import replaced
 from surefit.source.patches import Edit, both
 from surefit.source.reading import Source
 
-RULE = Rule(
-    "SF503",
-    "tuple-taken-for-a-tensor",
-    Severity.ERROR,
-    __doc__,
-    symptoms=(
-        Symptom(
-            r"'tuple' object has no attribute|must be Tensor, not tuple|inhomogeneous shape",
-            "which tuple of outputs was used as one of its members",
-        ),
-    ),
+SYMPTOM = Symptom(
+    r"'tuple' object has no attribute|must be Tensor, not tuple|inhomogeneous shape",
+    "which tuple of outputs was used as one of its members",
 )
+RULE = Rule("SF503", "tuple-taken-for-a-tensor", Severity.ERROR, __doc__, symptoms=(SYMPTOM,))
 BY_NAME = ("loss", "logits")
 """Names that outputs of transformers have."""
 MOST = 6

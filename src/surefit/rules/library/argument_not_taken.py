@@ -36,18 +36,11 @@ from surefit.remedies.change import Change
 from surefit.remedies.successors import renamed
 from surefit.source.reading import called
 
-RULE = Rule(
-    "SF851",
-    "argument-not-taken",
-    Severity.ERROR,
-    __doc__,
-    symptoms=(
-        Symptom(
-            r"TypeError: .*got an unexpected keyword argument",
-            "what the function of the installed version takes",
-        ),
-    ),
+SYMPTOM = Symptom(
+    r"TypeError: .*got an unexpected keyword argument",
+    "what the function of the installed version takes",
 )
+RULE = Rule("SF851", "argument-not-taken", Severity.ERROR, __doc__, symptoms=(SYMPTOM,))
 
 
 @RULE.on(ArgumentsNotTaken)

@@ -46,18 +46,11 @@ from surefit.remedies.change import Change
 from surefit.remedies.concat import Concat
 from surefit.remedies.names import of_linear_algebra, renamed
 
-RULE = Rule(
-    "SF852",
-    "name-not-in-library",
-    Severity.ERROR,
-    __doc__,
-    symptoms=(
-        Symptom(
-            r"ImportError: cannot import name|AttributeError: module '[\w.]+' has no attribute",
-            "whether the installed version of the library has the name",
-        ),
-    ),
+SYMPTOM = Symptom(
+    r"ImportError: cannot import name|AttributeError: module '[\w.]+' has no attribute",
+    "whether the installed version of the library has the name",
 )
+RULE = Rule("SF852", "name-not-in-library", Severity.ERROR, __doc__, symptoms=(SYMPTOM,))
 
 
 @RULE.on(NamesAbsent)

@@ -32,19 +32,12 @@ from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import bytes_of, counted
 
-RULE = Rule(
-    "SF802",
-    "died-without-exception",
-    Severity.ERROR,
-    __doc__,
-    symptoms=(
-        Symptom(
-            r"Segmentation fault|Bus error|Floating point exception|Illegal instruction|Aborted"
-            r"|^Killed|SIG(SEGV|BUS|ABRT|FPE|ILL|KILL)|is killed by signal|exited unexpectedly",
-            "which process ended, by which signal, and the line on which it stood",
-        ),
-    ),
+SYMPTOM = Symptom(
+    r"Segmentation fault|Bus error|Floating point exception|Illegal instruction|Aborted"
+    r"|^Killed|SIG(SEGV|BUS|ABRT|FPE|ILL|KILL)|is killed by signal|exited unexpectedly",
+    "which process ended, by which signal, and the line on which it stood",
 )
+RULE = Rule("SF802", "died-without-exception", Severity.ERROR, __doc__, symptoms=(SYMPTOM,))
 
 MEANS = {
     "SIGSEGV": "compiled code read or wrote memory that is not its own",

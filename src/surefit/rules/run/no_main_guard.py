@@ -36,18 +36,11 @@ from surefit.laws.case import Case
 from surefit.laws.contracts.processes import ScriptRunAgain
 from surefit.remedies.main_guard import GUARD, GuardMain
 
-RULE = Rule(
-    "SF804",
-    "no-main-guard",
-    Severity.ERROR,
-    __doc__,
-    symptoms=(
-        Symptom(
-            r"finished its\s+bootstrapping phase|worker \(pid.*exited unexpectedly",
-            'whether the training stands under `if __name__ == "__main__":`',
-        ),
-    ),
+SYMPTOM = Symptom(
+    r"finished its\s+bootstrapping phase|worker \(pid.*exited unexpectedly",
+    'whether the training stands under `if __name__ == "__main__":`',
 )
+RULE = Rule("SF804", "no-main-guard", Severity.ERROR, __doc__, symptoms=(SYMPTOM,))
 
 
 @RULE.on(ScriptRunAgain)

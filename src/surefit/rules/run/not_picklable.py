@@ -31,18 +31,11 @@ from surefit.laws.contracts.processes import PartNotPicklable, Unpicklable
 from surefit.remedies.arguments import SetArgument
 from surefit.remedies.to_module import LambdaToModule
 
-RULE = Rule(
-    "SF803",
-    "not-picklable",
-    Severity.ERROR,
-    __doc__,
-    symptoms=(
-        Symptom(
-            r"[Cc]an't pickle|cannot pickle|Can't get local object|PicklingError",
-            "which part of the loader cannot be pickled",
-        ),
-    ),
+SYMPTOM = Symptom(
+    r"[Cc]an't pickle|cannot pickle|Can't get local object|PicklingError",
+    "which part of the loader cannot be pickled",
 )
+RULE = Rule("SF803", "not-picklable", Severity.ERROR, __doc__, symptoms=(SYMPTOM,))
 
 ONLY_WITH_WORKERS = {"multiprocessing_context", "prefetch_factor", "persistent_workers"}
 """Arguments of a loader that it refuses without workers."""

@@ -40,24 +40,19 @@ from surefit.laws.contracts.memory import MemoryRanOut, WholeFileRead
 from surefit.remedies.append import Append
 from surefit.remedies.arguments import SetArgument
 
-RULE = Rule(
-    "SF801",
-    "out-of-memory",
-    Severity.ERROR,
-    __doc__,
-    symptoms=(
-        Symptom(
-            r"out of memory|OutOfMemoryError|can't allocate memory|Unable to allocate|^MemoryError"
-            r"|CUBLAS_STATUS_ALLOC_FAILED|Cannot allocate memory",
-            "which tensors hold the memory when the allocation fails, and whether a list keeps"
-            " their graphs",
-        ),
-        Symptom(
-            r"^Killed|SIGKILL|signal: Killed|Killed process|exited unexpectedly",
-            "whether the kernel ended the process for its memory, and what held that",
-        ),
+SYMPTOMS = (
+    Symptom(
+        r"out of memory|OutOfMemoryError|can't allocate memory|Unable to allocate|^MemoryError"
+        r"|CUBLAS_STATUS_ALLOC_FAILED|Cannot allocate memory",
+        "which tensors hold the memory when the allocation fails, and whether a list keeps"
+        " their graphs",
+    ),
+    Symptom(
+        r"^Killed|SIGKILL|signal: Killed|Killed process|exited unexpectedly",
+        "whether the kernel ended the process for its memory, and what held that",
     ),
 )
+RULE = Rule("SF801", "out-of-memory", Severity.ERROR, __doc__, symptoms=SYMPTOMS)
 
 MOST_HOLDERS = 5
 
