@@ -241,7 +241,10 @@ def without_alternatives(finding: Finding) -> Finding:
     plain = [fix for fix in finding.fixes if fix.has_held and not fix.choice]
     failed = [fix for fix in finding.fixes if is_rejected(fix)]
     gone = [*plain[MOST_HELD:], *failed]
-    rejected = [Fact(f"{fix.place}", rejection(fix)) for fix in failed]
+    places = {str(fix.place) for fix in plain}
+    rejected = [
+        Fact(str(fix.place), rejection(fix)) for fix in failed if str(fix.place) not in places
+    ]
     return replace(
         finding,
         fixes=tuple(fix for fix in finding.fixes if fix not in gone),
