@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from surefit.doctor.findings import Place
 from surefit.doctor.words import some
 from surefit.laws.case import Case
-from surefit.laws.trainers import sources
 from surefit.remedies.change import Operator
 from surefit.source.classes import Method, method
 from surefit.source.edits import inserted_before
@@ -34,7 +33,7 @@ class Forward:
 
 
 def forward_of(case: Case, model: str) -> Forward | None:
-    for source in sources(case):
+    for source in case.recording.sources():
         for owner in source.every(ast.ClassDef):
             function = method(source, owner, "forward") if owner.name == model else None
             if function is not None:

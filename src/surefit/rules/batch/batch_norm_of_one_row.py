@@ -41,7 +41,7 @@ from surefit.laws.loaders import loader_call
 from surefit.laws.loop_batches import CutBatches, one_row_left
 from surefit.remedies.arguments import SetArgument
 from surefit.remedies.change import Change
-from surefit.remedies.drop_last import DropLast, drop_last
+from surefit.remedies.drop_last import drop_last
 from surefit.remedies.replace import ReplaceWith
 from surefit.source.edits import inserted_after, inserted_before
 from surefit.source.patches import both
@@ -106,7 +106,7 @@ def of_loader(broken: OneValuePerChannel, case: Case, last: LastBatch, place: Pl
     return finding(
         broken,
         case,
-        drop.at.place if isinstance(drop, DropLast) else place,
+        drop.at.place if isinstance(drop, SetArgument) and drop.at else place,
         f"The last batch of an epoch has one row ({last.arithmetic}), and {cannot(broken)}.",
         Fact("rows", f"{last.arithmetic}: {last.before} complete batches, and one row"),
         fixes=(drop, other_size(case, last.loader, place, last)),

@@ -33,7 +33,8 @@ from surefit.laws.contracts.unequal_sides import UnequalSides
 from surefit.laws.layer_words import layer_name
 from surefit.laws.size_history import CREATES, RECURRENT, history, operation, users
 from surefit.lineage.producers import Producer
-from surefit.remedies.drop_last import DropLast, drop_last
+from surefit.remedies.arguments import SetArgument
+from surefit.remedies.drop_last import drop_last
 from surefit.remedies.replace import ReplaceWith
 
 SYMPTOM = Symptom(
@@ -53,7 +54,7 @@ def state_came_from_a_complete_batch(broken: UnequalSides, case: Case) -> Findin
         return None
     drop = drop_last(case, last, in_order=True)
     starts = list(without_state(broken, case))
-    at = drop.at if isinstance(drop, DropLast) else starts[0].at if starts else None
+    at = drop.at if isinstance(drop, SetArgument) else starts[0].at if starts else None
     return case.finding(
         (at or broken.use).place,
         f"{layer_name(broken.layer)} continues with a state of {broken.size} rows, and the last"
@@ -64,7 +65,7 @@ def state_came_from_a_complete_batch(broken: UnequalSides, case: Case) -> Findin
             *fact_at("from a batch before", origin),
         ),
         why="Each row of a state belongs to a row of the batch that it came from.",
-        remedies=(drop if isinstance(drop, DropLast) else None, *starts, drop),
+        remedies=(drop if isinstance(drop, SetArgument) else None, *starts, drop),
     )
 
 
