@@ -28,7 +28,7 @@ from surefit.doctor.symptoms import Symptom
 from surefit.doctor.violations import Expression, fact_at
 from surefit.doctor.words import code, shape_of
 from surefit.laws.batches import last_batch
-from surefit.laws.case import Case, use_of
+from surefit.laws.case import Case
 from surefit.laws.contracts.unequal_sides import UnequalSides
 from surefit.laws.layer_words import layer_name
 from surefit.laws.size_history import CREATES, RECURRENT, history, operation, users
@@ -96,8 +96,8 @@ def without_state(broken: UnequalSides, case: Case) -> Iterator[ReplaceWith]:
 
 def states_given(broken: UnequalSides, case: Case) -> Iterator[Expression]:
     identity = broken.side.value.identity
-    for frame in case.crash.frames if case.crash is not None else ():
-        call, source = case.node(use_of(frame)), case.source(frame.place)
+    for frame in case.frames:
+        call, source = case.node(frame), case.source(frame)
         if not frame.own or source is None or not isinstance(call, ast.Call):
             continue
         states = {
