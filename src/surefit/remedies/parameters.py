@@ -72,8 +72,6 @@ def put_first(source: Source, function: Method, text: str) -> Edit | None:
     first = function.body[0]
     documented = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant)
     body = function.body[1:] if documented else function.body
-    return (
-        inserted_before(source, body[0], text)
-        if body and not shares_lines(source, body[0])
-        else None
-    )
+    if not body or shares_lines(source, body[0]):
+        return None
+    return inserted_before(source, body[0], text)

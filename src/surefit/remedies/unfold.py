@@ -111,7 +111,9 @@ class KeepEveryNumber(OperatorAt):
     def edit(self, case: Case) -> Edit | None:
         source, call = call_at(case, self.at)
         other, layer = call_at(case, self.layer)
-        if source is None or call is None or other is not source or not layer or not layer.args:
+        if source is None or call is None or other is None or layer is None or not layer.args:
+            return None
+        if other.file != source.file:
             return None
         flat = [
             replaced(source, fold, f"{source.segment(given)}.flatten(1)")

@@ -74,9 +74,8 @@ class PartNotPicklable(Violation):
 
 def violations_of(case: Case) -> Iterator[Violation]:
     crash = case.crash
-    frames = crash.frames if crash is not None else ()
-    files = [frame.place.file.replace("\\", "/") for frame in frames]
-    first = next((frame for frame in frames if frame.own), None)
+    files = [frame.place.file.replace("\\", "/") for frame in case.frames]
+    first = next((frame for frame in case.frames if frame.own), None)
     by_loader = any(file.endswith(LOADER) for file in files)
     if crash is None or first is None or not (by_loader or is_refused(crash)):
         return

@@ -83,7 +83,7 @@ def result(broken: CountedRows, case: Case) -> Condition:
         wanted = Wanted(ast.unparse(statement.targets[0]), broken.shape)
         return ValuesAt(broken.use.place, (wanted,), after=True)
     tensor = broken.tensor
-    if case.own is not None and tensor.value.text not in {known.text for known in case.own.values}:
+    if case.own is not None and case.own.value(tensor.value.text) is None:
         rows = [known for known in case.own.values if (known.shape or ())[:1] == (broken.rows,)]
         tensor = replace(tensor, value=rows[0]) if rows else tensor
     return ValuesAt(broken.use.place, (Wanted(tensor.value.text, tensor.shape),))
@@ -147,7 +147,7 @@ def written(lineage: Lineage, born: Producer, size: int, axis: int) -> Producer 
     given = [inner for way, inner in lineage.inputs(born) if way.way is Way.ARGUMENT]
     lists = [inner for inner in given if inner.value.kind in ("tuple", "list", "Size")]
     while lists:
-        given = [inner for way, inner in lineage.inputs(lists[0])]
+        given = [inner for _, inner in lineage.inputs(lists[0])]
         lists = [inner for inner in given if inner.value.kind in ("tuple", "list", "Size")]
     having = [inner for inner in given if inner.value.scalar == size]
     at = given[axis] if axis < len(given) else None

@@ -34,7 +34,7 @@ from surefit.laws.contracts.unequal_sides import UnequalSides
 from surefit.laws.size_history import operation, shape, tensors
 from surefit.lineage.lineage import Lineage
 from surefit.lineage.producers import Producer
-from surefit.remedies.arguments import SetArgument
+from surefit.remedies.arguments import SetArgument, call_at
 from surefit.source.definitions import definition
 from surefit.source.reading import Source, called
 
@@ -112,8 +112,8 @@ def trimmed_in(lineage: Lineage, case: Case) -> Trimmed | None:
 
 
 def measured(call: Expression, unpacked: Producer, given: Producer, case: Case) -> Trimmed | None:
-    node, source = case.node(call), case.source(call.place)
-    if source is None or not isinstance(node, ast.Call):
+    source, node = call_at(case, call)
+    if source is None or node is None:
         return None
     time = steps_axis(source, node, 1)
     rows, longest = shape(unpacked)[1 - time], shape(unpacked)[time]

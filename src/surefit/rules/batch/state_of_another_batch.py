@@ -21,7 +21,6 @@ state came out of a recurrent layer.
 import ast
 from collections.abc import Iterator
 
-from surefit.doctor.conditions.training import TrainingGoesOn
 from surefit.doctor.findings import Fact, Finding, Severity
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
@@ -89,7 +88,6 @@ def without_state(broken: UnequalSides, case: Case) -> Iterator[ReplaceWith]:
             text="None",
             words=f"If the rows of a batch do not continue those of the batch before, start each"
             f" batch without a state: `None` instead of {code(argument.text)}.",
-            must=TrainingGoesOn(changes_the_past=True),
             choice=True,
         )
 
