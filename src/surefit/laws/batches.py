@@ -107,11 +107,9 @@ class Batches:
         """Whether the batch can have so many rows."""
         if self.first_sizes and rows not in self.first_sizes:
             return False
-        if rows == self.size:
-            return True
-        if self.loader is not None:
-            return self.loader.can_end_with(rows)
-        return 0 < rows < self.size
+        if rows == self.size or self.loader is None:
+            return 0 < rows <= self.size
+        return self.loader.can_end_with(rows)
 
     def words(self, rows: int) -> str:
         """`385 = 12 × 32 + 1`, or that complete batches have so many."""

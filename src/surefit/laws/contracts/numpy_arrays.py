@@ -109,8 +109,7 @@ def violation(
     value: Value,
     *,
     exact: bool,
-    in_list: bool = False,
-    by_method: bool = False,
+    **more: bool,
 ) -> NotReadyForNumpy:
     source = case.source(own)
     assert source is not None
@@ -120,11 +119,5 @@ def violation(
     name = in_code(use.text, "the tensor")
     operand = Operand(value=known, name=name, frame=case.number, use=use)
     return NotReadyForNumpy(
-        use=use_of(own),
-        tensor=operand,
-        value=value,
-        frame=number,
-        exact=exact,
-        in_list=in_list,
-        by_method=by_method,
+        use=use_of(own), tensor=operand, value=value, frame=number, exact=exact, **more
     )

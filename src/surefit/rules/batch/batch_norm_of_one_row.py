@@ -11,15 +11,13 @@ row more, and it is gone until the data change.
 
 ## What to do
 `drop_last=True` in the training loader leaves the incomplete batch out; with `shuffle=True` it is
-another row in each epoch. Where the batch size is one, use a larger one or a norm that does not
-look across the batch (`nn.GroupNorm`, `nn.LayerNorm`). Where the model only predicts and is not
-trained, `model.eval()` uses the running mean.
+another row in each epoch. Where the batch size is one, use a larger one or a norm of each row by
+itself (`nn.GroupNorm`, `nn.LayerNorm`). Where the model only predicts: `model.eval()`.
 
 ## How it is recognised
-The innermost module that was being run is a batch norm in training mode, its input has as many
-channels as it was created for, and rows times positions are one. The loader whose epoch was under
-way says how many batches of how many rows came before; a loop over `range` or `split` is read from
-its source and its numbers.
+The innermost module is a batch norm in training mode, its input has as many channels as it was
+created for, and rows times positions are one. The loader at work says how many batches of how many
+rows came before; a loop over `range` or `split` is read from its source and its numbers.
 """
 
 import ast

@@ -1,10 +1,9 @@
 """A reshape to a fixed width made several rows of each row of the batch.
 
 ## What happens
-`x.view(-1, 64)` makes rows of 64 numbers of whatever is there, and as many as it takes. If a
-picture has more positions or channels than that, because pictures are larger, pooled less or in
-colour, each becomes several rows: 32 pictures with 2 × 2 positions become 128 rows, and there are
-32 labels.
+`x.view(-1, 64)` makes as many rows of 64 numbers as it takes. Pictures that are larger, pooled less
+or in colour become several rows each: 32 pictures with 2 × 2 positions become 128 rows, and there
+are 32 labels.
 
 ## Why it matters
 The reshape never fails; the error comes from the loss, which is right. Labels repeated to fit, or

@@ -6,9 +6,8 @@ before. Where targets or masks have a fixed length, sizes agree only as long as 
 batch fills that length.
 
 ## Why it matters
-It works for most batches and fails at the first one without a row of full length, which may be in
-the second epoch. Cutting the targets to fit hides it, and loses targets where the lengths differ
-for another reason.
+It fails at the first batch without a row of full length, which may be in the second epoch. Cutting
+the targets to fit hides it, and loses targets where the lengths differ for another reason.
 
 ## What to do
 Give the length: `pad_packed_sequence(..., total_length=words.size(1))`. The positions after the end
