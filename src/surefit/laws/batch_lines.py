@@ -3,9 +3,11 @@
 import ast
 from dataclasses import dataclass
 
+from surefit.doctor.conditions.values import ValuesAt, Wanted
 from surefit.doctor.findings import Place
 from surefit.doctor.observations import Crash, Frame
 from surefit.laws.batches import is_method_of_module
+from surefit.laws.case import Case
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +27,17 @@ def batch_line(crash: Crash, rows: int) -> BatchLine | None:
         if text and mode:
             return BatchLine(frame.place, text, mode)
     return None
+
+
+def assigned_has(case: Case, shape: tuple[int | None, ...]) -> ValuesAt | None:
+    """The failing line is passed, and what it assigns, the first of several, has a shape."""
+    source = case.source(case.own)
+    statement = source.statement_at(case.own.place.line or 0) if source and case.own else None
+    if case.own is None or not isinstance(statement, ast.Assign):
+        return None
+    target = statement.targets[0]
+    first = target.elts[0] if isinstance(target, ast.Tuple) else target
+    return ValuesAt(case.own.place, (Wanted(ast.unparse(first), shape),), after=True)
 
 
 def with_rows(frame: Frame, rows: int) -> str | None:
@@ -82,13 +95,10 @@ def is_without_gradients(frame: Frame, tree: ast.Module) -> bool:
     """A frame's line stands under `torch.no_grad()` or `torch.inference_mode()`."""
     line = frame.place.line or 0
     for node in ast.walk(tree):
-        if isinstance(node, ast.With | ast.FunctionDef) and covers(node, line):
+        kinds = ast.With | ast.FunctionDef
+        if isinstance(node, kinds) and node.lineno <= line <= (node.end_lineno or node.lineno):
             parts = node.items if isinstance(node, ast.With) else node.decorator_list
             texts = [ast.unparse(part) for part in parts]
             if any("no_grad" in text or "inference_mode" in text for text in texts):
                 return True
     return False
-
-
-def covers(node: ast.stmt, line: int) -> bool:
-    return node.lineno <= line <= (node.end_lineno or node.lineno)

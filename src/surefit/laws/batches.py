@@ -9,6 +9,7 @@ from surefit.doctor.findings import Place
 from surefit.doctor.observations import Frame, Value
 from surefit.doctor.words import times
 from surefit.laws.case import Case
+from surefit.laws.row_counts import evaluated
 from surefit.source.reading import Source
 
 
@@ -106,11 +107,9 @@ class Batches:
         """Whether the batch can have so many rows."""
         if self.first_sizes and rows not in self.first_sizes:
             return False
-        if rows == self.size:
-            return True
-        if self.loader is not None:
-            return self.loader.can_end_with(rows)
-        return 0 < rows < self.size
+        if rows == self.size or self.loader is None:
+            return 0 < rows <= self.size
+        return self.loader.can_end_with(rows)
 
     def words(self, rows: int) -> str:
         """`385 = 12 × 32 + 1`, or that complete batches have so many."""
@@ -135,7 +134,7 @@ def batches_of(case: Case) -> Batches | None:
 
 def loops(case: Case) -> Iterator[tuple[Frame, ast.For]]:
     """The loops that the user's frames stand in, outermost frame first."""
-    for frame in case.crash.frames if case.crash is not None else ():
+    for frame in case.frames:
         source = case.source(frame.place) if frame.own else None
         if source is not None:
             yield from ((frame, loop) for loop in loops_around(source, frame))
@@ -157,8 +156,7 @@ def first_sizes(case: Case) -> Iterator[int]:
     for frame, loop in loops(case):
         names = {node.id for node in ast.walk(loop.target) if isinstance(node, ast.Name)}
         sizes += [shape[0] for value in frame.values if value.text in names for shape in of(value)]
-    frames = case.crash.frames if case.crash is not None else ()
-    inside = (frame for frame in frames if frame.own and is_method_of_module(frame))
+    inside = (frame for frame in case.frames if frame.own and is_method_of_module(frame))
     model = next(inside, None)
     if not sizes and model is not None:
         arguments = [value for value in model.values if value.text in model.arguments]
@@ -182,16 +180,7 @@ def step_of(loop: ast.For, frame: Frame) -> int | None:
     for node in ast.walk(loop.iter):
         match node:
             case ast.Call(func=ast.Name(id="range"), args=[_, _, step]):
-                return number_in(frame, step)
+                return evaluated(step, frame)
             case ast.Call(func=ast.Attribute(attr="split"), args=[size]):
-                return number_in(frame, size)
+                return evaluated(size, frame)
     return None
-
-
-def number_in(frame: Frame, node: ast.expr) -> int | None:
-    """An integer that is written there, or that the frame knows."""
-    if isinstance(node, ast.Constant):
-        return node.value if type(node.value) is int else None
-    text = ast.unparse(node)
-    scalars = [value.scalar for value in frame.values if value.text == text]
-    return next((scalar for scalar in scalars if type(scalar) is int), None)

@@ -6,7 +6,6 @@ from surefit.doctor.findings import Place
 from surefit.doctor.observations import CollatorSeen
 from surefit.doctor.violations import Expression
 from surefit.laws.case import Case
-from surefit.laws.trainers import sources
 from surefit.source.reading import Source, called
 
 LANGUAGE_MODELING = "DataCollatorForLanguageModeling"
@@ -74,7 +73,7 @@ def handed_over(case: Case, collator: CollatorSeen) -> Expression | None:
     `collate_fn=default_data_collator`."""
     handed = [
         case.expression(source, keyword.value)
-        for source in sources(case)
+        for source in case.recording.sources()
         for keyword in source.every(ast.keyword)
         if keyword.arg in ARGUMENTS and isinstance(keyword.value, ast.Name) and not collator.own
         if source.imported(keyword.value).endswith(f".{collator.kind}")
@@ -86,7 +85,7 @@ def rows_given(case: Case) -> Expression | None:
     """The dataset that the one Trainer or loader of the user's files is given."""
     given = [
         case.expression(source, rows)
-        for source in sources(case)
+        for source in case.recording.sources()
         for call in source.every(ast.Call)
         if (rows := dataset_of(source, call)) is not None
     ]

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 
 from surefit.doctor.findings import Place
 from surefit.doctor.observations import Frame
-from surefit.laws.batches import loops, number_in
+from surefit.laws.batches import loops
 from surefit.laws.case import Case
+from surefit.laws.row_counts import evaluated, size_of
 from surefit.source.edits import appended
 from surefit.source.patches import Edit, both
 from surefit.source.reading import Source, dotted
@@ -41,16 +42,14 @@ def by_range(source: Source | None, loop: ast.For, frame: Frame) -> CutBatches |
             target=ast.Name(id=name),
             iter=ast.Call(func=ast.Name(id="range"), args=[_, stop, step]) as call,
         ) if source:
-            at, size = number_in(frame, ast.Name(name)), number_in(frame, step)
-            if at is None or not size or at % size:
+            at, size = evaluated(ast.Name(name), frame), evaluated(step, frame)
+            loose = isinstance(stop, ast.BinOp | ast.IfExp | ast.BoolOp)
+            if at is None or not size or at % size or loose:
                 return None
             place = Place(source.file, loop.lineno)
-            text = f"{source.segment(stop)} - 1"
-            edit = appended(source, stop, " - 1")
-            if isinstance(stop, ast.BinOp | ast.IfExp | ast.BoolOp):
-                return None
-            shown = source.segment(call).replace(source.segment(stop), text, 1)
-            return CutBatches(place, at + 1, size, shown, edit)
+            text = source.segment(stop)
+            shown = source.segment(call).replace(text, f"{text} - 1", 1)
+            return CutBatches(place, at + 1, size, shown, appended(source, stop, " - 1"))
     return None
 
 
@@ -63,7 +62,7 @@ def by_split(source: Source | None, loop: ast.For, frame: Frame) -> CutBatches |
     for call in calls:
         match call:
             case ast.Call(func=ast.Attribute(value=receiver), args=[size]):
-                rows, whole = length(source, receiver, frame), number_in(frame, size)
+                rows, whole = length(source, receiver, frame), evaluated(size, frame)
                 if rows is None or not whole:
                     return None
                 count, text = rows
@@ -90,26 +89,10 @@ def length(source: Source, node: ast.expr, frame: Frame) -> tuple[int, str] | No
     """How many rows it has, and how the source can say so."""
     if dotted(node):
         text = ast.unparse(node)
-        shape = next((value.shape for value in frame.values if value.text == text), None)
-        return (shape[0], f"len({text})") if shape else None
+        rows = size_of(node, 0, frame)
+        return (rows, f"len({text})") if rows else None
     match node:
         case ast.Call(func=func, args=[count]) if dotted(func).endswith("randperm"):
-            rows = number_in(frame, count) or length_in(count, frame)
+            rows = evaluated(count, frame)
             return (rows, source.segment(count)) if rows else None
     return None
-
-
-def length_in(node: ast.expr, frame: Frame) -> int | None:
-    """Of `len(x)` and `x.size(0)`."""
-    match node:
-        case ast.Call(func=ast.Name(id="len"), args=[inner]):
-            pass
-        case ast.Call(func=ast.Attribute(value=inner, attr="size"), args=[ast.Constant(value=0)]):
-            pass
-        case _:
-            return None
-    text = ast.unparse(inner)
-    known = next((value for value in frame.values if value.text == text), None)
-    if known is None:
-        return None
-    return known.shape[0] if known.shape else known.length

@@ -31,8 +31,8 @@ def evaluated(
             return size_of(inner, evaluated(axis, frame), frame)
         case ast.Subscript(value=ast.Attribute(value=inner, attr="shape"), slice=axis):
             return size_of(inner, evaluated(axis, frame), frame)
-    text = ast.unparse(node)
-    scalar = next((value.scalar for value in frame.values if value.text == text), None)
+    known = frame.value(ast.unparse(node))
+    scalar = known.scalar if known is not None else None
     if scalar is None and isinstance(node, ast.Attribute) and frame.layer and frame.arguments:
         owner = frame.arguments[0]
         scalar = frame.layer.sizes.get(node.attr) if ast.unparse(node.value) == owner else None
@@ -40,24 +40,18 @@ def evaluated(
 
 
 def computed(operator: ast.operator, first: int, second: int) -> int | None:
-    match operator:
-        case ast.Mult():
-            return first * second
-        case ast.Add():
-            return first + second
-        case ast.Sub():
-            return first - second
-        case ast.FloorDiv() if second:
-            return first // second
-    return None
+    if isinstance(operator, ast.FloorDiv):
+        return first // second if second else None
+    results = {ast.Mult: first * second, ast.Add: first + second, ast.Sub: first - second}
+    return results.get(type(operator))
 
 
 def size_of(node: ast.expr, axis: int | None, frame: Frame) -> int | None:
-    text = ast.unparse(node)
-    shape = next((value.shape for value in frame.values if value.text == text), None)
-    if shape is None or axis is None or not -len(shape) <= axis < len(shape):
-        return None
-    return shape[axis]
+    value = frame.value(ast.unparse(node))
+    shape = value.shape if value is not None else None
+    if value is None or axis is None or not -len(shape or ()) <= axis < len(shape or ()):
+        return value.length if value is not None and shape is None and axis == 0 else None
+    return shape[axis] if shape else None
 
 
 def leaves(node: ast.AST) -> Iterator[Leaf]:
@@ -86,12 +80,9 @@ def with_rows(frame: Frame, rows: int, but: str = "") -> str | None:
     """How the frame can say so many rows: `x.size(0)`; arguments and first axes before others."""
     tensors = [value for value in frame.values if value.shape and rows in value.shape]
     named = [value for value in tensors if is_plain(value) and value.text != but]
-    ordered = sorted(
-        named, key=lambda value: ((value.shape or ()).index(rows), order(value, frame))
-    )
-    if not ordered:
-        return None
-    return f"{ordered[0].text}.size({(ordered[0].shape or ()).index(rows)})"
+    axes = [((value.shape or ()).index(rows), order(value, frame), value.text) for value in named]
+    best = min(axes, key=lambda axis: axis[:2], default=None)
+    return f"{best[2]}.size({best[0]})" if best is not None else None
 
 
 def order(value: Value, frame: Frame) -> int:

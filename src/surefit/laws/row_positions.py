@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from surefit.doctor.observations import Frame
+from surefit.laws.row_counts import evaluated
 
 Term = tuple[int, ast.expr]
 """A part of a sum, with its sign."""
@@ -28,9 +29,9 @@ def position_of(frame: Frame, key: ast.expr, length: int) -> RowPosition | None:
     number = frame.arguments[1]
     terms = list(terms_of(key))
     rows = [term for term in terms if isinstance(term[1], ast.Name) and term[1].id == number]
-    row = integer(frame, rows[0][1]) if len(rows) == 1 and rows[0][0] > 0 else None
+    row = evaluated(rows[0][1], frame) if len(rows) == 1 and rows[0][0] > 0 else None
     others = [term for term in terms if term not in rows]
-    sizes = [(sign, integer(frame, node)) for sign, node in others]
+    sizes = [(sign, evaluated(node, frame)) for sign, node in others]
     if row is None or any(size is None for _, size in sizes):
         return None
     added = sum(sign * (size or 0) for sign, size in sizes)
@@ -47,10 +48,3 @@ def terms_of(node: ast.expr, sign: int = 1) -> Iterator[Term]:
             yield from terms_of(right, sign if isinstance(between, ast.Add) else -sign)
         case _:
             yield sign, node
-
-
-def integer(frame: Frame, node: ast.expr) -> int | None:
-    text = ast.unparse(node)
-    known = next((value.scalar for value in frame.values if value.text == text), None)
-    number = node.value if isinstance(node, ast.Constant) else known
-    return number if type(number) is int else None

@@ -43,12 +43,11 @@ def is_stacking(source: Source, call: ast.Call) -> bool:
 
 def is_at(source: Source, call: ast.Call, frame: Frame) -> bool:
     """It is what failed, or stands around that."""
-    span = source.span(call)
-    if frame.span is not None:
-        first = (frame.span.line, frame.span.column)
-        last = (frame.span.end_line, frame.span.end_column)
-        return (span.line, span.column) <= first and last <= (span.end_line, span.end_column)
-    return span.line <= (frame.place.line or 0) <= span.end_line
+    span, inner = source.span(call), frame.span
+    if inner is None:
+        return span.line <= (frame.place.line or 0) <= span.end_line
+    begins = (span.line, span.column) <= (inner.line, inner.column)
+    return begins and (inner.end_line, inner.end_column) <= (span.end_line, span.end_column)
 
 
 def column_in(source: Source, node: ast.expr) -> str:

@@ -8,7 +8,6 @@ from typing import ClassVar
 from surefit.doctor.violations import Operand
 from surefit.doctor.words import code
 from surefit.laws.case import Case
-from surefit.laws.trainers import sources
 from surefit.lineage.producers import Producer
 
 
@@ -37,7 +36,7 @@ def tables_named(case: Case) -> list[TextTable]:
     """The largest table for each column that the source names; those that the failing statement
     names first."""
     said = case.ask(TablesWithMissingTexts)
-    words = {word for source in sources(case) for word in words_in(source.tree)}
+    words = {word for source in case.recording.sources() for word in words_in(source.tree)}
     largest: dict[str, TextTable] = {}
     for table in sorted(said.tables if said is not None else (), key=lambda table: -table.rows):
         if table.column in words:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from surefit.doctor.observations import Frame, Script
+from surefit.doctor.observations import Frame
 from surefit.laws.case import Case
 from surefit.source.classes import method
 from surefit.source.reading import Source, called
@@ -52,7 +52,7 @@ def dropped_columns(case: Case, trainer: TrainerState | None) -> dict[str, str]:
 
 def own_columns(case: Case, dataset: str) -> Iterator[str]:
     """Keys that `__getitem__` of a class of the user's writes into its rows."""
-    for source in sources(case):
+    for source in case.recording.sources():
         for owner in source.every(ast.ClassDef):
             rows = method(source, owner, "__getitem__") if owner.name == dataset else None
             for node in ast.walk(rows) if rows is not None else ():
@@ -66,17 +66,11 @@ def own_columns(case: Case, dataset: str) -> Iterator[str]:
                 )
 
 
-def sources(case: Case) -> Iterator[Source]:
-    """Files of the user's."""
-    for script in case.recording.all(Script):
-        source = case.source(script.file)
-        if source is not None:
-            yield source
-
-
 def arguments_call(case: Case) -> tuple[Source, ast.Call] | None:
     """The one call that creates the Trainer's arguments."""
-    every = [(source, call) for source in sources(case) for call in source.every(ast.Call)]
+    every = [
+        (source, call) for source in case.recording.sources() for call in source.every(ast.Call)
+    ]
     calls = [(source, call) for source, call in every if called(call) in ARGUMENTS]
     return calls[0] if len(calls) == 1 else None
 

@@ -5,15 +5,14 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from surefit.doctor.conditions.condition import Condition
 from surefit.doctor.observations import Frame
 from surefit.doctor.violations import Written
 from surefit.laws.case import Case
 from surefit.laws.row_counts import leaves, with_rows
 from surefit.laws.size_history import CREATES, REPEATS
-from surefit.remedies.change import Operator
+from surefit.remedies.change import OperatorAt
 from surefit.source.edits import appended, replaced
-from surefit.source.patches import Edit
+from surefit.source.patches import Edit, all_of
 from surefit.source.reading import Source, called
 
 COUNTING = (*CREATES, *REPEATS, "view", "reshape")
@@ -22,21 +21,18 @@ CUTS = ("[: {}]", "[:, : {}].contiguous()")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AskTheBatch(Operator):
+class AskTheBatch(OperatorAt):
     """Also in other calls of the function that create or reshape tensors with the number: two
     states are created side by side. A bare integer counts only in a call that is written alike."""
 
-    at: Written
     value: str
     """How the batch says its rows: `x.size(0)`."""
-    words: str
 
     def edit(self, case: Case) -> Edit | None:
-        leaf, source = case.node(self.at), case.source(self.at.place)
+        leaf, source = case.node(self.at), case.source(self.at)
         if leaf is None or source is None:
             return None
-        edits = [replaced(source, node, self.value) for node in alike(source, leaf)]
-        return Edit(source.file, tuple(change for edit in edits for change in edit.changes))
+        return all_of(replaced(source, node, self.value) for node in alike(source, leaf))
 
 
 def alike(source: Source, leaf: ast.expr) -> list[ast.expr]:
@@ -54,27 +50,22 @@ def alike(source: Source, leaf: ast.expr) -> list[ast.expr]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CutToTheBatch:
+class CutToTheBatch(OperatorAt):
     """Where it is used, with others of the same shape in the same tuple: two states."""
 
-    at: Written
     axis: int
     value: str
     same: frozenset[str]
     """Names of tensors that have the same shape there."""
-    words: str
-    must: Condition | None = None
-    choice: bool = True
 
     def edit(self, case: Case) -> Edit | None:
-        node, source = case.node(self.at), case.source(self.at.place)
+        node, source = case.node(self.at), case.source(self.at)
         if node is None or source is None or self.axis >= len(CUTS):
             return None
         outer = source.parents.get(node)
         beside = outer.elts if isinstance(outer, ast.Tuple) else [node]
         cut = [part for part in beside if part is node or ast.unparse(part) in self.same]
-        edits = [appended(source, part, CUTS[self.axis].format(self.value)) for part in cut]
-        return Edit(source.file, tuple(change for edit in edits for change in edit.changes))
+        return all_of(appended(source, part, CUTS[self.axis].format(self.value)) for part in cut)
 
 
 def rows_at(case: Case, at: Written, rows: int) -> str | None:
@@ -93,7 +84,7 @@ def rows_at(case: Case, at: Written, rows: int) -> str | None:
 
 
 def frames_in(case: Case, source: Source, scope: ast.AST) -> Iterator[Frame]:
-    for frame in reversed(case.crash.frames if case.crash is not None else ()):
+    for frame in reversed(case.frames):
         line = frame.place.line if frame.place.file == source.file else None
         statement = source.statement_at(line) if line else None
         if statement is not None and source.scope_of(statement) is scope:

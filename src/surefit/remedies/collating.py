@@ -7,7 +7,6 @@ from surefit.doctor.conditions.rows import RowsArrive
 from surefit.doctor.observations import CollatorSeen
 from surefit.laws.arrivals import arrival, loader_call
 from surefit.laws.case import Case
-from surefit.laws.trainers import sources
 from surefit.remedies.change import Operator
 from surefit.remedies.parameters import put_first
 from surefit.source.classes import method
@@ -47,7 +46,7 @@ class DropInCollator(Operator):
 
     def in_own_collator(self, case: Case) -> Edit | None:
         """Before anything else is done with the rows."""
-        for source in sources(case):
+        for source in case.recording.sources():
             for node in source.definitions.get(self.collator.kind, ()):
                 if isinstance(node, ast.ClassDef):
                     function = method(source, node, "__call__")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from surefit.doctor.findings import Place
 from surefit.doctor.words import code, some, spoken
 from surefit.laws.case import Case
-from surefit.laws.trainers import ROWS, sources
+from surefit.laws.trainers import ROWS
 from surefit.remedies.change import Operator
 from surefit.source.dictionary_edits import key_renamed
 from surefit.source.edits import appended, replaced
@@ -108,7 +108,7 @@ class RenameForTrainer(Operator):
 
 def rows_of_trainer(case: Case) -> list[tuple[Source, ast.expr]]:
     """What a Trainer is given as rows, in the first file that has one."""
-    for source in sources(case):
+    for source in case.recording.sources():
         given = [node.value for node in source.every(ast.keyword) if node.arg in ROWS]
         rows = [(source, value) for value in given if not isinstance(value, ast.Constant)]
         if rows:
@@ -132,7 +132,7 @@ class Naming:
 
 def naming_of(case: Case, column: str) -> Naming | None:
     """By a key of a dict that is created, an item that is set, or `rename_column`."""
-    for source in sources(case):
+    for source in case.recording.sources():
         constants = [node for node in source.every(ast.Constant) if node.value == column]
         keys = [node for node in constants if names_a_column(source, node)]
         if not keys:

@@ -1,40 +1,18 @@
 """The incomplete last batch left out, where its loader is created; and the rows that it costs."""
 
 import ast
-from dataclasses import dataclass
 
 from surefit.doctor.conditions.batches import WholeBatches
-from surefit.doctor.conditions.condition import Condition
 from surefit.doctor.findings import Fix
-from surefit.doctor.violations import Expression
 from surefit.laws.batch_lines import batch_line, is_training
 from surefit.laws.batches import LastBatch
 from surefit.laws.case import Case
 from surefit.laws.loaders import arguments_call, loader_call, makes_several
-from surefit.source.edits import argument_added
-from surefit.source.patches import Edit
+from surefit.remedies.arguments import SetArgument
 from surefit.source.reading import Source, called
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DropLast:
-    """`drop_last=True` of a loader, `dataloader_drop_last=True` of a Trainer."""
-
-    at: Expression
-    name: str
-    value: str
-    words: str
-    must: Condition | None = None
-    choice: bool = True
-
-    def edit(self, case: Case) -> Edit | None:
-        node, source = case.node(self.at), case.source(self.at.place)
-        if source is None or not isinstance(node, ast.Call):
-            return None
-        return argument_added(source, node, self.name, self.value)
-
-
-def drop_last(case: Case, last: LastBatch, *, in_order: bool = False) -> DropLast | Fix | None:
+def drop_last(case: Case, last: LastBatch, *, in_order: bool = False) -> SetArgument | Fix | None:
     """In order: the rows of a batch continue in the next, so that they must not be shuffled. In
     words only where a mean over the remaining rows would be wrong; None without its loader."""
     place, crash = last.loader.place, case.crash
@@ -61,7 +39,7 @@ def drop_last(case: Case, last: LastBatch, *, in_order: bool = False) -> DropLas
     if line is not None:
         must = WholeBatches(line.place, line.text, line.mode, last.size, counted, training)
     at = case.expression(source, call)
-    return DropLast(at=at, name=name, value=value, words=words, must=must)
+    return SetArgument(at=at, name=name, value=value, words=words, must=must, choice=True)
 
 
 def dropping_value(source: Source, call: ast.Call) -> str:

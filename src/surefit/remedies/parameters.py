@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from surefit.doctor.findings import Place
 from surefit.doctor.words import some
 from surefit.laws.case import Case
-from surefit.laws.trainers import sources
 from surefit.remedies.change import Operator
 from surefit.source.classes import Method, method
 from surefit.source.edits import inserted_before
@@ -34,7 +33,7 @@ class Forward:
 
 
 def forward_of(case: Case, model: str) -> Forward | None:
-    for source in sources(case):
+    for source in case.recording.sources():
         for owner in source.every(ast.ClassDef):
             function = method(source, owner, "forward") if owner.name == model else None
             if function is not None:
@@ -73,8 +72,6 @@ def put_first(source: Source, function: Method, text: str) -> Edit | None:
     first = function.body[0]
     documented = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant)
     body = function.body[1:] if documented else function.body
-    return (
-        inserted_before(source, body[0], text)
-        if body and not shares_lines(source, body[0])
-        else None
-    )
+    if not body or shares_lines(source, body[0]):
+        return None
+    return inserted_before(source, body[0], text)

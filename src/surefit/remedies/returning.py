@@ -7,7 +7,6 @@ from surefit.doctor.findings import Place
 from surefit.doctor.observations import CollatorSeen
 from surefit.doctor.words import code
 from surefit.laws.case import Case
-from surefit.laws.trainers import sources
 from surefit.remedies.collating import loader_of
 from surefit.source.classes import Method, function_called, method
 from surefit.source.none_returns import ways_to_none
@@ -30,7 +29,7 @@ class Returning:
 def returning_rows(collator: CollatorSeen, case: Case) -> Returning | None:
     """`__getitem__` of the dataset; of `[encode(row) for row in rows]` the function in it."""
     classes = {collator.dataset.kind, collator.dataset.of} if collator.dataset else set()
-    for source in sources(case):
+    for source in case.recording.sources():
         for owner in source.every(ast.ClassDef):
             function = method(source, owner, "__getitem__") if owner.name in classes else None
             if function is not None:

@@ -12,10 +12,12 @@ from surefit.laws.case import Case
 from surefit.laws.folds import Fold
 from surefit.laws.size_history import constructor_of_weights
 from surefit.lineage.producers import Producer, ProducerKind, Way
+from surefit.remedies.arguments import call_at
+from surefit.remedies.change import OperatorAt
 from surefit.remedies.replace import ReplaceWith
 from surefit.remedies.wrap import Wrap
 from surefit.source.edits import appended, replaced
-from surefit.source.patches import Edit, both
+from surefit.source.patches import Edit, all_of
 from surefit.source.reading import Source, called, dotted
 
 KINDS = ("AvgPool", "MaxPool")
@@ -27,9 +29,8 @@ def pool_to_one(fold: Fold, case: Case, must: Condition) -> ReplaceWith | None:
     if fold.pooling is None or fold.before[1] != fold.width:
         return None
     created = creating_call(fold, fold.pooling)
-    node = case.node(created)
-    source = case.source(created.place) if created is not None else None
-    if source is None or not isinstance(node, ast.Call):
+    source, node = call_at(case, created)
+    if source is None or node is None:
         return None
     before, _, name = dotted(node.func).rpartition(".")
     if name.startswith(KINDS):
@@ -101,63 +102,48 @@ def functional(source: Source) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KeepEveryNumber:
+class KeepEveryNumber(OperatorAt):
     """`flatten(1)` in place of every such reshape, and as many features for the layer after it."""
 
-    at: Written
     layer: Written
     width: int
-    words: str
-    must: Condition | None = None
-    choice: bool = True
 
     def edit(self, case: Case) -> Edit | None:
-        call, source = case.node(self.at), case.source(self.at.place)
-        layer, other = case.node(self.layer), case.source(self.layer.place)
-        if source is None or other is None or other.file != source.file:
+        source, call = call_at(case, self.at)
+        other, layer = call_at(case, self.layer)
+        if source is None or call is None or other is None or layer is None or not layer.args:
             return None
-        if not isinstance(call, ast.Call) or not isinstance(layer, ast.Call) or not layer.args:
+        if other.file != source.file:
             return None
-        edit = replaced(source, layer.args[0], str(self.width))
-        for fold in same_calls(source, call):
-            assert isinstance(fold.func, ast.Attribute)
-            edit = both(
-                edit, replaced(source, fold, f"{source.segment(fold.func.value)}.flatten(1)")
-            )
-        return edit
+        flat = [
+            replaced(source, fold, f"{source.segment(given)}.flatten(1)")
+            for fold, given in same_calls(source, call)
+        ]
+        return all_of((replaced(source, layer.args[0], str(self.width)), *flat))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BeforeEveryReshape:
+class BeforeEveryReshape(OperatorAt):
     """A method after what is reshaped, in every reshape to the very same sizes."""
 
-    at: Written
     suffix: str
-    words: str
-    must: Condition | None = None
-    choice: bool = True
 
     def edit(self, case: Case) -> Edit | None:
-        call, source = case.node(self.at), case.source(self.at.place)
-        if source is None or not isinstance(call, ast.Call):
+        source, call = call_at(case, self.at)
+        if source is None or call is None:
             return None
-        edit: Edit | None = None
-        for fold in same_calls(source, call):
-            assert isinstance(fold.func, ast.Attribute)
-            more = appended(source, fold.func.value, self.suffix)
-            edit = both(edit, more) if edit is not None else more
-        return edit
+        return all_of(appended(source, given, self.suffix) for _, given in same_calls(source, call))
 
 
-def same_calls(source: Source, call: ast.Call) -> list[ast.Call]:
-    """The reshape, and others to the very same sizes: two inputs that one layer takes."""
+def same_calls(source: Source, call: ast.Call) -> list[tuple[ast.Call, ast.expr]]:
+    """The reshape, and others to the very same sizes: two inputs that one layer takes; each with
+    what it reshapes."""
     sizes = [ast.unparse(size) for size in call.args]
     return [
-        other
+        (other, other.func.value)
         for other in source.every(ast.Call)
-        if isinstance(other.func, ast.Attribute)
-        and called(other) == called(call)
-        and [ast.unparse(size) for size in other.args] == sizes
+        if isinstance(other.func, ast.Attribute) and called(other) == called(call)
+        if [ast.unparse(size) for size in other.args] == sizes
     ]
 
 
@@ -170,5 +156,7 @@ def keep_every_number(fold: Fold, must: Condition) -> KeepEveryNumber | Fix:
     for producer in reversed(fold.path[:-1]):
         layer = constructor_of_weights(fold.lineage, producer)
         if layer is not None and layer.value.kind == "Linear":
-            return KeepEveryNumber(at=fold.use, layer=layer, width=flat, words=words, must=must)
+            return KeepEveryNumber(
+                at=fold.use, layer=layer, width=flat, words=words, must=must, choice=True
+            )
     return Fix(words, choice=True)

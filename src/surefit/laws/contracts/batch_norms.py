@@ -24,7 +24,7 @@ class OneValuePerChannel(Violation):
 
 
 def violations_of(case: Case) -> Iterator[Violation]:
-    frames = [frame for frame in (case.crash.frames if case.crash else ()) if frame.layer]
+    frames = [frame for frame in case.frames if frame.layer]
     layer = frames[-1].layer if frames else None
     if case.own is None or layer is None or layer.kind not in NORMS or not layer.training:
         return
@@ -40,9 +40,8 @@ def violations_of(case: Case) -> Iterator[Violation]:
 
 def first_tensor(frame: Frame) -> Value | None:
     """The first argument after `self` that is one."""
-    values = {value.text: value for value in frame.values}
-    arguments = (values[text] for text in frame.arguments[1:] if text in values)
-    return next((value for value in arguments if value.shape), None)
+    arguments = map(frame.value, frame.arguments[1:])
+    return next((value for value in arguments if value is not None and value.shape), None)
 
 
 def batch_has_one_row(case: Case) -> bool:

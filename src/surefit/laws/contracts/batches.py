@@ -1,8 +1,7 @@
 """A loader has rows and gives batches, and results of a batch fit where they are written."""
 
 import ast
-import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -11,6 +10,8 @@ from surefit.doctor.observations import Frame
 from surefit.doctor.violations import Expression, Operand, Violation
 from surefit.doctor.words import code
 from surefit.laws.case import Case, use_of
+from surefit.laws.loaders import loader_call
+from surefit.laws.row_counts import evaluated
 from surefit.source.reading import Source, called
 
 SAMPLER = "torch/utils/data/sampler.py"
@@ -24,11 +25,6 @@ KEEPS_ROWS = (
 )
 """Methods of a tensor whose result has as many rows."""
 LIBRARIES = ("torch", "np", "numpy", "F")
-ARITHMETIC: dict[type[ast.operator], Callable[[int, int], int]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,11 +126,9 @@ def never_ran(case: Case, source: Source, own: Frame) -> Iterator[NoRows | NoBat
 
 
 def call_of(case: Case, loader: EmptyLoader) -> Expression | None:
-    source = case.source(loader.place)
-    line = loader.place.line if loader.place is not None else None
-    calls = source.calls_in(line or 0) if source is not None else ()
-    created = [call for call in calls if called(call) in (LOADER, "BatchSampler")]
-    return case.expression(source, created[0]) if source and len(created) == 1 else None
+    source, place = case.source(loader.place), loader.place
+    call = loader_call(source, place) if source is not None and place is not None else None
+    return case.expression(source, call) if source is not None and call is not None else None
 
 
 def loader_in(case: Case, loader: EmptyLoader) -> Operand | None:
@@ -142,11 +136,8 @@ def loader_in(case: Case, loader: EmptyLoader) -> Operand | None:
     for number, frame in enumerate(case.frames):
         for value in frame.values if frame.own else ():
             place = value.made_at
-            if (
-                value.kind == LOADER
-                and place
-                and (place.file, place.line) == (loader.made, loader.line)
-            ):
+            here = place is not None and (place.file, place.line) == (loader.made, loader.line)
+            if value.kind == LOADER and here:
                 return Operand(value=value, name=code(value.text), frame=number)
     return None
 
@@ -226,21 +217,10 @@ def room_in(frame: Frame, target: ast.Subscript, shape: tuple[int, ...]) -> tupl
     """Rows of the part, and whether one number chooses it."""
     first = target.slice.elts[0] if isinstance(target.slice, ast.Tuple) else target.slice
     if not isinstance(first, ast.Slice):
-        chosen = number_of(first, frame) is not None and len(shape) > 1
+        chosen = evaluated(first, frame) is not None and len(shape) > 1
         return (shape[1], True) if chosen else None
-    lower = number_of(first.lower, frame) if first.lower is not None else 0
-    upper = number_of(first.upper, frame) if first.upper is not None else shape[0]
+    lower = evaluated(first.lower, frame) if first.lower is not None else 0
+    upper = evaluated(first.upper, frame) if first.upper is not None else shape[0]
     if lower is None or upper is None or first.step is not None:
         return None
     return len(range(*slice(lower, upper).indices(shape[0]))), False
-
-
-def number_of(node: ast.expr, frame: Frame) -> int | None:
-    """A literal, a name, or a sum or product of such."""
-    known = frame.value(ast.unparse(node))
-    scalar = node.value if isinstance(node, ast.Constant) else known.scalar if known else None
-    if type(scalar) is int or not isinstance(node, ast.BinOp):
-        return scalar if type(scalar) is int else None
-    left, right = number_of(node.left, frame), number_of(node.right, frame)
-    act = ARITHMETIC.get(type(node.op))
-    return act(left, right) if act and left is not None and right is not None else None

@@ -2,13 +2,14 @@
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import prod
 
 from surefit.doctor.observations import Frame, Value
 from surefit.doctor.violations import Expression, Operand, Violation, in_code
 from surefit.laws.batches import Batches, batches_of, loops_around
 from surefit.laws.case import Case, use_of
+from surefit.laws.contracts.unequal_sides import known_or_run_again
 from surefit.laws.row_counts import constant, evaluated, fits, is_written_down, leaves
 from surefit.source.reading import Source
 
@@ -33,10 +34,8 @@ class CountedRows(Violation):
 
 
 def violations_of(case: Case) -> Iterator[Violation]:
-    own, crash = case.own, case.crash
-    source = case.source(own.place) if own is not None else None
-    node = case.node(use_of(own)) if own is not None else None
-    if own is None or crash is None or source is None or crash.frames[-1] is not own:
+    own, source, node = case.own, case.source(case.own), case.node(case.own)
+    if own is None or source is None or case.frames[-1] is not own:
         return
     if isinstance(node, ast.Call) and (parts := reshaped(node)):
         yield from of_reshape(case, own, source, *parts)
@@ -55,18 +54,11 @@ def reshaped(node: ast.Call) -> tuple[ast.expr, list[ast.expr]] | None:
     return None
 
 
-def operand_of(case: Case, source: Source, own: Frame, node: ast.expr) -> Operand:
-    assert case.crash is not None
-    number, text = case.crash.frames.index(own), ast.unparse(node)
-    value = case.value(number, text)
-    if value is None or value.shape is None:
-        lineage = case.lineage(Operand(value=Value(text, ""), name=text, frame=number))
-        roots = [
-            lineage.graph[root.serial] for root in lineage.root if root.serial in lineage.graph
-        ]
-        value = replace(roots[0].value, text=text) if len(roots) == 1 else None
+def operand_of(case: Case, source: Source, node: ast.expr) -> Operand:
+    text = ast.unparse(node)
+    value = known_or_run_again(case, text) or Value(text, "")
     name = in_code(" ".join(source.segment(node).split()), "the tensor")
-    return Operand(value=value or Value(text, ""), name=name, frame=number)
+    return Operand(value=value, name=name, frame=case.number)
 
 
 def of_reshape(
@@ -77,7 +69,7 @@ def of_reshape(
     asked = [evaluated(size, own) for size in sizes]
     if batches is None or not all(type(size) is int for size in asked):
         return
-    tensor = operand_of(case, source, own, node)
+    tensor = operand_of(case, source, node)
     count = prod(tensor.shape)
     if not tensor.shape or fits([size or 0 for size in asked], count):
         return
@@ -110,7 +102,8 @@ def rows_in(frame: Frame, batches: Batches) -> list[int]:
 def of_index(case: Case, own: Frame, source: Source, node: ast.Subscript) -> Iterator[CountedRows]:
     """A loop over `range(BATCH)` counts past the rows."""
     index = node.slice.elts[0] if isinstance(node.slice, ast.Tuple) else node.slice
-    shape = next((known.shape for known in own.values if known.text == ast.unparse(node.value)), ())
+    known = own.value(ast.unparse(node.value))
+    shape = known.shape if known is not None else None
     if not shape or not isinstance(index, ast.Name) or evaluated(index, own) != shape[0]:
         return
     for loop in loops_around(source, own):
@@ -126,7 +119,7 @@ def of_index(case: Case, own: Frame, source: Source, node: ast.Subscript) -> Ite
                         number=case.expression(source, stop),
                         count=number,
                         rows=shape[0],
-                        tensor=operand_of(case, source, own, node.value),
+                        tensor=operand_of(case, source, node.value),
                         batches=batches,
                     )
                 return

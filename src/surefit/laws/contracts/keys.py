@@ -5,12 +5,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from surefit.doctor.findings import Place
-from surefit.doctor.observations import Script, Value
+from surefit.doctor.observations import Value
 from surefit.doctor.violations import Operand, Violation
 from surefit.doctor.words import code
 from surefit.laws.case import Case, use_of
 from surefit.laws.subscripts import Asked, subscript_in
-from surefit.source.reading import Source
 
 MOST_KEYS = 40
 """From here on not all keys of a value are known."""
@@ -96,7 +95,7 @@ def violations_of(case: Case) -> Iterator[Violation]:
 def is_loaded(case: Case, holder: Operand, asked: Asked) -> bool:
     """It is what `torch.load` returned: by its lineage or, where no second run shows that, by the
     one assignment of its name."""
-    if not any("torch.load" in source.imported_calls for source in sources_of(case)):
+    if not any("torch.load" in source.imported_calls for source in case.recording.sources()):
         return False
     created = case.lineage(holder).constructor()
     call = created.call if created is not None else None
@@ -105,13 +104,6 @@ def is_loaded(case: Case, holder: Operand, asked: Asked) -> bool:
     if not isinstance(node, ast.Call) or source is None:
         return False
     return source.imported(node.func) == "torch.load"
-
-
-def sources_of(case: Case) -> Iterator[Source]:
-    for script in case.recording.all(Script):
-        source = case.source(script.file)
-        if source is not None:
-            yield source
 
 
 def members_of(case: Case, holder: Value) -> Mapping[str, Value]:

@@ -126,9 +126,8 @@ def absent(case: Case, crash: Crash, frame: Frame, wanted: WantedNames) -> Itera
 
 def written_in(wanted: WantedNames) -> Expression:
     source, node = wanted.source, wanted.node
-    if isinstance(node, ast.Attribute):
-        return Expression(Place(source.file, node.lineno), source.span(node), source.segment(node))
-    return Expression(Place(source.file, node.lineno), None, source.segment(node))
+    span = source.span(node) if isinstance(node, ast.Attribute) else None
+    return Expression(Place(source.file, node.lineno), span, source.segment(node))
 
 
 def wanted_at(crash: Crash, frame: Frame, case: Case) -> WantedNames | None:
@@ -141,9 +140,8 @@ def wanted_at(crash: Crash, frame: Frame, case: Case) -> WantedNames | None:
             return None
         names = tuple(alias.name for alias in statement.names)
         return WantedNames(source, statement, statement.module, names)
-    node = source.expression_at(frame.span) if frame.span else None
-    if isinstance(node, ast.Call):
-        node = node.func
+    node = case.node(frame)
+    node = node.func if isinstance(node, ast.Call) else node
     if crash.kind != "AttributeError" or not isinstance(node, ast.Attribute):
         return None
     module = source.imported(node.value)
@@ -151,8 +149,8 @@ def wanted_at(crash: Crash, frame: Frame, case: Case) -> WantedNames | None:
         every = dict.fromkeys(attribute.attr for attribute in attributes_of(source, module))
         return WantedNames(source, node, module, tuple(every))
     text = ast.unparse(node.value)
-    tables = [value for value in frame.values if value.text == text and value.kind in TABLES]
-    if node.attr not in METHODS or not tables:
+    table = frame.value(text)
+    if node.attr not in METHODS or table is None or table.kind not in TABLES:
         return None  # an attribute that any other value lacks says nothing of versions
     return WantedNames(source, node, text, (node.attr,), of_value=True)
 
@@ -165,8 +163,7 @@ def attributes_of(source: Source, module: str) -> Iterator[ast.Attribute]:
 
 
 def raising(case: Case, crash: Crash, frame: Frame) -> Iterator[OnlyRaises]:
-    source, last = case.source(frame.place), crash.frames[-1]
-    call = source.expression_at(frame.span) if source and frame.span else None
+    source, last, call = case.source(frame), crash.frames[-1], case.node(frame)
     if source is None or not isinstance(call, ast.Call):
         return
     name = source.imported(call.func)

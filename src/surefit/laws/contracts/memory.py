@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
-from surefit.doctor.observations import Crash, Held, Memory
+from surefit.doctor.observations import Held, Memory
 from surefit.doctor.violations import Expression, Violation
 from surefit.doctor.words import counted
 from surefit.laws.case import Case, use_of
@@ -78,7 +78,7 @@ def violations_of(case: Case) -> Iterator[Violation]:
         return
     memory = crash.memory
     kept = next((held for held in memory.held if held.what == KEPT), None)
-    reading = reader(crash) if kept is None else None
+    reading = reader(case) if kept is None else None
     read = case.ask(FileRead, function=reading[1]) if reading else None
     if reading and read is not None:
         yield WholeFileRead(
@@ -100,11 +100,9 @@ def violations_of(case: Case) -> Iterator[Violation]:
     )
 
 
-def reader(crash: Crash) -> tuple[str, str] | None:
+def reader(case: Case) -> tuple[str, str] | None:
     """The outermost function below the user's own line, if it reads files."""
-    frames = list(crash.frames)
-    own = max((number for number, frame in enumerate(frames) if frame.own), default=-1)
-    for frame in frames[own + 1 :]:
+    for frame in case.frames[case.number + 1 :]:
         library = frame.place.file.replace("\\", "/").partition("/")[0]
         if frame.function in READS.get(library, ()):
             return library, frame.function
@@ -112,16 +110,15 @@ def reader(crash: Crash) -> tuple[str, str] | None:
 
 
 def call_on_the_line(case: Case, function: str) -> Expression | None:
-    source = case.source(case.own.place) if case.own is not None else None
-    line = case.own.place.line if case.own is not None else None
-    calls = source.calls_in(line) if source is not None and line else ()
+    source = case.source(case.own)
+    calls = source.calls_in(case.own.place.line or 0) if source and case.own else ()
     named = [call for call in calls if called(call) == function]
     return case.expression(source, named[0]) if source is not None and len(named) == 1 else None
 
 
 def filled_with(holder: str, case: Case) -> Expression | None:
     """The argument of the one `holder.append(...)` in the functions on the way to the crash."""
-    for frame in reversed(case.crash.frames if case.crash is not None else ()):
+    for frame in reversed(case.frames):
         source = case.source(frame.place) if frame.own else None
         statement = source.statement_at(frame.place.line or 0) if source else None
         if source is None or statement is None:

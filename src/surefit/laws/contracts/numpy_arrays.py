@@ -51,8 +51,7 @@ def needed(value: Value) -> Iterator[str]:
 
 
 def violations_of(case: Case) -> Iterator[Violation]:
-    own, crash = case.own, case.crash
-    node = case.node(use_of(own)) if own is not None else None
+    own, crash, node = case.own, case.crash, case.node(case.own)
     if own is None or crash is None or not isinstance(node, ast.Call):
         return
     last = crash.frames[-1]
@@ -74,10 +73,12 @@ def of_method(case: Case, own: Frame, node: ast.Call) -> NotReadyForNumpy | None
     while isinstance(inner, ast.Call) and called(inner) in KEEPS and not inner.args:
         assert isinstance(inner.func, ast.Attribute)
         inner = inner.func.value
-    value = value_of(own, inner)
+    value = own.value(ast.unparse(inner))
     if value is not None and value.shape is not None:
         return violation(case, own, tensor, value, exact=True, by_method=True)
-    parts = [value_of(own, part) for part in ast.walk(tensor) if isinstance(part, ast.expr)]
+    parts = [
+        own.value(ast.unparse(part)) for part in ast.walk(tensor) if isinstance(part, ast.expr)
+    ]
     tensors = [part for part in parts if part is not None and part.shape is not None]
     for part in tensors:
         if part.device is not None and any(needed(part)):
@@ -91,7 +92,7 @@ def of_argument(case: Case, own: Frame, node: ast.Call, last: Frame) -> NotReady
     if not tensors:
         return None
     for argument in node.args:
-        value = value_of(own, argument)
+        value = own.value(ast.unparse(argument))
         if value is not None and value.identity == tensors[0].identity:
             return violation(case, own, argument, tensors[0], exact=True)
         if value is not None and value.kind in ("list", "tuple"):
@@ -101,11 +102,6 @@ def of_argument(case: Case, own: Frame, node: ast.Call, last: Frame) -> NotReady
     return None
 
 
-def value_of(frame: Frame, node: ast.expr) -> Value | None:
-    text = ast.unparse(node)
-    return next((value for value in frame.values if value.text == text), None)
-
-
 def violation(
     case: Case,
     own: Frame,
@@ -113,24 +109,15 @@ def violation(
     value: Value,
     *,
     exact: bool,
-    in_list: bool = False,
-    by_method: bool = False,
+    **more: bool,
 ) -> NotReadyForNumpy:
-    source = case.source(own.place)
+    source = case.source(own)
     assert source is not None
-    assert case.crash is not None
-    frames = case.crash.frames
-    number = len(frames) - 1 if value.text == "self" else frames.index(own)
-    known = value_of(own, node) or value
+    number = len(case.frames) - 1 if value.text == "self" else case.number
+    known = own.value(ast.unparse(node)) or value
     use = case.expression(source, node)
     name = in_code(use.text, "the tensor")
-    operand = Operand(value=known, name=name, frame=frames.index(own), use=use)
+    operand = Operand(value=known, name=name, frame=case.number, use=use)
     return NotReadyForNumpy(
-        use=use_of(own),
-        tensor=operand,
-        value=value,
-        frame=number,
-        exact=exact,
-        in_list=in_list,
-        by_method=by_method,
+        use=use_of(own), tensor=operand, value=value, frame=number, exact=exact, **more
     )

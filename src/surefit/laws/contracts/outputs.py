@@ -16,8 +16,6 @@ REDUCTIONS = (
 )
 """Functions on one array, whatever library they are of."""
 STACKS = ("array", "asarray")
-
-
 WIDTHS = ("in_features", "nx", "input_size", "embed_dim", "normalized_shape")
 """Attributes of layers that say how wide the last axis of their input is."""
 
@@ -64,19 +62,18 @@ def is_tensor(value: Value) -> bool:
 
 def violations_of(case: Case) -> Iterator[Violation]:
     """In the user's innermost frame."""
-    own, crash = case.own, case.crash
-    node = case.node(use_of(own)) if own is not None else None
+    own, crash, node = case.own, case.crash, case.node(case.own)
     if own is None or crash is None or node is None:
         return
     if own is crash.frames[-1] and crash.kind == "AttributeError":
         inner = node.func if isinstance(node, ast.Call) else node
         if isinstance(inner, ast.Attribute):
-            value = value_of(own, inner.value)
+            value = own.value(ast.unparse(inner.value))
             if value is not None and is_tuple(value):
                 yield handed_over(case, own, inner.value, value, inner.attr)
     elif isinstance(node, ast.Call):
         for part in (*node.args, *(keyword.value for keyword in node.keywords)):
-            value = value_of(own, part)
+            value = own.value(ast.unparse(part))
             if value is not None and is_tuple(value) and takes_a_tensor(case, own, node, value):
                 yield handed_over(case, own, part, value, "")
                 return
@@ -101,15 +98,14 @@ def handed_over(
     case: Case, frame: Frame, node: ast.expr, value: Value, attribute: str
 ) -> TupleTaken:
     """In the words of the caller, where the function got the tuple as an argument."""
-    assert case.crash is not None
-    at = case.crash.frames.index(frame)
+    at = case.frames.index(frame)
     is_argument = isinstance(node, ast.Name) and node.id in frame.arguments
-    for outer in reversed(case.crash.frames[:at] if is_argument else ()):
-        call = case.node(use_of(outer)) if outer.own else None
+    for outer in reversed(case.frames[:at] if is_argument else ()):
+        call = case.node(outer) if outer.own else None
         if not isinstance(call, ast.Call):
             continue
         for part in (*call.args, *(keyword.value for keyword in call.keywords)):
-            known = value_of(outer, part)
+            known = outer.value(ast.unparse(part))
             if known is not None and known.identity == value.identity:
                 return violation(case, outer, part, known, "")
         break
@@ -117,22 +113,15 @@ def handed_over(
 
 
 def violation(case: Case, frame: Frame, node: ast.expr, value: Value, attribute: str) -> TupleTaken:
-    source = case.source(frame.place)
+    source = case.source(frame)
     assert source is not None
-    assert case.crash is not None
-    use = case.expression(source, node)
-    number = case.crash.frames.index(frame)
+    use, number = case.expression(source, node), case.frames.index(frame)
     outputs = Operand(value=value, name=in_code(use.text, "the tuple"), frame=number, use=use)
     return TupleTaken(use=use_of(frame), outputs=outputs, frame=frame, attribute=attribute)
 
 
 def is_tuple(value: Value) -> bool:
     return value.kind == "tuple" and any(map(is_tensor, value.members.values()))
-
-
-def value_of(frame: Frame, node: ast.expr) -> Value | None:
-    text = ast.unparse(node)
-    return next((value for value in frame.values if value.text == text), None)
 
 
 def width_taken(case: Case) -> int | None:

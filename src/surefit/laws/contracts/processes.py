@@ -74,9 +74,8 @@ class PartNotPicklable(Violation):
 
 def violations_of(case: Case) -> Iterator[Violation]:
     crash = case.crash
-    frames = crash.frames if crash is not None else ()
-    files = [frame.place.file.replace("\\", "/") for frame in frames]
-    first = next((frame for frame in frames if frame.own), None)
+    files = [frame.place.file.replace("\\", "/") for frame in case.frames]
+    first = next((frame for frame in case.frames if frame.own), None)
     by_loader = any(file.endswith(LOADER) for file in files)
     if crash is None or first is None or not (by_loader or is_refused(crash)):
         return
@@ -93,8 +92,8 @@ def violations_of(case: Case) -> Iterator[Violation]:
         yield ScriptRunAgain(use=use_of(first), source=source, top=top)
     elif crash.process.role == "main":
         workers = case.ask(WorkersStarted)
-        if workers is not None and are_new(workers) and 1 in workers.codes:
-            how = tuple(NEW_PYTHON[kind] for kind in workers.kinds)
+        how = tuple(NEW_PYTHON.get(kind, "") for kind in workers.kinds) if workers else ()
+        if workers is not None and how and all(how) and 1 in workers.codes:
             yield ScriptRunAgain(use=use_of(first), source=source, top=top, started_by=how)
 
 
@@ -117,7 +116,3 @@ def statement_of_module(source: Source, frame: Frame) -> ast.stmt | None:
 
 def is_guard(node: ast.If) -> bool:
     return any(isinstance(part, ast.Name) and part.id == "__name__" for part in ast.walk(node.test))
-
-
-def are_new(workers: WorkersStarted) -> bool:
-    return bool(workers.kinds) and all(kind in NEW_PYTHON for kind in workers.kinds)

@@ -77,15 +77,14 @@ class ArgumentsNotTaken(Violation):
 
 def violations_of(case: Case) -> Iterator[Violation]:
     crash, frame = case.crash, case.own
-    source = case.source(frame.place) if frame is not None else None
+    source, call = case.source(frame), case.node(frame)
     if crash is None or frame is None or source is None or crash.kind != "TypeError":
         return
-    call = source.expression_at(frame.span) if frame.span else None
     if not isinstance(call, ast.Call) or not call.keywords:
         return
     imported = [node for node in source.every(ast.Call) if source.imported(node.func)]
     texts = dict.fromkeys(source.segment(node.func) for node in (call, *imported) if node.keywords)
-    about = {"frame": crash.frames.index(frame), "texts": list(texts)}
+    about = {"frame": case.number, "texts": list(texts)}
     known = case.ask(Signatures, **about)
     signatures = {
         text: signature
@@ -147,9 +146,8 @@ def arguments_of(
 def held(source: Source, unpacked: ast.keyword, frame: Frame | None) -> Iterator[tuple[str, Key]]:
     """What a frame has for the dictionary, each name with its key where just one dictionary of the
     file has the same names."""
-    text = ast.unparse(unpacked.value)
-    values = [value for value in frame.values if value.text == text] if frame else []
-    names = list(values[0].members) if values and values[0].kind == "dict" else []
+    value = frame.value(ast.unparse(unpacked.value)) if frame is not None else None
+    names = list(value.members) if value is not None and value.kind == "dict" else []
     displays = [dict(keys_of(source, display)) for display in source.every(ast.Dict)]
     same = [display for display in displays if set(display) == set(names)]
     keys: Arguments = same[0] if len(same) == 1 else {}
@@ -161,9 +159,8 @@ def violations_in_source(case: Case, source: Source) -> Iterator[Violation]:
     signatures = read_signatures(source)
     for call in source.every(ast.Call) if signatures else ():
         broken = broken_by(case, source, call, signatures) if call.keywords else None
-        if broken is None or is_tried_first(source, call) or can_be_removed(broken):
-            continue
-        yield broken
+        if broken and not is_tried_first(source, call) and not can_be_removed(broken):
+            yield broken
 
 
 def read_signatures(source: Source) -> dict[str, CallSignature]:

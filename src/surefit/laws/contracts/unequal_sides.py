@@ -8,7 +8,7 @@ from surefit.doctor.conditions.condition import Condition
 from surefit.doctor.conditions.loss_rows import RowsAtTheLoss
 from surefit.doctor.conditions.training import TrainingGoesOn
 from surefit.doctor.conditions.values import ValuesAt, Wanted
-from surefit.doctor.observations import Layer, Value
+from surefit.doctor.observations import Frame, Layer, Value
 from surefit.doctor.violations import Operand, Violation, in_code
 from surefit.laws.case import Case, use_of
 from surefit.laws.contracts.losses import OF_CLASSES, is_loss
@@ -63,23 +63,20 @@ class UnequalSides(Violation):
 
 
 def violations_of(case: Case) -> Iterator[Violation]:
-    crash = case.crash
-    if crash is None or case.own is None or not crash.frames or crash.kind not in RAISED:
+    if case.crash is None or case.own is None or case.crash.kind not in RAISED:
         return
-    innermost = crash.frames[-1]
-    losses = [number for number, frame in enumerate(crash.frames) if is_loss(frame)]
+    innermost = case.frames[-1]
+    losses = [number for number, frame in enumerate(case.frames) if is_loss(frame)]
     if STATE in innermost.arguments and innermost.layer is not None:
-        yield from of_state(case, innermost.layer)
+        yield from of_state(case, case.own, innermost.layer)
     elif losses:
-        yield from of_loss(case, losses[0])
+        yield from of_loss(case, case.own, losses[0])
     elif innermost.own:
-        yield from of_expression(case)
+        yield from of_expression(case, case.own)
 
 
-def of_state(case: Case, layer: Layer) -> Iterator[UnequalSides]:
-    assert case.crash is not None
-    assert case.own is not None
-    number = len(case.crash.frames) - 1
+def of_state(case: Case, own: Frame, layer: Layer) -> Iterator[UnequalSides]:
+    number = len(case.frames) - 1
     state, sizes = case.value(number, "hx"), case.value(number, STATE)
     scalars = [member.scalar for member in sizes.members.values()] if sizes else []
     expected = tuple(size for size in scalars if type(size) is int)
@@ -88,7 +85,7 @@ def of_state(case: Case, layer: Layer) -> Iterator[UnequalSides]:
     axes = [axis for axis, size in enumerate(expected) if size != state.shape[axis]]
     if axes == [STATE_ROWS]:
         yield UnequalSides(
-            use=use_of(case.own),
+            use=use_of(own),
             side=operand(case, state, number, "the state"),
             other=Operand(value=Value("", "Tensor", shape=expected), name="the expected state"),
             axis=STATE_ROWS,
@@ -98,37 +95,37 @@ def of_state(case: Case, layer: Layer) -> Iterator[UnequalSides]:
         )
 
 
-def of_loss(case: Case, number: int) -> Iterator[UnequalSides]:
-    assert case.crash is not None
-    assert case.own is not None
-    frame = case.crash.frames[number]
+def of_loss(case: Case, own: Frame, number: int) -> Iterator[UnequalSides]:
     sides = [case.value(number, name) for name in ("input", "target")]
-    predictions, target = (side.shape if side is not None else None for side in sides)
-    if not predictions or not target or sides[0] is None or sides[1] is None:
+    operands = [operand(case, side, number, f"`{side.text}`") for side in sides if side is not None]
+    if len(operands) < 2 or not all(known.shape for known in operands):
         return
-    rows = predictions
-    if frame.function in OF_CLASSES:
-        rows = (*predictions[:1], *predictions[2:])
+    rows, target = operands[0].shape, operands[1].shape
+    of_classes = case.frames[number].function in OF_CLASSES
+    if of_classes:
+        rows = (*rows[:1], *rows[2:])
     axes = unequal(rows, target) if len(rows) == len(target) else []
     if len(axes) != 1:
         return
-    axis = axes[0]
-    use = use_of(case.own)
-    operands = [operand(case, side, number, f"`{side.text}`") for side in (sides[0], sides[1])]
-    after = axis + 1 if axis and len(rows) != len(predictions) else axis
-    pairs = ((operands[0], operands[1], after), (operands[1], operands[0], axis))
-    sizes = (rows[axis], target[axis])
+    axis, sizes = axes[0], (rows[axes[0]], target[axes[0]])
+    after = axis + 1 if axis and of_classes else axis
+    first, second = operands
+    pairs = ((first, second, after), (second, first, axis))
     for (side, other, at), size, expected in zip(pairs, sizes, reversed(sizes), strict=True):
         yield UnequalSides(
-            use=use, side=side, other=other, axis=at, size=size, expected=expected, of_loss=True
+            use=use_of(own),
+            side=side,
+            other=other,
+            axis=at,
+            size=size,
+            expected=expected,
+            of_loss=True,
         )
 
 
-def of_expression(case: Case) -> Iterator[UnequalSides]:
+def of_expression(case: Case, own: Frame) -> Iterator[UnequalSides]:
     """Tensors of the user's own failing expression; one that it creates is told by a second run."""
-    assert case.own is not None
-    use = use_of(case.own)
-    node, source = case.node(use), case.source(use.place)
+    use, node, source = use_of(own), case.node(own), case.source(own)
     if node is None or source is None:
         return
     operands = [part for part in parts_of(case, source, node) if part.shape]
@@ -155,19 +152,20 @@ def parts_of(case: Case, source: Source, node: ast.expr) -> Iterator[Operand]:
     """The tensors that an expression combines."""
     for part in combined(node):
         text = ast.unparse(part)
-        assert case.crash is not None
-        number = max(at for at, frame in enumerate(case.crash.frames) if frame.own)
-        value = case.value(number, text)
-        if isinstance(part, ast.Call | ast.BinOp) and (value is None or value.shape is None):
-            value = second_run(case, number, text)
+        computed = isinstance(part, ast.Call | ast.BinOp)
+        value = known_or_run_again(case, text) if computed else case.value(case.number, text)
         if value is not None and value.shape is not None:
             name = in_code(" ".join(source.segment(part).split()), f"`{text[:57]}...`")
             use = case.expression(source, part)
-            yield Operand(value=value, name=name, frame=number, use=use)
+            yield Operand(value=value, name=name, frame=case.number, use=use)
 
 
-def second_run(case: Case, number: int, text: str) -> Value | None:
-    lineage = case.lineage(Operand(value=Value(text, ""), name=text, frame=number))
+def known_or_run_again(case: Case, text: str) -> Value | None:
+    """What the user's frame has for an expression; without a shape, what a second run has."""
+    value = case.value(case.number, text)
+    if value is not None and value.shape is not None:
+        return value
+    lineage = case.lineage(Operand(value=Value(text, ""), name=text, frame=case.number))
     roots = [lineage.graph[root.serial] for root in lineage.root if root.serial in lineage.graph]
     return replace(roots[0].value, text=text) if len(roots) == 1 else None
 
@@ -182,13 +180,11 @@ def combined(node: ast.expr) -> list[ast.expr]:
             return [part for part in parts if not isinstance(part, ast.Slice | ast.Constant)]
         case ast.Call(args=[ast.Tuple(elts=parts) | ast.List(elts=parts), *_]):
             return parts
-        case ast.Call(func=ast.Attribute(value=receiver), args=parts):
+        case ast.Call(func=function, args=parts):
+            receiver = [function.value] if isinstance(function, ast.Attribute) else []
             inside = [part for part in parts if not isinstance(part, ast.Starred)]
             tuples = [item for part in parts if isinstance(part, ast.Tuple) for item in part.elts]
-            return [receiver, *inside, *tuples]
-        case ast.Call(args=parts):
-            tuples = [item for part in parts if isinstance(part, ast.Tuple) for item in part.elts]
-            return [*(part for part in parts if not isinstance(part, ast.Starred)), *tuples]
+            return [*receiver, *inside, *tuples]
     return []
 
 

@@ -23,15 +23,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from surefit.doctor.conditions.condition import Condition
-from surefit.doctor.conditions.values import ValuesAt, Wanted
 from surefit.doctor.findings import Fact, Finding, Severity
-from surefit.doctor.observations import Layer, Script
+from surefit.doctor.observations import Layer
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.violations import Expression, Written
 from surefit.doctor.words import code, shape_of
+from surefit.laws.batch_lines import assigned_has
 from surefit.laws.batches import first_sizes
-from surefit.laws.case import Case, Remedy, use_of
+from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.attention_rows import MaskRows
 from surefit.laws.contracts.unequal_sides import UnequalSides
 from surefit.laws.size_history import (
@@ -44,7 +44,7 @@ from surefit.laws.size_history import (
     users,
 )
 from surefit.remedies.append import Append
-from surefit.remedies.arguments import SetArgument
+from surefit.remedies.arguments import SetArgument, call_at
 from surefit.source.reading import called
 
 SYMPTOMS = (
@@ -85,12 +85,10 @@ class StepsFirst:
 @RULE.on(UnequalSides)
 def layer_took_steps_for_rows(broken: UnequalSides, case: Case) -> Finding | None:
     if broken.layer is not None:
-        taken = by_state(broken, case)
-        must: Condition | None = rows_first(case, taken) if taken is not None else None
-    else:
-        taken = by_predictions(broken, case) if broken.of_loss and not broken.axis else None
-        must = broken.holds(case) if taken is not None else None
-    return finding(taken, case, must) if taken is not None else None
+        state = by_state(broken, case)
+        return finding(state, case, rows_first(case, state)) if state is not None else None
+    taken = by_predictions(broken, case) if broken.of_loss and not broken.axis else None
+    return finding(taken, case, broken.holds(case)) if taken is not None else None
 
 
 @RULE.on(MaskRows)
@@ -100,23 +98,22 @@ def mask_has_the_rows_of_the_batch(broken: MaskRows, case: Case) -> Finding | No
     if len(mask) != 2 or mask == broken.takes:
         return None
     rows, steps = (broken.takes[0], mask[0]) if over_positions else (mask[0], mask[1])
-    facts = (
-        Fact(code(broken.argument), shape_of(mask)),
-        Fact("it takes", shape_of(broken.takes)),
-    )
+    facts = (Fact(code(broken.argument), shape_of(mask)), Fact("it takes", shape_of(broken.takes)))
     layer = case.crash.layer if case.crash is not None else None
     taken = StepsFirst(rows, steps, facts, created_by(case, layer))
     if rows in sizes and steps not in sizes and broken.rows == steps:
         return finding(taken, case, rows_first(case, taken))
     if not over_positions and steps in sizes and rows not in sizes and mask == broken.takes[::-1]:
-        return turned_mask(broken, case, StepsFirst(rows, steps, facts, None))
+        return turned_mask(broken, case, taken)
     return None
 
 
 def by_state(broken: UnequalSides, case: Case) -> StepsFirst | None:
     """A state has the rows of the batch, and the layer took its steps for rows."""
     sizes = set(first_sizes(case))
-    given = next((known for known in input_shapes(case) if len(known) == SEQUENCES), ())
+    layers = [frame for frame in reversed(case.frames) if frame.layer is not None]
+    inputs = [value.shape or () for frame in layers if (value := frame.value("input"))]
+    given = next((known for known in inputs if len(known) == SEQUENCES), ())
     if given[:2] != (broken.size, broken.expected) or (sizes and given[0] not in sizes):
         return None
     rows, steps = given[:2]
@@ -126,12 +123,6 @@ def by_state(broken: UnequalSides, case: Case) -> StepsFirst | None:
         Fact("the state it expects", f"{shape_of(broken.other.shape)}, for {steps} rows"),
     )
     return StepsFirst(rows, steps, facts, created_by(case, broken.layer))
-
-
-def input_shapes(case: Case) -> Iterator[tuple[int, ...]]:
-    for frame in reversed(case.crash.frames if case.crash is not None else ()):
-        values = (value for value in frame.values if frame.layer is not None)
-        yield from (value.shape for value in values if value.text == "input" and value.shape)
 
 
 def by_predictions(broken: UnequalSides, case: Case) -> StepsFirst | None:
@@ -145,17 +136,12 @@ def by_predictions(broken: UnequalSides, case: Case) -> StepsFirst | None:
         is_recurrent = operation(producer) in RECURRENT and bool(given)
         if not is_recurrent or shape(given[0])[:2] != (broken.expected, broken.size):
             continue
-        known = list(created_in(case, RECURRENT_LAYERS))
-        created = constructor_of_weights(lineage, producer) or (
-            known[0] if len(known) == 1 else None
-        )
+        created = constructor_of_weights(lineage, producer) or only(case, RECURRENT_LAYERS)
         if created is None or not takes_steps_first(case, created):
             return None
+        counts = f"{broken.expected} rows of {broken.size} steps"
         facts = (
-            Fact(
-                "its input",
-                f"{shape_of(shape(given[0]))}: {broken.expected} rows of {broken.size} steps",
-            ),
+            Fact("its input", f"{shape_of(shape(given[0]))}: {counts}"),
             Fact("it returned", f"{shape_of(shape(producer))}, for {broken.size} rows"),
         )
         call = running_call(case, users(path, producer))
@@ -176,23 +162,26 @@ def created_by(case: Case, layer: Layer | None) -> Written | None:
     if created is not None and takes_steps_first(case, created):
         return created
     kinds = RECURRENT_LAYERS if layer is not None and layer.kind in RECURRENT_LAYERS else ATTENTIVE
+    return only(case, kinds)
+
+
+def only(case: Case, kinds: tuple[str, ...]) -> Expression | None:
     known = list(created_in(case, kinds))
     return known[0] if len(known) == 1 else None
 
 
 def created_in(case: Case, kinds: tuple[str, ...]) -> Iterator[Expression]:
     """Calls of the user's that create layers which take steps first."""
-    for script in case.recording.all(Script):
-        source = case.source(script.file)
-        for call in source.every(ast.Call) if source is not None else ():
-            known = case.expression(source, call) if source is not None else None
-            if called(call) in kinds and known is not None and takes_steps_first(case, known):
+    for source in case.recording.sources():
+        for call in source.every(ast.Call):
+            known = case.expression(source, call)
+            if called(call) in kinds and takes_steps_first(case, known):
                 yield known
 
 
 def takes_steps_first(case: Case, created: Written) -> bool:
-    node, source = case.node(created), case.source(created.place)
-    if source is None or not isinstance(node, ast.Call) or called(node) not in LAYERS:
+    source, node = call_at(case, created)
+    if source is None or node is None or called(node) not in LAYERS:
         return False
     option = source.argument(node, "batch_first")
     hidden = any(keyword.arg is None for keyword in node.keywords)
@@ -200,12 +189,11 @@ def takes_steps_first(case: Case, created: Written) -> bool:
 
 
 def finding(taken: StepsFirst, case: Case, must: Condition | None) -> Finding:
-    created = taken.created
     assert case.own is not None
-    node = case.node(created)
-    kind = called(node) if isinstance(node, ast.Call) else "the layer"
+    _, node = call_at(case, taken.created)
+    kind = called(node) if node is not None else "the layer"
     return case.finding(
-        (created or use_of(case.own)).place,
+        (taken.created or case.own).place,
         f"`{kind}` without `batch_first=True` takes the {taken.steps} steps of this batch for rows,"
         f" and its {taken.rows} rows for steps.",
         facts=taken.facts,
@@ -222,7 +210,7 @@ def ways(taken: StepsFirst, case: Case, must: Condition | None) -> Iterator[Reme
         words="Rows come first: `batch_first=True` where the layer is created.",
         must=must,
     )
-    given = case.argument(taken.call, "input", 0) if taken.call is not None else None
+    given = case.argument(taken.call, "input", 0)
     if given is not None:
         text = code(f"{given.text}.transpose(0, 1)")
         yield Append(
@@ -235,16 +223,7 @@ def ways(taken: StepsFirst, case: Case, must: Condition | None) -> Iterator[Reme
 
 
 def rows_first(case: Case, taken: StepsFirst) -> Condition | None:
-    """The failing line is passed, and what it assigns has rows first."""
-    use = use_of(case.own) if case.own is not None else None
-    node, source = case.node(use), case.source(use.place) if use is not None else None
-    statement = source.statement_of(node) if source is not None and node is not None else None
-    if use is None or not isinstance(statement, ast.Assign):
-        return None
-    target = statement.targets[0]
-    first = target.elts[0] if isinstance(target, ast.Tuple) else target
-    wanted = Wanted(ast.unparse(first), (taken.rows, taken.steps, None))
-    return ValuesAt(use.place, (wanted,), after=True)
+    return assigned_has(case, (taken.rows, taken.steps, None))
 
 
 def turned_mask(broken: MaskRows, case: Case, taken: StepsFirst) -> Finding:

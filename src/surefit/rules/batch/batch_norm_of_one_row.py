@@ -11,15 +11,13 @@ row more, and it is gone until the data change.
 
 ## What to do
 `drop_last=True` in the training loader leaves the incomplete batch out; with `shuffle=True` it is
-another row in each epoch. Where the batch size is one, use a larger one or a norm that does not
-look across the batch (`nn.GroupNorm`, `nn.LayerNorm`). Where the model only predicts and is not
-trained, `model.eval()` uses the running mean.
+another row in each epoch. Where the batch size is one, use a larger one or a norm of each row by
+itself (`nn.GroupNorm`, `nn.LayerNorm`). Where the model only predicts: `model.eval()`.
 
 ## How it is recognised
-The innermost module that was being run is a batch norm in training mode, its input has as many
-channels as it was created for, and rows times positions are one. The loader whose epoch was under
-way says how many batches of how many rows came before; a loop over `range` or `split` is read from
-its source and its numbers.
+The innermost module is a batch norm in training mode, its input has as many channels as it was
+created for, and rows times positions are one. The loader at work says how many batches of how many
+rows came before; a loop over `range` or `split` is read from its source and its numbers.
 """
 
 import ast
@@ -39,9 +37,9 @@ from surefit.laws.contracts.batch_norms import OneValuePerChannel
 from surefit.laws.layer_words import described, layer_name
 from surefit.laws.loaders import loader_call
 from surefit.laws.loop_batches import CutBatches, one_row_left
-from surefit.remedies.arguments import SetArgument
+from surefit.remedies.arguments import SetArgument, call_at
 from surefit.remedies.change import Change
-from surefit.remedies.drop_last import DropLast, drop_last
+from surefit.remedies.drop_last import drop_last
 from surefit.remedies.replace import ReplaceWith
 from surefit.source.edits import inserted_after, inserted_before
 from surefit.source.patches import both
@@ -64,8 +62,16 @@ def norm_was_given_one_value(broken: OneValuePerChannel, case: Case) -> Finding 
     cut = one_row_left(case)
     if cut is not None:
         return of_loop(broken, case, cut)
-    if loaders and loaders[0].size == 1 and loaders[0].place is not None and broken.of_batch:
-        return batches_of_one(broken, case, loaders[0], loaders[0].place)
+    place = loaders[0].place if loaders and loaders[0].size == 1 and broken.of_batch else None
+    if place is not None:
+        return finding(
+            broken,
+            case,
+            place,
+            f"Every batch has one row (`batch_size=1`), and {cannot(broken)}.",
+            Fact("rows of a batch", "1"),
+            fixes=(other_size(case, loaders[0], place), one_row_norm(broken, case)),
+        )
     caller = caller_of_model(case.crash) if case.crash is not None else None
     return one_row_by_itself(broken, case, caller) if caller is not None else None
 
@@ -79,16 +85,14 @@ def finding(
     fixes: Sequence[Remedy | Fix | None],
 ) -> Finding:
     created = f", created at {broken.layer.made_at}" if broken.layer.made_at else ""
-    channels = broken.shape[1]
+    each = f"one value for each of {broken.shape[1]} channels"
     return case.finding(
         place,
         words,
         facts=(
             *rows,
             Fact(layer_name(broken.layer), f"{described(broken.layer)} in training mode{created}"),
-            Fact(
-                "its input", f"{shape_of(broken.shape)}: one value for each of {channels} channels"
-            ),
+            Fact("its input", f"{shape_of(broken.shape)}: {each}"),
         ),
         why="In training mode a batch norm takes mean and standard deviation over the batch; of a"
         " single value the deviation is 0.",
@@ -106,7 +110,7 @@ def of_loader(broken: OneValuePerChannel, case: Case, last: LastBatch, place: Pl
     return finding(
         broken,
         case,
-        drop.at.place if isinstance(drop, DropLast) else place,
+        drop.at.place if isinstance(drop, SetArgument) and drop.at else place,
         f"The last batch of an epoch has one row ({last.arithmetic}), and {cannot(broken)}.",
         Fact("rows", f"{last.arithmetic}: {last.before} complete batches, and one row"),
         fixes=(drop, other_size(case, last.loader, place, last)),
@@ -160,32 +164,17 @@ def of_loop(broken: OneValuePerChannel, case: Case, cut: CutBatches) -> Finding:
     )
 
 
-def batches_of_one(
-    broken: OneValuePerChannel, case: Case, loader: LoaderAtWork, place: Place
-) -> Finding:
-    return finding(
-        broken,
-        case,
-        place,
-        f"Every batch has one row (`batch_size=1`), and {cannot(broken)}.",
-        Fact("rows of a batch", "1"),
-        fixes=(other_size(case, loader, place), one_row_norm(broken, case)),
-    )
-
-
 def one_row_norm(broken: OneValuePerChannel, case: Case) -> ReplaceWith | Fix:
     """A norm over the channels of each row by itself."""
     words = "Use a norm that looks at one row at a time: `nn.GroupNorm`, `nn.LayerNorm`."
     created = case.constructor(broken.layer)
-    node, source = case.node(created), case.source(created.place) if created else None
-    if created is None or source is None or not isinstance(node, ast.Call) or not node.args:
+    source, node = call_at(case, created)
+    if source is None or node is None or not node.args:
         return Fix(words, choice=True)
-    prefix = source.segment(node.func).rpartition(".")[0]
-    text = f"{prefix + '.' if prefix else ''}GroupNorm(1, {source.segment(node.args[0])})"
-    must = TrainingGoesOn(changes_the_past=True)
-    return ReplaceWith(
-        at=created, text=text, words=f"{words[:-1]}, here {code(text)}.", must=must, choice=True
-    )
+    prefix = "".join(source.segment(node.func).rpartition(".")[:2])
+    text = f"{prefix}GroupNorm(1, {source.segment(node.args[0])})"
+    words = f"{words[:-1]}, here {code(text)}."
+    return ReplaceWith(at=created, text=text, words=words, choice=True)
 
 
 def one_row_by_itself(broken: OneValuePerChannel, case: Case, caller: Frame) -> Finding:
@@ -207,9 +196,8 @@ def evaluating(caller: Frame, case: Case, predicts: bool) -> Remedy | Fix:
     """Evaluation mode before the line and training mode again after it. In words only where the
     line may train: in evaluation mode it would train without the norm."""
     model = (mode_in(caller) or "model.training").removesuffix(".training")
-    words = (
-        f"If the model only predicts here: `{model}.eval()` before it, and `{model}.train()` after."
-    )
+    modes = f"`{model}.eval()` before it, and `{model}.train()` after"
+    words = f"If the model only predicts here: {modes}."
     source = case.source(caller.place)
     statement = source.statement_at(caller.place.line or 0) if source is not None else None
     if source is None or not predicts or not isinstance(statement, ast.Assign | ast.Expr):

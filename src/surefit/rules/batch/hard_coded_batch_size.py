@@ -26,7 +26,6 @@ from dataclasses import replace
 from surefit.doctor.conditions.condition import Condition
 from surefit.doctor.conditions.values import ValuesAt, Wanted
 from surefit.doctor.findings import Fact, Finding, Fix, Severity
-from surefit.doctor.observations import Value
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.violations import Expression, Written, fact_at
@@ -36,14 +35,7 @@ from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.counted_rows import CountedRows
 from surefit.laws.contracts.unequal_sides import UnequalSides
 from surefit.laws.row_counts import is_written_down, with_rows
-from surefit.laws.size_history import (
-    CREATES,
-    RECURRENT,
-    REPEATS,
-    history,
-    operation,
-    shape,
-)
+from surefit.laws.size_history import CREATES, RECURRENT, REPEATS, history, operation, shape
 from surefit.lineage.lineage import Lineage
 from surefit.lineage.producers import Producer, Way
 from surefit.remedies.ask_the_batch import AskTheBatch, CutToTheBatch, rows_at
@@ -67,23 +59,19 @@ RULE = Rule("SF235", "hard-coded-batch-size", Severity.ERROR, __doc__, symptoms=
 
 @RULE.on(CountedRows)
 def rows_are_counted_by_a_number(broken: CountedRows, case: Case) -> Finding:
-    text = f"len({broken.tensor.value.text})" if broken.shape is None else ""
-    value = text or (with_rows(case.own, broken.rows) if case.own is not None else None)
-    must = result(broken, case)
+    text = around(broken.number, case)
+    value: str | None = f"len({broken.tensor.value.text})"
+    if broken.shape is not None:
+        text, value = broken.use.text, with_rows(case.own, broken.rows) if case.own else None
     return case.finding(
         broken.number.place,
-        headline(
-            broken.use.text if broken.shape else around(broken.number, case),
-            broken.count,
-            broken.rows,
-            broken.batches,
-        ),
+        headline(text, broken.count, broken.rows, broken.batches),
         facts=(
             Fact(broken.tensor.name, shape_of(broken.tensor.shape)),
             Fact("rows", broken.batches.words(broken.rows)),
         ),
         why="The number is written in the source and not asked of the batch.",
-        remedies=(ask(broken.number, value, broken.rows, must),),
+        remedies=(ask(broken.number, value, broken.rows, result(broken, case)),),
     )
 
 
@@ -95,7 +83,7 @@ def result(broken: CountedRows, case: Case) -> Condition:
         wanted = Wanted(ast.unparse(statement.targets[0]), broken.shape)
         return ValuesAt(broken.use.place, (wanted,), after=True)
     tensor = broken.tensor
-    if case.own is not None and tensor.value.text not in {known.text for known in case.own.values}:
+    if case.own is not None and case.own.value(tensor.value.text) is None:
         rows = [known for known in case.own.values if (known.shape or ())[:1] == (broken.rows,)]
         tensor = replace(tensor, value=rows[0]) if rows else tensor
     return ValuesAt(broken.use.place, (Wanted(tensor.value.text, tensor.shape),))
@@ -109,8 +97,7 @@ def tensor_was_created_for_other_rows(broken: UnequalSides, case: Case) -> Findi
     lineage = case.lineage(broken.side)
     born = created_with_a_number(lineage, broken.size)
     number = written(lineage, born, broken.size, broken.axis) if born is not None else None
-    source = case.source(number.place) if number is not None else None
-    node = case.node(number)
+    source, node = case.source(number), case.node(number)
     if number is None or source is None or node is None or not is_written_down(source, node):
         return None
     return case.finding(
@@ -160,7 +147,7 @@ def written(lineage: Lineage, born: Producer, size: int, axis: int) -> Producer 
     given = [inner for way, inner in lineage.inputs(born) if way.way is Way.ARGUMENT]
     lists = [inner for inner in given if inner.value.kind in ("tuple", "list", "Size")]
     while lists:
-        given = [inner for way, inner in lineage.inputs(lists[0])]
+        given = [inner for _, inner in lineage.inputs(lists[0])]
         lists = [inner for inner in given if inner.value.kind in ("tuple", "list", "Size")]
     having = [inner for inner in given if inner.value.scalar == size]
     at = given[axis] if axis < len(given) else None
@@ -192,7 +179,6 @@ def ways(
         same=alike,
         words=f"Use as many rows of it as the batch has: {code(other)}.",
         must=must,
-        choice=False,
     )
 
 
@@ -224,14 +210,10 @@ def other_stays(broken: UnequalSides, case: Case) -> Condition | None:
     own = case.own
     if own is None:
         return None
-    first = [known for known in own.values if known.text == broken.other.name.strip("`")]
-    having = [known for known in own.values if is_of_batch(known, broken.expected)]
-    known = next(iter([*first, *having]), None)
+    tensors = [known for known in own.values if known.kind == "Tensor"]
+    having = [known for known in tensors if broken.expected in (known.shape or ())[:2]]
+    known = own.value(broken.other.name.strip("`")) or next(iter(having), None)
     return ValuesAt(own.place, (Wanted(known.text, known.shape),)) if known is not None else None
-
-
-def is_of_batch(value: Value, rows: int) -> bool:
-    return rows in (value.shape or ())[:2] and value.kind == "Tensor"
 
 
 def ask(at: Written, value: str | None, rows: int, must: Condition | None) -> Remedy | Fix:

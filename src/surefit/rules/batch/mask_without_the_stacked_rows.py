@@ -27,7 +27,8 @@ from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.violations import Expression, Operand, fact_at
 from surefit.doctor.words import code, shape_of, times
-from surefit.laws.case import Case, use_of
+from surefit.laws.batch_lines import assigned_has
+from surefit.laws.case import Case
 from surefit.laws.contracts.attention_rows import MaskRows
 from surefit.laws.contracts.unequal_sides import UnequalSides
 from surefit.laws.stacked_rows import count_in, stacking_of
@@ -104,13 +105,14 @@ def finding(
     """`rows`: of what the failing line assigns."""
     count, copies, name, by_row = stacked
     at = created_or_used(mask, case)
-    suffix = repeated(mask, name, by_row)
+    suffix = f".repeat_interleave({name}, 0)"
     order = f"rows 0 to {copies - 1} are all of row 0: as `repeat_interleave` does it"
     if not by_row:
+        suffix = f".repeat({name}{', 1' * (len(mask.shape) - 1)})"
         order = f"rows 0, {count}, ... are all of row 0: as `repeat` does it"
     assert case.own is not None
     return case.finding(
-        (at or use_of(case.own)).place,
+        (at or case.own).place,
         words,
         facts=(*facts, Fact("order", order)),
         why="A mask needs one row for each row of what it hides; with one head there is nothing to"
@@ -127,16 +129,9 @@ def finding(
     )
 
 
-def repeated(mask: Operand, count: str, by_row: bool) -> str:
-    """What follows the mask."""
-    if by_row:
-        return f".repeat_interleave({count}, 0)"
-    return f".repeat({count}{', 1' * (len(mask.shape) - 1)})"
-
-
 def created_or_used(mask: Operand, case: Case) -> Expression | None:
     """The mask where the same function computes it; otherwise where it is used."""
-    use, source = mask.use, case.source(case.own.place) if case.own is not None else None
+    use, source = mask.use, case.source(case.own)
     if source is None or case.own is None:
         return use
     text = mask.name.strip("`")
@@ -156,17 +151,10 @@ def condition(
 ) -> ValuesAt | None:
     """The mask has a row for each; where it is repeated in the failing line itself, what that line
     assigns has its rows."""
-    own = case.own
-    source = case.source(own.place) if own is not None else None
+    own, source, node = case.own, case.source(case.own), case.node(at)
     if own is None or source is None or at is None:
         return None
-    statement = source.statement_at(own.place.line or 0)
-    node = case.node(at)
-    if node is None or source.statement_of(node) is not statement:
+    if node is None or source.statement_of(node) is not source.statement_at(own.place.line or 0):
         wanted = Wanted(mask.name.strip("`"), (stacked, *mask.shape[1:]))
         return ValuesAt(own.place, (wanted,))
-    if not isinstance(statement, ast.Assign):
-        return None
-    target = statement.targets[0]
-    first = target.elts[0] if isinstance(target, ast.Tuple) else target
-    return ValuesAt(own.place, (Wanted(ast.unparse(first), (rows, None, None)),), after=True)
+    return assigned_has(case, (rows, None, None))

@@ -1,10 +1,9 @@
 """A reshape to a fixed width made several rows of each row of the batch.
 
 ## What happens
-`x.view(-1, 64)` makes rows of 64 numbers of whatever is there, and as many as it takes. If a
-picture has more positions or channels than that, because pictures are larger, pooled less or in
-colour, each becomes several rows: 32 pictures with 2 × 2 positions become 128 rows, and there are
-32 labels.
+`x.view(-1, 64)` makes as many rows of 64 numbers as it takes. Pictures that are larger, pooled less
+or in colour become several rows each: 32 pictures with 2 × 2 positions become 128 rows, and there
+are 32 labels.
 
 ## Why it matters
 The reshape never fails; the error comes from the loss, which is right. Labels repeated to fit, or
@@ -35,12 +34,7 @@ from surefit.laws.contracts.unequal_sides import UnequalSides
 from surefit.laws.folds import Fold, fold_of
 from surefit.lineage.properties import size
 from surefit.remedies.append import Append
-from surefit.remedies.unfold import (
-    BeforeEveryReshape,
-    keep_every_number,
-    pool_before,
-    pool_to_one,
-)
+from surefit.remedies.unfold import BeforeEveryReshape, keep_every_number, pool_before, pool_to_one
 from surefit.source.reading import called
 
 SYMPTOMS = (
@@ -66,6 +60,7 @@ def reshape_made_more_rows(broken: UnequalSides, case: Case) -> Finding | None:
     remedies = list(ways(broken, fold, case))
     pooled = remedies[0] if remedies and fold.pooling is not None else None
     at = getattr(pooled, "at", None) or fold.use
+    becomes = f"{shape_of(fold.before)} becomes {shape_of(fold.after)}"
     return case.finding(
         at.place,
         f"{code(fold.use.text)} makes {broken.more} rows of each row of the batch: {broken.size} ="
@@ -74,10 +69,7 @@ def reshape_made_more_rows(broken: UnequalSides, case: Case) -> Finding | None:
         facts=(
             Fact(broken.side.name, shape_of(broken.side.shape)),
             Fact(broken.other.name, shape_of(broken.other.shape)),
-            Fact(
-                "folded at",
-                f"{fold.use.place}  {shape_of(fold.before)} becomes {shape_of(fold.after)}",
-            ),
+            Fact("folded at", f"{fold.use.place}  {becomes}"),
             *fact_at("which comes from", fold.source),
         ),
         why=why(fold),
@@ -136,14 +128,13 @@ def of_channels(fold: Fold, case: Case, must: Condition) -> Iterator[Remedy]:
     birth = fold.lineage_before.birth(of=size(1, channels))
     node = case.node(birth)
     if birth is not None and isinstance(node, ast.Call) and called(node) not in ("zeros", "randn"):
-        rows = len(birth.value.shape or ()) - len(fold.before)
-        axis = 1 + rows
+        axis = 1 + len(birth.value.shape or ()) - len(fold.before)
         suffix = f".mean({axis}, keepdim=True)"
         yield Append(
             at=birth, suffix=suffix, words=f"{words}, {birth.place}.", must=must, choice=True
         )
     yield BeforeEveryReshape(
-        at=fold.use, suffix=".mean(1)", words=f"{words} before the reshape.", must=must
+        at=fold.use, suffix=".mean(1)", words=f"{words} before the reshape.", must=must, choice=True
     )
 
 

@@ -6,9 +6,8 @@ before. Where targets or masks have a fixed length, sizes agree only as long as 
 batch fills that length.
 
 ## Why it matters
-It works for most batches and fails at the first one without a row of full length, which may be in
-the second epoch. Cutting the targets to fit hides it, and loses targets where the lengths differ
-for another reason.
+It fails at the first batch without a row of full length, which may be in the second epoch. Cutting
+the targets to fit hides it, and loses targets where the lengths differ for another reason.
 
 ## What to do
 Give the length: `pad_packed_sequence(..., total_length=words.size(1))`. The positions after the end
@@ -25,7 +24,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from surefit.doctor.findings import Fact, Finding, Fix, Severity
-from surefit.doctor.observations import Script
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.violations import Expression
@@ -35,7 +33,7 @@ from surefit.laws.contracts.unequal_sides import UnequalSides
 from surefit.laws.size_history import operation, shape, tensors
 from surefit.lineage.lineage import Lineage
 from surefit.lineage.producers import Producer
-from surefit.remedies.arguments import SetArgument
+from surefit.remedies.arguments import SetArgument, call_at
 from surefit.source.definitions import definition
 from surefit.source.reading import Source, called
 
@@ -64,7 +62,11 @@ def unpacking_returned_fewer_steps(broken: UnequalSides, case: Case) -> Finding 
     if broken.size >= broken.expected or not list(unpackings(case)):
         return None
     trimmed = trimmed_in(case.lineage(broken.side), case)
-    if trimmed is None or not explains(trimmed, broken):
+    if trimmed is None:
+        return None
+    sizes = trimmed.longest, trimmed.whole  # those of the steps, or of all steps of all rows
+    flat = trimmed.rows * trimmed.longest, trimmed.rows * trimmed.whole
+    if (broken.size, broken.expected) not in (sizes, flat):
         return None
     return case.finding(
         trimmed.call.place,
@@ -84,12 +86,9 @@ def unpacking_returned_fewer_steps(broken: UnequalSides, case: Case) -> Finding 
 
 def unpackings(case: Case) -> Iterator[Expression]:
     """Calls of the user's without a length."""
-    for script in case.recording.all(Script):
-        source = case.source(script.file)
-        for call in source.every(ast.Call) if source is not None else ():
-            if source is None or called(call) != UNPACK:
-                continue
-            if source.argument(call, "total_length", 3) is None:
+    for source in case.recording.sources():
+        for call in source.every(ast.Call):
+            if called(call) == UNPACK and source.argument(call, "total_length", 3) is None:
                 yield case.expression(source, call)
 
 
@@ -97,9 +96,10 @@ def trimmed_in(lineage: Lineage, case: Case) -> Trimmed | None:
     nearest = lineage.nearest()
     unpacked = next((at for at in nearest if operation(at) == f"_{UNPACK}"), None)
     packed = next((at for at in nearest if operation(at) == f"_{PACK}"), None)
-    own = [at for at in lineage.all if unpacked is not None and at.own]
-    after = [at for at in own if unpacked is not None and at.serial > unpacked.serial]
-    if unpacked is None or packed is None or not after:
+    if unpacked is None or packed is None:
+        return None
+    after = [at for at in lineage.all if at.own and at.serial > unpacked.serial]
+    if not after:
         return None
     line, file = after[-1].place.line, after[-1].place.file
     calls = [call for call in unpackings(case) if call.place.file == file]
@@ -111,8 +111,8 @@ def trimmed_in(lineage: Lineage, case: Case) -> Trimmed | None:
 
 
 def measured(call: Expression, unpacked: Producer, given: Producer, case: Case) -> Trimmed | None:
-    node, source = case.node(call), case.source(call.place)
-    if source is None or not isinstance(node, ast.Call):
+    source, node = call_at(case, call)
+    if source is None or node is None:
         return None
     time = steps_axis(source, node, 1)
     rows, longest = shape(unpacked)[1 - time], shape(unpacked)[time]
@@ -126,14 +126,6 @@ def measured(call: Expression, unpacked: Producer, given: Producer, case: Case) 
 def steps_axis(source: Source, call: ast.Call, position: int) -> int:
     option = source.argument(call, "batch_first", position)
     return 1 if isinstance(option, ast.Constant) and option.value is True else 0
-
-
-def explains(trimmed: Trimmed, broken: UnequalSides) -> bool:
-    """Both sizes are those of the steps, or of all steps of all rows."""
-    sizes = broken.size, broken.expected
-    rows = trimmed.rows
-    flat = rows * trimmed.longest, rows * trimmed.whole
-    return sizes in ((trimmed.longest, trimmed.whole), flat)
 
 
 def remedy(trimmed: Trimmed, broken: UnequalSides, case: Case) -> Remedy | Fix:

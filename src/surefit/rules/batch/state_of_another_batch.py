@@ -21,19 +21,19 @@ state came out of a recurrent layer.
 import ast
 from collections.abc import Iterator
 
-from surefit.doctor.conditions.training import TrainingGoesOn
 from surefit.doctor.findings import Fact, Finding, Severity
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.violations import Expression, fact_at
 from surefit.doctor.words import code, shape_of
 from surefit.laws.batches import last_batch
-from surefit.laws.case import Case, use_of
+from surefit.laws.case import Case
 from surefit.laws.contracts.unequal_sides import UnequalSides
 from surefit.laws.layer_words import layer_name
 from surefit.laws.size_history import CREATES, RECURRENT, history, operation, users
 from surefit.lineage.producers import Producer
-from surefit.remedies.drop_last import DropLast, drop_last
+from surefit.remedies.arguments import SetArgument
+from surefit.remedies.drop_last import drop_last
 from surefit.remedies.replace import ReplaceWith
 
 SYMPTOM = Symptom(
@@ -53,7 +53,7 @@ def state_came_from_a_complete_batch(broken: UnequalSides, case: Case) -> Findin
         return None
     drop = drop_last(case, last, in_order=True)
     starts = list(without_state(broken, case))
-    at = drop.at if isinstance(drop, DropLast) else starts[0].at if starts else None
+    at = drop.at if isinstance(drop, SetArgument) else starts[0].at if starts else None
     return case.finding(
         (at or broken.use).place,
         f"{layer_name(broken.layer)} continues with a state of {broken.size} rows, and the last"
@@ -64,7 +64,7 @@ def state_came_from_a_complete_batch(broken: UnequalSides, case: Case) -> Findin
             *fact_at("from a batch before", origin),
         ),
         why="Each row of a state belongs to a row of the batch that it came from.",
-        remedies=(drop if isinstance(drop, DropLast) else None, *starts, drop),
+        remedies=(drop if isinstance(drop, SetArgument) else None, *starts, drop),
     )
 
 
@@ -88,15 +88,14 @@ def without_state(broken: UnequalSides, case: Case) -> Iterator[ReplaceWith]:
             text="None",
             words=f"If the rows of a batch do not continue those of the batch before, start each"
             f" batch without a state: `None` instead of {code(argument.text)}.",
-            must=TrainingGoesOn(changes_the_past=True),
             choice=True,
         )
 
 
 def states_given(broken: UnequalSides, case: Case) -> Iterator[Expression]:
     identity = broken.side.value.identity
-    for frame in case.crash.frames if case.crash is not None else ():
-        call, source = case.node(use_of(frame)), case.source(frame.place)
+    for frame in case.frames:
+        call, source = case.node(frame), case.source(frame)
         if not frame.own or source is None or not isinstance(call, ast.Call):
             continue
         states = {

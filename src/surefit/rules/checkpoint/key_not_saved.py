@@ -33,7 +33,7 @@ from surefit.doctor.symptoms import Symptom
 from surefit.doctor.violations import fact_at
 from surefit.doctor.words import code, spoken
 from surefit.laws.case import Case, Remedy
-from surefit.laws.contracts.keys import EntryAbsent, sources_of
+from surefit.laws.contracts.keys import EntryAbsent
 from surefit.laws.subscripts import parts_of, renamed_everywhere
 from surefit.remedies.change import Change
 from surefit.remedies.save_entry import SavedDict, SaveEntry
@@ -114,7 +114,7 @@ def is_beginning(first: str, second: str) -> bool:
 
 def saving(broken: EntryAbsent, case: Case) -> Iterator[SavedDict]:
     """Dicts with just these entries that some `torch.save` of the user's is given."""
-    for source in sources_of(case):
+    for source in case.recording.sources():
         for call in source.calls_of("torch.save"):
             argument = source.argument(call, "obj", 0)
             value = source.value_of(argument) if argument is not None else None

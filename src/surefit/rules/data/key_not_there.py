@@ -33,7 +33,7 @@ from surefit.laws.argument_names import mean_the_same
 from surefit.laws.case import Case
 from surefit.laws.contracts.keys import KeyAbsent
 from surefit.laws.subscripts import readable, renamed_everywhere
-from surefit.laws.trainers import dropped_columns, sources, trainer_of
+from surefit.laws.trainers import dropped_columns, trainer_of
 from surefit.lineage.producers import Producer, ProducerKind
 from surefit.remedies.change import Change
 from surefit.remedies.columns import Removal, removals
@@ -98,7 +98,7 @@ def misnamed(broken: KeyAbsent, case: Case, near: str) -> Finding:
         words=f"Name it `{broken.key}` where it is created.",
         must=KeyIsThere(place, readable(broken.asked, broken.key), wanted),
     )
-    dicts = [node for source in sources(case) for node in source.every(ast.Dict)]
+    dicts = [node for source in case.recording.sources() for node in source.every(ast.Dict)]
     odd = there is not None and any(broken.key in keys_of(node) for node in dicts)
     return case.finding(
         created.place if odd and created is not None else broken.use.place,

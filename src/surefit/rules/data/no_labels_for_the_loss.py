@@ -30,7 +30,6 @@ from surefit.doctor.words import code
 from surefit.laws.case import Case
 from surefit.laws.collators import LANGUAGE_MODELING
 from surefit.laws.contracts.forward_arguments import LABELS, LabelsNeverCreated
-from surefit.laws.trainers import sources
 from surefit.remedies.change import Change
 from surefit.remedies.collators import tokenizer_at
 from surefit.source.edits import argument_added, with_import
@@ -74,7 +73,9 @@ def nothing_creates_labels(broken: LabelsNeverCreated, case: Case) -> Finding | 
 
 def trainer_call(case: Case) -> tuple[Source, ast.Call] | None:
     """The one call in the user's files that gives a Trainer rows."""
-    every = [(source, call) for source in sources(case) for call in source.every(ast.Call)]
+    every = [
+        (source, call) for source in case.recording.sources() for call in source.every(ast.Call)
+    ]
     calls = [(source, call) for source, call in every if source.argument(call, "train_dataset")]
     return calls[0] if len(calls) == 1 else None
 

@@ -42,7 +42,6 @@ from surefit.laws.collators import (
     names_of,
 )
 from surefit.laws.contracts.stacking import RowColumn, UnequalLengths
-from surefit.laws.trainers import sources
 from surefit.remedies.arguments import call_at
 from surefit.remedies.collators import GiveCollator, GiveFunction
 from surefit.remedies.padding import PadWhereStacked, fillings
@@ -185,4 +184,6 @@ def labels_tokens(broken: UnequalLengths, labels: RowColumn, case: Case) -> bool
     """Each token has a label of its own, and the script trains a classifier of tokens."""
     ids = next((column for column in broken.columns if column.name == "input_ids"), None)
     same = ids is not None and ids.shapes == labels.shapes
-    return same and any("ForTokenClassification" in source.text for source in sources(case))
+    return same and any(
+        "ForTokenClassification" in source.text for source in case.recording.sources()
+    )

@@ -32,7 +32,6 @@ from surefit.laws.case import Case, Remedy
 from surefit.laws.collators import TOKENIZED, rows_given
 from surefit.laws.contracts.stacking import LABELS, NotNumbers, RowColumn
 from surefit.laws.row_entries import entry_beside
-from surefit.laws.trainers import sources
 from surefit.lineage.lineage import Lineage
 from surefit.lineage.producers import Producer, ProducerKind
 from surefit.remedies.append import Append
@@ -99,7 +98,7 @@ def facts(broken: NotNumbers) -> Iterator[Fact]:
 
 def unused(case: Case) -> Iterator[Fact]:
     """A Trainer drops what the model does not take, unless it is told not to."""
-    for source in sources(case):
+    for source in case.recording.sources():
         for keyword in source.every(ast.keyword):
             off = isinstance(keyword.value, ast.Constant) and keyword.value.value is False
             if keyword.arg == "remove_unused_columns" and off:

@@ -26,9 +26,9 @@ from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.violations import fact_at
 from surefit.doctor.words import code, counted
+from surefit.laws.batches import LastBatch, last_batch
 from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.batches import WrittenRows
-from surefit.laws.loaders import ShortBatch, short_batch
 from surefit.lineage.producers import Producer, ProducerKind
 from surefit.remedies.replace import ReplaceWith
 
@@ -42,7 +42,7 @@ RULE = Rule("SF510", "room-for-whole-batches", Severity.ERROR, __doc__, symptoms
 
 @RULE.on(WrittenRows)
 def the_last_batch_does_not_fill_its_part(broken: WrittenRows, case: Case) -> Finding | None:
-    short = short_batch(case.crash, case.recording, broken.rows) if case.crash else None
+    short = last_batch(case, broken.rows)
     if short is None:
         return None
     created = created_at(broken, case)
@@ -69,7 +69,7 @@ def created_at(broken: WrittenRows, case: Case) -> Producer | None:
     return whole[-1] if whole else None
 
 
-def headline(broken: WrittenRows, short: ShortBatch) -> str:
+def headline(broken: WrittenRows, short: LastBatch) -> str:
     rows = counted(broken.rows, "row")
     if broken.room < broken.rows:
         left = "no room" if not broken.room else f"room for {counted(broken.room, 'row')}"
@@ -90,7 +90,7 @@ def gathered(broken: WrittenRows) -> Fix:
 
 
 def longer(
-    broken: WrittenRows, case: Case, created: Producer | None, short: ShortBatch
+    broken: WrittenRows, case: Case, created: Producer | None, short: LastBatch
 ) -> Remedy | None:
     """With `len(loader.dataset)` for its first size; the last part then ends with it."""
     call, source = case.node(created), case.source(created)
