@@ -53,7 +53,7 @@ def is_encoding(call: ast.Call, *, returned: bool = False) -> bool:
 
 def ids_of_tokens(case: Case, length: int) -> Iterator[Operand]:
     """Integers of so many positions that a model of a library was given, innermost frame last."""
-    for number, frame in enumerate(case.crash.frames if case.crash is not None else ()):
+    for number, frame in enumerate(case.frames):
         for value in frame.values:
             if is_token_ids(value, length) and not frame.own:
                 yield Operand(value=value, name=f"`{value.text}`", frame=number)

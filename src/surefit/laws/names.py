@@ -5,13 +5,14 @@ import ast
 from surefit.doctor.observations import Frame, Value
 from surefit.doctor.violations import Expression
 from surefit.doctor.words import code
-from surefit.laws.case import Case, use_of
+from surefit.laws.case import Case
+from surefit.source.reading import Source
 
 
 def name_in(case: Case, value: Value, below: int | None = None) -> str:
     """What the innermost of the user's frames that has the very object calls it; where none has,
     what a model of a library calls it. The shortest name of several."""
-    frames = case.crash.frames[:below] if case.crash is not None else ()
+    frames = case.frames[:below]
     own = [frame for frame in reversed(frames) if frame.own]
     models = [frame for frame in reversed(frames) if not frame.own and is_model(frame)]
     return next((text for frame in (*own, *models) if (text := shortest(frame, value))), "")
@@ -43,7 +44,7 @@ def is_model(frame: Frame) -> bool:
 def reading_of_value(case: Case, value: Value) -> Expression | None:
     """Where the outermost of the user's frames that has the very object reads it, before it goes
     into a model or an operation."""
-    for frame in case.crash.frames if case.crash is not None else ():
+    for frame in case.frames:
         text = shortest(frame, value) if frame.own else ""
         source = case.source(frame.place)
         statement = source.statement_at(frame.place.line) if source and frame.place.line else None
@@ -66,8 +67,7 @@ def plain(text: str) -> str:
 
 def called_in(frame: Frame, case: Case) -> str:
     """What is called in the failing expression, as the user's line writes it, in backticks."""
-    node = case.node(use_of(frame))
-    source = case.source(frame.place)
+    node, source = case.node(frame), case.source(frame)
     if isinstance(node, ast.Call) and source is not None:
         return code(source.segment(node.func))
     return code(frame.function)
@@ -75,9 +75,7 @@ def called_in(frame: Frame, case: Case) -> str:
 
 def handed_text(case: Case) -> str:
     """The only argument of the user's failing call, as it is written."""
-    node = case.node(use_of(case.own)) if case.own is not None else None
-    source = case.source(case.own.place) if case.own is not None else None
-    alone = isinstance(node, ast.Call) and len(node.args) == 1 and not node.keywords
-    if source is None or not alone or not isinstance(node, ast.Call):
-        return ""
-    return " ".join(source.segment(node.args[0]).split())
+    match case.node(case.own), case.source(case.own):
+        case ast.Call(args=[alone], keywords=[]), Source() as source:
+            return " ".join(source.segment(alone).split())
+    return ""

@@ -68,7 +68,7 @@ def rows_of(case: Case, layer: Layer | None, rows: int) -> TableRows | None:
 
 def lineages_of(case: Case, layer: Layer) -> Iterator[Lineage]:
     """Of the module itself, as frames of the crash hold it, innermost first."""
-    frames = case.crash.frames if case.crash is not None else ()
+    frames = case.frames
     for number, frame in reversed(list(enumerate(frames))):
         for value in frame.values:
             if value.layer is not None and is_same(value.layer, layer):

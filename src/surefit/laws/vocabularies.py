@@ -59,7 +59,7 @@ def meeting_of(
 def by_frames(case: Case, root: str | None, tokenizer: str) -> Meeting | None:
     """The outermost frame that has a name for the model (of class `root`) and, itself or globally,
     for the tokenizer."""
-    frames = case.crash.frames if case.crash is not None else ()
+    frames = case.frames
     everywhere = [frame for frame in frames if frame.own]
     for number, frame in enumerate(frames):
         source = case.source(frame.place) if frame.own else None

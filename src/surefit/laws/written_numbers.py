@@ -37,7 +37,7 @@ def written_in_model(
 def lineages_of_models(case: Case) -> Iterator[Lineage]:
     """Of the modules that the frames of a crash hold, each once."""
     known: set[int] = set()
-    for number, frame in enumerate(case.crash.frames if case.crash is not None else ()):
+    for number, frame in enumerate(case.frames):
         for value in frame.values:
             if value.layer is not None and value.identity not in known:
                 known.add(value.identity)

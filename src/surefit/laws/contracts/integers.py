@@ -139,7 +139,7 @@ def learned_integers(case: Case, source: Source, call: ast.Call) -> Operand | No
 
 def of_parameter(case: Case, source: Source, call: ast.Call, last: Frame) -> Operand | None:
     """`nn.Parameter(torch.ones(4).long())`."""
-    data = next((value for value in last.values if value.text == "data"), None)
+    data = last.value("data")
     node, grad = source.argument(call, "data", 0), source.argument(call, "requires_grad", 1)
     refused = isinstance(grad, ast.Constant) and grad.value is False
     if data is None or node is None or data.dtype not in INTEGERS or refused:

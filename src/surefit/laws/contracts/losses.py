@@ -201,7 +201,7 @@ class TargetShape(LossArguments):
     def before_flattening(self, case: Case, last: int) -> tuple[int, ...] | None:
         """The shape that flat labels had, with so many entries in its last axis: of a value that a
         frame still has, or of the tensor that they are a view of."""
-        frames = case.crash.frames[: self.target.frame] if case.crash is not None else ()
+        frames = case.frames[: self.target.frame]
         values = (value for frame in reversed(frames) for value in frame.values)
         shapes = [
             value.shape for value in values if value.shape and value.dtype == self.target.dtype
@@ -218,7 +218,7 @@ class NotATensor(LossArguments):
 
 def violations_of(case: Case) -> Iterator[Violation]:
     """The outermost loss on the way to an exception, and what is wrong with its arguments."""
-    for number, frame in enumerate(case.crash.frames if case.crash else ()):
+    for number, frame in enumerate(case.frames):
         if is_loss(frame):
             values = {value.text: value for value in frame.values}
             if "input" in values and "target" in values:

@@ -87,7 +87,7 @@ def added(crash: Crash, frame: Frame, layer: Layer, node: ast.AST | None) -> Pos
         if held is None or crash.own_frame is None:
             continue
         text = f"self.{held}"
-        whole = next((value for value in frame.values if value.text == text), None)
+        whole = frame.value(text)
         table = f"`{layer.path}.{held}`" if layer.path else f"`{held}`"
         at = f", created at {layer.made_at}" if layer.made_at else ""
         shape = shape_of(layer.parameters[held])
@@ -145,7 +145,7 @@ def before_the_cut(frame: Frame, node: ast.expr) -> Value | None:
 
 def value_in(frame: Frame, node: ast.expr) -> Value | None:
     text = ast.unparse(node)
-    return next((value for value in frame.values if value.text == text), None)
+    return frame.value(text)
 
 
 def shorter_axis(longer: Value | None, shorter: Value | None) -> int | None:

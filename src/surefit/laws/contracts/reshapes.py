@@ -53,7 +53,7 @@ class NotContiguous(Violation):
 
 
 def violations_of(case: Case) -> Iterator[Violation]:
-    frames = case.crash.frames if case.crash is not None else ()
+    frames = case.frames
     if not frames or case.own is None:
         return
     node = parsed(frames[-1].expression)

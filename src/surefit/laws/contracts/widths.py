@@ -171,7 +171,7 @@ class LayerAxes(LayerInput):
 
 def violations_of(case: Case) -> Iterator[Violation]:
     """Of the innermost layer that was being run; or of a model that takes embeddings."""
-    frames = case.crash.frames if case.crash is not None else ()
+    frames = case.frames
     if case.own is None:
         return
     for number, frame in reversed(list(enumerate(frames))):
@@ -218,11 +218,11 @@ def of_axes(case: Case, number: int, layer: Layer, value: Value | None) -> Layer
 
 def of_model(case: Case) -> LayerAxes | None:
     """By the name that a library's own `forward` has for the argument, outermost first."""
-    for number, frame in enumerate(case.crash.frames if case.crash is not None else ()):
+    for number, frame in enumerate(case.frames):
         if frame.own or frame.layer is None or "transformers/" not in frame.place.file:
             continue
         for text, (axes, words) in ARGUMENTS.items():
-            value = next((known for known in frame.values if known.text == text), None)
+            value = frame.value(text)
             if value is None or not value.shape or text not in frame.arguments:
                 continue
             if len(value.shape) == axes:
@@ -252,7 +252,7 @@ def given_to(case: Case, number: int, value: Value) -> Operand:
 
 def frames_between(case: Case, number: int) -> int:
     """Modules between the user's innermost frame and the layer: a `Sequential`, say."""
-    frames = case.crash.frames if case.crash is not None else ()
+    frames = case.frames
     own = max((at for at, frame in enumerate(frames) if frame.own), default=number)
     inner = frames[number].layer
     modules = [frame.layer for frame in frames[own + 1 : number] if frame.layer is not None]

@@ -77,7 +77,7 @@ def facts(state: SingleRows) -> Iterator[Fact]:
 
 def tokenizer_of(case: Case) -> Operand | None:
     """The tokenizer that a frame of the user's has a name for."""
-    for number, frame in enumerate(case.crash.frames if case.crash is not None else ()):
+    for number, frame in enumerate(case.frames):
         for value in frame.values if frame.own else ():
             if is_tokenizer(value):
                 return Operand(value=value, name=code(value.text), frame=number)
