@@ -3,7 +3,6 @@
 import ast
 from collections.abc import Collection, Iterator
 
-from surefit.doctor.observations import Script
 from surefit.doctor.violations import Expression, Operand
 from surefit.laws.case import Case
 from surefit.lineage.lineage import Lineage
@@ -67,13 +66,12 @@ def config_of(case: Case) -> Producer | None:
 
 def called_with(case: Case, number: int, names: Collection[str]) -> Expression | None:
     """The first literal of this value that a call of the user's has under one of these names."""
-    for script in case.recording.all(Script):
-        source = case.source(script.file)
-        for call in source.every(ast.Call) if source is not None else ():
+    for source in case.recording.sources():
+        for call in source.every(ast.Call):
             for keyword in call.keywords:
                 literal = keyword.value
                 is_it = isinstance(literal, ast.Constant) and literal.value == number
-                if source is not None and keyword.arg in names and is_it:
+                if keyword.arg in names and is_it:
                     return case.expression(source, literal)
     return None
 

@@ -61,8 +61,7 @@ class TargetsWithoutLayers(Violation):
 
 
 def violations_of(case: Case) -> Iterator[Violation]:
-    frames = case.frames
-    if case.own is None or not any(PEFT in frame.place.file for frame in frames):
+    if case.own is None or not any(PEFT in frame.place.file for frame in case.frames):
         return
     targets = case.ask(AskedTargets)
     if targets is None or targets.matched:
