@@ -9,9 +9,6 @@ from surefit.laws.strides import (
     can_view,
     contiguous_strides,
     inferred,
-    is_contiguous,
-    is_expanded,
-    is_reordered,
 )
 
 sizes = st.lists(st.integers(1, 4), min_size=1, max_size=4)
@@ -62,11 +59,6 @@ def test_a_view_is_possible_exactly_where_torch_makes_it(data: st.DataObject) ->
     assert can_view(tensor.shape, tensor.stride(), target) is possible
 
 
-@given(tensors())
-def test_contiguous_is_what_torch_calls_so(tensor: torch.Tensor) -> None:
-    assert is_contiguous(tensor.shape, tensor.stride()) is tensor.is_contiguous()
-
-
 @given(sizes)
 def test_strides_of_a_new_tensor(shape: list[int]) -> None:
     assert contiguous_strides(shape) == torch.empty(shape).stride()
@@ -93,15 +85,3 @@ def test_minus_one_is_filled_in(
     shape: tuple[int, ...], target: tuple[int, ...], filled: tuple[int, ...] | None
 ) -> None:
     assert inferred(shape, target) == filled
-
-
-def test_what_gave_a_tensor_its_strides() -> None:
-    turned = torch.zeros(2, 3, 4).permute(2, 0, 1)
-    cut = torch.zeros(4, 6)[:, 1:]
-    spread = torch.zeros(1, 6).expand(4, 6)
-    assert [is_reordered(x.shape, x.stride()) for x in (turned, cut, spread)] == [
-        True,
-        False,
-        False,
-    ]
-    assert [is_expanded(x.shape, x.stride()) for x in (turned, cut, spread)] == [False, False, True]

@@ -157,8 +157,6 @@ def test_a_lineage_says_why_it_ends() -> None:
 
 
 def test_properties_of_values() -> None:
-    ragged = Value("x", "list", length=2, lengths=(3, 4), kinds={"list": 2})
-    assert properties.ragged.holds(ragged)
     assert properties.size(0, 2).holds(Value("x", "Tensor", shape=(2, 3)))
     assert not properties.size(2, 2).holds(Value("x", "Tensor", shape=(2, 3)))
     assert properties.floating.holds(Value("x", "list", length=2, kinds={"float": 1, "int": 1}))
@@ -169,9 +167,6 @@ def test_properties_of_values() -> None:
     assert properties.text.holds(Value("x", "list", kinds={"str": 2}))
     assert properties.none.holds(Value("x", "list", nones=1))
     assert properties.no_grad.holds(Value("x", "Tensor", requires_grad=False))
-    assert properties.not_finite.holds(Value("x", "Tensor", not_finite=2))
-    assert properties.not_finite.holds(Value("x", "float", scalar=float("nan")))
-    assert not properties.not_finite.holds(Value("x", "int", scalar=3))
     assert properties.on_device("cpu").holds(Value("x", "Tensor", device="cpu"))
     assert properties.kind("Linear").holds(Value("x", "Linear"))
     assert properties.length(3).holds(Value("x", "Tensor", shape=(3, 1)))

@@ -48,7 +48,7 @@ def creation_of(case: Case, thing: Operand) -> Creation | None:
 
 
 def by_name(case: Case, thing: Value) -> Creation | None:
-    for frame in case.crash.frames if case.crash is not None else ():
+    for frame in case.frames:
         source = case.source(frame.place) if frame.own else None
         for value in frame.values if source is not None else ():
             if value.identity != thing.identity or not is_dotted(value.text) or source is None:

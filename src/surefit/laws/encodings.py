@@ -1,9 +1,8 @@
 """Calls of the user's by which ids were made of text, found on the lineage of these ids."""
 
 import ast
-from collections.abc import Iterator
 
-from surefit.doctor.observations import Script, Value
+from surefit.doctor.observations import Value
 from surefit.doctor.violations import Expression, Operand
 from surefit.laws.case import Case
 from surefit.lineage.lineage import Lineage
@@ -31,8 +30,7 @@ def encoding_of(case: Case, ids: Operand) -> Expression | None:
             return Expression(producer.place, producer.span, producer.text)
     calls = [
         (source, call)
-        for script in case.recording.all(Script)
-        if not case.read and (source := case.source(script.file)) is not None
+        for source in (case.recording.sources() if not case.read else ())
         for call in source.every(ast.Call)
         if is_encoding(call)
     ]
@@ -51,22 +49,16 @@ def is_encoding(call: ast.Call, *, returned: bool = False) -> bool:
     return returned or named or (own and name.lower().startswith("tok"))
 
 
-def ids_of_tokens(case: Case, length: int) -> Iterator[Operand]:
-    """Integers of so many positions that a model of a library was given, innermost frame last."""
-    for number, frame in enumerate(case.crash.frames if case.crash is not None else ()):
-        for value in frame.values:
-            if is_token_ids(value, length) and not frame.own:
-                yield Operand(value=value, name=f"`{value.text}`", frame=number)
-
-
 def is_token_ids(value: Value, length: int) -> bool:
     shape = value.shape or ()
     return value.text.endswith("input_ids") and len(shape) == 2 and shape[-1] == length
 
 
 def lineage_of_tokens(case: Case, length: int) -> tuple[Operand, Lineage] | None:
-    for ids in ids_of_tokens(case, length):
-        lineage = case.lineage(ids)
-        if lineage.all:
-            return ids, lineage
+    """Of integers of so many positions that a model of a library was given."""
+    for number, frame in enumerate(case.frames):
+        for value in frame.values if not frame.own else ():
+            ids = Operand(value=value, name=f"`{value.text}`", frame=number)
+            if is_token_ids(value, length) and case.lineage(ids).all:
+                return ids, case.lineage(ids)
     return None

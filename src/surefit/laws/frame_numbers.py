@@ -5,9 +5,9 @@ import ast
 from surefit.doctor.observations import Frame, Value
 
 
-def tensor_in(frame: Frame, node: ast.expr) -> Value | None:
+def tensor_in(frame: Frame | None, node: ast.expr) -> Value | None:
     text = ast.unparse(node)
-    values = (value for value in frame.values if value.text == text)
+    values = (value for value in (frame.values if frame else ()) if value.text == text)
     return next((value for value in values if value.shape is not None), None)
 
 
@@ -26,9 +26,8 @@ def integer_in(frame: Frame, node: ast.expr) -> int | None:
             return size_at(frame, inner, at)
         case ast.Call(func=ast.Name(id="len"), args=[inner]):
             return size_at(frame, inner, ast.Constant(0))
-    text = ast.unparse(node)
-    scalar = next((value.scalar for value in frame.values if value.text == text), None)
-    return scalar if type(scalar) is int else None
+    value = frame.value(ast.unparse(node))
+    return value.scalar if value is not None and type(value.scalar) is int else None
 
 
 def computed(left: int | None, operator: ast.operator, right: int | None) -> int | None:
@@ -57,8 +56,7 @@ def size_at(frame: Frame, node: ast.expr, at: ast.expr) -> int | None:
 
 def sizes_in(frame: Frame, args: list[ast.expr]) -> tuple[int, ...] | None:
     """The shape that a call of `view` or `reshape` asks for, where every size can be read."""
-    parts = size_nodes(args)
-    numbers = [integer_in(frame, part) for part in parts]
+    numbers = [integer_in(frame, part) for part in size_nodes(args)]
     known = tuple(number for number in numbers if number is not None)
     return known if len(known) == len(numbers) else None
 

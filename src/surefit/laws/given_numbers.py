@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from surefit.doctor.observations import Value
 from surefit.doctor.violations import Operand, Written
-from surefit.laws.case import Case, use_of
+from surefit.laws.case import Case
 from surefit.laws.written_numbers import given_as
 from surefit.lineage.producers import Producer, ProducerKind
 
@@ -15,18 +15,16 @@ ENDS = (ProducerKind.LITERAL, ProducerKind.SETTING)
 def number_given(case: Case, name: str, number: int) -> Written | None:
     """The one literal or setting of this value that the user's failing line gives to a call, or
     reads under a name; under this name where the call is given several such numbers."""
-    frames = case.crash.frames if case.crash is not None else ()
-    own = max((at for at, frame in enumerate(frames) if frame.own), default=-1)
-    if own < 0:
+    if case.own is None:
         return None
-    node, source = case.node(use_of(frames[own])), case.source(frames[own].place)
+    node, source = case.node(case.own), case.source(case.own)
     exact: dict[str, Written] = {}
     named: dict[str, Written] = {}
     for text, part in read_in(node, name):
         if isinstance(part, ast.Constant) and source is not None and part.value == number:
             exact[text] = case.expression(source, part)
             continue
-        lineage = case.lineage(Operand(value=Value(text, ""), name=text, frame=own))
+        lineage = case.lineage(Operand(value=Value(text, ""), name=text, frame=case.number))
         for literal in (found for found in lineage.all if is_number(found, number)):
             exact[f"{literal.place}{literal.span}"] = literal
         for literal in given_as(lineage, (name.rpartition(".")[2],)):

@@ -3,6 +3,7 @@
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import combinations
 
 from surefit.laws.case import Case
 from surefit.laws.contracts.indices import IndexArguments
@@ -91,9 +92,8 @@ def with_more_axes(here: Picking) -> Iterator[IndexFit]:
     if src is not None and index == src.shape[: len(index)] and src.use is not None:
         axes = ".unsqueeze(-1)" * (len(of) - len(index))
         text = f"{here.written(here.index_node)}{axes}.expand_as({src.use.text})"
-        yield IndexFit(
-            f"Give each number of {src.name} its index", text, shape=src.shape, result=of
-        )
+        words = f"Give each number of {src.name} its index"
+        yield IndexFit(words, text, shape=src.shape, result=of)
         return
     if here.broken.writes or index[:axis] != of[:axis] or len(index) not in (axis, axis + 1):
         return
@@ -121,26 +121,22 @@ def with_axis(here: Picking) -> IndexFit:
     words = "Give the index the axis that is picked along"
     if here.broken.writes:
         return IndexFit(words, text, shape=shape, result=of)
-    if axis_is_used(here, shape):
+    if axis_is_used(here):
         return IndexFit(words, text, shape=shape, result=shape)
     words += f"; `.squeeze({at})` after the call takes it away again"
     return IndexFit(words, text, f".squeeze({at})", shape=shape, result=index)
 
 
-def axis_is_used(here: Picking, shape: Shape) -> bool:
+def axis_is_used(here: Picking) -> bool:
     """What follows takes the axis away."""
     parent = here.source.parents.get(here.call)
     if isinstance(parent, ast.Attribute) and parent.attr in TAKES_AXES_AWAY:
         return True
-    if isinstance(parent, ast.Subscript):
-        return True
     name = assigned_name(here.source.statement_of(here.call))
     scope = here.source.scope_of(here.call)
-    later = [node for node in ast.walk(scope) if isinstance(node, ast.Attribute)] if name else []
-    return len(shape) > 0 and any(
-        isinstance(node.value, ast.Name) and node.value.id == name and node.attr in TAKES_AXES_AWAY
-        for node in later
-    )
+    used = {f"{name}.{attribute}" for attribute in TAKES_AXES_AWAY} if name else set()
+    later = {ast.unparse(node) for node in ast.walk(scope) if isinstance(node, ast.Attribute)}
+    return isinstance(parent, ast.Subscript) or bool(used & later)
 
 
 def assigned_name(statement: ast.stmt) -> str | None:
@@ -175,31 +171,24 @@ def turned(here: Picking) -> Iterator[IndexFit]:
     """Two axes of the index that fit the tensor when they are swapped."""
     if goes(here.index, here.of, here.axis):
         return
-    for first in range(len(here.index)):
-        for second in range(first + 1, len(here.index)):
-            shape = list(here.index)
-            shape[first], shape[second] = shape[second], shape[first]
-            if goes(tuple(shape), here.of, here.axis):
-                text = f"{here.written(here.index_node)}.transpose({first}, {second})"
-                words = f"Swap axes {first} and {second} of the index"
-                swapped = tuple(shape)
-                yield IndexFit(words, text, shape=swapped, result=here.result(swapped))
-                return
+    for first, second in combinations(range(len(here.index)), 2):
+        sizes = list(here.index)
+        sizes[first], sizes[second] = sizes[second], sizes[first]
+        shape = tuple(sizes)
+        if goes(shape, here.of, here.axis):
+            text = f"{here.written(here.index_node)}.transpose({first}, {second})"
+            words = f"Swap axes {first} and {second} of the index"
+            yield IndexFit(words, text, shape=shape, result=here.result(shape))
+            return
 
 
 def along_another_axis(here: Picking) -> Iterator[IndexFit]:
     """The index fits along exactly one other axis, and so do its numbers."""
     broken = here.broken
-    if broken.axis_use is None or len(here.index) != len(here.of):
+    if broken.axis_use is None or len(here.index) != len(here.of) or broken.least < 0:
         return
-    others = [
-        axis
-        for axis in range(len(here.of))
-        if axis != here.axis
-        and goes(here.index, here.of, axis)
-        and broken.least >= 0
-        and broken.greatest < here.of[axis]
-    ]
+    inside = [axis for axis, size in enumerate(here.of) if broken.greatest < size]
+    others = [at for at in inside if at != here.axis and goes(here.index, here.of, at)]
     if len(others) == 1:
         words = f"Pick along axis {others[0]}: on all others index and tensor are equally long"
         yield IndexFit(words, axis=others[0], shape=here.index, result=here.result(here.index))

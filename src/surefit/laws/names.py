@@ -6,6 +6,7 @@ from surefit.doctor.observations import Frame, Value
 from surefit.doctor.violations import Expression
 from surefit.doctor.words import code
 from surefit.laws.case import Case
+from surefit.source.reading import Source
 
 
 def name_in(case: Case, value: Value, below: int | None = None) -> str:
@@ -74,7 +75,7 @@ def called_in(frame: Frame, case: Case) -> str:
 
 def handed_text(case: Case) -> str:
     """The only argument of the user's failing call, as it is written."""
-    node, source = case.node(case.own), case.source(case.own)
-    if source is None or not isinstance(node, ast.Call) or len(node.args) != 1 or node.keywords:
-        return ""
-    return " ".join(source.segment(node.args[0]).split())
+    match case.node(case.own), case.source(case.own):
+        case ast.Call(args=[alone], keywords=[]), Source() as source:
+            return " ".join(source.segment(alone).split())
+    return ""

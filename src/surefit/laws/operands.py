@@ -1,12 +1,14 @@
 """Tensors of the user's failing expression: what each part of it evaluated to."""
 
 import ast
+from dataclasses import replace
 
 from surefit.doctor.conditions.values import ValuesAt, Wanted
 from surefit.doctor.observations import Value
 from surefit.doctor.violations import Expression, Operand, in_code
 from surefit.doctor.words import code
 from surefit.laws.case import Case
+from surefit.laws.frame_numbers import tensor_in
 from surefit.lineage.lineage import Lineage
 from surefit.lineage.producers import Producer
 from surefit.source.reading import Source, called
@@ -15,41 +17,22 @@ KEEPS_SHAPE = ("softmax", "dropout", "log_softmax", "masked_fill", "float")
 """Functions whose result has the shape of their first argument."""
 
 
-def own_number(case: Case) -> int:
-    """Number of the user's innermost frame; -1 where no frame is the user's."""
-    frames = case.crash.frames if case.crash is not None else ()
-    return max((at for at, frame in enumerate(frames) if frame.own), default=-1)
-
-
 def fails_in_own_code(case: Case) -> bool:
     """The user's innermost frame is the innermost of all: torch's own functions have none."""
-    frames = case.crash.frames if case.crash is not None else ()
-    return bool(frames) and frames[-1].own
+    return bool(case.frames) and case.frames[-1].own
 
 
 def operand_in(case: Case, source: Source, node: ast.expr, *, recorded: bool = True) -> Operand:
     """A part of the failing expression of the user's innermost frame. Where the frame has no name
     for it, a second run tells its shape (`recorded`); the shape is None where neither does."""
-    number = own_number(case)
-    value = case.own and known(case.own.values, node)
-    text = ast.unparse(node)
-    if not value and recorded:
-        value = recorded_value(case, number, text)
-    name = in_code(" ".join(source.segment(node).split()), code(text[:57] + "..."))
-    use = case.expression(source, node)
-    return Operand(value=value or Value(text, ""), name=name, frame=number, use=use)
-
-
-def known(values: tuple[Value, ...], node: ast.expr) -> Value | None:
-    text = ast.unparse(node)
-    return next((value for value in values if value.text == text and value.shape is not None), None)
-
-
-def recorded_value(case: Case, number: int, text: str) -> Value | None:
-    """What a second run saw an expression of a frame evaluate to."""
-    lineage = case.lineage(Operand(value=Value(text, ""), name=text, frame=number))
-    producer = newest(lineage)
-    return producer.value if producer is not None and producer.value.shape is not None else None
+    text, use = ast.unparse(node), case.expression(source, node)
+    name = in_code(use.text, code(text[:57] + "..."))
+    plain = Operand(value=Value(text, ""), name=name, frame=case.number, use=use)
+    value = tensor_in(case.own, node)
+    if value is None and recorded:
+        producer = newest(case.lineage(plain))
+        value = producer.value if producer is not None else None
+    return replace(plain, value=value) if value is not None and value.shape is not None else plain
 
 
 def newest(lineage: Lineage) -> Producer | None:

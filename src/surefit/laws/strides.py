@@ -1,4 +1,4 @@
-"""The arithmetic of strides: which tensors `view` can reshape, and what gave them their strides."""
+"""The arithmetic of strides: which tensors `view` can reshape."""
 
 from collections.abc import Sequence
 from math import prod
@@ -12,14 +12,6 @@ def contiguous_strides(shape: Sequence[int]) -> tuple[int, ...]:
         strides.insert(0, step)
         step *= max(size, 1)
     return tuple(strides)
-
-
-def is_contiguous(shape: Sequence[int], stride: Sequence[int]) -> bool:
-    """Axes of length one do not count: nobody ever steps along them."""
-    usual = contiguous_strides(shape)
-    return prod(shape) == 0 or all(
-        size == 1 or have == want for size, have, want in zip(shape, stride, usual, strict=True)
-    )
 
 
 def inferred(shape: Sequence[int], target: Sequence[int]) -> tuple[int, ...] | None:
@@ -64,15 +56,3 @@ def runs(shape: Sequence[int], stride: Sequence[int]) -> list[tuple[int, int]]:
         else:
             merged.append((size, step))
     return merged or [(1, 1)]
-
-
-def is_reordered(shape: Sequence[int], stride: Sequence[int]) -> bool:
-    """A contiguous tensor whose axes were put in another order: a transposition, a permutation."""
-    axes = [(size, step) for size, step in zip(shape, stride, strict=True) if size != 1]
-    ordered = sorted(axes, key=lambda axis: -axis[1])
-    return axes != ordered and is_contiguous(*zip(*ordered, strict=True))
-
-
-def is_expanded(shape: Sequence[int], stride: Sequence[int]) -> bool:
-    """One element stands for many: a step of zero."""
-    return any(size > 1 and step == 0 for size, step in zip(shape, stride, strict=True))

@@ -50,7 +50,8 @@ def rows_of(case: Case, layer: Layer | None, rows: int) -> TableRows | None:
     """Of a table that the user's own code creates."""
     for lineage in lineages_of(case, layer) if layer is not None else ():
         call = constructor(case, lineage, layer.kind) if layer is not None else None
-        given = dict(arguments(lineage, call)) if call is not None else {}
+        inputs = lineage.inputs(call) if call is not None else ()
+        given = {source.name: inner for source, inner in inputs if source.way is Way.ARGUMENT}
         first = next((given[name] for name in ROWS if name in given), None)
         if call is None or first is None:
             continue
@@ -68,20 +69,15 @@ def rows_of(case: Case, layer: Layer | None, rows: int) -> TableRows | None:
 
 def lineages_of(case: Case, layer: Layer) -> Iterator[Lineage]:
     """Of the module itself, as frames of the crash hold it, innermost first."""
-    frames = case.crash.frames if case.crash is not None else ()
-    for number, frame in reversed(list(enumerate(frames))):
+    for number, frame in reversed(list(enumerate(case.frames))):
         for value in frame.values:
-            if value.layer is not None and is_same(value.layer, layer):
+            if value.layer is not None and identity(value.layer) == identity(layer):
                 yield case.lineage(Operand(value=value, name=value.text, frame=number))
 
 
-def is_same(layer: Layer, other: Layer) -> bool:
+def identity(layer: Layer) -> tuple[object, ...]:
     """A value has no path: by its class, its shapes and the line that created it."""
-    return (layer.kind, layer.parameters, layer.made_at) == (
-        other.kind,
-        other.parameters,
-        other.made_at,
-    )
+    return layer.kind, layer.parameters, layer.made_at
 
 
 def constructor(case: Case, lineage: Lineage, kind: str) -> Producer | None:
@@ -91,12 +87,6 @@ def constructor(case: Case, lineage: Lineage, kind: str) -> Producer | None:
         if isinstance(node, ast.Call) and called(node) == kind:
             return producer
     return None
-
-
-def arguments(lineage: Lineage, call: Producer) -> Iterator[tuple[str, Producer]]:
-    for source, producer in lineage.inputs(call):
-        if source.way is Way.ARGUMENT:
-            yield source.name, producer
 
 
 def is_assigned(case: Case, site: Producer) -> bool:

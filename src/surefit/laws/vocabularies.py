@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from surefit.doctor.findings import Place
-from surefit.doctor.observations import Frame, Layer, Script
+from surefit.doctor.observations import Frame, Layer
 from surefit.doctor.violations import Expression
 from surefit.laws.case import Case
 from surefit.source.line_edits import block_of, run_at_once, shares_lines
@@ -39,8 +39,7 @@ def additions(case: Case) -> list[Expression]:
     """Calls that add tokens, in all files of the user's."""
     return [
         case.expression(source, call)
-        for script in case.recording.all(Script)
-        if (source := case.source(script.file)) is not None
+        for source in case.recording.sources()
         for call in source.every(ast.Call)
         if called(call) in ADDS and isinstance(call.func, ast.Attribute)
     ]
@@ -59,9 +58,8 @@ def meeting_of(
 def by_frames(case: Case, root: str | None, tokenizer: str) -> Meeting | None:
     """The outermost frame that has a name for the model (of class `root`) and, itself or globally,
     for the tokenizer."""
-    frames = case.crash.frames if case.crash is not None else ()
-    everywhere = [frame for frame in frames if frame.own]
-    for number, frame in enumerate(frames):
+    everywhere = [frame for frame in case.frames if frame.own]
+    for number, frame in enumerate(case.frames):
         source = case.source(frame.place) if frame.own else None
         models = names_of(frame, root, layers=True)
         known = names_of(frame, tokenizer) or names_of(everywhere[0], tokenizer) if source else []

@@ -3,7 +3,6 @@
 import ast
 from collections.abc import Collection, Iterator
 
-from surefit.doctor.observations import Script
 from surefit.doctor.violations import Expression, Operand
 from surefit.laws.case import Case
 from surefit.lineage.lineage import Lineage
@@ -37,7 +36,7 @@ def written_in_model(
 def lineages_of_models(case: Case) -> Iterator[Lineage]:
     """Of the modules that the frames of a crash hold, each once."""
     known: set[int] = set()
-    for number, frame in enumerate(case.crash.frames if case.crash is not None else ()):
+    for number, frame in enumerate(case.frames):
         for value in frame.values:
             if value.layer is not None and value.identity not in known:
                 known.add(value.identity)
@@ -67,13 +66,12 @@ def config_of(case: Case) -> Producer | None:
 
 def called_with(case: Case, number: int, names: Collection[str]) -> Expression | None:
     """The first literal of this value that a call of the user's has under one of these names."""
-    for script in case.recording.all(Script):
-        source = case.source(script.file)
-        for call in source.every(ast.Call) if source is not None else ():
+    for source in case.recording.sources():
+        for call in source.every(ast.Call):
             for keyword in call.keywords:
                 literal = keyword.value
                 is_it = isinstance(literal, ast.Constant) and literal.value == number
-                if source is not None and keyword.arg in names and is_it:
+                if keyword.arg in names and is_it:
                     return case.expression(source, literal)
     return None
 

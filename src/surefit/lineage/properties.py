@@ -177,23 +177,6 @@ no_grad = Property(
     "does not require a gradient",
     lambda value: not value.requires_grad if value.requires_grad is not None else None,
 )
-ragged = Property(
-    "has rows of different lengths",
-    lambda value: len(set(value.lengths)) > 1 if value.lengths is not None else None,
-)
-
-
-def is_not_finite(value: Value) -> bool | None:
-    if value.not_finite is not None:
-        return value.not_finite > 0
-    if isinstance(value.scalar, float):
-        return value.scalar != value.scalar or abs(value.scalar) == float("inf")
-    if value.kinds:
-        return "nan" in value.kinds
-    return False if isinstance(value.scalar, int) else None
-
-
-not_finite = Property("holds a number that is not finite", is_not_finite)
 
 
 def on_device(device: str) -> Property:

@@ -25,9 +25,6 @@ TENSOR_CASTS = {
 FLOAT_TYPES = ("Tensor", "FloatTensor", "DoubleTensor", "HalfTensor")
 """Constructors of torch that make floats of every number."""
 ARRAYS = ("ndarray", "memmap", "Series", "DataFrame", "Index", "RangeIndex")
-NUMBERS = ("int", "float", "bool", "int64", "float64", "float32", "int32")
-"""Scalars of Python and NumPy; a list of these is converted item by item."""
-MOST_AXES = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -61,8 +61,7 @@ class TargetsWithoutLayers(Violation):
 
 
 def violations_of(case: Case) -> Iterator[Violation]:
-    frames = case.crash.frames if case.crash is not None else ()
-    if case.own is None or not any(PEFT in frame.place.file for frame in frames):
+    if case.own is None or not any(PEFT in frame.place.file for frame in case.frames):
         return
     targets = case.ask(AskedTargets)
     if targets is None or targets.matched:
@@ -73,7 +72,7 @@ def violations_of(case: Case) -> Iterator[Violation]:
 
 def configuration(case: Case) -> tuple[Producer | None, Producer | None]:
     """The call that created the configuration, and what it was given as names."""
-    for number, frame in reversed(list(enumerate(case.crash.frames if case.crash else ()))):
+    for number, frame in reversed(list(enumerate(case.frames))):
         for value in frame.values if frame.own else ():
             if not value.kind.endswith("Config"):
                 continue

@@ -19,16 +19,14 @@ class PromptTooLong(Violation):
 
 def violations_of(case: Case) -> Iterator[Violation]:
     """By the numbers that a library's frame below `generate` compares."""
-    crash, own = case.crash, case.own
-    names = [frame.function.rpartition(".")[2] for frame in crash.frames] if crash else []
-    if crash is None or own is None or "generate" not in names:
+    names = [frame.function.rpartition(".")[2] for frame in case.frames]
+    if case.own is None or "generate" not in names:
         return
-    values = {value.text: value for value in crash.frames[-1].values}
-    prompt, limit = values.get("input_ids_length"), values.get("generation_config.max_length")
+    last = case.frames[-1]
+    prompt, limit = last.value("input_ids_length"), last.value("generation_config.max_length")
     if prompt is None or limit is None:
         return
-    if type(prompt.scalar) is int and type(limit.scalar) is int and prompt.scalar >= limit.scalar:
-        config = Operand(value=limit, name="`max_length`", frame=len(crash.frames) - 1)
-        yield PromptTooLong(
-            use=use_of(own), prompt=prompt.scalar, limit=limit.scalar, config=config
-        )
+    asked, most = prompt.scalar, limit.scalar
+    if type(asked) is int and type(most) is int and asked >= most:
+        config = Operand(value=limit, name="`max_length`", frame=len(case.frames) - 1)
+        yield PromptTooLong(use=use_of(case.own), prompt=asked, limit=most, config=config)

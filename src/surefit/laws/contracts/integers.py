@@ -2,7 +2,7 @@
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from surefit.doctor.conditions.condition import Condition
 from surefit.doctor.conditions.numbers import NumberAt
@@ -11,7 +11,8 @@ from surefit.doctor.observations import Frame, Value
 from surefit.doctor.violations import Expression, Operand, Violation, in_code
 from surefit.laws.case import Case, use_of
 from surefit.laws.operands import fails_in_own_code, operand_in
-from surefit.source.reading import Source, called, dotted, targets
+from surefit.laws.vocabularies import bound_name
+from surefit.source.reading import Source, called, dotted
 
 NEED_FLOATS = ("mean", "std", "var", "softmax", "log_softmax", "norm", "nanmean")
 AVERAGES = ("mean", "nanmean")
@@ -40,10 +41,10 @@ GRADIENT = "a gradient"
 
 
 def violations_of(case: Case) -> Iterator[Violation]:
-    use = use_of(case.own) if case.own is not None else None
-    node, source = case.node(use), case.source(use.place) if use else None
-    if use is None or source is None or not isinstance(node, ast.Call):
+    node, source = case.node(case.own), case.source(case.own)
+    if case.own is None or source is None or not isinstance(node, ast.Call):
         return
+    use = use_of(case.own)
     yield from averaged(case, use, source, node)
     tensor = learned_integers(case, source, node)
     if tensor is not None:
@@ -59,9 +60,6 @@ def averaged(
     """What the failing call takes a mean of."""
     if called(call) not in NEED_FLOATS or source.argument(call, "dtype") is not None:
         return
-    own = case.crash.frames.index(case.own) if case.crash and case.own else 0
-    if case.crash is None or any(frame.own for frame in case.crash.frames[own + 1 :]):
-        return
     function = source.imported(call.func).startswith("torch.")
     receiver = call.func.value if isinstance(call.func, ast.Attribute) else None
     node = call.args[0] if function and call.args else receiver
@@ -74,7 +72,7 @@ def averaged(
     value = Value(tensor.value.text, "Tensor", shape=tensor.value.shape, dtype=dtype)
     yield IntegerOperand(
         use=use,
-        tensor=Operand(value=value, name=tensor.name, frame=tensor.frame, use=tensor.use),
+        tensor=replace(tensor, value=value),
         operation=called(call),
         holds=within_bounds(source, use, call, tensor.value, dtype),
     )
@@ -96,12 +94,9 @@ def within_bounds(
 
 def is_single(node: ast.expr, call: ast.Call) -> bool:
     """`x.mean()` or `x.mean().item()`, of all numbers, and nothing else."""
-    if (
-        isinstance(node, ast.Call)
-        and called(node) == "item"
-        and isinstance(node.func, ast.Attribute)
-    ):
-        node = node.func.value
+    match node:
+        case ast.Call(func=ast.Attribute(value=inner, attr="item")):
+            node = inner
     function = len(call.args) == 1 and not isinstance(call.func, ast.Attribute)
     return node is call and not call.keywords and (not call.args or function or is_torch(call))
 
@@ -112,34 +107,26 @@ def is_torch(call: ast.Call) -> bool:
 
 def name_given(source: Source, node: ast.expr) -> str:
     """The one name that the statement gives a value."""
-    statement = source.statement_of(node)
-    if not isinstance(statement, ast.Assign | ast.AnnAssign):
-        return ""
-    names = [dotted(target) for target in targets(statement)]
-    return names[0] if len(names) == 1 else ""
+    return bound_name(source.statement_of(node))
 
 
 def learned_integers(case: Case, source: Source, call: ast.Call) -> Operand | None:
     """Integers that are to have a gradient."""
-    last = case.crash.frames[-1] if case.crash is not None else None
-    if last is not None and last.place.file.replace("\\", "/").endswith(PARAMETER):
-        return of_parameter(case, source, call, last)
+    if case.frames[-1].place.file.replace("\\", "/").endswith(PARAMETER):
+        return of_parameter(case, source, call, case.frames[-1])
     if not fails_in_own_code(case):
         return None
     if called(call) == "requires_grad_" and isinstance(call.func, ast.Attribute):
         tensor = operand_in(case, source, call.func.value)
         return tensor if tensor.dtype in INTEGERS else None
     dtype = created_dtype(case, source, call)
-    return (
-        described(case, source, call, Value(ast.unparse(call), "Tensor", dtype=dtype))
-        if (dtype in INTEGERS)
-        else None
-    )
+    value = Value(ast.unparse(call), "Tensor", dtype=dtype)
+    return described(case, source, call, value) if dtype in INTEGERS else None
 
 
 def of_parameter(case: Case, source: Source, call: ast.Call, last: Frame) -> Operand | None:
     """`nn.Parameter(torch.ones(4).long())`."""
-    data = next((value for value in last.values if value.text == "data"), None)
+    data = last.value("data")
     node, grad = source.argument(call, "data", 0), source.argument(call, "requires_grad", 1)
     refused = isinstance(grad, ast.Constant) and grad.value is False
     if data is None or node is None or data.dtype not in INTEGERS or refused:
@@ -169,8 +156,7 @@ def created_dtype(case: Case, source: Source, call: ast.Call) -> str:
 
 def are_integers(case: Case, source: Source, node: ast.expr) -> bool:
     """Numbers that are all written, or known, as integers."""
-    values = case.own.values if case.own is not None else ()
-    value = next((known for known in values if known.text == ast.unparse(node)), None)
+    value = case.own.value(ast.unparse(node)) if case.own is not None else None
     if value is not None:
         plain = set(value.kinds) <= {"int", "bool"} and bool(value.kinds)
         return plain or value.dtype in INTEGERS or type(value.scalar) is int

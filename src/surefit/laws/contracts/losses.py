@@ -6,7 +6,7 @@ from math import prod
 
 from surefit.doctor.conditions.loss_inputs import LossGets
 from surefit.doctor.findings import Place
-from surefit.doctor.observations import Crash, Frame, Value
+from surefit.doctor.observations import Frame, Value
 from surefit.doctor.violations import Operand, Violation, in_code
 from surefit.laws.case import Case, use_of
 from surefit.laws.label_values import LabelValues
@@ -201,11 +201,9 @@ class TargetShape(LossArguments):
     def before_flattening(self, case: Case, last: int) -> tuple[int, ...] | None:
         """The shape that flat labels had, with so many entries in its last axis: of a value that a
         frame still has, or of the tensor that they are a view of."""
-        frames = case.crash.frames[: self.target.frame] if case.crash is not None else ()
+        frames = case.frames[: self.target.frame]
         values = (value for frame in reversed(frames) for value in frame.values)
-        shapes = [
-            value.shape for value in values if value.shape and value.dtype == self.target.dtype
-        ]
+        shapes = [value.shape or () for value in values if value.dtype == self.target.dtype]
         for shape in (*shapes, self.target.value.base_shape or ()):
             if len(shape) > 1 and shape[-1] == last and prod(shape) == prod(self.target.shape):
                 return shape
@@ -218,7 +216,7 @@ class NotATensor(LossArguments):
 
 def violations_of(case: Case) -> Iterator[Violation]:
     """The outermost loss on the way to an exception, and what is wrong with its arguments."""
-    for number, frame in enumerate(case.crash.frames if case.crash else ()):
+    for number, frame in enumerate(case.frames):
         if is_loss(frame):
             values = {value.text: value for value in frame.values}
             if "input" in values and "target" in values:
@@ -232,14 +230,13 @@ def is_loss(frame: Frame) -> bool:
 
 
 def broken_by(case: Case, number: int, values: dict[str, Value]) -> Iterator[LossArguments]:
-    crash = case.crash
-    above = [frame for frame in crash.frames[:number] if frame.own] if crash else []
-    if crash is None or not above:
+    above = [frame for frame in case.frames[:number] if frame.own]
+    if not above:
         return
-    loss, own = crash.frames[number].function, above[-1]
-    between = crash.frames[crash.frames.index(own) + 1 : number]
+    loss, own = case.frames[number].function, above[-1]
+    between = case.frames[case.frames.index(own) + 1 : number]
     direct = all("torch/nn/modules/" in frame.place.file for frame in between)
-    inside = "" if direct else model_in(crash, number)
+    inside = "" if direct else model_in(case, number)
     sides = {
         name: operand(case, values[name], number, own if direct else None, name, position)
         for position, name in enumerate(("input", "target"))
@@ -316,14 +313,10 @@ def about(number: int, loss: str, values: dict[str, Value]) -> dict[str, object]
     return asked
 
 
-def model_in(crash: Crash, number: int) -> str:
+def model_in(case: Case, number: int) -> str:
     """The model that calls the loss itself."""
-    roots = [
-        frame.layer.kind
-        for frame in crash.frames[:number]
-        if not frame.own and frame.layer is not None and frame.layer.path == ""
-    ]
-    return roots[0] if roots else ""
+    layers = [frame.layer for frame in case.frames[:number] if frame.layer and not frame.own]
+    return next((layer.kind for layer in layers if layer.path == ""), "")
 
 
 IN_A_MODEL = {"input": ("logits", "pooled_logits"), "target": ("labels",)}
@@ -336,7 +329,7 @@ def operand(
     """`own`: the user's frame, where its failing expression is the call of the loss."""
     use = case.argument(use_of(own), name, position) if own is not None else None
     text = name_in(case, value, frame) or (use.text if use else "")
-    if not text and own is None and case.crash is not None:
-        texts = {known.text for above in case.crash.frames[:frame] for known in above.values}
+    if not text and own is None:
+        texts = {known.text for above in case.frames[:frame] for known in above.values}
         text = next((known for known in IN_A_MODEL[name] if known in texts), "")
     return Operand(value=value, name=in_code(text, f"`{name}`"), frame=frame, use=use)

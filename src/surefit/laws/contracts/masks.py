@@ -9,35 +9,26 @@ from surefit.doctor.conditions.values import ValuesAt, Wanted
 from surefit.doctor.observations import Value
 from surefit.doctor.violations import Expression, Operand, Violation
 from surefit.laws.case import Case, use_of
-from surefit.laws.operands import fails_in_own_code, known, operand_in, result_is
+from surefit.laws.frame_numbers import tensor_in
+from surefit.laws.operands import fails_in_own_code, operand_in, result_is
 from surefit.source.reading import Source, called
 
 FILLS = ("masked_fill", "masked_fill_")
 ATTENDS = "scaled_dot_product_attention"
-DECODED = (
-    *("tgt", "memory", "tgt_mask", "memory_mask", "tgt_key_padding_mask"),
-    "memory_key_padding_mask",
-)
-TAKES = {
-    "MultiheadAttention": (
-        *("query", "key", "value", "key_padding_mask", "need_weights", "attn_mask"),
-    ),
-    "TransformerEncoder": ("src", "mask", "src_key_padding_mask", "is_causal"),
-    "TransformerEncoderLayer": ("src", "src_mask", "src_key_padding_mask", "is_causal"),
+DECODED = "tgt memory tgt_mask memory_mask tgt_key_padding_mask memory_key_padding_mask"
+NAMES = {
+    "MultiheadAttention": "query key value key_padding_mask need_weights attn_mask",
+    "TransformerEncoder": "src mask src_key_padding_mask is_causal",
+    "TransformerEncoderLayer": "src src_mask src_key_padding_mask is_causal",
     "TransformerDecoder": DECODED,
     "TransformerDecoderLayer": DECODED,
-    "Transformer": (
-        *("src", "tgt", "src_mask", "tgt_mask", "memory_mask", "src_key_padding_mask"),
-        *("tgt_key_padding_mask", "memory_key_padding_mask"),
-    ),
+    "Transformer": "src tgt src_mask tgt_mask memory_mask src_key_padding_mask"
+    " tgt_key_padding_mask memory_key_padding_mask",
 }
+TAKES = {kind: tuple(names.split()) for kind, names in NAMES.items()}
 """Layers with attention -> their arguments, in order."""
-PADDING = {
-    "attn_mask": "key_padding_mask",
-    "mask": "src_key_padding_mask",
-    "src_mask": "src_key_padding_mask",
-    "tgt_mask": "tgt_key_padding_mask",
-    "memory_mask": "memory_key_padding_mask",
+PADDING = {"attn_mask": "key_padding_mask", "mask": "src_key_padding_mask"} | {
+    f"{side}_mask": f"{side}_key_padding_mask" for side in ("src", "tgt", "memory")
 }
 """The attention mask -> the key padding mask of the same sequence."""
 Covered = tuple[Operand, Operand, tuple[int, ...]]
@@ -93,10 +84,10 @@ class MaskEnds:
 
 
 def violations_of(case: Case) -> Iterator[Violation]:
-    use = use_of(case.own) if case.own is not None else None
-    node, source = case.node(use), case.source(use.place) if use else None
-    if use is None or source is None or not isinstance(node, ast.Call):
+    node, source = case.node(case.own), case.source(case.own)
+    if case.own is None or source is None or not isinstance(node, ast.Call):
         return
+    use = use_of(case.own)
     if fails_in_own_code(case):
         yield from lacks_axes(case, use, source, node)
         yield from of_integers(case, use, source, node)
@@ -128,12 +119,13 @@ def lacks_axes(case: Case, use: Expression, source: Source, call: ast.Call) -> I
 
 def filled(case: Case, source: Source, call: ast.Call) -> Covered | None:
     """The mask and the tensor of `masked_fill` or `where`."""
+    name = called(call)
     match call:
-        case ast.Call(func=ast.Attribute(value=over), args=[mask, _]) if called(call) in FILLS:
+        case ast.Call(func=ast.Attribute(value=over), args=[mask, _]) if name in FILLS:
             pass
-        case ast.Call(args=[over, mask, _]) if called(call) in FILLS:
+        case ast.Call(args=[over, mask, _]) if name in FILLS:
             pass
-        case ast.Call(args=[mask, over, _]) if called(call) == "where":
+        case ast.Call(args=[mask, over, _]) if name == "where":
             pass
         case _:
             return None
@@ -204,11 +196,11 @@ def of_another_kind(
 ) -> Iterator[MaskKind]:
     """A layer of torch's own rejected a mask: by the function that checks it."""
     arguments = dict(masks_in(case, call))
-    for frame in reversed(case.crash.frames if case.crash else ()):
+    for frame in reversed(case.frames):
         if frame.own:
             return
         values = {value.text: value for value in frame.values}
-        innermost = case.crash is not None and frame is case.crash.frames[-1]
+        innermost = frame is case.frames[-1]
         match frame.function.rpartition(".")[2]:
             case name if name == CHECKS_DTYPE and innermost:
                 broken = wrong_dtype(case, arguments, values)
@@ -254,9 +246,8 @@ def masks_in(case: Case, call: ast.Call) -> Iterator[tuple[str, ast.expr]]:
 
 
 def kind_of(case: Case, call: ast.Call) -> str:
-    text = ast.unparse(call.func)
-    values = case.own.values if case.own is not None else ()
-    return next((value.layer.kind for value in values if value.text == text and value.layer), "")
+    module = case.own.value(ast.unparse(call.func)) if case.own is not None else None
+    return module.layer.kind if module is not None and module.layer is not None else ""
 
 
 def only(arguments: dict[str, ast.expr], padding: bool) -> str | None:
@@ -303,8 +294,7 @@ def wrong_dtype(
     fitting = [
         name
         for name, node in arguments.items()
-        if (value := known(case.own.values if case.own else (), node))
-        and (value.shape, value.dtype) == like
+        if (value := tensor_in(case.own, node)) and (value.shape, value.dtype) == like
     ]
     return (fitting[0], fitting[0], mask, None, None) if len(fitting) == 1 else None
 
@@ -335,7 +325,7 @@ def same_shape(
     case: Case, source: Source, call: ast.Call, sizes: tuple[int | None, ...]
 ) -> ValuesAt | None:
     """What comes out has the shape of what goes in."""
-    value = known(case.own.values if case.own else (), call.args[0]) if call.args else None
+    value = tensor_in(case.own, call.args[0]) if call.args else None
     shape: tuple[int | None, ...] | None = value.shape if value is not None else None
     if shape is None and all(sizes) and sizes and "batch_first=True" in source.text:
         shape = (*sizes, None)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from surefit.doctor.findings import Fact
-from surefit.doctor.observations import Crash, Frame, Layer, Value
+from surefit.doctor.observations import Frame, Layer, Value
 from surefit.doctor.violations import Operand, Violation
 from surefit.doctor.words import counted, shape_of
 from surefit.laws.case import Case, use_of
@@ -37,25 +37,23 @@ class PositionsShort(Violation):
 
 
 def violations_of(case: Case) -> Iterator[Violation]:
-    crash = case.crash
-    frame = crash.frames[-1] if crash is not None and crash.frames else None
-    if crash is None or frame is None or frame.layer is None or crash.own_frame is None:
+    layer = case.frames[-1].layer if case.own is not None else None
+    if layer is None:
         return
-    node = parsed(frame.expression or frame.line)
-    found = beyond_buffer(crash, frame, frame.layer, node) or added(crash, frame, frame.layer, node)
-    if found is not None:
-        yield found
+    node = parsed(case.frames[-1].expression or case.frames[-1].line)
+    broken = beyond_buffer(case, layer, node) or added(case, layer, node)
+    if broken is not None:
+        yield broken
 
 
-def beyond_buffer(
-    crash: Crash, frame: Frame, layer: Layer, node: ast.AST | None
-) -> PositionsShort | None:
+def beyond_buffer(case: Case, layer: Layer, node: ast.AST | None) -> PositionsShort | None:
     """A library's module that takes positions from a buffer by their numbers, some too large."""
-    if layer.own or not isinstance(node, ast.Call) or crash.own_frame is None:
+    frame = case.frames[-1]
+    if layer.own or not isinstance(node, ast.Call) or case.own is None:
         return None
     sizes = [shape[-1] for held, shape in layer.parameters.items() if POSITIONS.search(held)]
     for given in (*node.args, *(keyword.value for keyword in node.keywords)):
-        value = value_in(frame, given)
+        value = frame.value(ast.unparse(given))
         if value is None or value.greatest is None or len(sizes) != 1:
             continue
         if POSITIONS.search(value.text) and value.greatest >= sizes[0]:
@@ -63,11 +61,11 @@ def beyond_buffer(
             first, last = int(value.least or 0), int(value.greatest)
             words = f"{shape_of(value.shape or ())}, from {first:,} to {last:,}"
             return PositionsShort(
-                use=use_of(crash.own_frame),
+                use=use_of(case.own),
                 table=f"`{layer.path or layer.kind}`",
                 needed=last + 1 - offset,
                 usable=sizes[0] - offset,
-                held=Operand(value=value, name=f"`{value.text}`", frame=len(crash.frames) - 1),
+                held=Operand(value=value, name=f"`{value.text}`", frame=len(case.frames) - 1),
                 layer=layer,
                 offset=offset,
                 shown=(Fact(f"`{value.text}`", words),),
@@ -75,28 +73,28 @@ def beyond_buffer(
     return None
 
 
-def added(crash: Crash, frame: Frame, layer: Layer, node: ast.AST | None) -> PositionsShort | None:
+def added(case: Case, layer: Layer, node: ast.AST | None) -> PositionsShort | None:
     """The innermost frame's sum, or `expand`, of a row and of positions that end before it."""
-    for longer, expression in sides(node, frame) if crash.own_frame is not None else ():
-        shorter = value_in(frame, expression) or before_the_cut(frame, expression)
+    frame = case.frames[-1]
+    for longer, expression in sides(node, frame):
+        shorter = frame.value(ast.unparse(expression)) or before_the_cut(frame, expression)
         axis = shorter_axis(longer, shorter)
         if axis is None or longer is None or shorter is None or not shorter.shape:
             continue
         usable, needed = shorter.shape[axis], (longer.shape or ())[axis]
         held = held_for(expression, usable, layer)
-        if held is None or crash.own_frame is None:
+        if held is None or case.own is None:
             continue
-        text = f"self.{held}"
-        whole = next((value for value in frame.values if value.text == text), None)
+        whole = frame.value(f"self.{held}")
         table = f"`{layer.path}.{held}`" if layer.path else f"`{held}`"
         at = f", created at {layer.made_at}" if layer.made_at else ""
         shape = shape_of(layer.parameters[held])
         return PositionsShort(
-            use=use_of(crash.own_frame),
+            use=use_of(case.own),
             table=table,
             needed=needed,
             usable=usable,
-            held=Operand(value=whole or shorter, name=table, frame=len(crash.frames) - 1),
+            held=Operand(value=whole or shorter, name=table, frame=len(case.frames) - 1),
             layer=layer,
             shown=(
                 Fact(table, f"{shape}: {counted(usable, 'position')}{at}"),
@@ -122,12 +120,12 @@ def sides(node: ast.AST | None, frame: Frame) -> Iterator[tuple[Value | None, as
         node = node.value
     match node:
         case ast.BinOp(left=left, right=right, op=ast.Add()):
-            yield value_in(frame, left), right
-            yield value_in(frame, right), left
+            yield frame.value(ast.unparse(left)), right
+            yield frame.value(ast.unparse(right)), left
         case ast.AugAssign(target=target, value=value, op=ast.Add()):
-            yield value_in(frame, target), value
+            yield frame.value(ast.unparse(target)), value
         case ast.Call(func=ast.Attribute(value=receiver, attr="expand"), args=args):
-            numbers = [value_in(frame, size) for size in args]
+            numbers = [frame.value(ast.unparse(size)) for size in args]
             sizes = [number.scalar for number in numbers if number and type(number.scalar) is int]
             if sizes and len(sizes) == len(args):
                 shape = tuple(size for size in sizes if isinstance(size, int))
@@ -140,12 +138,7 @@ def before_the_cut(frame: Frame, node: ast.expr) -> Value | None:
         return None
     slices = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
     plain = all(isinstance(part, ast.Slice) and part.lower is None for part in slices)
-    return value_in(frame, node.value) if plain else None
-
-
-def value_in(frame: Frame, node: ast.expr) -> Value | None:
-    text = ast.unparse(node)
-    return next((value for value in frame.values if value.text == text), None)
+    return frame.value(ast.unparse(node.value)) if plain else None
 
 
 def shorter_axis(longer: Value | None, shorter: Value | None) -> int | None:

@@ -53,16 +53,15 @@ class NotContiguous(Violation):
 
 
 def violations_of(case: Case) -> Iterator[Violation]:
-    frames = case.crash.frames if case.crash is not None else ()
-    if not frames or case.own is None:
+    if case.own is None:
         return
-    node = parsed(frames[-1].expression)
+    node = parsed(case.frames[-1].expression)
     if not isinstance(node, ast.Call) or called(node) not in RESHAPES or node.keywords:
         return
     if not isinstance(node.func, ast.Attribute) or not node.args:
         return
     tensor = viewed(case, node.func.value)
-    target = sizes_in(frames[-1], node.args)
+    target = sizes_in(case.frames[-1], node.args)
     shape, stride = tensor.shape, tensor.value.stride
     if target is not None and tensor.value.shape is not None:
         whole = inferred(shape, target)
@@ -83,15 +82,12 @@ def parsed(text: str | None) -> ast.expr | None:
 
 def viewed(case: Case, receiver: ast.expr) -> Operand:
     """The tensor that the innermost frame calls `view` on, with the user's name for it."""
-    assert case.crash is not None
-    number = len(case.crash.frames) - 1
-    frame, text = case.crash.frames[number], ast.unparse(receiver)
-    use = use_of(frame)
-    source, call = case.source(use.place), case.node(use)
-    match call if frame.own else None:
+    frame, number, text = case.frames[-1], len(case.frames) - 1, ast.unparse(receiver)
+    source = case.source(frame)
+    match case.node(frame) if frame.own else None:
         case ast.Call(func=ast.Attribute(value=inner)) if source is not None:
             return operand_in(case, source, inner)
-    value = next((known for known in frame.values if known.text == text), Value(text, ""))
+    value = frame.value(text) or Value(text, "")
     name = text if frame.own else name_in(case, value, number) or text
     return Operand(value=value, name=in_code(name, "the tensor"), frame=number)
 
@@ -101,9 +97,8 @@ def of_strides(
 ) -> Iterator[NotContiguous]:
     if called(call) != "view":
         return
-    assert case.crash is not None
     assert case.own is not None
-    innermost = case.crash.frames[-1]
+    innermost = case.frames[-1]
     inside = innermost.layer.kind if innermost.layer is not None else innermost.function
     yield NotContiguous(
         use=use_of(case.own),
@@ -116,11 +111,10 @@ def of_strides(
 
 def of_count(case: Case, tensor: Operand, target: tuple[int, ...]) -> Iterator[ElementCount]:
     assert case.own is not None
-    use = use_of(case.own)
-    node, source = case.node(use), case.source(use.place)
+    node, source = case.node(case.own), case.source(case.own)
     if source is not None and isinstance(node, ast.Call):
         written = [case.expression(source, part) for part in size_nodes(node.args)]
-        yield from count_differs(use, tensor, target, written)
+        yield from count_differs(use_of(case.own), tensor, target, written)
 
 
 def count_differs(

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from surefit.doctor.violations import Expression, Operand, Violation
 from surefit.laws.case import Case, use_of
-from surefit.laws.operands import fails_in_own_code, operand_in, own_number
+from surefit.laws.operands import fails_in_own_code, operand_in
 from surefit.laws.ways import WidthSource, sized_by
 from surefit.source.reading import Source, called
 
@@ -122,7 +122,7 @@ def listed(case: Case, source: Source, node: ast.expr) -> tuple[Operand, ...]:
     if isinstance(node, ast.List | ast.Tuple):
         starred = any(isinstance(item, ast.Starred) for item in node.elts)
         return () if starred else both(case, source, *node.elts)
-    text, number = ast.unparse(node), own_number(case)
+    text, number = ast.unparse(node), case.number
     value = case.value(number, text)
     return tuple(
         Operand(value=replace(member, text=f"{text}[{key}]"), name=f"`{text}[{key}]`", frame=number)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from surefit.doctor.conditions.tables import IdsFit
 from surefit.doctor.findings import Fact
-from surefit.doctor.observations import Crash, Frame, Layer, Value
+from surefit.doctor.observations import Frame, Layer, Value
 from surefit.doctor.violations import Expression, Operand, Violation, fact_at, in_code
 from surefit.doctor.words import counted, shape_of
 from surefit.laws.case import Case, use_of
@@ -124,38 +124,35 @@ class ItemsOutside(IdsOutside):
 
 
 def violations_of(case: Case) -> Iterator[Violation]:
-    crash = case.crash
-    frame = crash.frames[-1] if crash is not None and crash.frames else None
-    if crash is None or frame is None or frame.own or crash.own_frame is None:
+    if case.own is None or case.frames[-1].own:
         return
-    if frame.function in LOOKUPS:
-        yield from lookup(case, crash, frame)
-    elif frame.function in SCORES:
-        yield from labels(case, crash, frame)
+    if case.frames[-1].function in LOOKUPS:
+        yield from lookup(case, case.own, case.frames[-1])
+    elif case.frames[-1].function in SCORES:
+        yield from labels(case, case.own, case.frames[-1])
 
 
-def lookup(case: Case, crash: Crash, frame: Frame) -> Iterator[IdsOutside]:
-    values = {value.text: value for value in frame.values}
-    ids, weight = values.get("input"), values.get("weight")
+def lookup(case: Case, own: Frame, frame: Frame) -> Iterator[IdsOutside]:
+    ids, weight = frame.value("input"), frame.value("weight")
     if ids is None or weight is None or not weight.shape or len(weight.shape) != 2:
         return
     if (ids.dtype or "").startswith(("float", "bfloat")):
         return
     rows, width = weight.shape
-    layer = next((above.layer for above in reversed(crash.frames) if above.layer), None)
+    layer = next((above.layer for above in reversed(case.frames) if above.layer), None)
     layer = layer if layer and layer.parameters.get("weight") == weight.shape else None
     filler = layer.sizes.get("padding_idx") if layer else None
-    at = len(crash.frames) - 1
-    outside = case.ask(OutsideIds, frame=at, text="input", rows=rows, filler=filler)
-    names = tuple(names_of(crash, ids, layer))
+    operand = looked_up(case, ids)
+    outside = case.ask(OutsideIds, frame=operand.frame, text="input", rows=rows, filler=filler)
+    names = tuple(names_of(case, ids, layer))
     kind = kind_of(outside, rows, names) if outside and outside.outside else None
     if outside is None or kind is None:
         return
     yield kind(
-        use=use_of(crash.own_frame or frame),
+        use=use_of(own),
         table=layer_name(layer) if layer else "the table",
         rows=rows,
-        ids=operand(case, ids, at),
+        ids=operand,
         outside=outside,
         width=width,
         layer=layer,
@@ -165,26 +162,24 @@ def lookup(case: Case, crash: Crash, frame: Frame) -> Iterator[IdsOutside]:
     )
 
 
-def labels(case: Case, crash: Crash, frame: Frame) -> Iterator[IdsOutside]:
+def labels(case: Case, own: Frame, frame: Frame) -> Iterator[IdsOutside]:
     """Labels that the loss of a library's language model has no class for: tokens, too."""
-    above = [outer.layer for outer in crash.frames[:-1] if outer.layer is not None]
-    values = {value.text: value for value in frame.values}
-    logits, target = values.get("input"), values.get("target")
+    above = [outer.layer for outer in case.frames[:-1] if outer.layer is not None]
+    logits, target = frame.value("input"), frame.value("target")
     if not above or logits is None or target is None or len(logits.shape or ()) != 2:
         return
     rows = (logits.shape or (0,))[-1]
-    if not are_scores_of_tokens(crash, rows):
+    if not are_scores_of_tokens(case, rows):
         return
-    ignored = values.get("ignore_index")
-    at = len(crash.frames) - 1
+    operand, ignored = looked_up(case, target), frame.value("ignore_index")
     about = {"filler": None, "ignored": ignored.scalar if ignored else -100}
-    outside = case.ask(OutsideIds, frame=at, text="target", rows=rows, **about)
+    outside = case.ask(OutsideIds, frame=operand.frame, text="target", rows=rows, **about)
     if outside is not None and outside.outside and outside.vocabulary is not None:
         yield TokensOutside(
-            use=use_of(crash.own_frame or frame),
+            use=use_of(own),
             table="the model's last layer",
             rows=rows,
-            ids=operand(case, target, at),
+            ids=operand,
             outside=outside,
             layer=above[0],
             scored=True,
@@ -219,24 +214,26 @@ def are_positions(outside: OutsideIds, rows: int, names: tuple[str, ...]) -> boo
     return named and (outside.longest == 1 or outside.at_the_end)
 
 
-def are_scores_of_tokens(crash: Crash, rows: int) -> bool:
+def are_scores_of_tokens(case: Case, rows: int) -> bool:
     """The model predicts a token at every position: it is no classifier, and where its own frames
     show the predictions, they have an axis for positions."""
-    kinds = [frame.layer.kind for frame in crash.frames if frame.layer is not None]
+    kinds = [frame.layer.kind for frame in case.frames if frame.layer is not None]
     if any(kind.endswith("Classification") for kind in kinds):
         return False
-    shapes = [value.shape for frame in crash.frames[:-1] for value in frame.values if value.shape]
+    shapes = [value.shape for frame in case.frames[:-1] for value in frame.values if value.shape]
     predictions = [shape for shape in shapes if len(shape) > 1 and shape[-1] == rows]
     return not predictions or any(len(shape) > 2 for shape in predictions)
 
 
-def operand(case: Case, value: Value, frame: int) -> Operand:
-    text = name_in(case, value, frame) or handed_text(case)
-    return Operand(value=value, name=in_code(text, "`input`"), frame=frame)
+def looked_up(case: Case, value: Value) -> Operand:
+    """Of the innermost frame, with the user's name for it."""
+    last = len(case.frames) - 1
+    text = name_in(case, value, last) or handed_text(case)
+    return Operand(value=value, name=in_code(text, "`input`"), frame=last)
 
 
-def names_of(crash: Crash, ids: Value, layer: Layer | None) -> Iterator[str]:
+def names_of(case: Case, ids: Value, layer: Layer | None) -> Iterator[str]:
     if layer is not None and layer.path:
         yield layer.path
-    for frame in crash.frames[:-1]:
+    for frame in case.frames[:-1]:
         yield from (value.text for value in frame.values if value.identity == ids.identity)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from surefit.doctor.observations import Frame, Layer, Value
+from surefit.doctor.observations import Layer, Value
 from surefit.doctor.violations import Expression, Operand, Violation, Written, in_code
 from surefit.laws.case import Case, use_of
 from surefit.laws.layer_tables import (
@@ -171,10 +171,9 @@ class LayerAxes(LayerInput):
 
 def violations_of(case: Case) -> Iterator[Violation]:
     """Of the innermost layer that was being run; or of a model that takes embeddings."""
-    frames = case.crash.frames if case.crash is not None else ()
     if case.own is None:
         return
-    for number, frame in reversed(list(enumerate(frames))):
+    for number, frame in reversed(list(enumerate(case.frames))):
         if frame.layer is not None and STATE not in frame.arguments:
             value = first_tensor(frame)
             axes = of_axes(case, number, frame.layer, value) or of_model(case)
@@ -191,7 +190,7 @@ def of_width(case: Case, number: int, layer: Layer, value: Value) -> Iterator[La
     if width is None or axis is None or shape[axis] == width:
         return
     yield LayerWidth(
-        use=use_of(own_frame(case)),
+        use=failing(case),
         layer=called_layer(case, layer),
         given=given_to(case, number, value),
         width=width,
@@ -207,7 +206,7 @@ def of_axes(case: Case, number: int, layer: Layer, value: Value | None) -> Layer
     if len(value.shape) in taken:
         return None
     return LayerAxes(
-        use=use_of(own_frame(case)),
+        use=failing(case),
         layer=called_layer(case, layer),
         given=given_to(case, number, value),
         axes=taken[-1],
@@ -218,17 +217,17 @@ def of_axes(case: Case, number: int, layer: Layer, value: Value | None) -> Layer
 
 def of_model(case: Case) -> LayerAxes | None:
     """By the name that a library's own `forward` has for the argument, outermost first."""
-    for number, frame in enumerate(case.crash.frames if case.crash is not None else ()):
+    for number, frame in enumerate(case.frames):
         if frame.own or frame.layer is None or "transformers/" not in frame.place.file:
             continue
         for text, (axes, words) in ARGUMENTS.items():
-            value = next((known for known in frame.values if known.text == text), None)
+            value = frame.value(text)
             if value is None or not value.shape or text not in frame.arguments:
                 continue
             if len(value.shape) == axes:
                 return None
             return LayerAxes(
-                use=use_of(own_frame(case)),
+                use=failing(case),
                 layer=called_layer(case, frame.layer),
                 given=given_to(case, number, value),
                 axes=axes,
@@ -245,20 +244,19 @@ def called_layer(case: Case, layer: Layer) -> CalledLayer:
 def given_to(case: Case, number: int, value: Value) -> Operand:
     """The input, under the user's own name for it, where there is one."""
     direct = frames_between(case, number) == 0
-    use = case.argument(use_of(own_frame(case)), "input", 0) if direct else None
+    use = case.argument(failing(case), "input", 0) if direct else None
     text = name_in(case, value, number) or (use.text if use is not None else "")
     return Operand(value=value, name=in_code(text, "the input"), frame=number, use=use)
 
 
 def frames_between(case: Case, number: int) -> int:
     """Modules between the user's innermost frame and the layer: a `Sequential`, say."""
-    frames = case.crash.frames if case.crash is not None else ()
-    own = max((at for at, frame in enumerate(frames) if frame.own), default=number)
-    inner = frames[number].layer
-    modules = [frame.layer for frame in frames[own + 1 : number] if frame.layer is not None]
+    inner, between = case.frames[number].layer, case.frames[case.number + 1 : number]
+    modules = [frame.layer for frame in between if frame.layer is not None]
     return len([layer for layer in modules if inner is None or layer.path != inner.path])
 
 
-def own_frame(case: Case) -> Frame:
+def failing(case: Case) -> Expression:
+    """The user's expression that failed."""
     assert case.own is not None
-    return case.own
+    return use_of(case.own)

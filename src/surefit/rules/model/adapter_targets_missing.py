@@ -84,8 +84,7 @@ def conv1d_names(targets: AskedTargets) -> list[str]:
 
 def collecting_test(broken: TargetsWithoutLayers, case: Case) -> Expression | None:
     """The class in `isinstance(module, nn.Linear)`, in the function that collects the names."""
-    node = case.node(broken.names)
-    source = case.source(broken.names.place) if broken.names is not None else None
+    node, source = case.node(broken.names), case.source(broken.names)
     if source is None or node is None or isinstance(node, ast.List | ast.Tuple | ast.Set):
         return None
     scope = source.scope_of(node)

@@ -145,9 +145,8 @@ def rearranged(broken: LayerWidth) -> Iterator[Remedy]:
 
 def joined_rows(broken: LayerWidth) -> Iterator[Remedy]:
     if broken.joined and broken.axis == len(broken.shape) - 1:
-        suffix = f".unflatten(-1, ({broken.joined}, {broken.width}))"
         words = f"If each row joins {broken.joined} items of {broken.width}"
-        yield appended(broken, words, suffix)
+        yield appended(broken, words, f".unflatten(-1, ({broken.joined}, {broken.width}))")
 
 
 def appended(broken: LayerWidth, condition: str, suffix: str) -> Remedy:
@@ -161,10 +160,8 @@ def narrower(broken: LayerWidth, case: Case) -> Iterator[Remedy]:
     if other is None or not other.by_hand:
         return
     for at in reversed(other.chosen):
-        words = (
-            f"If {broken.width} is right, {code(other.constructor.text)} must give it:"
-            f" {broken.width} at {at.place}."
-        )
+        gives = f"{code(other.constructor.text)} must give it: {broken.width} at {at.place}"
+        words = f"If {broken.width} is right, {gives}."
         yield ReplaceWith(at=at, text=str(broken.width), words=words, choice=True)
 
 

@@ -57,7 +57,7 @@ def integers_have_no_fractions(broken: IntegerOperand, case: Case) -> Finding:
 
 def remedies(broken: IntegerOperand, case: Case) -> Iterator[Remedy]:
     at = broken.tensor.use
-    node, source = case.node(at), case.source(at.place) if at is not None else None
+    node, source = case.node(at), case.source(at)
     if (
         source is not None
         and isinstance(node, ast.Call)
@@ -65,13 +65,9 @@ def remedies(broken: IntegerOperand, case: Case) -> Iterator[Remedy]:
         and called(node) in CREATE
         and source.imported(node.func).startswith("torch.")
     ):
-        yield SetArgument(
-            at=at,
-            name="dtype",
-            value=f"{source.segment(node.func.value)}.float32",
-            words="Create floats: `dtype=torch.float32`.",
-            must=broken.holds,
-        )
+        dtype = f"{source.segment(node.func.value)}.float32"
+        words = "Create floats: `dtype=torch.float32`."
+        yield SetArgument(at=at, name="dtype", value=dtype, words=words, must=broken.holds)
         return
     text = broken.tensor.name.strip("`")
     inner = text if isinstance(node, BINDS_TIGHTLY) else f"({text})"

@@ -30,7 +30,6 @@ from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.words import code, counted
 from surefit.laws.fitted_layers import Fitted, fitted_at, fitted_layers
-from surefit.source.reading import Source
 
 RULE = Rule("SF312", "layer-made-to-fit", Severity.ERROR, __doc__)
 
@@ -45,19 +44,9 @@ def a_layer_was_made_to_fit(steps: Steps, recording: Recording) -> Iterator[Find
     for made_at in dict.fromkeys(known.made_at for known in every if known.made_at is not None):
         fitted = fitted_at(recording.source(made_at), made_at)
         here = [known for known in every if known.made_at == made_at]
-        size = width_of(here)
-        if fitted is not None and size is not None and not was_declared(fitted, size):
+        size = next((known.shape[1] for known in here if len(known.shape) > 1), None)
+        if fitted is not None and size is not None and declared_number(fitted) != size:
             yield finding(fitted, size, here, steps)
-
-
-def width_of(here: Sequence[ParameterSeen]) -> int | None:
-    """What goes into the layer, by its weights."""
-    return next((known.shape[1] for known in here if len(known.shape) > 1), None)
-
-
-def was_declared(fitted: Fitted, size: int) -> bool:
-    """The new layer has the width of the old one: nothing was adapted."""
-    return declared_number(fitted) == size
 
 
 def declared_number(fitted: Fitted) -> int | None:
@@ -83,7 +72,8 @@ def finding(fitted: Fitted, size: int, here: Sequence[ParameterSeen], steps: Ste
 def source_facts(fitted: Fitted) -> Iterator[Fact]:
     if fitted.declared is not None:
         where = Place(fitted.source.file, fitted.declared.lineno)
-        yield Fact("declared at", f"{where}  {line(fitted.source, fitted.declared)}")
+        text = " ".join(fitted.source.segment(fitted.declared).split())
+        yield Fact("declared at", f"{where}  {text}")
     yield Fact("created again", fitted.how)
 
 
@@ -109,10 +99,6 @@ def ways(fitted: Fitted, size: str) -> Iterator[Fix]:
         " parameters.",
         choice=True,
     )
-
-
-def line(source: Source, statement: ast.stmt) -> str:
-    return " ".join(source.segment(statement).split())
 
 
 @RULE.on(Script)

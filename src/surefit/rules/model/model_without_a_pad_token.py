@@ -25,10 +25,10 @@ from surefit.doctor.conditions.inputs import ColumnReachesModel
 from surefit.doctor.conditions.rows_alone import RowsAsAlone, at_most
 from surefit.doctor.conditions.values import ValuesAt, Wanted
 from surefit.doctor.findings import Fact, Finding, Severity
-from surefit.doctor.observations import Question, Value
+from surefit.doctor.observations import Question
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
-from surefit.doctor.violations import Expression, Operand
+from surefit.doctor.violations import Operand
 from surefit.doctor.words import code, counted, listed
 from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.padding import SingleRows, UnknownPadding
@@ -77,15 +77,12 @@ def facts(state: SingleRows) -> Iterator[Fact]:
 
 def tokenizer_of(case: Case) -> Operand | None:
     """The tokenizer that a frame of the user's has a name for."""
-    for number, frame in enumerate(case.crash.frames if case.crash is not None else ()):
+    for number, frame in enumerate(case.frames):
         for value in frame.values if frame.own else ():
-            if is_tokenizer(value):
+            named = value.layer is None and value.text.isidentifier()
+            if named and "Tokenizer" in value.kind:
                 return Operand(value=value, name=code(value.text), frame=number)
     return None
-
-
-def is_tokenizer(value: Value) -> bool:
-    return "Tokenizer" in value.kind and value.layer is None and value.text.isidentifier()
 
 
 def pad_id_set(
@@ -114,16 +111,14 @@ def pad_id_set(
 
 def is_beside(first: Creation, second: Creation) -> bool:
     """In one function, so that both names can be used after the later of the two."""
-    if first.source is not second.source:
-        return False
-    scopes = [first.source.scope_of(each.statement) for each in (first, second)]
+    scopes = [each.source.scope_of(each.statement) for each in (first, second)]
     return scopes[0] is scopes[1]
 
 
 def passes(broken: UnknownPadding, case: Case) -> Condition:
     """A score for each row, where the user's line has a name for it."""
-    use: Expression = broken.use
-    name = name_at(case.source(use.place), use.place)
+    use = broken.use
+    name = name_at(case.source(use), use.place)
     line = case.own.line if case.own is not None else ""
     if name is not None and line.endswith(use.text):
         wanted = Wanted(f"{name}.logits", rows=broken.state.rows)

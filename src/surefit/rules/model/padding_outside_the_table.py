@@ -28,7 +28,7 @@ from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.violations import Written, fact_at
 from surefit.doctor.words import code, counted
-from surefit.laws.case import Case, Remedy, use_of
+from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.tables import MarkerOutside
 from surefit.laws.names import shortest
 from surefit.laws.table_rows import TableRows, rows_of
@@ -86,7 +86,7 @@ def headline(broken: MarkerOutside, case: Case, birth: Written | None) -> str:
     if broken.marker == IGNORED:
         begin = f"{broken.ids.name} holds -100, the label that a loss ignores, and a table cannot"
     elif broken.outside.pads and len(broken.ids.shape) != 1:
-        source, node = case.source(birth.place) if birth else None, case.node(birth)
+        source, node = case.source(birth), case.node(birth)
         name = bound_name(source.parents.get(node)) if source and node else ""
         padded = f"{broken.marker} ({code(name)})" if name else f"{broken.marker}"
         begin = f"Rows are padded with {padded}, and the padded ids are looked up"
@@ -160,13 +160,13 @@ def own_row(
 
 def called_in(case: Case) -> str:
     """What the failing expression of the user's calls: `self.embed`, `model`."""
-    node = case.node(use_of(case.own)) if case.own is not None else None
+    node = case.node(case.own)
     return ast.unparse(node.func) if isinstance(node, ast.Call) else ""
 
 
 def pad_of_model(case: Case) -> str:
     """`model.config.pad_token_id`, where the failing call is that of a library's model."""
     text = called_in(case)
-    values = case.own.values if case.own is not None else ()
-    models = [value.layer for value in values if value.text == text and value.layer]
-    return f"{text}.config.pad_token_id" if models and not models[0].own else ""
+    model = case.own.value(text) if case.own is not None else None
+    library = model is not None and model.layer is not None and not model.layer.own
+    return f"{text}.config.pad_token_id" if library else ""

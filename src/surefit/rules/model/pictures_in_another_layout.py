@@ -84,10 +84,6 @@ def in_order(origin: Producer | None, batch: tuple[int, ...], layout: Layout) ->
 
 
 def before_the_layer(broken: LayerWidth, layout: Layout) -> Remedy:
-    text = broken.given.name.strip("`") + layout.batch
-    return Append(
-        at=broken.given.use,
-        suffix=layout.batch,
-        words=f"Put the axes in order before {broken.layer.name}: {code(text)}.",
-        alike=False,
-    )
+    text = code(broken.given.name.strip("`") + layout.batch)
+    words = f"Put the axes in order before {broken.layer.name}: {text}."
+    return Append(at=broken.given.use, suffix=layout.batch, words=words, alike=False)

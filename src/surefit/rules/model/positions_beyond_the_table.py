@@ -105,8 +105,7 @@ def sources_of(broken: Short, case: Case) -> Sources:
 
 
 def generates(case: Case) -> bool:
-    frames = case.crash.frames if case.crash is not None else ()
-    return any(frame.function.endswith("generate") and not frame.own for frame in frames)
+    return any(frame.function.endswith("generate") and not frame.own for frame in case.frames)
 
 
 def remedies(broken: Short, sources: Sources) -> Iterator[Remedy | Fix]:

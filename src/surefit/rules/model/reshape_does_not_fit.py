@@ -31,7 +31,6 @@ from surefit.doctor.violations import Operand, Written
 from surefit.doctor.words import code, shape_of, times
 from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.reshapes import ElementCount
-from surefit.laws.operands import own_number
 from surefit.laws.taken_by import layer_taking
 from surefit.remedies.replace import ReplaceWith
 from surefit.remedies.together import Together
@@ -75,7 +74,7 @@ def size_chosen(broken: ElementCount, case: Case) -> Written | None:
     """Where a size that the reshape does not write as a number was computed or written."""
     for part in reversed(broken.written):
         if isinstance(case.node(part), ast.Attribute | ast.Name):
-            operand = Operand(value=Value(part.text, "int"), name="", frame=own_number(case))
+            operand = Operand(value=Value(part.text, "int"), name="", frame=case.number)
             made = case.lineage(operand).producers
             if made:
                 return made[0]

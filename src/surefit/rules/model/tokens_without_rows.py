@@ -134,8 +134,7 @@ def resized(broken: TokensOutside, case: Case, met: Meeting | None) -> Remedy | 
 
 def resizable(case: Case, met: Meeting) -> str:
     """What has the method: not a plain module of the user's, but the library's model inside."""
-    frames = case.crash.frames if case.crash is not None else ()
-    layers = [frame.layer for frame in frames if frame.layer is not None]
+    layers = [frame.layer for frame in case.frames if frame.layer is not None]
     inner = next((layer for layer in layers if not layer.own and layer.path), None)
     bases = [
         met.source.imported(base)
