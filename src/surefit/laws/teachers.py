@@ -5,15 +5,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from surefit.doctor.findings import Place
-from surefit.doctor.observations import BesideSeen, CallSite, Steps
+from surefit.doctor.observations import BesideSeen, Steps
 from surefit.doctor.recording import Recording
-from surefit.laws.loss_sources import (
-    Entering,
-    Stop,
-    call_at,
-    entering_loss,
-    runs_a_model,
-)
+from surefit.laws.loss_sources import Entering, Stop, call_at, entering_loss, runs_a_model
 from surefit.source.callers import given_for
 from surefit.source.origins import value_set
 from surefit.source.reading import MOST_NAMES, Source, dotted
@@ -64,12 +58,8 @@ def trained_names(steps: Steps, source: Source) -> frozenset[str]:
     """What the source calls models that an optimizer holds, where it runs them."""
     beside = {site for one in steps.beside for site in one.sites}
     sites = {site for root in steps.roots if root.held for site in root.sites} - beside
-    calls = [call_at(source, site) for site in sites if in_file(site, source)]
+    calls = [call_at(source, site) for site in sites if site.place.file == source.file]
     return frozenset(dotted(call.func) for call in calls if call is not None) - {""}
-
-
-def in_file(site: CallSite, source: Source) -> bool:
-    return site.place.file == source.file
 
 
 def is_given_answers(source: Source, call: ast.Call, stop: Stop) -> bool:
