@@ -98,11 +98,8 @@ def remedies(
     assert crash is not None
     must = batch_arrives(crash, case.recording)
     if part.attribute and not part.line:
-        yield Fix(
-            f"Open `{part.attribute}` in `__getitem__` where it is first needed, once in each"
-            " worker, and not in `__init__`.",
-            choice=True,
-        )
+        where = "in `__getitem__` where it is first needed, once in each worker"
+        yield Fix(f"Open `{part.attribute}` {where}, and not in `__init__`.", choice=True)
     elif part.is_lambda and not part.needs and source is not None:
         yield LambdaToModule(source=source, line=part.line, name=part.part, must=must)
     else:
