@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from surefit.source.classes import RETURNS_ITSELF, function_called
-from surefit.source.reading import Source, called
+from surefit.source.reading import Source, called, targets
 from surefit.source.returns import own_returns
 
 ZEROS = ("zeros", "zeros_like", "new_zeros")
@@ -49,7 +49,7 @@ def possible(source: Source, node: ast.AST) -> tuple[list[ast.expr], str]:
     if isinstance(node, ast.Name):
         bound = source.bound_by(node)
         plain = [one for one in bound if isinstance(one, Assigning)]
-        values = [one.value for one in plain if one.value is not None and not is_part(one)]
+        values = [one.value for one in plain if one.value is not None and names_the_whole(one)]
         return (values if len(values) == len(bound) else []), node.id
     if isinstance(node, ast.IfExp):
         return [node.body, node.orelse], source.segment(node)
@@ -59,10 +59,9 @@ def possible(source: Source, node: ast.AST) -> tuple[list[ast.expr], str]:
     return (known if len(known) == len(returned) else []), function.name if function else ""
 
 
-def is_part(statement: Assigning) -> bool:
-    """`ce, kd = ...`: the name gets a part of the value."""
-    targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
-    return not all(isinstance(one, ast.Name) for one in targets)
+def names_the_whole(statement: Assigning) -> bool:
+    """Not `ce, kd = ...`, where a name gets a part of the value."""
+    return all(isinstance(one, ast.Name) for one in targets(statement))
 
 
 def is_zero(node: ast.expr) -> bool:

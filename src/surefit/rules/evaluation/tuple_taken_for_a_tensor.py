@@ -1,10 +1,9 @@
 """A tuple of outputs was used as if it were one of them.
 
 ## What happens
-A model or a layer returns several things: a loss and logits (`return_dict=False`), the outputs
-of an LSTM and its state, logits and hidden states, which the Trainer hands to `compute_metrics` as
-one tuple of arrays. `.loss`, `.argmax`, `np.argmax` or the next layer then meets the tuple. Python
-says that a tuple has no such attribute, or NumPy that the shape is inhomogeneous.
+A model or a layer returns several things: a loss and logits (`return_dict=False`), the outputs of
+an LSTM and its state, logits and hidden states. `.loss`, `.argmax`, `np.argmax` or the next layer
+then meets the tuple, which has no such attribute, or whose shape is inhomogeneous.
 
 ## Why it matters
 Taking the wrong member by trial can work: hidden states have an argmax, too.

@@ -69,22 +69,14 @@ def place_of(crash: Crash, seen: Recording) -> Place:
         return frame.place
     written = re.search(r'File "([^"]+)", line (\d+)', crash.said)
     if written and "SyntaxError" in crash.said:
-        return known(Place(written[1], int(written[2])), seen)
+        files = [one.file for one in seen.all(Script) if written[1].endswith(one.file)]
+        return Place((files or [written[1]])[0], int(written[2]))
     dataset = crash.collator.dataset if crash.collator else None
     if dataset and dataset.made_at:
         return dataset.made_at
-    scripts = [script for script in seen.all(Script) if script.main]
-    if scripts:
-        return Place(scripts[0].file)
-    return crash.frames[-1].place if crash.frames else Place("the script")
-
-
-def known(place: Place, seen: Recording) -> Place:
-    """The same place under the name that the recording has for its file."""
-    for script in seen.all(Script):
-        if place.file.endswith(script.file):
-            return Place(script.file, place.line)
-    return place
+    scripts = [Place(script.file) for script in seen.all(Script) if script.main]
+    places = [*scripts, *(frame.place for frame in crash.frames[-1:]), Place("the script")]
+    return places[0]
 
 
 def headline(crash: Crash) -> str:
@@ -210,9 +202,8 @@ def rows(collator: CollatorSeen) -> Iterator[Fact]:
 
 def where(crash: Crash, seen: Recording) -> Iterator[Fact]:
     """In which process, where there are several."""
-    process = crash.process
-    if process.role == "worker":
-        yield Fact("in", f"worker {process.worker} of a loader")
+    if crash.process.role == "worker":
+        yield Fact("in", f"worker {crash.process.worker} of a loader")
     followed = ranks_that_followed(crash, seen)
     if followed:
         yield Fact("ranks that failed after it", listed(followed))
