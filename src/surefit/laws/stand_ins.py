@@ -4,6 +4,7 @@ import ast
 import math
 import operator
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TypeGuard
 
@@ -150,10 +151,8 @@ class Names:
             return
         name = statement.targets[0].id
         self.known.pop(name, None)
-        try:
+        with suppress(NotKnown):
             self.known[name] = self.value(statement.value)
-        except NotKnown:
-            return
 
 
 def carried_on(source: Source, tried: Tries) -> StandIn | None:
@@ -181,19 +180,16 @@ def stand_in(
     source: Source, statement: ast.Assign | ast.Return, names: Names, function: str
 ) -> StandIn | None:
     place = Place(source.file, statement.lineno, statement.end_lineno)
-    value = statement.value
-    if isinstance(statement, ast.Assign):
-        target = statement.targets[0]
-        known = names.known.get(target.id) if isinstance(target, ast.Name) else None
-        name = target.id if isinstance(target, ast.Name) else ""
-        return StandIn(name, float(known), place) if is_number(known) else None
-    if value is None or isinstance(value, ast.Tuple | ast.Name):
+    name, known = "", None
+    match statement:
+        case ast.Assign(targets=[ast.Name(id=name), *_]):
+            known = names.known.get(name)
+        case ast.Return(value=ast.expr() as value) if not isinstance(value, ast.Tuple | ast.Name):
+            with suppress(NotKnown):
+                known = names.value(value)
+    if not is_number(known):
         return None
-    try:
-        known = names.value(value)
-    except NotKnown:
-        return None
-    return StandIn("", float(known), place, function) if is_number(known) else None
+    return StandIn(name, float(known), place, "" if name else function)
 
 
 def is_number(value: Known) -> TypeGuard[float]:

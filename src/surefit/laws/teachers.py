@@ -86,17 +86,16 @@ def known_as(source: Source, call: ast.Call) -> tuple[ast.expr, ...]:
 
 def handed_on(source: Source, node: ast.expr) -> ast.expr | None:
     """The name or attribute that an argument, or an attribute of `self`, was given."""
+    given: ast.expr | None = None
     if isinstance(node, ast.Name):
         bound = source.bound_by(node)
         only = bound[0] if len(bound) == 1 else None
         given = given_for(source, only) if isinstance(only, ast.arg) else None
-        return given if isinstance(given, ast.Name | ast.Attribute) else None
-    if isinstance(node, ast.Attribute):
+    elif isinstance(node, ast.Attribute):
         values = [
             value_set(source, one)
             for one in source.every(ast.Attribute)
             if not isinstance(one.ctx, ast.Load) and dotted(one) == dotted(node)
         ]
-        value = values[0] if len(values) == 1 else None
-        return value if isinstance(value, ast.Name | ast.Attribute) else None
-    return None
+        given = values[0] if len(values) == 1 else None
+    return given if isinstance(given, ast.Name | ast.Attribute) else None
