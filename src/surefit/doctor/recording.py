@@ -11,7 +11,7 @@ import msgspec
 
 from surefit.doctor import observations
 from surefit.doctor.findings import Place
-from surefit.doctor.observations import Answer, Crash, Json, Observation, Question, Script
+from surefit.doctor.observations import Answer, Crash, Ended, Json, Observation, Question, Script
 from surefit.source.reading import Source
 
 Kind = TypeVar("Kind")
@@ -61,6 +61,11 @@ class Recording:
             source = self.source(script.file)
             if source is not None:
                 yield source
+
+    def main_script(self) -> Place:
+        files = [script.file for script in self.all(Script) if script.main]
+        files += [ended.script for ended in self.all(Ended) if ended.script]
+        return Place(files[0] if files else "the script")
 
     def answer(self, question: Question) -> Answer | None:
         """None as long as nobody has answered it."""

@@ -181,10 +181,9 @@ def kept_afterwards(recording: Recording, story: GraphStory, joint: Joint) -> Ca
         return None
     for here in standing(recording, joint.taken):
         source, statement = here.source, here.statement
-        whole = targets(statement) if isinstance(statement, ast.Assign | ast.AnnAssign) else []
         if not isinstance(statement, ast.Assign | ast.AnnAssign | ast.AugAssign):
             continue
-        for target in [statement.target] if isinstance(statement, ast.AugAssign) else whole:
+        for target in targets(statement):
             name = ast.unparse(target)
             scope = source.scope_of(statement)
             if isinstance(target, ast.Attribute) or is_read_first(source, scope, name):

@@ -36,18 +36,14 @@ def compared(
     source: Source, loss: LossCall, steps: Steps, pair: VocabulariesSeen
 ) -> tuple[Model, Model] | None:
     """The trained model and the other, where columns stay as they are up to the divergence."""
-    start = divergence_at(source, loss)
     calls = {
         call: root
         for root in steps.roots
         for site in root.sites
         if site.place.file == source.file and (call := call_at(source, site)) is not None
     }
-    if start is None:
-        return None
     stop = runs_a_model(source, {dotted(call.func) for call in calls})
-    entering = Entering(source, stop, values=True)
-    entering.follow(start)
+    entering = entering_divergence(source, loss, stop)
     used = [(call, root) for call, root in calls.items() if call in entering.nodes]
     trained = [(call, root) for call, root in used if root.held]
     asked = [(call, root) for call, root in used if not root.held]
@@ -56,22 +52,23 @@ def compared(
     ways = entering.on_the_way(trained[0][0]) | entering.on_the_way(asked[0][0])
     if any(reorders(source, node, stop) for node in ways):
         return None
-    models = [belonging(source, call, root, pair) for call, root in (trained[0], asked[0])]
-    first, second = models
+    first, second = (belonging(source, *used, pair) for used in (trained[0], asked[0]))
     if first is None or second is None or first.tokenizer == second.tokenizer:
         return None
     return first, second
 
 
-def divergence_at(source: Source, loss: LossCall) -> ast.Call | None:
-    """`F.kl_div(...)`, or a call of what `KLDivLoss` made."""
+def entering_divergence(source: Source, loss: LossCall, stop: Stop) -> Entering:
+    """Values that enter `F.kl_div(...)`, or a call of what `KLDivLoss` made."""
     line = loss.place.line if loss.place else None
     found = [
         one
         for one in (source.calls_in(line) if line else ())
         if called(one) == "kl_div" or is_criterion(source, one)
     ]
-    return found[0] if len(found) == 1 else None
+    entering = Entering(source, stop, values=True)
+    entering.follow(found[0] if len(found) == 1 else None)
+    return entering
 
 
 def reorders(source: Source, node: ast.AST, stop: Stop) -> bool:
@@ -109,9 +106,8 @@ def belonging(
     signs: set[int] = set()
     for number, made_at in enumerate(pair.made_at):
         name = tokenizer_names(source, pair).get(pair.serials[number], "").lower()
-        others = loaded_from(source, made_at)
         by_name = any(one and word_of(one) in name for one in names)
-        by_file = bool(loaded) and loaded == others
+        by_file = bool(loaded) and loaded == loaded_from(source, made_at)
         by_size = pair.sizes[number] == root.width and len(set(pair.sizes)) > 1
         if by_name or by_file or by_size:
             signs.add(number)
@@ -142,12 +138,10 @@ def loaded_from(source: Source, place: Place | None) -> str:
 def made_to_fit(source: Source, loss: LossCall, models: tuple[Model, Model]) -> ast.expr | None:
     """The cut or fill by which two widths became one."""
     widths = {one.root.width for one in models}
-    start = divergence_at(source, loss)
-    if len(widths) < 2 or start is None:
+    if len(widths) < 2:
         return None
     stop = runs_a_model(source, {dotted(one.call.func) for one in models})
-    entering = Entering(source, stop, values=True)
-    entering.follow(start)
+    entering = entering_divergence(source, loss, stop)
     ways = set().union(*(entering.on_the_way(one.call) for one in models))
     fits = [node for node in ways if isinstance(node, ast.expr) and cuts_or_fills(node)]
     return min(fits, key=lambda node: (node.lineno, node.col_offset), default=None)

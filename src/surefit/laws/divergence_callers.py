@@ -38,13 +38,10 @@ def argument_behind(source: Source, node: ast.expr, function: ast.AST) -> ast.ar
             node = made
         elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div | ast.Mult):
             node = node.left
-        elif isinstance(node, ast.Call):
-            inner = taken(source, node)
-            if inner is None:
-                return None
+        elif isinstance(node, ast.Call) and (inner := taken(source, node)) is not None:
             node = inner
         else:
-            return None
+            break
     return None
 
 

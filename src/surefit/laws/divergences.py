@@ -2,7 +2,7 @@
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from surefit.doctor.findings import Place
 from surefit.doctor.observations import DivergenceSeen, Steps, TermSeen
@@ -53,15 +53,21 @@ class Divergence:
 
     @property
     def place(self) -> Place:
-        return Place(self.source.file, self.call.lineno, self.call.end_lineno)
+        return self.place_of(self.call)
 
     @property
     def shown(self) -> tuple[str, str]:
         """Both sides as they are written."""
-        return self.text_of(self.given), self.text_of(self.target)
+        first, second = (
+            code(self.source.segment(node)) if node is not None else "an argument"
+            for node in (self.given, self.target)
+        )
+        return first, second
 
-    def text_of(self, node: ast.expr | None) -> str:
-        return code(self.source.segment(node)) if node is not None else "an argument"
+    @property
+    def line(self) -> Place:
+        """Where conditions look for it."""
+        return Place(self.source.file, self.call.lineno)
 
     def place_of(self, node: ast.expr) -> Place:
         return Place(self.source.file, node.lineno, node.end_lineno)
@@ -77,15 +83,13 @@ def divergences_seen(steps: Steps, seen: Recording) -> Iterator[Divergence]:
             by_place.setdefault(one.place, []).append(one)
     for place, several in by_place.items():
         source = seen.source(place)
-        found = [one for one in divergences_in(source) if is_at(one, place)] if source else []
+        found = [
+            one
+            for one in (divergences_in(source) if source else ())
+            if one.call.lineno <= (place.line or 0) <= (one.call.end_lineno or one.call.lineno)
+        ]
         if len(found) == 1:
-            only = found[0]
-            yield Divergence(only.source, only.call, only.made, tuple(several))
-
-
-def is_at(divergence: Divergence, place: Place) -> bool:
-    first, last = divergence.call.lineno, divergence.call.end_lineno or divergence.call.lineno
-    return first <= (place.line or 0) <= last
+            yield replace(found[0], seen=tuple(several))
 
 
 def divergences_in(source: Source) -> Iterator[Divergence]:
@@ -102,9 +106,10 @@ def divergences_in(source: Source) -> Iterator[Divergence]:
 
 def softmax_of(source: Source, node: ast.expr) -> ast.Call | None:
     """The call of a softmax, or of its logarithm, that an expression comes from."""
-    made = origin(source, node)
-    known = isinstance(made, ast.Call) and operation(source, made) in (*SOFTMAX, *LOG_SOFTMAX)
-    return made if known and isinstance(made, ast.Call) else None
+    match origin(source, node):
+        case ast.Call() as made if operation(source, made) in (*SOFTMAX, *LOG_SOFTMAX):
+            return made
+    return None
 
 
 def kind_of_side(source: Source, node: ast.expr | None) -> str:
@@ -142,8 +147,7 @@ def of_labels(call: DivergenceSeen) -> list[TermSeen]:
 
 def of_loss(call: DivergenceSeen, part: float) -> float:
     """The share of a part in the loss that it makes with the terms beside."""
-    others = sum(abs(term.weight * (term.value or 0.0)) for term in call.beside)
-    whole = abs(part) + others
+    whole = abs(part) + sum(abs(term.weight * (term.value or 0.0)) for term in call.beside)
     return abs(part) / whole if whole else 0.0
 
 

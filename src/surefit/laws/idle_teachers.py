@@ -28,7 +28,7 @@ class Idle:
     name: str
     call: ast.Call
     term: ZeroTerm
-    gate: Gate | None
+    gate: Gate
 
 
 def named(one: BesideSeen, steps: Steps, source: Source) -> frozenset[str]:
@@ -39,11 +39,7 @@ def named(one: BesideSeen, steps: Steps, source: Source) -> frozenset[str]:
 
 
 def idle_in(
-    source: Source,
-    one: BesideSeen,
-    names: frozenset[str],
-    steps: Steps,
-    command: Sequence[str],
+    source: Source, one: BesideSeen, names: frozenset[str], steps: Steps, command: Sequence[str]
 ) -> Idle | None:
     stop = runs_a_model(source, trained_names(steps, source) - names)
     entering = entering_loss(source, loss_at(steps, source), stop)
@@ -70,10 +66,9 @@ def can_be_unseen(source: Source, one: BesideSeen, calls: Sequence[ast.Call]) ->
     """There are more lines than were kept, or calls of which nothing is seen: in a compiled graph,
     or by `forward` itself, where only its layers are."""
     compiled = any(called(call) == "compile" for call in source.every(ast.Call))
-    past_the_call = (one.training or one.evaluating) and any(
-        called(call) == "forward" for call in calls
-    )
-    return compiled or len(one.sites) >= MOST_SITES or bool(past_the_call)
+    ran = bool(one.training or one.evaluating)
+    past_the_call = ran and any(called(call) == "forward" for call in calls)
+    return compiled or len(one.sites) >= MOST_SITES or past_the_call
 
 
 def decider(source: Source, found: Sequence[Gate], command: Sequence[str]) -> Gate | None:
@@ -92,23 +87,15 @@ def is_chosen(source: Source, found: Sequence[Gate], command: Sequence[str]) -> 
     return False
 
 
-def is_a_choice(idle: Idle) -> bool:
-    """A flag that somebody could have given, and did not."""
-    flags = flags_in(idle.source, idle.gate.test) if idle.gate else []
-    return bool(flags) and not any(flag.is_fixed for _, flag in flags)
-
-
 def fixed_flag(idle: Idle) -> Flag | None:
-    found = flags_in(idle.source, idle.gate.test) if idle.gate else []
+    found = flags_in(idle.source, idle.gate.test)
     return next((flag for _, flag in found if flag.is_fixed), None)
 
 
 def switched_by(idle: Idle) -> ast.Constant | None:
     """The one constant, True or False, that the condition is."""
-    test = idle.gate.test if idle.gate else None
+    test = idle.gate.test
     while isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
         test = test.operand
-    if test is None or truth(idle.source, test) is None:
-        return None
-    made = origin(idle.source, test)
+    made = origin(idle.source, test) if truth(idle.source, test) is not None else None
     return made if isinstance(made, ast.Constant) else None

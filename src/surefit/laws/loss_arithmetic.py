@@ -74,18 +74,13 @@ def weights_of(factor: float, story: LossStory) -> tuple[float, ...] | None:
     """The numbers of the story whose product is the factor."""
     if abs(factor - 1) < CLOSE:
         return ()
-    found = list(
-        dict.fromkeys(chain.from_iterable(multipliers(one, story) for one in products(story)))
-    )
+    products = (one for one in story.operations if one.name in PRODUCTS and one.grad)
+    found = list(dict.fromkeys(number for one in products for number in multipliers(one, story)))
     for count in (1, 2, 3):
         for several in combinations(found[:8], count):
             if abs(prod(several) / factor - 1) < CLOSE:
                 return several
     return None
-
-
-def products(story: LossStory) -> Iterator[Operation]:
-    return (one for one in story.operations if one.name in PRODUCTS and one.grad)
 
 
 def multipliers(product: Operation, story: LossStory) -> Iterator[float]:

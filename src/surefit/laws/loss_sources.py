@@ -82,11 +82,13 @@ class Entering:
             owner = class_of(self.source, node.value) if isinstance(node.value, ast.Name) else None
             values = set_in(self.source, owner).get(node.attr, ()) if owner else ()
             yield from (one for one in values if one is not None)
-        yield from (one for one in ast.iter_child_nodes(node) if is_read(one))
+        for one in ast.iter_child_nodes(node):
+            if isinstance(one, ast.expr | ast.keyword | ast.comprehension):
+                yield one
 
     def of_binder(self, binder: ast.AST) -> Iterator[ast.AST]:
         if isinstance(binder, ast.Assign | ast.AnnAssign | ast.AugAssign | ast.NamedExpr):
-            yield from (one for one in (binder.value,) if one is not None)
+            yield from [binder.value] if binder.value is not None else []
         elif isinstance(binder, ast.For | ast.AsyncFor | ast.comprehension):
             yield binder.iter
         elif isinstance(binder, ast.withitem):
@@ -112,10 +114,6 @@ def is_size(node: ast.AST) -> bool:
     if isinstance(node, ast.Attribute):
         return node.attr in OF_A_TENSOR
     return isinstance(node, ast.Call) and called(node) in ("size", "dim", "len", "numel")
-
-
-def is_read(node: ast.AST) -> bool:
-    return isinstance(node, ast.expr | ast.keyword | ast.comprehension)
 
 
 def entering_loss(source: Source, at: Place | None, stop: Stop) -> set[ast.AST]:
@@ -152,13 +150,13 @@ def taken_by_a_library(source: Source) -> Iterator[ast.expr]:
 
 def call_at(source: Source, site: CallSite) -> ast.Call | None:
     """The call at a site; where columns are not known, the only one on its line."""
-    found = [one for one in source.every(ast.Call) if one.lineno == site.place.line]
-    if site.column is not None:
-        found = [
-            one
-            for one in found
-            if (one.col_offset, one.end_col_offset) == (site.column, site.end_column)
-        ]
+    columns = site.column, site.end_column
+    found = [
+        call
+        for call in source.every(ast.Call)
+        if call.lineno == site.place.line
+        and (site.column is None or (call.col_offset, call.end_col_offset) == columns)
+    ]
     return found[0] if len(found) == 1 else None
 
 

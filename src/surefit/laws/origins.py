@@ -30,10 +30,7 @@ def came_from(value: Value, frame: Frame, source: Source | None) -> str:
         if isinstance(node, ast.Name) and node.id == value.text:
             made = definition(source, node)
             if made is not None:
-                return f", from line {made.lineno}: {written(source, made)}"
+                text = " ".join(source.segment(source.statement_of(made)).split())
+                short = text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
+                return f", from line {made.lineno}: {short}"
     return ""
-
-
-def written(source: Source, made: ast.expr) -> str:
-    text = " ".join(source.segment(source.statement_of(made)).split())
-    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"

@@ -4,30 +4,24 @@ import ast
 import math
 import operator
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TypeGuard
 
 from surefit.doctor.findings import Place
 from surefit.doctor.handlers import Loop, Tries, within_function
+from surefit.source.classes import pairs
 from surefit.source.reading import Source, dotted
 
 Known = float | bool | list[float] | None
 
-MEASURES: dict[str, Callable[..., Known]] = {
-    "min": min,
-    "max": max,
-    "sum": sum,
-    "len": len,
-    "abs": abs,
-    "float": float,
-    "int": int,
-    "round": round,
-    "math.exp": math.exp,
-    "math.log": math.log,
-    "math.sqrt": math.sqrt,
-    "math.isinf": math.isinf,
-    "math.isnan": math.isnan,
-    "math.isfinite": math.isfinite,
+PLAIN: tuple[Callable[..., Known], ...] = (min, max, sum, len, abs, float, int, round)
+OF_MATH: tuple[Callable[..., Known], ...] = (
+    *(math.exp, math.log, math.sqrt),
+    *(math.isinf, math.isnan, math.isfinite),
+)
+MEASURES = {measure.__name__: measure for measure in PLAIN} | {
+    f"math.{measure.__name__}": measure for measure in OF_MATH
 }
 CONSTANTS = {"inf": math.inf, "nan": math.nan, "NaN": math.nan}
 OPERATORS: dict[type[ast.AST], Callable[..., Known]] = {
@@ -72,7 +66,7 @@ def number_of(text: str) -> float | None:
         value = Names({}).value(ast.parse(text, mode="eval").body)
     except (SyntaxError, NotKnown):
         return None
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+    return float(value) if is_number(value) else None
 
 
 @dataclass(slots=True)
@@ -101,9 +95,10 @@ class Names:
                 return CONSTANTS[name]
             case ast.UnaryOp(op=op, operand=one):
                 return self._applied(op, one)
-            case ast.BinOp(left=left, op=op, right=right):
-                return self._applied(op, left, right)
-            case ast.Compare(left=left, ops=[op], comparators=[right]):
+            case (
+                ast.BinOp(left=left, op=op, right=right)
+                | ast.Compare(left=left, ops=[op], comparators=[right])
+            ):
                 return self._applied(op, left, right)
             case ast.IfExp(test=test, body=body, orelse=orelse):
                 return self.value(body if self.value(test) else orelse)
@@ -156,10 +151,8 @@ class Names:
             return
         name = statement.targets[0].id
         self.known.pop(name, None)
-        try:
+        with suppress(NotKnown):
             self.known[name] = self.value(statement.value)
-        except NotKnown:
-            return
 
 
 def carried_on(source: Source, tried: Tries) -> StandIn | None:
@@ -171,14 +164,14 @@ def carried_on(source: Source, tried: Tries) -> StandIn | None:
     function = source.scope_of(tried)
     if not isinstance(function, ast.FunctionDef):
         return None
-    outermost = outermost_loop(source, tried)
+    loops = [outer for outer in within_function(source, tried) if isinstance(outer, Loop)]
+    outermost = loops[-1] if loops else tried
     begun = began(function, outermost, filled(tried))
     if not begun:
         return None
     names = Names(begun)
-    after = [one for one in statements_after(source, outermost) if one is not outermost]
     found: StandIn | None = None
-    for statement in names.run(after):
+    for statement in names.run(statements_after(source, outermost)):
         found = stand_in(source, statement, names, function.name) or found
     return found
 
@@ -187,29 +180,20 @@ def stand_in(
     source: Source, statement: ast.Assign | ast.Return, names: Names, function: str
 ) -> StandIn | None:
     place = Place(source.file, statement.lineno, statement.end_lineno)
-    value = statement.value
-    if isinstance(statement, ast.Assign):
-        target = statement.targets[0]
-        known = names.known.get(target.id) if isinstance(target, ast.Name) else None
-        name = target.id if isinstance(target, ast.Name) else ""
-        return StandIn(name, float(known), place) if is_number(known) else None
-    if value is None or isinstance(value, ast.Tuple | ast.Name):
+    name, known = "", None
+    match statement:
+        case ast.Assign(targets=[ast.Name(id=name), *_]):
+            known = names.known.get(name)
+        case ast.Return(value=ast.expr() as value) if not isinstance(value, ast.Tuple | ast.Name):
+            with suppress(NotKnown):
+                known = names.value(value)
+    if not is_number(known):
         return None
-    try:
-        known = names.value(value)
-    except NotKnown:
-        return None
-    return StandIn("", float(known), place, function) if is_number(known) else None
+    return StandIn(name, float(known), place, "" if name else function)
 
 
 def is_number(value: Known) -> TypeGuard[float]:
     return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def outermost_loop(source: Source, tried: Tries) -> ast.stmt:
-    """The outermost loop of the function that the `try` stands in, or the `try` itself."""
-    loops = [outer for outer in within_function(source, tried) if isinstance(outer, Loop)]
-    return loops[-1] if loops else tried
 
 
 def filled(tried: Tries) -> set[str]:
@@ -218,9 +202,10 @@ def filled(tried: Tries) -> set[str]:
     for statement in tried.body:
         for node in ast.walk(statement):
             match node:
-                case ast.AugAssign(target=ast.Name(id=name)):
-                    found.add(name)
-                case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="append")):
+                case (
+                    ast.AugAssign(target=ast.Name(id=name))
+                    | ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="append"))
+                ):
                     found.add(name)
     return found
 
@@ -230,22 +215,13 @@ def began(function: ast.FunctionDef, before: ast.stmt, names: set[str]) -> dict[
     found: dict[str, Known] = {}
     for node in ast.walk(function):
         if isinstance(node, ast.Assign) and node.lineno < before.lineno:
-            for target, value in pairs(node):
+            for target, value in (pair for one in node.targets for pair in pairs(one, node.value)):
                 if isinstance(target, ast.Name) and target.id in names:
                     try:
                         found[target.id] = Names({}).value(value)
                     except NotKnown:
                         found.pop(target.id, None)
     return found
-
-
-def pairs(node: ast.Assign) -> Iterator[tuple[ast.expr, ast.expr]]:
-    """`a, b = 0.0, 0` one by one."""
-    for target in node.targets:
-        if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
-            yield from zip(target.elts, node.value.elts, strict=False)
-        else:
-            yield target, node.value
 
 
 def statements_after(source: Source, statement: ast.stmt) -> list[ast.stmt]:

@@ -5,15 +5,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from surefit.doctor.findings import Place
-from surefit.doctor.observations import BesideSeen, CallSite, Steps
+from surefit.doctor.observations import BesideSeen, Steps
 from surefit.doctor.recording import Recording
-from surefit.laws.loss_sources import (
-    Entering,
-    Stop,
-    call_at,
-    entering_loss,
-    runs_a_model,
-)
+from surefit.laws.loss_sources import Entering, Stop, call_at, entering_loss, runs_a_model
 from surefit.source.callers import given_for
 from surefit.source.origins import value_set
 from surefit.source.reading import MOST_NAMES, Source, dotted
@@ -64,12 +58,8 @@ def trained_names(steps: Steps, source: Source) -> frozenset[str]:
     """What the source calls models that an optimizer holds, where it runs them."""
     beside = {site for one in steps.beside for site in one.sites}
     sites = {site for root in steps.roots if root.held for site in root.sites} - beside
-    calls = [call_at(source, site) for site in sites if in_file(site, source)]
+    calls = [call_at(source, site) for site in sites if site.place.file == source.file]
     return frozenset(dotted(call.func) for call in calls if call is not None) - {""}
-
-
-def in_file(site: CallSite, source: Source) -> bool:
-    return site.place.file == source.file
 
 
 def is_given_answers(source: Source, call: ast.Call, stop: Stop) -> bool:
@@ -96,17 +86,16 @@ def known_as(source: Source, call: ast.Call) -> tuple[ast.expr, ...]:
 
 def handed_on(source: Source, node: ast.expr) -> ast.expr | None:
     """The name or attribute that an argument, or an attribute of `self`, was given."""
+    given: ast.expr | None = None
     if isinstance(node, ast.Name):
         bound = source.bound_by(node)
         only = bound[0] if len(bound) == 1 else None
         given = given_for(source, only) if isinstance(only, ast.arg) else None
-        return given if isinstance(given, ast.Name | ast.Attribute) else None
-    if isinstance(node, ast.Attribute):
+    elif isinstance(node, ast.Attribute):
         values = [
             value_set(source, one)
             for one in source.every(ast.Attribute)
             if not isinstance(one.ctx, ast.Load) and dotted(one) == dotted(node)
         ]
-        value = values[0] if len(values) == 1 else None
-        return value if isinstance(value, ast.Name | ast.Attribute) else None
-    return None
+        given = values[0] if len(values) == 1 else None
+    return given if isinstance(given, ast.Name | ast.Attribute) else None

@@ -3,18 +3,11 @@
 import ast
 
 from surefit.doctor.observations import DivergenceSeen
-from surefit.laws.divergences import (
-    Divergence,
-    is_share,
-    softmax_of,
-)
+from surefit.laws.divergences import CLOSE, Divergence, is_share, softmax_of
 from surefit.source.constants import number
 from surefit.source.operations import operation
 from surefit.source.origins import origin
 from surefit.source.reading import Source
-
-CLOSE = 1e-3
-
 
 PASSED = (
     *("view", "reshape", "flatten", "detach", "contiguous", "float", "to", "squeeze", "clone"),
@@ -44,10 +37,8 @@ def is_that(source: Source, divided: ast.expr, temperature: float | None) -> boo
 def divisor(one: Divergence) -> ast.expr | None:
     """What the logits of both sides are divided by."""
     sides = [divisor_of(one.source, side) for side in (one.given, one.target) if side is not None]
-    if len(sides) != 2 or sides[0] is None or sides[1] is None:
-        return None
-    texts = {ast.unparse(side) for side in sides if side is not None}
-    return sides[0] if len(texts) == 1 else None
+    texts = [ast.unparse(side) for side in sides if side is not None]
+    return sides[0] if len(texts) == 2 and len(set(texts)) == 1 else None
 
 
 def divisor_of(source: Source, node: ast.expr) -> ast.expr | None:
@@ -58,9 +49,10 @@ def divisor_of(source: Source, node: ast.expr) -> ast.expr | None:
     logits = source.argument(softmax, "input", 0)
     if operation(source, softmax).startswith("."):  # a method of a tensor
         logits = softmax.func.value if isinstance(softmax.func, ast.Attribute) else None
-    found = unwrapped(source, logits) if logits is not None else None
-    divides = isinstance(found, ast.BinOp) and isinstance(found.op, ast.Div)
-    return found.right if divides and isinstance(found, ast.BinOp) else None
+    match unwrapped(source, logits) if logits is not None else None:
+        case ast.BinOp(op=ast.Div(), right=divided):
+            return divided
+    return None
 
 
 def unwrapped(source: Source, node: ast.expr) -> ast.expr:

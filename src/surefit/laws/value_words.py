@@ -28,17 +28,14 @@ def tensor(value: Value) -> str:
     """`float32 (8, 128) on cuda:0, 3 of them not finite`."""
     kind = "" if value.kind in ("Tensor", "Parameter", "ndarray") else f"{value.kind} "
     said = f"{kind}{value.dtype} {shape_of(value.shape or ())}"
+    is_integer = (value.dtype or "").startswith(("int", "uint"))
     if value.device not in (None, "cpu"):
         said += f" on {value.device}"
-    if value.least is not None and value.greatest is not None and is_whole(value):
+    if value.least is not None and value.greatest is not None and is_integer:
         said += f", from {value.least:g} to {value.greatest:g}"
     if value.not_finite:
         said += f", {value.not_finite:,} of them not finite"
     return f"{said}, in {value.file}" if value.file else said
-
-
-def is_whole(value: Value) -> bool:
-    return (value.dtype or "").startswith(("int", "uint"))
 
 
 def collection(value: Value) -> str:

@@ -5,22 +5,22 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from surefit.source.classes import RETURNS_ITSELF, function_called
-from surefit.source.reading import Source, called
+from surefit.source.reading import Source, called, targets
 from surefit.source.returns import own_returns
 
 ZEROS = ("zeros", "zeros_like", "new_zeros")
 MADE_OF_A_NUMBER = ("tensor", "as_tensor", "new_tensor", "float", "Tensor")
 KEEPS = (*RETURNS_ITSELF, "requires_grad_", "detach", "clone", "sum", "mean", "squeeze")
+Assigning = ast.Assign | ast.AnnAssign | ast.AugAssign
 
 
 @dataclass(frozen=True, slots=True)
 class ZeroTerm:
-    """A term, the zero that it is, and what it would be else."""
+    """A term, and the zero that it is."""
 
     text: str
     """A name of the source's, or the call of a function that gives it back."""
     zero: ast.expr
-    live: ast.expr | None
 
 
 def zero_terms(
@@ -32,7 +32,7 @@ def zero_terms(
         zeros = [one for one in values if is_zero(one)]
         live = [one for one in values if not is_zero(one)]
         if zeros and live and all(map(feeds, live)):
-            yield ZeroTerm(text, zeros[-1], live[0])
+            yield ZeroTerm(text, zeros[-1])
 
 
 def plain_zeros(source: Source, entering: Iterable[ast.AST]) -> Iterator[ZeroTerm]:
@@ -40,7 +40,7 @@ def plain_zeros(source: Source, entering: Iterable[ast.AST]) -> Iterator[ZeroTer
     for node in sorted(entering, key=lambda one: getattr(one, "lineno", 0)):
         values, text = possible(source, node)
         if isinstance(node, ast.Name) and values and all(map(is_zero, values)):
-            yield ZeroTerm(text, values[-1], None)
+            yield ZeroTerm(text, values[-1])
 
 
 def possible(source: Source, node: ast.AST) -> tuple[list[ast.expr], str]:
@@ -48,10 +48,8 @@ def possible(source: Source, node: ast.AST) -> tuple[list[ast.expr], str]:
     one of them is not known."""
     if isinstance(node, ast.Name):
         bound = source.bound_by(node)
-        plain = [
-            one for one in bound if isinstance(one, ast.Assign | ast.AnnAssign | ast.AugAssign)
-        ]
-        values = [one.value for one in plain if one.value is not None and not is_part(one)]
+        plain = [one for one in bound if isinstance(one, Assigning)]
+        values = [one.value for one in plain if one.value is not None and names_the_whole(one)]
         return (values if len(values) == len(bound) else []), node.id
     if isinstance(node, ast.IfExp):
         return [node.body, node.orelse], source.segment(node)
@@ -61,10 +59,9 @@ def possible(source: Source, node: ast.AST) -> tuple[list[ast.expr], str]:
     return (known if len(known) == len(returned) else []), function.name if function else ""
 
 
-def is_part(statement: ast.Assign | ast.AnnAssign | ast.AugAssign) -> bool:
-    """`ce, kd = ...`: the name gets a part of the value."""
-    targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
-    return not all(isinstance(one, ast.Name) for one in targets)
+def names_the_whole(statement: Assigning) -> bool:
+    """Not `ce, kd = ...`, where a name gets a part of the value."""
+    return all(isinstance(one, ast.Name) for one in targets(statement))
 
 
 def is_zero(node: ast.expr) -> bool:
@@ -78,12 +75,8 @@ def is_zero(node: ast.expr) -> bool:
     if name in ZEROS:
         return True
     if name in MADE_OF_A_NUMBER and node.args:
-        return is_zero(first_of(node.args[0]))
+        match node.args[0]:
+            case ast.List(elts=[inner]) | ast.Tuple(elts=[inner]) | inner:  # `0.0` of `[0.0]`
+                return is_zero(inner)
     owner = node.func.value if isinstance(node.func, ast.Attribute) else None
     return name in KEEPS and owner is not None and is_zero(owner)
-
-
-def first_of(node: ast.expr) -> ast.expr:
-    """`0.0` of `[0.0]`."""
-    only = isinstance(node, ast.List | ast.Tuple) and len(node.elts) == 1
-    return node.elts[0] if only and isinstance(node, ast.List | ast.Tuple) else node

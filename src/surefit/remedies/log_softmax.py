@@ -3,14 +3,10 @@
 import ast
 
 from surefit.doctor.findings import Place
-from surefit.laws.divergences import (
-    Divergence,
-    softmax_of,
-)
+from surefit.laws.divergences import Divergence, softmax_of
 from surefit.source.definitions import definition
 from surefit.source.edits import (
     Edit,
-    Replace,
     appended,
     argument_added,
     argument_removed,
@@ -33,7 +29,8 @@ def mended(one: Divergence, fault: str) -> tuple[Edit | None, Place, str]:
     if fault == GIVEN:
         node = softmax_to_change(source, given)
         if node is not None:
-            edit = as_log_softmax(source, node)
+            before = source.segment(node.func).removesuffix("softmax")
+            edit = replaced(source, node.func, f"{before}log_softmax")
             return edit, one.place_of(node), "Use `log_softmax`, which gives the logarithms."
         text = f"Take the logarithm of {one.shown[0]}."
         return appended(source, given, ".log()"), one.place, text
@@ -48,12 +45,9 @@ def mended(one: Divergence, fault: str) -> tuple[Edit | None, Place, str]:
     if fault == LOG_TARGET:
         edit = argument_added(source, one.settings, "log_target", "True")
         return edit, here, "Say `log_target=True`."
-    return without_log_target(source, one.settings), here, "Leave `log_target` out."
-
-
-def without_log_target(source: Source, call: ast.Call) -> Edit | None:
-    written = any(word.arg == "log_target" for word in call.keywords)
-    return argument_removed(source, call, "log_target") if written else None
+    written = any(word.arg == "log_target" for word in one.settings.keywords)
+    removal = argument_removed(source, one.settings, "log_target") if written else None
+    return removal, here, "Leave `log_target` out."
 
 
 def softmax_to_change(source: Source, node: ast.expr) -> ast.Call | None:
@@ -81,10 +75,3 @@ def is_read_once(source: Source, node: ast.expr, made: ast.Call) -> bool:
         and definition(source, one) in (made, None)
     ]
     return len(reads) == 1
-
-
-def as_log_softmax(source: Source, call: ast.Call) -> Edit:
-    """`F.log_softmax(x, -1)` for `F.softmax(x, -1)`, and so for the method."""
-    span = source.span(call.func)
-    before = source.segment(call.func).removesuffix("softmax")
-    return Edit(source.file, (Replace(span, f"{before}log_softmax"),))

@@ -24,11 +24,9 @@ def clamp_call(source: Source, clamp: Operation) -> ast.Call | None:
     """The call in the user's own line; None where there are several, or a library makes it."""
     line = clamp.place.line if clamp.place else None
     found = [
-        node
-        for node in source.nodes
-        if isinstance(node, ast.Call)
-        and called(node) in CLAMPS
-        and line in (node.lineno, node.func.end_lineno)
+        call
+        for call in source.every(ast.Call)
+        if called(call) in CLAMPS and line in (call.lineno, call.func.end_lineno)
     ]
     return found[0] if clamp.own and len(found) == 1 else None
 
@@ -58,9 +56,8 @@ def without_clamp(source: Source, call: ast.Call) -> Edit | None:
     if does_nothing_else(source, statement, call, given) and not shares_lines(source, statement):
         return removed(source, statement)
     text = source.segment(given)
-    if not binds_tightly(source, given) and not stands_alone(source, call):
-        text = f"({text})"
-    return replaced(source, call, text)
+    alone = isinstance(source.parents[call], ast.Assign | ast.Return | ast.Call | ast.keyword)
+    return replaced(source, call, text if alone or binds_tightly(source, given) else f"({text})")
 
 
 def does_nothing_else(source: Source, statement: ast.stmt, call: ast.Call, given: ast.expr) -> bool:
@@ -69,8 +66,3 @@ def does_nothing_else(source: Source, statement: ast.stmt, call: ast.Call, given
     if not isinstance(statement, ast.Assign | ast.AnnAssign) or statement.value is not call:
         return False
     return [source.segment(one) for one in targets(statement)] == [source.segment(given)]
-
-
-def stands_alone(source: Source, call: ast.Call) -> bool:
-    parent = source.parents[call]
-    return isinstance(parent, ast.Assign | ast.Return | ast.Call | ast.keyword)

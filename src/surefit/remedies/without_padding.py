@@ -77,22 +77,17 @@ def comes_from(source: Source, node: ast.expr, divergence: ast.Call) -> bool:
     for _ in range(4):
         if node is divergence:
             return True
-        if isinstance(node, ast.Name):
-            made = definition(source, node)
-            if made is None:
+        match node:
+            case ast.Name() if (made := definition(source, node)) is not None:
+                node = made
+            case ast.Call(func=ast.Attribute(value=owner, attr="sum")) if is_over_classes(node):
+                node = owner
+            case _:
                 return False
-            node = made
-        elif isinstance(node, ast.Call) and is_over_classes(node):
-            assert isinstance(node.func, ast.Attribute)
-            node = node.func.value
-        else:
-            return False
     return False
 
 
 def is_over_classes(call: ast.Call) -> bool:
-    """`.sum(-1)` and `.sum(dim=-1)`."""
+    """`(-1)` and `(dim=-1)`."""
     given = [*call.args, *(word.value for word in call.keywords if word.arg in ("dim", "axis"))]
-    last = [one for one in given if ast.unparse(one) in ("-1", "2")]
-    method = isinstance(call.func, ast.Attribute) and call.func.attr == "sum"
-    return method and len(given) == len(last) == 1
+    return [ast.unparse(one) for one in given] in (["-1"], ["2"])

@@ -268,7 +268,7 @@ def shifted(token: TokenInfo) -> TokenInfo:
     return token._replace(start=move[0], end=move[1])
 
 
-def targets(node: ast.Assign | ast.AnnAssign) -> list[ast.expr]:
+def targets(node: ast.Assign | ast.AnnAssign | ast.AugAssign) -> list[ast.expr]:
     return node.targets if isinstance(node, ast.Assign) else [node.target]
 
 

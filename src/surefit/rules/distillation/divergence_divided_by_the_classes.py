@@ -1,10 +1,9 @@
 """A divergence is averaged over the classes, too, so that it hardly counts beside other terms.
 
 ## What happens
-A divergence is a sum over the classes, of which the mean over rows or tokens is taken.
-`reduction="mean"`, the default of `kl_div` and `KLDivLoss`, divides by the number of all elements:
-by the rows and, once more, by the classes. With a vocabulary of 50,257 the term is 50,257 times
-smaller than the divergence.
+A divergence is a sum over the classes. `reduction="mean"`, the default of `kl_div` and
+`KLDivLoss`, divides by the number of all elements: by the rows and, once more, by the classes. With
+a vocabulary of 50,257 the term is 50,257 times smaller than the divergence.
 
 ## Why it matters
 Nothing is raised; torch warns once, and the loss falls, because the other terms do. A weight of 0.5
@@ -16,17 +15,16 @@ sum over the classes and take the mean of the rest, `kl_div(..., reduction="none
 
 ## How it is recognised
 `kl_div` was called with `reduction="mean"`, and what it gave is added to another loss. The
-gradients that arrive at both in a backward pass are their weights as the script sets them: where
-that of the divergence is at most one, or such a weight times the square of the temperature, nothing
-makes up for the division. A factor that could, the number of classes or a large weight, is left
-alone, and so is a divergence that is the whole loss.
+gradients that arrive at both are their weights: where that of the divergence is at most one, or
+such a weight times the square of the temperature, nothing makes up for the division. A large
+weight, and a divergence that is the whole loss, are left alone.
 """
 
 from collections.abc import Iterator
 from math import isfinite, nan
 
 from surefit.doctor.conditions.divergences import DivergenceWeighs
-from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
+from surefit.doctor.findings import Fact, Finding, Fix, Severity
 from surefit.doctor.observations import DivergenceSeen, Steps
 from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
@@ -39,7 +37,7 @@ from surefit.laws.divergences import (
     of_loss,
     term_in_words,
 )
-from surefit.source.edits import Edit, appended, argument_added, both
+from surefit.source.edits import appended, argument_added, both
 
 RULE = Rule("SF954", "divergence-divided-by-the-classes", Severity.ERROR, __doc__)
 
@@ -67,7 +65,6 @@ def is_divided(call: DivergenceSeen) -> bool:
 
 def finding(one: Divergence, call: DivergenceSeen) -> Finding:
     classes = call.shape[-1]
-    edit, text = mended(one, call)
     return RULE.finding(
         one.place_of(one.settings) if len(call.shape) == 2 else one.place,
         f"{one.name} divides by the {counted(classes, 'class')}, too: its part of the loss is"
@@ -75,38 +72,30 @@ def finding(one: Divergence, call: DivergenceSeen) -> Finding:
         facts=tuple(facts(call)),
         why='A divergence is a sum over the classes; `reduction="mean"`, which is the default,'
         " divides this sum by their number.",
-        fixes=(fix(one, call, edit, text),),
+        fixes=(fix(one, call),),
     )
 
 
 def facts(call: DivergenceSeen) -> Iterator[Fact]:
     value = call.value or 0.0
     meant = value * call.shape[-1]
-    size = f"{shape_of(call.shape)}, {times(call.shape)} elements"
-    yield Fact("what it compares", size)
+    yield Fact("what it compares", f"{shape_of(call.shape)}, {times(call.shape)} elements")
     yield Fact("the term", f"{value:.3g}; the divergence of a position is {meant:.3g}")
     yield Fact("beside", spoken(term_in_words(term) for term in call.beside))
-    weight = call.weight or 0.0
-    now, then = (of_loss(call, weight * part) for part in (value, meant))
+    now, then = (of_loss(call, (call.weight or 0.0) * part) for part in (value, meant))
     yield Fact("its share of the loss", f"{now:.2%}; undivided {then:.2%}")
 
 
-def mended(one: Divergence, call: DivergenceSeen) -> tuple[Edit | None, str]:
+def fix(one: Divergence, call: DivergenceSeen) -> Fix:
     """For two axes another reduction; for three the mean over the positions, which has no name."""
-    source = one.source
-    if len(call.shape) == 2:
-        edit = argument_added(source, one.settings, "reduction", '"batchmean"')
-        return edit, 'Say `reduction="batchmean"`: the mean over the rows alone.'
+    source, two = one.source, len(call.shape) == 2
     text = "Sum over the classes, and take the mean over the positions alone."
-    others = [other for other in divergences_in(source) if other.settings is one.settings]
-    if len(others) != 1:
-        return None, text
-    unreduced = argument_added(source, one.settings, "reduction", '"none"')
-    return both(unreduced, appended(source, one.call, SUMMED)), text
-
-
-def fix(one: Divergence, call: DivergenceSeen, edit: Edit | None, text: str) -> Fix:
-    if edit is None or call.place_weight is None:
+    if two:
+        text = 'Say `reduction="batchmean"`: the mean over the rows alone.'
+    same = [other for other in divergences_in(source) if other.settings is one.settings]
+    if (not two and len(same) != 1) or call.place_weight is None:
         return Fix(text, why_not_tried="several lines use this loss, each in its own way")
-    place = Place(one.source.file, one.call.lineno)
-    return Fix(text, edit, DivergenceWeighs(place, call.step, call.place_weight * call.shape[-1]))
+    edit = argument_added(source, one.settings, "reduction", '"batchmean"' if two else '"none"')
+    edit = edit if two else both(edit, appended(source, one.call, SUMMED))
+    must = DivergenceWeighs(one.line, call.step, call.place_weight * call.shape[-1])
+    return Fix(text, edit, must)

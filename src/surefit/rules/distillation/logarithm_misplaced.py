@@ -1,14 +1,12 @@
 """A divergence is given probabilities where it takes logarithms, or the other way round.
 
 ## What happens
-`kl_div(input, target)` takes the logarithms of the student's probabilities first, and the teacher's
-probabilities second; with `log_target=True` the logarithms of both. It checks neither. Given
-`softmax` where `log_softmax` is meant, it computes `target * (log(target) - input)` all the same:
-a number, mostly below zero, that is not a divergence.
+`kl_div(input, target)` takes the logarithms of the student's probabilities and the teacher's
+probabilities; with `log_target=True` the logarithms of both. It checks neither: of a `softmax` it
+computes `target * (log(target) - input)` all the same, which is not a divergence.
 
 ## Why it matters
-Nothing is raised. The loss is finite and falls, because a probability can be increased for ever
-where a divergence would stop at zero, and the student does not approach the teacher.
+Nothing is raised. The loss is finite and falls, and the student does not approach the teacher.
 Where the second argument holds logarithms, the loss is nan and the gradient points the wrong way.
 
 ## What to do
@@ -18,11 +16,8 @@ Where the second argument holds logarithms, the loss is nan and the gradient poi
 ## How it is recognised
 At every call looked at, each row of the first argument is non-negative and sums to one, or goes
 above zero, which no logarithm of a probability does; or the second one is not what `log_target`
-says. Reverse divergences, with the student second, are as good as others: only whether there is a
-logarithm decides.
-
-In a script that is only read: an argument comes from `softmax` where a logarithm is taken, or from
-`log_softmax` where none is.
+says; which side is the student does not matter. In a script that is only read: an argument comes
+from `softmax` where a logarithm is taken, or from `log_softmax` where none is.
 """
 
 from collections.abc import Iterator
@@ -30,10 +25,11 @@ from math import isnan
 
 from surefit.doctor.causes import was_only_read
 from surefit.doctor.conditions.divergences import SidesFit
-from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
+from surefit.doctor.findings import Fact, Finding, Fix, Severity
 from surefit.doctor.observations import DistributionSeen, DivergenceSeen, Script, Steps
 from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
+from surefit.laws.case import ONLY_READ
 from surefit.laws.divergences import (
     Divergence,
     divergences_in,
@@ -41,24 +37,14 @@ from surefit.laws.divergences import (
     kind_of_side,
     over_looked,
 )
-from surefit.remedies.log_softmax import (
-    GIVEN,
-    LOG_TARGET,
-    PLAIN_TARGET,
-    RAW,
-    SWAPPED,
-    mended,
-)
+from surefit.remedies.log_softmax import GIVEN, LOG_TARGET, PLAIN_TARGET, RAW, SWAPPED, mended
 from surefit.source.constants import truth
-from surefit.source.edits import (
-    Edit,
-)
+from surefit.source.edits import Edit
 
 RULE = Rule("SF952", "logarithm-misplaced", Severity.ERROR, __doc__)
 
 ABOVE = 1e-2
 """No logarithm of a probability is above zero, but for rounding."""
-ONLY_READ = "the script was read, not run"
 
 
 @RULE.on(Steps)
@@ -174,4 +160,4 @@ def fix(one: Divergence, edit: Edit | None, text: str, call: DivergenceSeen | No
         return Fix(text, edit, why_not_tried=ONLY_READ)
     if edit is None:
         return Fix(text, why_not_tried="the argument was not found in your source")
-    return Fix(text, edit, SidesFit(Place(one.source.file, one.call.lineno), call.step))
+    return Fix(text, edit, SidesFit(one.line, call.step))

@@ -1,15 +1,13 @@
 """Teacher and student give logits of different widths, and a loss compares them entry by entry.
 
 ## What happens
-A distillation loss compares two distributions over the same vocabulary. Models of one family can
-have tables of different widths (151,936 and 152,064 entries): the larger one is padded, or the
-tokenizers differ. `kl_div` and `mse_loss` then say `The size of tensor a (152064) must match the
-size of tensor b (151936) at non-singleton dimension 2`.
+Models of one family can have tables of different widths (151,936 and 152,064 entries): the larger
+one is padded, or the tokenizers differ. `kl_div` and `mse_loss` then say `The size of tensor a
+(152064) must match the size of tensor b (151936) at non-singleton dimension 2`.
 
 ## Why it matters
-Cutting the wider one is right only where the additional entries are padding that no token uses. If
-the tokenizers differ, entry 5,000 is another token in each, and the student silently learns
-nonsense.
+Cutting the wider one is right only where the rest is padding that no token uses. If the tokenizers
+differ, entry 5,000 is another token in each, and the student silently learns nonsense.
 
 ## What to do
 If both use the same tokenizer, cut the padding off where the logits are computed:
@@ -94,9 +92,9 @@ def name_of(side: Operand, case: Case) -> str:
     node = case.node(side.use)
     for part in ast.walk(node) if node is not None and case.own is not None else ():
         text = ast.unparse(part) if isinstance(part, ast.Name | ast.Attribute) else ""
-        for value in case.own.values if text and case.own else ():
-            if value.text == text and (value.shape or ())[-1:] == side.shape[-1:]:
-                return code(text)
+        value = case.own.value(text) if case.own else None
+        if value is not None and (value.shape or ())[-1:] == side.shape[-1:]:
+            return code(text)
     return side.name
 
 
@@ -112,9 +110,9 @@ def logits_in(lineage: Lineage, other: Lineage, width: int) -> tuple[Producer, .
 def is_normalised(value: Value) -> bool:
     """Probabilities, or their logarithms."""
     least, greatest = value.least, value.greatest
-    return (
-        greatest is not None and least is not None and (greatest <= 0 or 0 <= least < greatest <= 1)
-    )
+    if least is None or greatest is None:
+        return False
+    return greatest <= 0 or 0 <= least < greatest <= 1
 
 
 def model_of(lineage: Lineage, case: Case) -> Value | None:
@@ -142,10 +140,9 @@ def modules_in(lineage: Lineage) -> set[int]:
 
 
 def by(model: Value | None) -> str:
-    layer = model.layer if model is not None else None
-    if model is None or layer is None:
+    if model is None or model.layer is None:
         return ""
-    created = f", created at {layer.made_at}" if layer.made_at else ""
+    created = f", created at {model.layer.made_at}" if model.layer.made_at else ""
     return f"by {code(model.text)}, {model.kind}{created}"
 
 
@@ -154,32 +151,25 @@ def remedies(
 ) -> Iterator[Remedy | Fix]:
     """Each is a choice, because entries are lost."""
     shape, cut = (*wide.shape[:-1], narrow), f"[..., :{narrow}]"
+    padding = "If both use one vocabulary and the rest is padding, cut it off"
     predicted = broken.predicted if wide is broken.target else None
     must = replace(broken.holds(shape, shape), supervised=None, total=None, predictions=predicted)
     for at in places:
         yield Append(
             at=at,
             suffix=cut,
-            words=f"If both use one vocabulary and the rest is padding, cut it off, {at.place}:"
-            f" {code(at.text + cut)}.",
+            words=f"{padding}, {at.place}: {code(at.text + cut)}.",
             must=must,
             choice=True,
             alike=False,
         )
     if not places:
-        yield Fix(
-            "If both use one vocabulary and the rest is padding, cut it off before the softmax:"
-            f" {code(cut)}.",
-            choice=True,
-        )
+        yield Fix(f"{padding} before the softmax: {code(cut)}.", choice=True)
     yield Fix(
         "If the tokenizers or the classes differ, take a teacher that has the student's, or distil"
         " from the teacher's text.",
         choice=True,
     )
     if broken.loss != "kl_div":
-        widths = broken.predictions.shape[-1], broken.target.shape[-1]
-        yield Fix(
-            "If these are hidden states, learn a projection: `nn.Linear({}, {})`.".format(*widths),
-            choice=True,
-        )
+        linear = f"`nn.Linear({broken.predictions.shape[-1]}, {broken.target.shape[-1]})`"
+        yield Fix(f"If these are hidden states, learn a projection: {linear}.", choice=True)

@@ -1,10 +1,9 @@
 """Logits are filled up with zeros to a greater width, and columns without a token get mass.
 
 ## What happens
-Two models of one family can have tables of different widths, because one is padded to a round
-number. To make the shapes fit, the narrower logits are filled up with zeros before the softmax. A
-logit of zero is no probability of zero: each added column gets `exp(0)`, as much as any token with
-a logit of 0.
+Models of one family can have tables of different widths. To make the shapes fit, the narrower
+logits are filled up with zeros before the softmax. A logit of zero is no probability of zero: each
+added column gets `exp(0)`, as much as any token with a logit of 0.
 
 ## Why it matters
 Nothing is reported. Where logits lie near -60, as those of GPT-2 do, nearly all of the mass lands
@@ -24,11 +23,10 @@ after a softmax, hold none and are not reported.
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from surefit.doctor.conditions.padded_logits import LEAST_SHARE, NoMassOnPadding, divergences
 from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
-from surefit.doctor.observations import BesideSeen, CallSite, LossCall, RootSeen, Steps
+from surefit.doctor.observations import LossCall, RootSeen, Steps
 from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.words import code, counted, shape_of
@@ -39,86 +37,69 @@ from surefit.source.reading import Source, dotted
 RULE = Rule("SF959", "logits-padded-with-zeros", Severity.ERROR, __doc__)
 
 
-@dataclass(frozen=True, slots=True)
-class Padded:
-    """One side of a divergence, wider than the model gave it."""
-
-    loss: LossCall
-    narrow: RootSeen
-    wide: RootSeen
-    columns: int
-    share: float
-
-
 @RULE.on(Steps)
 def mass_lands_on_added_columns(steps: Steps, seen: Recording) -> Iterator[Finding]:
     if steps.process.rank not in (None, 0):
         return
     for loss in divergences(steps.loss_calls):
-        padded = padding_of(loss, steps)
-        if padded is not None and loss.place is not None:
-            yield found(padded, steps, seen)
+        width = loss.shape[-1] if loss.shape else 0
+        wide = next((one for one in steps.roots if one.width == width), None)
+        sides = (loss.tail, loss.tail_share), (loss.target_tail, loss.target_tail_share)
+        for columns, share in sides if loss.place is not None and wide is not None else ():
+            narrow = next((one for one in steps.roots if one.width == width - columns), None)
+            if columns and share >= LEAST_SHARE and narrow is not None and wide is not None:
+                yield found(loss, (narrow, wide), columns, share, steps, seen)
+                break
 
 
-def padding_of(loss: LossCall, steps: Steps) -> Padded | None:
-    width = loss.shape[-1] if loss.shape else 0
-    wide = next((one for one in steps.roots if one.width == width), None)
-    sides = (loss.tail, loss.tail_share), (loss.target_tail, loss.target_tail_share)
-    for columns, share in sides:
-        narrow = next((one for one in steps.roots if one.width == width - columns), None)
-        if columns and share >= LEAST_SHARE and narrow is not None and wide is not None:
-            return Padded(loss, narrow, wide, columns, share)
-    return None
-
-
-def found(padded: Padded, steps: Steps, seen: Recording) -> Finding:
-    loss = padded.loss
+def found(
+    loss: LossCall,
+    models: tuple[RootSeen, RootSeen],
+    columns: int,
+    share: float,
+    steps: Steps,
+    seen: Recording,
+) -> Finding:
     assert loss.place is not None
     source = seen.source(loss.place)
-    narrow, wide = (run_at(source, one) for one in (padded.narrow, padded.wide))
+    narrow, wide = (run_at(source, one) for one in models)
     pad = filled_at(source, loss.place, narrow) if source else None
     place = Place(source.file, pad.lineno, pad.end_lineno) if source and pad else loss.place
-    names = [name_of(call, one) for call, one in ((narrow, padded.narrow), (wide, padded.wide))]
-    width = padded.narrow.width or 0
+    names = [name_of(narrow, models[0]), name_of(wide, models[1])]
+    widths = [one.width or 0 for one in models]
     return RULE.finding(
         place,
-        f"{padded.share:.1%} of the mass that the divergence gives {names[0]} lies on"
-        f" {counted(padded.columns, 'column')} that {names[0]} does not have.",
+        f"{share:.1%} of the mass that the divergence gives {names[0]} lies on"
+        f" {counted(columns, 'column')} that {names[0]} does not have.",
         facts=(
-            Fact(names[0], f"gives {counted(width, 'logit')} for each position"),
-            Fact(names[1], f"gives {counted(padded.wide.width or 0, 'logit')}"),
+            Fact(names[0], f"gives {counted(widths[0], 'logit')} for each position"),
+            Fact(names[1], f"gives {counted(widths[1], 'logit')}"),
             Fact(
                 "the divergence",
                 f"{shape_of(loss.shape)} at line {loss.place.line}: in every row looked at the last"
-                f" {padded.columns:,} are one number",
+                f" {columns:,} are one number",
             ),
             Fact("calls", f"{loss.calls:,} in {counted(steps.steps, 'step')}"),
         ),
         why="A logit of 0 is not a probability of 0: each added column gets exp(0), and the softmax"
         " takes that from the tokens there are.",
-        fixes=(fix(source, padded, pad, wide, steps),),
+        fixes=(fix(source, widths[0], pad, wide, steps),),
     )
 
 
 def run_at(source: Source | None, root: RootSeen) -> ast.Call | None:
     """The user's call that runs a model."""
-    sites: tuple[CallSite, ...] = root.sites
-    calls = [call_at(source, site) for site in sites] if source else []
+    calls = [call_at(source, site) for site in root.sites] if source else []
     return next((call for call in calls if call is not None), None)
 
 
-def name_of(call: ast.Call | None, root: RootSeen | BesideSeen) -> str:
+def name_of(call: ast.Call | None, root: RootSeen) -> str:
     return code(dotted(call.func)) if call is not None and dotted(call.func) else f"`{root.kind}`"
 
 
 def fix(
-    source: Source | None,
-    padded: Padded,
-    pad: ast.Call | None,
-    wide: ast.Call | None,
-    steps: Steps,
+    source: Source | None, width: int, pad: ast.Call | None, wide: ast.Call | None, steps: Steps
 ) -> Fix:
-    width = padded.narrow.width or 0
     text = (
         f"Cut the wider logits to the {width:,} columns that both have, `[..., :{width}]`, before"
         " the softmax, and fill nothing up; right where both use one tokenizer."

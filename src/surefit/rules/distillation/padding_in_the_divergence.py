@@ -1,14 +1,12 @@
 """A divergence counts padded positions, which the loss beside it leaves out.
 
 ## What happens
-Rows of one batch are padded to one length. Cross entropy ignores padded positions, whose label is
--100. `kl_div` has no such label: it compares what both models predict at every position, also after
-the end of a text, and a mean over all positions counts these as well.
+Cross entropy ignores padded positions, whose label is -100. `kl_div` has no such label: it compares
+what both models predict at every position, and a mean over all positions counts padding as well.
 
 ## Why it matters
-Nothing is raised, and the loss falls: after the end both models soon predict the same. The student
-is trained to copy what the teacher predicts for padding, and the more padding a batch has, the less
-the real positions count.
+Nothing is raised, and the loss falls. The student is trained to copy what the teacher predicts for
+padding, and the more padding a batch has, the less the real positions count.
 
 ## What to do
 Pick the real positions before the mean: `kl[mask != 0].mean()`, or `kl_div` of
@@ -16,27 +14,22 @@ Pick the real positions before the mean: `kl[mask != 0].mean()`, or `kl_div` of
 
 ## How it is recognised
 The frames that a divergence is computed in hold a mask of its rows and places that is ones and then
-zeros; or another mask, or labels of -100, where the ids of the batch repeat one token. Where the
-backward pass gives these places a gradient as it does others, they are counted. A mask that is
-multiplied in, an index, `where`, or a fill leaves nothing there, and a cross entropy that counts
-them, too, shows that they are meant: of these nothing is said.
+zeros; or another mask, or labels of -100, where the ids of the batch repeat one token. The backward
+pass gives these places a gradient as it does others. A cross entropy that counts them, too, shows
+that they are meant: of these nothing is said.
 """
 
 import ast
 from collections.abc import Iterator
 
 from surefit.doctor.conditions.divergences import PaddingLeftOut
-from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
+from surefit.doctor.findings import Fact, Finding, Fix, Severity
 from surefit.doctor.observations import DivergenceSeen, PaddingSeen, Steps
 from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.words import code, counted
 from surefit.laws.divergences import Divergence, divergences_seen, over_looked
-from surefit.remedies.without_padding import (
-    mended,
-    mended_by_the_caller,
-    reduced_by,
-)
+from surefit.remedies.without_padding import mended, mended_by_the_caller, reduced_by
 
 RULE = Rule("SF958", "padding-in-the-divergence", Severity.ERROR, __doc__)
 
@@ -95,17 +88,13 @@ def fix(
     held = padding.known_by or padding.beyond
     real = f"{held}{'[:, 1:]' if padding.shifted else ''} != {padding.padding_is}"
     text = f"Leave padded positions out: only where `{real}`."
-    place = Place(one.source.file, one.call.lineno)
-    must = PaddingLeftOut(place, call.step, real_places(call))
-    if padding.known_by:
-        edit = mended(one, call, real, reducing)
-        if edit is None:
-            return Fix(text, why_not_tried="where its mean is taken was not found for certain")
-        return Fix(text, edit, must)
-    edit = mended_by_the_caller(one, call, real)
-    if edit is None:
-        return Fix(
-            f"Give {code(held)} to where the divergence is computed, and leave these out.",
-            why_not_tried=f"{code(held)} is not known there",
-        )
-    return Fix(text, edit, must)
+    here = bool(padding.known_by)
+    edit = mended(one, call, real, reducing) if here else mended_by_the_caller(one, call, real)
+    if edit is not None:
+        return Fix(text, edit, PaddingLeftOut(one.line, call.step, real_places(call)))
+    if here:
+        return Fix(text, why_not_tried="where its mean is taken was not found for certain")
+    return Fix(
+        f"Give {code(held)} to where the divergence is computed, and leave these out.",
+        why_not_tried=f"{code(held)} is not known there",
+    )

@@ -1,28 +1,25 @@
 """A teacher is run in training mode, so that its targets are drawn at random.
 
 ## What happens
-A new module is in training mode. In that mode dropout leaves out other activations at every call,
-and batch norm uses the rows of the batch in place of what it has learned. A model that is only
-asked for targets stays in this mode until somebody calls `.eval()`; `torch.no_grad()` and
-`requires_grad_(False)` do not change it. A model that holds the teacher as one of its parts puts it
-back with its own `.train()`.
+A new module is in training mode: dropout leaves out other activations at every call, and batch norm
+uses the rows of the batch. A model that is only asked for targets stays in it until somebody calls
+`.eval()`; `torch.no_grad()` and `requires_grad_(False)` do not change it. A model that holds the
+teacher puts it back with its own `.train()`.
 
 ## Why it matters
-Nothing is reported, and the student learns. It learns a noisy copy: the same text gets other
-targets each time it comes by, and the divergence has a floor that no student gets under. Batch norm
-in training mode changes the teacher itself, its running averages, with each batch of the student's.
+Nothing is reported, and the student learns a noisy copy: the same text gets other targets each
+time. Batch norm in training mode changes the teacher itself, its running averages.
 
 ## What to do
 Call `teacher.eval()` once it is created and loaded; where a model holds it, after each `.train()`
 of that model, or in its own `train` method.
 
 ## How it is recognised
-A module that no optimizer holds is called in training mode in training, without gradients, with all
-its parameters frozen, or with no gradient ever reaching it; in these calls dropout layers with p >
-0, or batch norms, are in training mode; and what it gives back enters the loss without going
-through a model that is trained. Silent where its weights change in the meantime (a moving average
-of the student has dropout on purpose), where the source calls `.train()` on it, where its input
-comes from the trained model (a judge), and where it is the body under a trained head.
+A module that no optimizer holds is called in training mode, without gradients; dropout layers with
+p > 0, or batch norms, are in that mode; and what it gives back enters the loss without going
+through a trained model. Silent where its weights change (a moving average of the student), where
+the source calls `.train()` on it, where its input comes from the trained model (a judge), and where
+it is the body under a trained head.
 """
 
 import ast
@@ -35,11 +32,7 @@ from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.words import code, counted, spoken
 from surefit.laws.teachers import Teacher, teachers
-from surefit.remedies.evaluation_mode import (
-    before_the_call,
-    made_by,
-    name_made,
-)
+from surefit.remedies.evaluation_mode import before_the_call, made_by, name_made
 from surefit.source.edits import inserted_after
 from surefit.source.line_edits import shares_lines
 from surefit.source.reading import Source, dotted
@@ -54,14 +47,10 @@ def targets_are_drawn_at_random(steps: Steps, seen: Recording) -> Iterator[Findi
     if steps.process.rank not in (None, 0):
         return
     for one in steps.beside:
-        if is_noisy(one):
+        if one.idle >= FEWEST_CALLS and (one.dropouts or one.norms) and not one.moved:
             teacher = next(teachers(one, steps, seen), None)
             if teacher is not None and not is_meant(teacher, one):
                 yield found(teacher, one, steps)
-
-
-def is_noisy(one: BesideSeen) -> bool:
-    return one.idle >= FEWEST_CALLS and bool(one.dropouts or one.norms) and not one.moved
 
 
 def is_meant(teacher: Teacher, one: BesideSeen) -> bool:
@@ -70,13 +59,18 @@ def is_meant(teacher: Teacher, one: BesideSeen) -> bool:
 
 
 def modes_set(teacher: Teacher, mode: str) -> Iterator[ast.Call]:
-    """`teacher.train()` for it or another name of it; `train(False)` is the other mode."""
-    for call in teacher.source.every(ast.Call):
-        func = call.func
-        if not isinstance(func, ast.Attribute) or call.args:
-            continue
-        if func.attr == mode and dotted(func.value) in teacher.names:
+    """`teacher.train()` for it or another name of it."""
+    for call, owner in calls_without_arguments(teacher.source, mode):
+        if owner in teacher.names:
             yield call
+
+
+def calls_without_arguments(source: Source, method: str) -> Iterator[tuple[ast.Call, str]]:
+    """And what they are called on; `train(False)` is the other mode."""
+    for call in source.every(ast.Call):
+        match call:
+            case ast.Call(func=ast.Attribute(value=owner, attr=name), args=[]) if name == method:
+                yield call, dotted(owner)
 
 
 def found(teacher: Teacher, one: BesideSeen, steps: Steps) -> Finding:
@@ -123,28 +117,16 @@ def why(one: BesideSeen) -> str:
 def facts(
     teacher: Teacher, one: BesideSeen, steps: Steps, switched: ast.Call | None
 ) -> Iterator[Fact]:
-    source = teacher.source
     where = f", created at {one.made_at}" if one.made_at else ""
     yield Fact(code(teacher.name), f"{one.kind}{where}; no optimizer holds it")
-    calls = counted(one.idle, "call")
-    yield Fact(
-        "in training mode",
-        f"{calls}, at line {teacher.call.lineno}, in {counted(steps.steps, 'step')}",
-    )
+    calls = f"{counted(one.idle, 'call')}, at line {teacher.call.lineno}"
+    yield Fact("in training mode", f"{calls}, in {counted(steps.steps, 'step')}")
     if one.evaluating:
         yield Fact("in evaluation mode", counted(one.evaluating, "call"))
     if switched is not None:
-        put_back = [call.lineno for call in train_calls(source)]
+        put_back = [call.lineno for call, _ in calls_without_arguments(teacher.source, "train")]
         back = f"; `.train()` at line {spoken(map(str, put_back))} puts it back" if put_back else ""
         yield Fact("`.eval()`", f"called at line {switched.lineno}{back}")
-
-
-def train_calls(source: Source) -> list[ast.Call]:
-    return [
-        call
-        for call in source.every(ast.Call)
-        if isinstance(call.func, ast.Attribute) and call.func.attr == "train" and not call.args
-    ]
 
 
 def fix(teacher: Teacher, one: BesideSeen, made: ast.stmt | None, switched: ast.Call | None) -> Fix:

@@ -7,21 +7,18 @@ cause is a flag with `action="store_true", default=True`: it is true with the fl
 
 ## Why it matters
 Nothing is reported. The log shows a loss that falls, and a term `kd` of 0.0000 that looks like a
-student that agrees with its teacher. The memory of the teacher is used, its knowledge is not, and
-what the labels give is scaled down by the share that the teacher was to have.
+student that agrees with its teacher.
 
 ## What to do
 Remove the condition that keeps the teacher out, or turn it around; define a flag that can be
-switched off (`action=argparse.BooleanOptionalAction`). Log the divergence by itself: it is never
-exactly zero unless the student is the teacher.
+switched off (`action=argparse.BooleanOptionalAction`).
 
 ## How it is recognised
 A model that no optimizer holds was in no training step called at a place from which its output can
 enter the loss. In the source the loss has a term that is either computed from that call or a plain
-zero, and steps were taken: so it was the zero. What decided it is read from the conditions around
-the call, with the constants of the file and the defaults of flags. Silent where the condition was
-chosen on the command line, or counts steps (distillation that begins later), and where without the
-teacher the loss has no such term. A flag that could have been given and was not makes it a warning.
+zero. What decided it is read from the conditions around the call, with the constants of the file
+and the defaults of flags. Silent where the condition was chosen on the command line, or counts
+steps (distillation that begins later). A flag that could have been given makes it a warning.
 """
 
 import ast
@@ -35,14 +32,7 @@ from surefit.doctor.rule import Rule
 from surefit.doctor.words import code, counted
 from surefit.laws.flags import Flag
 from surefit.laws.gates import flags_in
-from surefit.laws.idle_teachers import (
-    Idle,
-    fixed_flag,
-    idle_in,
-    is_a_choice,
-    named,
-    switched_by,
-)
+from surefit.laws.idle_teachers import Idle, fixed_flag, idle_in, named, switched_by
 from surefit.laws.loss_sources import entering_loss, runs_a_model
 from surefit.laws.teacher_names import calls_of
 from surefit.laws.teachers import loss_at, trained_names
@@ -82,8 +72,8 @@ def the_divergence_is_a_plain_zero(steps: Steps, seen: Recording) -> Iterator[Fi
 
 def never_run(idle: Idle, one: BesideSeen, steps: Steps, command: Sequence[str]) -> Finding:
     fixed = fixed_flag(idle)
-    assert idle.gate is not None
     at = fixed.call if fixed is not None else idle.gate.test
+    chosen = fixed is None and flags_in(idle.source, idle.gate.test)
     return RULE.finding(
         Place(idle.source.file, at.lineno, at.end_lineno),
         f"`{idle.name}` was run in none of {counted(steps.steps, 'step')}:"
@@ -91,7 +81,7 @@ def never_run(idle: Idle, one: BesideSeen, steps: Steps, command: Sequence[str])
         facts=tuple(facts(idle, one, command)),
         why=WHY,
         fixes=(fix(idle, one),),
-        severity=Severity.WARNING if is_a_choice(idle) else Severity.ERROR,
+        severity=Severity.WARNING if chosen else Severity.ERROR,
     )
 
 
@@ -103,28 +93,23 @@ def facts(idle: Idle, one: BesideSeen, command: Sequence[str]) -> Iterator[Fact]
         code(idle.name),
         f"{one.kind} of {counted(one.parameters, 'weight')}, created at {one.made_at}; {run}",
     )
-    yield Fact(
-        "it would be run",
-        f"at line {idle.call.lineno}: {code(source.segment(idle.call))}",
-    )
+    call = code(source.segment(idle.call))
+    yield Fact("it would be run", f"at line {idle.call.lineno}: {call}")
     yield from why_closed(idle, command)
 
 
 def why_closed(idle: Idle, command: Sequence[str]) -> Iterator[Fact]:
     source, gate = idle.source, idle.gate
-    if gate is None:
-        return
     written = code(source.segment(gate.test))
     is_now = "false" if gate.wanted else "true"
     yield Fact("what decides", f"{written} at line {gate.test.lineno} is {is_now} at every step")
-    for node, flag in flags_in(source, gate.test):
+    flags = flags_in(source, gate.test)
+    for node, flag in flags:
         yield Fact(code(source.segment(node)), of_flag(flag, command))
-    if not flags_in(source, gate.test):
-        names = [one for one in ast.walk(gate.test) if isinstance(one, ast.Name)]
-        for name in names:
-            made = origin(source, name)
-            if isinstance(made, ast.Constant):
-                yield Fact(code(name.id), f"{made.value!r}, set at line {made.lineno}")
+    for name in ast.walk(gate.test) if not flags else ():
+        made = origin(source, name) if isinstance(name, ast.Name) else None
+        if isinstance(name, ast.Name) and isinstance(made, ast.Constant):
+            yield Fact(code(name.id), f"{made.value!r}, set at line {made.lineno}")
 
 
 def of_flag(flag: Flag, command: Sequence[str]) -> str:
@@ -148,25 +133,20 @@ def fix(idle: Idle, one: BesideSeen) -> Fix:
     if constant is not None:
         text = f"Set it to {not constant.value} where it stands, at line {constant.lineno}."
         return Fix(text, replaced(source, constant, str(not constant.value)), must)
-    flags = flags_in(source, idle.gate.test) if idle.gate else []
-    if flags:
-        options = " and ".join(f"`{flag.option}`" for _, flag in flags)
-        return Fix(
-            f"Give {options} on the command line, or another default.",
-            choice=True,
-        )
-    return Fix(
-        f"Let the training step reach line {idle.call.lineno}, or remove `{idle.name}` and its"
-        " term.",
-        choice=True,
-    )
+    options = " and ".join(f"`{flag.option}`" for _, flag in flags_in(source, idle.gate.test))
+    if options:
+        return Fix(f"Give {options} on the command line, or another default.", choice=True)
+    line = idle.call.lineno
+    text = f"Let the training step reach line {line}, or remove `{idle.name}` and its term."
+    return Fix(text, choice=True)
 
 
 def never_written(
     source: Source, one: BesideSeen, names: frozenset[str], steps: Steps
 ) -> Iterator[Finding]:
     """No call of it stands anywhere, and a term that is named for it is zero and nothing else."""
-    if any(True for _ in calls_of(source, names)) or not is_a_teacher(names):
+    teacher = any("teacher" in name.lower() for name in names)
+    if not teacher or any(True for _ in calls_of(source, names)):
         return
     stop = runs_a_model(source, trained_names(steps, source) - names)
     entering = entering_loss(source, loss_at(steps, source), stop)
@@ -184,14 +164,7 @@ def never_written(
             ),
             why=WHY,
             fixes=(
-                Fix(
-                    f"Run `{name}` on the batch and compute the divergence here.",
-                    choice=True,
-                ),
+                Fix(f"Run `{name}` on the batch and compute the divergence here.", choice=True),
             ),
         )
         return
-
-
-def is_a_teacher(names: frozenset[str]) -> bool:
-    return any("teacher" in name.lower() for name in names)

@@ -6,9 +6,8 @@ probabilities count. The gradient of such a divergence with respect to the logit
 smaller than without a temperature: one T from each side.
 
 ## Why it matters
-Nothing is raised. The weights of both terms say half and half, and with T = 4 the teacher has
-a sixteenth of its half. Each other temperature is another weight, so that a comparison of
-temperatures compares weights.
+Nothing is raised. The weights of both terms say half and half, and with T = 4 the teacher has a
+sixteenth of its half. A comparison of temperatures compares weights.
 
 ## What to do
 Multiply the divergence by T²: `F.kl_div(...) * T**2`. Distilling the Knowledge in a Neural Network
@@ -18,32 +17,27 @@ Multiply the divergence by T²: `F.kl_div(...) * T**2`. Distilling the Knowledge
 In the source both sides are a softmax of logits divided by the same expression, and the graph of
 the first argument holds its number, other than one. The gradients that arrive at the divergence and
 at the loss of the labels are their weights: where these make one together, or each is one, T² is in
-none of them, wherever it could have been multiplied. Any other weight can have it in it and is left
-alone, and so is a divergence that is the whole loss.
+none of them. Any other weight, and a divergence that is the whole loss, are left alone.
 """
 
 import ast
 from collections.abc import Iterator
 
 from surefit.doctor.conditions.divergences import TermWeighs
-from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
+from surefit.doctor.findings import Fact, Finding, Fix, Severity
 from surefit.doctor.observations import DivergenceSeen, Steps
 from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.words import code, spoken
 from surefit.laws.divergences import (
+    CLOSE,
     Divergence,
     divergences_seen,
     of_labels,
     over_looked,
     term_in_words,
 )
-from surefit.laws.temperatures import (
-    CLOSE,
-    divisor,
-    is_that,
-    share_of,
-)
+from surefit.laws.temperatures import divisor, is_that, share_of
 from surefit.source.edits import Edit, appended, binds_tightly
 from surefit.source.reading import Source
 
@@ -85,10 +79,8 @@ def facts(call: DivergenceSeen, share: float, temperature: float) -> Iterator[Fa
     yield Fact("beside", spoken(term_in_words(term) for term in of_labels(call)))
     weights = [share, *(term.weight for term in of_labels(call))]
     sums = " + ".join(f"{weight:.3g}" for weight in weights)
-    if abs(sum(weights) - 1) < CLOSE:
-        yield Fact("weights", f"{sums} = 1: no factor of {temperature**2:g} is in them")
-    else:
-        yield Fact("weights", f"1 each: no factor of {temperature**2:g} is in them")
+    shown = f"{sums} = 1" if abs(sum(weights) - 1) < CLOSE else "1 each"
+    yield Fact("weights", f"{shown}: no factor of {temperature**2:g} is in them")
 
 
 def fix(one: Divergence, call: DivergenceSeen, share: float, divided: ast.expr) -> Fix:
@@ -96,8 +88,7 @@ def fix(one: Divergence, call: DivergenceSeen, share: float, divided: ast.expr) 
     edit = squared(one, divided)
     if edit is None:
         return Fix(text, why_not_tried="the temperature has no name where the divergence is taken")
-    place = Place(one.source.file, one.call.lineno)
-    must = TermWeighs(place, call.step, share * (call.temperature or 1.0) ** 2)
+    must = TermWeighs(one.line, call.step, share * (call.temperature or 1.0) ** 2)
     return Fix(text, edit, must)
 
 

@@ -2,13 +2,12 @@
 
 ## What happens
 A divergence compares column 5,000 of the teacher with column 5,000 of the student. Where the two
-have different tokenizers, these are different tokens. Cutting or filling up to one width makes the
-shapes fit, and nothing else: so does a tokenizer that happens to have as many tokens.
+have different tokenizers, these are different tokens, also where the widths are equal or were made
+equal by cutting or filling.
 
 ## Why it matters
 Nothing is reported, and the divergence falls: the student learns to give the probability of one
-token to another. The same goes for what comes in: a teacher that is given the ids of the student's
-tokenizer reads another text.
+token to another. A teacher that is given the ids of the student's tokenizer reads another text.
 
 ## What to do
 Take a teacher of the same family, or distil from the teacher's text. Where two tokenizers must be
@@ -32,12 +31,7 @@ from surefit.doctor.observations import LossCall, Steps, VocabulariesSeen
 from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.words import code, counted
-from surefit.laws.compared_models import (
-    Model,
-    compared,
-    made_to_fit,
-    tokenizer_names,
-)
+from surefit.laws.compared_models import Model, compared, made_to_fit, tokenizer_names
 from surefit.source.reading import Source
 
 RULE = Rule("SF957", "vocabulary-matched-by-position", Severity.ERROR, __doc__)
@@ -100,10 +94,8 @@ def facts(
         yield Fact(f"`{one.name}`", f"{logits}; {which} has {counted(size, 'token')}")
     if pair.first is not None:
         student, teacher = (repr(pair.tokens[one.tokenizer]) for one in models)
-        yield Fact(
-            "the first that differs",
-            f"id {pair.first:,}: {student} and, for the teacher, {teacher}",
-        )
+        shown = f"id {pair.first:,}: {student} and, for the teacher, {teacher}"
+        yield Fact("the first that differs", shown)
     if fitted is not None:
         yield Fact("cut or filled", f"{code(source.segment(fitted))} at line {fitted.lineno}")
     given = [source.segment(one.call.args[0]) if one.call.args else "" for one in models]

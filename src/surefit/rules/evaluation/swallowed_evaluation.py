@@ -1,9 +1,9 @@
 """An exception that the script caught left a number in its place that nobody measured.
 
 ## What happens
-A `try` stands around evaluation, or around a training step. What is raised inside is logged or
-dropped, the loop goes on, and in the end a sum that was never added to, or a number such as 10000.0
-or infinity, is reported as if it had been measured.
+A `try` stands around evaluation, or around a training step. What is raised inside is dropped, the
+loop goes on, and a sum that was never added to, or a number such as 10000.0, is reported as if it
+had been measured.
 
 ## Why it matters
 The number looks like a result. It is compared, plotted, and used to choose a checkpoint, while the
@@ -11,16 +11,15 @@ error that made it is a line in a log, or not even that.
 
 ## What to do
 Let the error through, and mend what raised it. Where some batches are known to be bad, catch that
-one kind of exception, count them, and say in the result how many were left out.
+one kind of exception, and say in the result how many were left out.
 
 ## How it is recognised
 A handler of the script's own caught exceptions below which a model, a loss, a loader, `backward` or
 an optimizer was running, in more than half of the times that its `try` was entered. Not reported:
 exceptions that are control flow or that the script itself defines; handlers that raise again, end
 the process, or get the result in another way; loops that try again until it works; a single
-failure, unless a number stands for it, or everything is caught and no step is taken afterwards.
-
-In a script that is only read: in a loop, a `try` that calls a model which the same function puts
+failure, unless a number stands for it, or everything is caught and no step is taken afterwards. In
+a script that is only read: in a loop, a `try` that calls a model which the same function puts
 into evaluation mode, with a handler for every exception that at most logs.
 """
 
@@ -52,6 +51,7 @@ from surefit.laws.stand_ins import StandIn, carried_on, number_of
 from surefit.laws.value_words import in_words
 from surefit.source.patches import Edit, Replace
 from surefit.source.reading import Source, dotted
+from surefit.source.spans import Span
 
 RULE = Rule("SF501", "swallowed-evaluation", Severity.ERROR, __doc__)
 
@@ -65,9 +65,10 @@ ONLY_SHOWS = "this shows the error; the number is measured again when what raise
 
 @RULE.on(Swallowed)
 def a_number_was_never_measured(swallowed: Swallowed, seen: Recording) -> Iterator[Finding]:
-    every = of_one_handler(swallowed, seen)
+    every = [one for one in seen.all(Swallowed) if is_of_one_handler(one, swallowed)]
     times = sum(one.times for one in every)
-    if swallowed is not main_one(every) or not swallowed.ran or 2 * times <= swallowed.entries:
+    most = max((one for one in every if one.ran), key=lambda one: one.times, default=None)
+    if swallowed is not most or 2 * times <= swallowed.entries:
         return
     if is_control_flow(swallowed, seen) or came_through(swallowed, seen):
         return
@@ -88,34 +89,16 @@ def a_number_was_never_measured(swallowed: Swallowed, seen: Recording) -> Iterat
     )
 
 
-def of_one_handler(swallowed: Swallowed, seen: Recording) -> list[Swallowed]:
-    """All kinds of exception that this handler caught in this process."""
-    return [
-        one
-        for one in seen.all(Swallowed)
-        if (one.process.pid, one.handler) == (swallowed.process.pid, swallowed.handler)
-    ]
-
-
-def main_one(every: list[Swallowed]) -> Swallowed:
-    return max((one for one in every if one.ran), key=lambda one: one.times, default=every[0])
-
-
-def kind(swallowed: Swallowed) -> str:
-    return swallowed.said.partition(":")[0].strip().rpartition(".")[2]
+def is_of_one_handler(one: Swallowed, other: Swallowed) -> bool:
+    """In one process; a handler can catch several kinds of exception."""
+    return one.process.pid == other.process.pid and one.handler == other.handler
 
 
 def is_control_flow(swallowed: Swallowed, seen: Recording) -> bool:
     """By its kind, or because the script defines it: who raises that, means to catch it."""
-    if kind(swallowed) in CONTROL_FLOW:
-        return True
-    sources = (seen.source(script.file) for script in seen.all(Script))
-    return any(
-        isinstance(node, ast.ClassDef)
-        for source in sources
-        if source is not None
-        for node in source.definitions.get(kind(swallowed), ())
-    )
+    kind = swallowed.said.partition(":")[0].strip().rpartition(".")[2]
+    known = (node for source in seen.sources() for node in source.definitions.get(kind, ()))
+    return kind in CONTROL_FLOW or any(isinstance(node, ast.ClassDef) for node in known)
 
 
 def came_through(swallowed: Swallowed, seen: Recording) -> bool:
@@ -129,11 +112,7 @@ def came_through(swallowed: Swallowed, seen: Recording) -> bool:
 
 
 def is_meant(
-    source: Source,
-    handler: ast.ExceptHandler,
-    swallowed: Swallowed,
-    times: int,
-    seen: Recording,
+    source: Source, handler: ast.ExceptHandler, swallowed: Swallowed, times: int, seen: Recording
 ) -> bool:
     if passes_on(handler) or computes_instead(source, handler):
         return True
@@ -154,12 +133,9 @@ def only_told(
     if line is None or not last.lineno <= line <= (last.end_lineno or last.lineno):
         return False
     innermost = crash.frames[-1]
-    library = not innermost.own and not innermost.place.file.startswith("torch/")
-    return library and not any(in_torch(frame) for frame in crash.frames)
-
-
-def in_torch(frame: Frame) -> bool:
-    return frame.place.file.startswith("torch/nn/")
+    files = [frame.place.file for frame in crash.frames]
+    library = not innermost.own and not files[-1].startswith("torch/")
+    return library and not any(file.startswith("torch/nn/") for file in files)
 
 
 def stand_in(
@@ -170,17 +146,13 @@ def stand_in(
     for one in swallowed.instead:
         value = number_of(one.text)
         if value is not None and is_inside(one.place, swallowed.handler):
-            if one.name == "return":
-                return StandIn("", value, one.place, function_name(source, handler))
-            return StandIn(one.name, value, one.place)
+            if one.name != "return":
+                return StandIn(one.name, value, one.place)
+            scope = source.scope_of(handler) if source and handler else None
+            return StandIn("", value, one.place, getattr(scope, "name", ""))
     if source is None or handler is None or times < swallowed.entries:
         return None
     return carried_on(source, try_of(source, handler))
-
-
-def function_name(source: Source | None, handler: ast.ExceptHandler | None) -> str:
-    scope = source.scope_of(handler) if source and handler else None
-    return scope.name if isinstance(scope, ast.FunctionDef | ast.AsyncFunctionDef) else ""
 
 
 def is_inside(place: Place, handler: Place) -> bool:
@@ -217,13 +189,12 @@ def headline(
     failed = f"{work} failed {times:,} of {swallowed.entries:,} times"
     if number is None:
         return f"{failed[0].upper()}{failed[1:]}, and this `except` hid the error."
+    what = f"{number.value}, which `{number.given_back_by}` gave back,"
     if number.name:
-        begin = f"`{number.name}` = {number.value} was never measured"
-    else:
-        begin = f"{number.value}, which `{number.given_back_by}` gave back, was never measured"
-    if is_inside(number.place, swallowed.handler):
-        return f"{begin}: {failed}, and this line put the number there."
-    return f"{begin}: {failed}, and this `except` hid the error."
+        what = f"`{number.name}` = {number.value}"
+    here = is_inside(number.place, swallowed.handler)
+    did = "line put the number there" if here else "`except` hid the error"
+    return f"{what} was never measured: {failed}, and this {did}."
 
 
 def what_failed(
@@ -231,40 +202,26 @@ def what_failed(
 ) -> str:
     if swallowed.training is False or not swallowed.grad:
         return "evaluation"
-    if {"backward", "optimizer"} & {*swallowed.ran}:
-        return "training"
     body = try_of(source, handler).body if source and handler else []
-    if any(
-        isinstance(one.func, ast.Attribute) and one.func.attr == "backward" for one in calls(body)
-    ):
+    names = {one.func.attr for one in calls(body) if isinstance(one.func, ast.Attribute)}
+    if {"backward", "optimizer"} & {*swallowed.ran} or "backward" in names:
         return "training"
-    if swallowed.ran == ("loader",):
-        return "reading a batch"
-    return "what is tried here"
+    return "reading a batch" if swallowed.ran == ("loader",) else "what is tried here"
 
 
 def facts(swallowed: Swallowed, number: StandIn | None, seen: Recording) -> Iterator[Fact]:
-    yield Fact("the real error", first_line(swallowed.said))
-    if swallowed.raised_at is not None:
-        yield Fact("raised at", f"{swallowed.raised_at}{line_of(swallowed, seen)}")
+    yield Fact("the real error", swallowed.said.strip().partition("\n")[0])
+    at = swallowed.raised_at
+    if at is not None:
+        source = seen.source(at)
+        line = f"  {source.lines[at.line - 1].strip()}" if source and at.line else ""
+        yield Fact("raised at", f"{at}{line}")
     if number is not None and not is_inside(number.place, swallowed.handler):
-        yield Fact(
-            "in its place",
-            f"{number.name or number.given_back_by} = {number.value}, {number.place}",
-        )
+        name = number.name or number.given_back_by
+        yield Fact("in its place", f"{name} = {number.value}, {number.place}")
     crash = seen.crash(swallowed.crash)
     if crash is not None:
         yield from values(crash)
-
-
-def first_line(said: str) -> str:
-    return said.strip().partition("\n")[0]
-
-
-def line_of(swallowed: Swallowed, seen: Recording) -> str:
-    source = seen.source(swallowed.raised_at)
-    line = swallowed.raised_at.line if swallowed.raised_at else None
-    return f"  {source.lines[line - 1].strip()}" if source and line else ""
 
 
 def values(crash: Crash) -> Iterator[Fact]:
@@ -284,12 +241,11 @@ def is_named(value: Value, frame: Frame) -> bool:
 
 
 def fixes(source: Source | None, handler: ast.ExceptHandler | None) -> Iterator[Fix]:
-    if source is None or handler is None:
-        yield Fix("Let the error through, and mend what raised it.", why_not_tried=ONLY_SHOWS)
-        return
-    first, last = source.span(handler.body[0]), source.span(handler.body[-1])
-    whole = type(first)(first.line, first.column, last.end_line, last.end_column)
-    edit = Edit(source.file, (Replace(whole, "raise"),))
+    edit = None
+    if source is not None and handler is not None:
+        first, last = source.span(handler.body[0]), source.span(handler.body[-1])
+        whole = Span(first.line, first.column, last.end_line, last.end_column)
+        edit = Edit(source.file, (Replace(whole, "raise"),))
     yield Fix("Let the error through, and mend what raised it.", edit, why_not_tried=ONLY_SHOWS)
 
 

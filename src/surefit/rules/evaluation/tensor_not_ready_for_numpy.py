@@ -21,14 +21,11 @@ on another device than the CPU.
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import ClassVar
 
 from surefit.doctor.conditions.condition import Condition
 from surefit.doctor.conditions.re_executed import ReExecuted
 from surefit.doctor.conditions.values import ValuesAt, Wanted
 from surefit.doctor.findings import Fact, Finding, Fix, Severity
-from surefit.doctor.observations import Question
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.violations import Expression, Written, fact_at
@@ -47,14 +44,8 @@ SYMPTOM = Symptom(
 RULE = Rule("SF505", "tensor-not-ready-for-numpy", Severity.ERROR, __doc__, symptoms=(SYMPTOM,))
 
 
-@dataclass(frozen=True, slots=True)
-class AsArrays:
-    """Whether tensors have equal values as arrays, once their graph is dropped."""
-
-    probe: ClassVar[str] = "as-arrays"
-
-    equal: bool
-    elements: int
+AS_ARRAYS = "as-arrays"
+"""Asks whether tensors have equal values as arrays, once their graph is dropped."""
 
 
 @RULE.on(NotReadyForNumpy)
@@ -72,13 +63,9 @@ def a_tensor_could_not_become_an_array(broken: NotReadyForNumpy, case: Case) -> 
 
 
 def reasons(broken: NotReadyForNumpy) -> Iterator[str]:
+    known = {".detach()": "it requires grad", ".float()": f"NumPy has no {broken.value.dtype}"}
     for need in broken.needs:
-        if need == ".detach()":
-            yield "it requires grad"
-        elif need == ".float()":
-            yield f"NumPy has no {broken.value.dtype}"
-        else:
-            yield f"it is on {broken.value.device}"
+        yield known.get(need, f"it is on {broken.value.device}")
 
 
 def shown(broken: NotReadyForNumpy) -> Fact:
@@ -109,8 +96,8 @@ def appended_at(broken: NotReadyForNumpy, case: Case) -> Expression | None:
         and ast.unparse(call.func.value) == broken.tensor.value.text
         and len(call.args) == 1
     ]
-    only = source is not None and len(calls) == 1
-    return case.expression(source, calls[0].args[0]) if only and source is not None else None
+    only = calls[0].args[0] if len(calls) == 1 else None
+    return case.expression(source, only) if source is not None and only is not None else None
 
 
 def of_tensor(broken: NotReadyForNumpy, case: Case) -> Iterator[Remedy | Fix]:
@@ -141,7 +128,8 @@ def of_list(
     if kept is None:
         yield Fix(f"Keep `{suffix}` of each tensor in `{broken.text}`, where the list is filled.")
         return
-    asked = asked_of(broken.tensor.frame or 0, broken.tensor.value.text, case)
+    side = broken.tensor
+    asked = case.answered(AS_ARRAYS, frame=side.frame or 0, text=side.value.text)
     length = broken.tensor.value.length
     tensors = counted(length, "tensor") if length else "tensors"
     what = "number without its graph" if single else "values without their graph"
@@ -154,17 +142,11 @@ def of_list(
     )
 
 
-def asked_of(frame: int, text: str, case: Case) -> Question:
-    case.ask(AsArrays, frame=frame, text=text)
-    crash = case.crash.id if case.crash is not None else ""
-    return Question(AsArrays.probe, crash, {"frame": frame, "text": text})
-
-
 def same_values(broken: NotReadyForNumpy, case: Case) -> Condition:
     """Compared in the crashed process, where that can be; otherwise the tensor is as it was."""
     swallowed = case.crash is not None and case.crash.swallowed
     if broken.exact and not swallowed:
-        asked = asked_of(broken.frame, broken.value.text, case)
+        asked = case.answered(AS_ARRAYS, frame=broken.frame, text=broken.value.text)
         answer = case.recording.answer(asked)
         if answer is not None and answer.said is not None:
             return ReExecuted(asked, "the tensor's values and the array's")

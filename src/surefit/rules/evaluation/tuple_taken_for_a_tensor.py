@@ -1,10 +1,9 @@
 """A tuple of outputs was used as if it were one of them.
 
 ## What happens
-A model or a layer returns several things: a loss and logits (`return_dict=False`), the outputs
-of an LSTM and its state, logits and hidden states, which the Trainer hands to `compute_metrics` as
-one tuple of arrays. `.loss`, `.argmax`, `np.argmax` or the next layer then meets the tuple. Python
-says that a tuple has no such attribute, or NumPy that the shape is inhomogeneous.
+A model or a layer returns several things: a loss and logits (`return_dict=False`), the outputs of
+an LSTM and its state, logits and hidden states. `.loss`, `.argmax`, `np.argmax` or the next layer
+then meets the tuple, which has no such attribute, or whose shape is inhomogeneous.
 
 ## Why it matters
 Taking the wrong member by trial can work: hidden states have an argmax, too.
@@ -24,7 +23,6 @@ from collections.abc import Iterator
 
 from surefit.doctor.conditions.values import ValuesAt, Wanted
 from surefit.doctor.findings import Fact, Finding, Severity
-from surefit.doctor.observations import Script
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.violations import Expression, fact_at
@@ -35,7 +33,7 @@ from surefit.laws.origins import came_from
 from surefit.remedies.change import Change
 from surefit.remedies.replace import ReplaceWith
 from surefit.source.edits import replaced
-from surefit.source.patches import Edit, both
+from surefit.source.patches import Edit, all_of
 from surefit.source.reading import Source
 
 SYMPTOM = Symptom(
@@ -67,8 +65,7 @@ def plain_outputs(case: Case) -> Expression | None:
     """The `False` of `return_dict=False`, if that is written just once."""
     known = [
         case.expression(source, keyword.value)
-        for script in case.recording.all(Script)
-        if (source := case.source(script.file)) is not None
+        for source in case.recording.sources()
         for keyword in source.every(ast.keyword)
         if keyword.arg == "return_dict" and ast.unparse(keyword.value) == "False"
     ]
@@ -142,14 +139,13 @@ def by_number(broken: TupleTaken, case: Case, source: Source, member: int) -> Ed
     node = case.node(broken.outputs.use)
     if node is None:
         return None
-    edit: Edit | None = None
     named = broken.attribute in BY_NAME
-    for use in loads(source, node) if named and isinstance(node, ast.Name) else [node]:
-        parent = source.parents.get(use)
-        if not named or not isinstance(parent, ast.Attribute) or parent.attr not in BY_NAME:
-            continue
-        at = broken.meant(case, parent.attr)
-        if at is not None:
-            change = replaced(source, parent, f"{broken.text}[{at}]")
-            edit = both(edit, change) if edit is not None else change
-    return edit or replaced(source, node, f"{broken.text}[{member}]")
+    uses = loads(source, node) if isinstance(node, ast.Name) else [node]
+    parents = [source.parents.get(use) for use in uses] if named else []
+    changes = [
+        replaced(source, parent, f"{broken.text}[{at}]")
+        for parent in parents
+        if isinstance(parent, ast.Attribute) and parent.attr in BY_NAME
+        if (at := broken.meant(case, parent.attr)) is not None
+    ]
+    return all_of(changes) or replaced(source, node, f"{broken.text}[{member}]")

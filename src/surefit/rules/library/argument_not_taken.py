@@ -15,12 +15,9 @@ Write the name that the installed version takes. What has no successor, remove.
 ## How it is recognised
 The failing expression is a call, and the signature of the installed function or class has no
 argument of a name that the call gives, and does not take any others. What `**settings` gives is
-followed back to the key of the dictionary, through arguments, attributes and other dictionaries.
-A new name is proposed only if the signature has it.
-
-In a script that is only read: the same, by the source of the installed library, which is not
-imported. Passed over are functions that take any name, calls in a `try`, and calls under an `if`
-that asks for a version or a signature.
+followed back to the key of the dictionary. A new name is proposed only if the signature has it. In
+a script that is only read: the same, by the source of the installed library, which is not imported.
+Passed over are calls in a `try`, and under an `if` that asks for a version or a signature.
 """
 
 from collections.abc import Iterator

@@ -6,8 +6,8 @@ Libraries move and drop what they hold: `transformers.AdamW` is gone, `numpy.flo
 `AttributeError`.
 
 ## Why it matters
-An older version of the library brings other faults, and often does not go with the rest of what is
-installed. The message does not say what stands in the name's place.
+An older version of the library often does not go with the rest of what is installed. The message
+does not say what stands in the name's place.
 
 ## What to do
 Use what stands in its place: `torch.optim.AdamW`, Python's own `float`, `pandas.concat`.
@@ -113,11 +113,8 @@ def without_successor(broken: NamesAbsent) -> Fix:
             why_not_tried=f"`{package}` is not installed here",
         )
     gone = spoken(code(name) for name, new in broken.instead.items() if not new)
-    return Fix(
-        f"Do without {gone}, or install the version of the library that the script was written"
-        " for.",
-        choice=True,
-    )
+    version = "the version of the library that the script was written for"
+    return Fix(f"Do without {gone}, or install {version}.", choice=True)
 
 
 def without_bias(broken: NamesAbsent) -> str:

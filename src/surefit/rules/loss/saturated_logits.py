@@ -1,16 +1,14 @@
 """A clamp holds back every value on the way to the loss, so that no gradient passes.
 
 ## What happens
-Beyond its bounds a clamp gives the bound itself, whatever went in: its slope there is zero. If
-every element lies beyond, the gradient of every parameter before it is exactly zero. The loss is
-what the bounds alone make of it; for a classifier whose logits all come to one bound, the logarithm
-of the number of classes.
+Beyond its bounds a clamp gives the bound itself: its slope there is zero. If every element lies
+beyond, the gradient of every parameter before it is exactly zero. For a classifier whose logits all
+come to one bound, the loss is the logarithm of the number of classes.
 
 ## Why it matters
-Nothing is reported. The loss is finite, gradients are there, the optimizer steps, weight decay even
-moves the weights. No learning rate, temperature or loss weight helps: each is multiplied by zero.
-Such clamps are put in against overflow in float16. The logits of published GPT-2 weights lie near
--60: bounds of ±10 hold back all of them.
+Nothing is reported. The loss is finite, gradients are there, the optimizer steps. No learning rate
+helps: it is multiplied by zero. The logits of published GPT-2 weights lie near -60: bounds of ±10,
+put in against overflow in float16, hold back all of them.
 
 ## What to do
 Remove the clamp. Logits of any size are safe in `cross_entropy`, which subtracts the greatest
@@ -25,16 +23,15 @@ reported: there a margin is kept, and nothing is left to learn.
 """
 
 import ast
-import math
 from collections.abc import Iterator
 
 from surefit.doctor.conditions.parameters import GradientsFlow
 from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
-from surefit.doctor.observations import Operation, RootSeen, Steps
+from surefit.doctor.observations import Operation, Steps
 from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.words import code, counted, spoken
-from surefit.laws.loss_arithmetic import UniformGuess, uniform_guess
+from surefit.laws.loss_arithmetic import uniform_guess
 from surefit.laws.loss_stories import LossStory, story_of_loss
 from surefit.laws.made_names import names_of_made
 from surefit.remedies.without_clamp import (
@@ -111,15 +108,12 @@ def facts(
     if clamp.least is not None and clamp.greatest is not None:
         yield Fact("what goes in", f"{clamp.least:.3g} … {clamp.greatest:.3g}, at the first step")
     present = [one for one in steps.parameters if one.looked > one.absent]
-    looked = counted(max(one.looked for one in present), "step")
-    yield Fact(
-        "gradients",
-        f"exactly zero in {counted(len(present), 'parameter')}, at each of {looked} looked at",
-    )
+    looked = f"at each of {counted(max(one.looked for one in present), 'step')} looked at"
+    yield Fact("gradients", f"exactly zero in {counted(len(present), 'parameter')}, {looked}")
     yield Fact("loss", loss_in_words(steps))
     guess = uniform_guess(story, steps.losses[0][1]) if steps.losses else None
     if guess is not None:
-        yield Fact(f"{guess.loss:.5g}", guess_in_words(guess))
+        yield Fact(f"{guess.loss:.5g}", guess.words)
     yield from never_run(steps, story, seen)
     if source is not None and clamp.place is not None:
         yield from again(source, clamp.place.line or 0)
@@ -132,14 +126,6 @@ def loss_in_words(steps: Steps) -> str:
     return f"{least:.5g} … {greatest:.5g}, by what each batch holds and by nothing learned"
 
 
-def guess_in_words(guess: UniformGuess) -> str:
-    """`= 0.9 × 10.828; 10.828 is ln 50257 (10.8249) in float16, the cost of a uniform guess`."""
-    cost, exact = f"{guess.cost:.5g}", f"{math.log(guess.classes):.6g}"
-    product = " × ".join([*(f"{weight:g}" for weight in guess.weights), cost])
-    begin = f"= {product}; {cost} is " if guess.weights else "= "
-    return f"{begin}ln {guess.classes} ({exact}) in {guess.dtype}, the cost of a uniform guess"
-
-
 def never_run(steps: Steps, story: LossStory, seen: Recording) -> Iterator[Fact]:
     """Models that nobody called, where a term of the loss is a plain zero."""
     zero = next((one for one in story.operations if one.result == 0.0 and not one.takes), None)
@@ -147,30 +133,22 @@ def never_run(steps: Steps, story: LossStory, seen: Recording) -> Iterator[Fact]
         return
     for root in steps.roots:
         if root.training == root.evaluating == root.nested == 0 and root.made_at is not None:
-            name = name_of(root, steps, seen)
+            beside = [one.serial for one in steps.roots if one.made_at == root.made_at]
+            names = names_of_made(seen.source(root.made_at), root.made_at, beside)
             yield Fact(
-                name or f"`{root.kind}`",
+                f"`{names.get(root.serial) or root.kind}`",
                 f"created at {root.made_at} and never run;"
                 f" a term of the loss is the 0 of {zero.place}",
             )
 
 
-def name_of(root: RootSeen, steps: Steps, seen: Recording) -> str:
-    beside = [one.serial for one in steps.roots if one.made_at == root.made_at]
-    name = names_of_made(seen.source(root.made_at), root.made_at, beside).get(root.serial)
-    return f"`{name}`" if name else ""
-
-
 def again(source: Source, line: int) -> Iterator[Fact]:
     """The same clamp in other lines: taking one away leaves them."""
     text = next((source.segment(one) for one in source.calls_in(line) if called(one) in CLAMPS), "")
-    others = [
-        node.lineno
-        for node in source.nodes
-        if isinstance(node, ast.Call) and node.lineno != line and source.segment(node) == text
-    ]
-    if text and others:
-        yield Fact("the same again", f"at line {spoken(str(one) for one in sorted(others))}")
+    calls = source.every(ast.Call) if text else ()
+    others = [one.lineno for one in calls if one.lineno != line and source.segment(one) == text]
+    if others:
+        yield Fact("the same again", f"at line {spoken(map(str, sorted(others)))}")
 
 
 def ruled_out(steps: Steps) -> Iterator[Fact]:
@@ -197,5 +175,5 @@ def fix(
     if edit is None:
         return Fix("Remove the bounds, or set them beyond what goes in.", choice=True)
     safe = next((name for name in SAFE if name in {one.name for one in story.operations}), None)
-    text = f"Remove the clamp; `{safe}` takes logits of any size." if safe else ""
-    return Fix(text or "Remove the clamp.", edit, must)
+    more = f"; `{safe}` takes logits of any size" if safe else ""
+    return Fix(f"Remove the clamp{more}.", edit, must)

@@ -10,20 +10,17 @@ Nothing is raised, and torch does not even warn. The loss falls until the model 
 the targets for every row, and stays there.
 
 ## What to do
-Give both the same shape: `.squeeze(-1)` on the predictions, or `.unsqueeze(-1)` on the
-targets.
+Give both the same shape: `.squeeze(-1)` on the predictions, or `.unsqueeze(-1)` on the targets.
 
 ## How it is recognised
-The graph of the first loss has a difference that is larger than its predictions; a second run tells
-the shapes of both sides. They are equal but for one axis of size 1, only one of them gets a
-gradient, nothing but powers, absolute values and means follow, and the axis was not put there for
-this difference, as for a distance between all pairs. Losses of `torch.nn` are looked at by
-`size-of-predictions`.
+A second run tells the shapes of both sides of a difference that is larger than its predictions.
+They are equal but for one axis of size 1, only one of them gets a gradient, nothing but powers,
+absolute values and means follow, and the axis was not put there for this difference, as for a
+distance between all pairs. Losses of `torch.nn` are looked at by `size-of-predictions`.
 """
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
 from math import prod
 
 from surefit.doctor.conditions.differences import DifferenceOver
@@ -45,15 +42,6 @@ FOLLOWS = ("pow", "square", "abs", "sqrt", "mul", "div", "truediv", "neg", "log"
 REDUCES = ("mean", "sum", "nanmean")
 
 
-@dataclass(frozen=True, slots=True)
-class WrittenDifference:
-    """A difference in source."""
-
-    source: Source
-    left: ast.expr
-    right: ast.expr
-
-
 @RULE.on(Steps)
 def every_prediction_meets_every_target(steps: Steps, seen: Recording) -> Iterator[Finding]:
     if steps.process.rank not in (None, 0):
@@ -61,11 +49,10 @@ def every_prediction_meets_every_target(steps: Steps, seen: Recording) -> Iterat
     spread = [one.shape for one in steps.differences if is_spread(one.shape, one.side)]
     story = story_of_loss(seen, 0, beside=True) if spread else None
     for operation in story.operations if story else ():
-        if operation.shape in spread and story is not None:
-            sides = sides_at(operation, story, seen)
-            if sides is not None:
-                yield finding(operation, sides, seen)
-                return
+        sides = sides_at(operation, story, seen) if story and operation.shape in spread else None
+        if sides is not None:
+            yield finding(operation, sides, seen)
+            return
 
 
 def is_spread(shape: tuple[int, ...], side: tuple[int, ...]) -> bool:
@@ -84,9 +71,11 @@ def sides_at(operation: Operation, story: LossStory, seen: Recording) -> Sides |
     if one is None or other is None or one.grad is other.grad or not is_mean_of(operation, story):
         return None
     predictions, targets = (one, other) if one.grad else (other, one)
-    names = names_of(operation, seen)
-    if not one.grad:
-        names = names[1], names[0]
+    names = ["the predictions", "the targets"]
+    if written := written_at(operation, seen):
+        source, (left, right) = written
+        both = (left, right) if one.grad else (right, left)
+        names = [code(source.segment(side)) for side in both]
     sides = sides_of((names[0], predictions.shape), (names[1], targets.shape))
     longer = predictions if sides and sides.of_predictions else targets
     if sides is None or broadcast(*sides.shapes) != operation.shape or is_made_for(longer, story):
@@ -117,15 +106,10 @@ def is_made_for(longer: Operation, story: LossStory) -> bool:
     return adds or longer.name == "parameter"
 
 
-def names_of(operation: Operation, seen: Recording) -> tuple[str, str]:
-    written = written_at(operation, seen)
-    if written is None:
-        return "the predictions", "the targets"
-    return code(written.source.segment(written.left)), code(written.source.segment(written.right))
-
-
-def written_at(operation: Operation, seen: Recording) -> WrittenDifference | None:
-    """The one `a - b` of a line, none of which is a number."""
+def written_at(
+    operation: Operation, seen: Recording
+) -> tuple[Source, tuple[ast.expr, ast.expr]] | None:
+    """Both sides of the one `a - b` of a line, none of which is a number."""
     source, place = seen.source(operation.place), operation.place
     if source is None or place is None or place.line is None:
         return None
@@ -136,7 +120,7 @@ def written_at(operation: Operation, seen: Recording) -> WrittenDifference | Non
         and place.line <= node.lineno <= (place.end_line or place.line)
         and not any(isinstance(one, ast.Constant) for one in (node.left, node.right))
     ]
-    return WrittenDifference(source, found[0].left, found[0].right) if len(found) == 1 else None
+    return (source, (found[0].left, found[0].right)) if len(found) == 1 else None
 
 
 def finding(operation: Operation, sides: Sides, seen: Recording) -> Finding:
@@ -159,6 +143,7 @@ def fix(operation: Operation, sides: Sides, seen: Recording) -> Fix:
     written = written_at(operation, seen)
     if written is None:
         return Fix(said, why_not_tried=NOT_FOUND)
-    nodes = {code(written.source.segment(one)): one for one in (written.left, written.right)}
+    source, parts = written
+    nodes = {code(source.segment(part)): part for part in parts}
     must = DifferenceOver(sides.shapes[1], operation.shape, PROOF_STEPS)
-    return Fix(said, appended(written.source, nodes[sides.names[0]], sides.squeeze), must)
+    return Fix(said, appended(source, nodes[sides.names[0]], sides.squeeze), must)

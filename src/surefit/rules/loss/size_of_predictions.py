@@ -101,20 +101,16 @@ def every_pair_is_compared(steps: Steps, recording: Recording) -> Iterator[Findi
         pairs = broadcast(call.shape, call.target_shape)
         if sides is not None and pairs is not None and pairs != sides.shapes[0]:
             at = uses[0 if sides.of_predictions else 1]
-            yield compared(case, call, call.place, sides, times(pairs), prod(pairs), at)
+            count = f"{times(pairs)} = {counted(prod(pairs), 'pair')}"
+            yield compared(case, call, sides, count, at)
             return
 
 
 def compared(
-    case: Case,
-    call: LossCall,
-    place: Place,
-    sides: Sides,
-    product: str,
-    pairs: int,
-    at: Expression | None,
+    case: Case, call: LossCall, sides: Sides, count: str, at: Expression | None
 ) -> Finding:
-    meant = sides.shapes[1]
+    meant, place = sides.shapes[1], call.place
+    assert place is not None
     must = LossGets(
         call.name,
         Place(place.file, place.line),
@@ -124,13 +120,12 @@ def compared(
         steps=PROOF_STEPS,
         any_size=True,
     )
-    count = f"{product} = {counted(pairs, 'pair')}, instead of {counted(prod(meant), 'pair')}"
     words = f"Remove the axis: {code(sides.squeeze)} on {sides.names[0]}."
     return case.finding(
         place,
         headline(sides, f"`{call.name}`"),
         facts=(
-            Fact("compared", count),
+            Fact("compared", f"{count}, instead of {counted(prod(meant), 'pair')}"),
             Fact("calls", f"{call.calls:,}, none of which raised anything"),
         ),
         why="The shapes are broadcast: each prediction is drawn to every target of the batch, and"

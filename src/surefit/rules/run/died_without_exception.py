@@ -1,13 +1,10 @@
 """A process ended without an exception: by a signal, by `os._exit`, or it stood still.
 
 ## What happens
-Python can only raise where Python runs. A crash in compiled code, a kill from outside and a call
-that never returns leave no traceback.
+A crash in compiled code, a kill from outside and a call that never returns leave no traceback.
 
 ## Why it matters
 A job that is simply gone looks like a full disk, a lost node or a bug in the last line printed.
-Watched from its parent, it leaves the signal, the last thing seen and, where it stood still, the
-stack of every process.
 
 ## What to do
 It depends on the signal. SIGSEGV and SIGBUS: compiled code read memory that is not there; look at
@@ -17,16 +14,15 @@ SIGKILL: the system or another person ended it. Standing still: compare where th
 
 ## How it is recognised
 By how the process ended, as its parent saw it. An end by Ctrl-C, by `sys.exit` or with code 0 is
-none of this. Ends for want of memory belong to `out-of-memory`. No fix can be proved: none is
-proposed that changes a line.
+none of this. Ends for want of memory belong to `out-of-memory`.
 """
 
 import re
 from collections.abc import Iterator
 
 from surefit.doctor.causes import brings_down, came_later, failed
-from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
-from surefit.doctor.observations import Death, Ended, Script
+from surefit.doctor.findings import Fact, Finding, Fix, Severity
+from surefit.doctor.observations import Death, Script
 from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
@@ -65,20 +61,18 @@ MOST_STACK_LINES = 6
 
 @RULE.on(Death)
 def process_is_gone(death: Death, seen: Recording) -> Iterator[Finding]:
-    if death.oom_killed or is_deliberate(death) or is_consequence(death, seen):
+    deliberate = death.signal in NO_FAULT or (death.how == "exit" and death.code == 0)
+    if death.oom_killed or deliberate or is_consequence(death, seen):
         return
+    means, advice = MEANS.get(death.signal, ""), WHAT_TO_DO.get(death.signal)
     yield RULE.finding(
-        death.place or script_of(seen),
+        death.place or seen.main_script(),
         headline(death),
         facts=tuple(facts(death, seen)),
-        why=why(death),
-        fixes=tuple(fixes(death)),
+        why=f"{death.signal}: {means}." if means else "",
+        fixes=(Fix(advice, why_not_tried=WHY_NOT),) if advice else (),
         severity=Severity.WARNING if death.signal in ASKED_TO_END else None,
     )
-
-
-def is_deliberate(death: Death) -> bool:
-    return death.signal in NO_FAULT or (death.how == "exit" and death.code == 0)
 
 
 def is_consequence(death: Death, seen: Recording) -> bool:
@@ -90,12 +84,6 @@ def is_consequence(death: Death, seen: Recording) -> bool:
     ]
     ended = death.signal in (*ASKED_TO_END, "SIGKILL")
     return death.how == "signal" and any(ended or came_later(death, crash) for crash in others)
-
-
-def script_of(seen: Recording) -> Place:
-    files = [script.file for script in seen.all(Script) if script.main]
-    files += [ended.script for ended in seen.all(Ended) if ended.script]
-    return Place(files[0] if files else "the script")
 
 
 def headline(death: Death) -> str:
@@ -146,14 +134,3 @@ def known(file: str, seen: Recording) -> str:
     """Under the name that the recording has for it; of a library's, from its package on."""
     own = [one.file for one in seen.all(Script) if file.endswith(f"/{one.file}")]
     return own[0] if own else file.rpartition("/site-packages/")[2]
-
-
-def why(death: Death) -> str:
-    means = MEANS.get(death.signal, "")
-    return f"{death.signal}: {means}." if means else ""
-
-
-def fixes(death: Death) -> Iterator[Fix]:
-    text = WHAT_TO_DO.get(death.signal)
-    if text:
-        yield Fix(text, why_not_tried=WHY_NOT)

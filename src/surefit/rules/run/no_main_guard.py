@@ -8,11 +8,9 @@ workers of its own: "An attempt has been made to start a new process before the 
 finished its bootstrapping phase". The main process only says that a worker exited unexpectedly.
 
 ## Why it matters
-With `fork`, as on most Linux machines, the same script runs; it fails on another machine. What
-stands above the loop, reading data and creating models, is done again in each worker.
-
-A `Process`, a `Pool`, an executor or `mp.spawn` at the top of a script fails in the same way; a
-pool starts new workers for ever.
+With `fork`, as on most Linux machines, the same script runs; it fails on another machine. A
+`Process`, a `Pool`, an executor or `mp.spawn` at the top of a script fails in the same way; a pool
+starts new workers for ever.
 
 ## What to do
 Put what trains under `if __name__ == "__main__":`, best in a function `main()`. Classes and

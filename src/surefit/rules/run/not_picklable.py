@@ -48,7 +48,10 @@ def a_part_cannot_be_sent(broken: PartNotPicklable, case: Case) -> Finding:
         place_of(first, broken, case),
         f"{subject(first)} cannot be pickled, and the workers of this loader start as a new Python:"
         " what they work with is pickled and sent to them.",
-        facts=(Fact(of_loader(part), what(part)) for part in broken.parts),
+        facts=(
+            Fact(code(f"{part.part}.{part.attribute}".rstrip(".")), what(part))
+            for part in broken.parts
+        ),
         why="Only what a module has under a name can be found again by a new Python, and only"
         " values, not open files or locks, can be sent.",
         remedies=remedies(first, broken, case),
@@ -59,10 +62,6 @@ def subject(part: Unpicklable) -> str:
     if part.attribute:
         return f"`{part.attribute}` of the dataset, a {code(part.kind)},"
     return f"The `{part.part}`, {what(part)},"
-
-
-def of_loader(part: Unpicklable) -> str:
-    return f"`{part.part}.{part.attribute}`" if part.attribute else f"`{part.part}`"
 
 
 def what(part: Unpicklable) -> str:
@@ -98,11 +97,8 @@ def remedies(
     assert crash is not None
     must = batch_arrives(crash, case.recording)
     if part.attribute and not part.line:
-        yield Fix(
-            f"Open `{part.attribute}` in `__getitem__` where it is first needed, once in each"
-            " worker, and not in `__init__`.",
-            choice=True,
-        )
+        where = "in `__getitem__` where it is first needed, once in each worker"
+        yield Fix(f"Open `{part.attribute}` {where}, and not in `__init__`.", choice=True)
     elif part.is_lambda and not part.needs and source is not None:
         yield LambdaToModule(source=source, line=part.line, name=part.part, must=must)
     else:

@@ -16,9 +16,8 @@ over more batches.
 ## How it is recognised
 The exception is one of memory, or the kernel's own count of such kills rose. Every tensor that is
 alive is counted once, under the first that holds it: parameters, gradients, the optimizer's state,
-names in your code, lists in your code. Where a library was reading a file, its size is reported,
-and reading in place is tried. A list whose tensors keep their graphs is named, and keeping them
-without their graphs is tried. Half the rows of a loader is tried, too; that is a choice.
+names in your code, lists in your code. Tried are: reading a file in place, keeping the tensors of a
+list without their graphs and, as a choice, half the rows of a loader.
 """
 
 import ast
@@ -28,8 +27,8 @@ from surefit.doctor.conditions.condition import All
 from surefit.doctor.conditions.memory import PassesInLess
 from surefit.doctor.conditions.read_in_place import ReadInPlace
 from surefit.doctor.conditions.training import TrainingGoesOn
-from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
-from surefit.doctor.observations import Death, Held, Memory, Script
+from surefit.doctor.findings import Fact, Finding, Fix, Severity
+from surefit.doctor.observations import Death, Held, Memory
 from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
@@ -129,10 +128,8 @@ def fewer_rows(broken: MemoryRanOut, case: Case) -> Iterator[Remedy | Fix]:
             choice=True,
         )
         return
-    than = f" than {rows}" if rows else ""
-    yield Fix(
-        f"Give it fewer rows at once{than}, and gather gradients over more batches.", choice=True
-    )
+    fewer = f"fewer rows at once{f' than {rows}' if rows else ''}"
+    yield Fix(f"Give it {fewer}, and gather gradients over more batches.", choice=True)
 
 
 @RULE.on(WholeFileRead)
@@ -212,7 +209,7 @@ def kernel_ended_the_process(death: Death, recording: Recording) -> Iterator[Fin
     last = (Fact("last seen", death.last),) if death.last else ()
     steps = (Fact("before that", counted(death.steps, "optimizer step")),) if death.steps else ()
     yield RULE.finding(
-        death.place or script_of(recording),
+        death.place or recording.main_script(),
         f"The system ended the process because memory ran out{used}{of}.",
         facts=(*last, *steps),
         why="The kernel ends a process without an exception when the machine has no memory left.",
@@ -220,8 +217,3 @@ def kernel_ended_the_process(death: Death, recording: Recording) -> Iterator[Fin
             Fix("Give it fewer rows at once, or read data in place instead of whole.", choice=True),
         ),
     )
-
-
-def script_of(recording: Recording) -> Place:
-    files = [script.file for script in recording.all(Script) if script.main]
-    return Place(files[0] if files else "the script")

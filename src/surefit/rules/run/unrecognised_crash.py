@@ -1,17 +1,15 @@
 """An exception that no other rule explains: what failed, on which values, in which module.
 
 ## What happens
-The run ended with an exception, and its mechanism is none that surefit knows. What is told is what
-was seen: the expression that failed, the values of its parts, the module that was being called,
-and for each value the expression of the script in which it was born.
+The run ended with an exception whose mechanism surefit does not know. Shown are the expression that
+failed, the values of its parts, the module that was being called, and for each value the expression
+of the script in which it was born.
 
 ## Why it matters
-A traceback shows lines, mostly a library's. The shapes, types and sizes that made a line fail are
-gone with the process; here they are kept.
+A traceback shows lines, mostly a library's, not the shapes, types and sizes that made them fail.
 
 ## What to do
-Compare the values with what the expression needs. surefit proposes no change here: it would be a
-guess.
+Compare the values with what the expression needs. A change proposed here would be a guess.
 
 ## How it is recognised
 Every exception that ends a process, unless another rule explains it, it only passes on what
@@ -53,7 +51,8 @@ SHORT = 60
 
 @RULE.on(Crash)
 def run_ended_with_an_exception(crash: Crash, seen: Recording) -> Iterator[Finding]:
-    if crash.swallowed or not is_cause(crash, seen) or was_handled(crash, seen):
+    handled = crash.process.role == "child" and [one.code for one in seen.all(Ended)] == [0]
+    if crash.swallowed or not is_cause(crash, seen) or handled:
         return
     yield RULE.finding(
         place_of(crash, seen),
@@ -64,34 +63,20 @@ def run_ended_with_an_exception(crash: Crash, seen: Recording) -> Iterator[Findi
     )
 
 
-def was_handled(crash: Crash, seen: Recording) -> bool:
-    """A process that the script started failed, and the script went on to a good end."""
-    codes = [ended.code for ended in seen.all(Ended)]
-    return crash.process.role == "child" and codes == [0]
-
-
 def place_of(crash: Crash, seen: Recording) -> Place:
     frame = crash.own_frame
     if frame is not None:
         return frame.place
     written = re.search(r'File "([^"]+)", line (\d+)', crash.said)
     if written and "SyntaxError" in crash.said:
-        return known(Place(written[1], int(written[2])), seen)
+        files = [one.file for one in seen.all(Script) if written[1].endswith(one.file)]
+        return Place((files or [written[1]])[0], int(written[2]))
     dataset = crash.collator.dataset if crash.collator else None
     if dataset and dataset.made_at:
         return dataset.made_at
-    scripts = [script for script in seen.all(Script) if script.main]
-    if scripts:
-        return Place(scripts[0].file)
-    return crash.frames[-1].place if crash.frames else Place("the script")
-
-
-def known(place: Place, seen: Recording) -> Place:
-    """The same place under the name that the recording has for its file."""
-    for script in seen.all(Script):
-        if place.file.endswith(script.file):
-            return Place(script.file, place.line)
-    return place
+    scripts = [Place(script.file) for script in seen.all(Script) if script.main]
+    places = [*scripts, *(frame.place for frame in crash.frames[-1:]), Place("the script")]
+    return places[0]
 
 
 def headline(crash: Crash) -> str:
@@ -183,14 +168,8 @@ def parts(frame: Frame) -> list[Value]:
 
 def says_something(value: Value) -> bool:
     """Not a bare object, whose class alone is known."""
-    return (
-        value.shape is not None
-        or value.layer is not None
-        or value.length is not None
-        or value.scalar is not None
-        or value.made_at is not None
-        or value.kind == "NoneType"
-    )
+    known = value.shape, value.layer, value.length, value.scalar, value.made_at
+    return value.kind == "NoneType" or any(one is not None for one in known)
 
 
 def is_told_by_its_parts(value: Value, frame: Frame) -> bool:
@@ -223,9 +202,8 @@ def rows(collator: CollatorSeen) -> Iterator[Fact]:
 
 def where(crash: Crash, seen: Recording) -> Iterator[Fact]:
     """In which process, where there are several."""
-    process = crash.process
-    if process.role == "worker":
-        yield Fact("in", f"worker {process.worker} of a loader")
+    if crash.process.role == "worker":
+        yield Fact("in", f"worker {crash.process.worker} of a loader")
     followed = ranks_that_followed(crash, seen)
     if followed:
         yield Fact("ranks that failed after it", listed(followed))
