@@ -10,6 +10,8 @@ from recorded_findings import Chains, answer, found, mended, number
 from surefit.doctor.conditions.tables import IdsFit
 from surefit.doctor.findings import Finding, Place
 from surefit.doctor.observations import Crash, Frame, Layer, Process, Value
+from surefit.doctor.recording import Recording
+from surefit.laws.case import Case
 from surefit.laws.contracts.tables import are_scores_of_tokens
 from surefit.lineage.producers import Way
 from surefit.rules.model import (
@@ -292,7 +294,8 @@ def test_labels_of_a_classifier_are_no_tokens(
     logits = (Value("logits", "Tensor", shape=predictions),) if predictions else ()
     model = Frame(Place("net.py", 8), "forward", own=False, values=logits, layer=Layer(kind, ""))
     loss = Frame(Place("torch/nn/functional.py", 1), "cross_entropy", own=False)
-    assert are_scores_of_tokens(replace(crash(), frames=(model, loss)), 30) is of_tokens
+    case = Case(Recording([]), replace(crash(), frames=(model, loss)))
+    assert are_scores_of_tokens(case, 30) is of_tokens
 
 
 DECODED = dedent(
