@@ -1,7 +1,8 @@
 """`surefit check`."""
 
+import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -210,9 +211,16 @@ def last_lines(made: "Preflight") -> list[Fact]:
 
 
 def is_same(one: Finding, other: Finding) -> bool:
-    """A fault that was read was met in the run, too."""
+    """A fault that was read was met in the run, too: at the same line, or at one that it names."""
     places = [(place.file, place.cell, place.line) for place in (one.place, other.place)]
-    return one.rule == other.rule and places[0] == places[1]
+    named = mentions(one, other.place) or mentions(other, one.place)
+    return one.rule == other.rule and (places[0] == places[1] or named)
+
+
+def mentions(finding: Finding, place: Place) -> bool:
+    text = str(replace(place, end_line=None))
+    said = " ".join([*(fact.value for fact in finding.facts), *(fix.text for fix in finding.fixes)])
+    return re.search(rf"{re.escape(text)}\b", said) is not None
 
 
 def tell(made: "Preflight", findings: Sequence[Finding], cells: Cells | None) -> None:
