@@ -24,6 +24,9 @@ UPDATE = bool(os.environ.get("SUREFIT_UPDATE"))
 RULES = [rule.name for rule in rules()]
 REALLY = {rule.code[:3]: rule.name for rule in reversed(rules())}.values()
 """One of each family."""
+UNFORKED = ("extra-axis-in-rows",)
+"""With the oldest libraries, a second run that is forked in this test shows nothing of its
+tokenizer; as a user starts it, it does."""
 
 CURES = ("shallow-copy", "comprehension", "deepcopy", "list", "numpy", "json", "plain-dict")
 
@@ -109,7 +112,8 @@ as_accepted = settled if PINNED else in_outline
 @pytest.mark.parametrize("rule", RULES)
 def test_bad_is_diagnosed(rule: str, tmp_path: Path) -> None:
     skip_where_it_cannot_fail(rule)
-    ran = run(tmp_path, CASES / rule / "bad.py", really=PINNED and rule in REALLY)
+    really = rule in REALLY if PINNED else rule in UNFORKED
+    ran = run(tmp_path, CASES / rule / "bad.py", really=really)
     accepted = CASES / rule / "diagnosis.txt"
     if UPDATE:
         accepted.write_text(ran.diagnosis.strip() + "\n", encoding="utf-8")
