@@ -15,7 +15,7 @@ import surefit
 from surefit.doctor.catalogue import rule_files, rule_in, rules, rules_on
 from surefit.doctor.observations import Crash, Script
 from surefit.doctor.pages import refusals
-from surefit.doctor.recording import KINDS
+from surefit.doctor.recording import kinds as kinds_of_observations
 from surefit.doctor.rule import Rule
 from surefit.doctor.violations import Violation
 from surefit.interpreter import contracts
@@ -53,7 +53,7 @@ def test_the_text_of_a_file_tells_what_its_rule_looks_at() -> None:
 
 
 def test_rules_are_found_by_what_they_look_at() -> None:
-    for kind in KINDS.values():
+    for kind in kinds_of_observations().values():
         with_check = {rule.name for rule in rules() if kind in {one for one, _ in rule.checks}}
         assert {rule.name for rule in rules_on([kind.__name__])} == with_check
 
@@ -105,7 +105,7 @@ def test_a_rule_has_checks_of_things_that_are_observed(rule: Rule) -> None:
     kinds = [kind for kind, _ in rule.checks]
     assert kinds
     observed = {kind for kind in kinds if not issubclass(kind, Violation)}
-    assert {kind.__name__ for kind in observed} <= set(KINDS)
+    assert {kind.__name__ for kind in observed} <= set(kinds_of_observations())
     said = " ".join(rule.explanation.split())
     reads = Script in kinds or not read_violations().isdisjoint(kinds)
     assert reads or ONLY_READ not in said, f"`{ONLY_READ}`: is that so?"

@@ -11,7 +11,12 @@ from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Cases, Rule
 
 PACKAGE = "surefit.rules"
-VIOLATIONS = {"Crash": "surefit.laws.crashes", "Script": "surefit.interpreter.scripts"}
+VIOLATIONS = {
+    "Crash": "surefit.laws.crashes",
+    "Script": "surefit.interpreter.scripts",
+    "Steps": "surefit.laws.runs",
+    "Measure": "surefit.laws.runs",
+}
 """Kind of observation -> the module that finds the laws that it violates."""
 CODE = re.compile(r'^RULE = Rule\(\s*"(\w+)"', re.MULTILINE)
 CHECK = re.compile(r"^@RULE\.on\((\w+)\)$", re.MULTILINE)

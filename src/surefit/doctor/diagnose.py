@@ -49,7 +49,7 @@ def look(seen: Recording) -> Diagnosis:
     found: list[tuple[Rule, Finding]] = []
     broken = list(catalogue.broken())
     cases = violations_in(seen, broken)
-    kinds = {type(one).__name__ for one in (*seen.observations, *(case[0] for case in cases))}
+    kinds = kinds_of((*seen.observations, *(violation for violation, _ in cases)))
     looks: list[tuple[Rule, Callable[[], Iterable[Finding]]]] = [
         *((rule, partial(rule.look, seen, cases)) for rule in rules_on(kinds)),
         (UNKNOWN_ALLOWANCE, partial(unknown_allowances, seen, rule_files())),
@@ -70,10 +70,14 @@ def look(seen: Recording) -> Diagnosis:
 def violations_in(seen: Recording, broken: list[str]) -> list[tuple[Violation, Shown]]:
     """Laws that do not hold in this recording, each with its case."""
     found: list[tuple[Violation, Shown]] = []
-    kinds = {type(observation).__name__ for observation in seen.observations}
-    for violations in sources_of_violations(kinds):
+    for violations in sources_of_violations(kinds_of(seen.observations)):
         found += violations(seen, broken)
     return found
+
+
+def kinds_of(things: Iterable[object]) -> set[str]:
+    """Names of their classes, and of those that these are derived from."""
+    return {kind.__name__ for thing in things for kind in type(thing).__mro__}
 
 
 def with_choices(finding: Finding) -> Finding:

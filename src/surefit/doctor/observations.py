@@ -14,6 +14,7 @@ Only the standard library is imported here: this module is loaded inside the use
     Chance      where random streams began
     Imported    what of large libraries the main process has imported
     Shrunk      batches that a check cut to their first rows, or left as they were
+    Measure     what a law is measured on, a kind for each
     NotObserved what could not be watched, and why
     Ended       how the whole run ended
 """
@@ -829,6 +830,14 @@ class NotObserved:
     process: Process = Process()
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measure:
+    """What one process saw of a law: see `doctor/measures`. Written every few seconds and at the
+    end; the last one of each process counts."""
+
+    process: Process
+
+
 @dataclass(frozen=True, slots=True)
 class Ended:
     """How the whole run ended, as its parent saw it."""
@@ -857,4 +866,5 @@ Observation = (
     | Shrunk
     | NotObserved
     | Ended
+    | Measure
 )

@@ -1,39 +1,31 @@
 """All observations of one run, and the questions that rules still have about it."""
 
 import json
+import pkgutil
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache
+from importlib import import_module
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 import msgspec
 
-from surefit.doctor import observations
+from surefit.doctor import measures, observations
 from surefit.doctor.findings import Place
 from surefit.doctor.observations import Answer, Crash, Ended, Json, Observation, Question, Script
 from surefit.source.reading import Source
 
 Kind = TypeVar("Kind")
 
-KINDS: dict[str, Any] = {
-    kind.__name__: kind
-    for kind in (
-        observations.Script,
-        observations.Crash,
-        observations.Swallowed,
-        observations.Steps,
-        observations.Death,
-        observations.Answer,
-        observations.Passed,
-        observations.Trace,
-        observations.Chance,
-        observations.Imported,
-        observations.Shrunk,
-        observations.NotObserved,
-        observations.Ended,
-    )
-}
+
+@cache
+def kinds() -> dict[str, Any]:
+    """By name: all observations, and a measure of each law."""
+    for file in pkgutil.iter_modules(measures.__path__):
+        import_module(f"{measures.__name__}.{file.name}")
+    every = (*get_args(Observation), *observations.Measure.__subclasses__())
+    return {kind.__name__: kind for kind in every}
 
 
 @dataclass(slots=True)
@@ -109,7 +101,7 @@ def read(lines: Iterable[str], folder: Path | None = None) -> Recording:
         except ValueError:
             continue
         try:
-            kind = KINDS[raw.pop("saw")]
+            kind = kinds()[raw.pop("saw")]
             seen.append(msgspec.convert(shortened(raw, folder), kind, strict=False))
         except (KeyError, TypeError, AttributeError, msgspec.ValidationError) as error:
             why = f"this line of it cannot be read: {line[:LONGEST]} ({error})"
@@ -156,6 +148,8 @@ def latest(seen: Iterable[Observation]) -> list[Observation]:
         key: object = number
         if isinstance(one, observations.Steps):
             key = one.process.pid
+        elif isinstance(one, observations.Measure):
+            key = type(one), one.process.pid
         elif isinstance(one, observations.Swallowed):
             key = one.process.pid, one.handler, one.raised_at, one.said.partition(":")[0]
         elif isinstance(one, Script):

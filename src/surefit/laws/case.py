@@ -18,7 +18,7 @@ from surefit.doctor.observations import Crash, Frame, Json, Layer, Question, Val
 from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule, Unanswered
 from surefit.doctor.violations import Expression, Operand, Written
-from surefit.lineage.asking import lineage_of, lineage_of_rows
+from surefit.lineage.asking import lineage_at, lineage_of, lineage_of_rows
 from surefit.lineage.lineage import Lineage
 from surefit.lineage.producers import (
     DATASET,
@@ -69,6 +69,8 @@ class Case:
     rule: Rule | None = None
     read: str = ""
     """The file, where its source was only read and nothing was run."""
+    about: str = ""
+    """Which fault of a run that does not crash."""
 
     def source(self, at: Place | str | Frame | Written | None) -> Source | None:
         return self.recording.source(at if isinstance(at, Place | str | None) else at.place)
@@ -188,6 +190,20 @@ class Case:
         found = lineage_of(self.recording, self.crash, (operand.frame, operand.value.text))
         return found or NO_LINEAGE
 
+    def lineage_at(self, expression: Expression, step: int = 0) -> Lineage:
+        """Of the value of an expression at its line, at an optimizer step of a run that does not
+        crash; empty where that is not known."""
+        place = expression.place
+        about: dict[str, Json] = {
+            "file": place.file,
+            "line": place.line or 0,
+            "text": expression.text,
+            "step": step,
+        }
+        self.answered(LINEAGE, **about)
+        found = lineage_at(self.recording, place.file, place.line or 0, expression.text, step)
+        return found or NO_LINEAGE
+
     def lineage_of_column(self, column: str) -> Lineage:
         """Where a column of the rows came from that a collator was given; a root for each row."""
         return self.of_rows(ROWS, column)
@@ -230,7 +246,7 @@ class Case:
             why=why,
             fixes=self.fixes([remedy for remedy in remedies if remedy is not None]),
             python_said=self.crash.said if self.crash is not None else "",
-            about=self.crash.id if self.crash is not None else "",
+            about=self.crash.id if self.crash is not None else self.about,
             severity=Severity.WARNING if self.read else None,
         )
         return with_symbols(finding) if self.read else finding

@@ -11,7 +11,7 @@ from types import ModuleType
 from typing import Any
 
 from surefit.doctor.findings import Place
-from surefit.observe.inside import origins
+from surefit.observe.inside import events, origins
 from surefit.observe.inside.after_import import after_import
 from surefit.observe.inside.autopsy.values import attributes, is_a, is_tensor
 from surefit.observe.inside.unseen import around
@@ -57,6 +57,8 @@ def _comes(_args: tuple[Any, ...], _kwargs: dict[str, Any]) -> bool:
 
 def _came(args: tuple[Any, ...], batch: Any) -> None:
     """A batch, or the end, where there is none."""
+    if events.batch_came:
+        events.tell(events.batch_came, args[0], batch)
     held = attributes(args[0])
     yielded = _number(held, "_num_yielded") or 0
     epoch = _epochs.pop(id(args[0]), None)

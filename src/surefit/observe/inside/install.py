@@ -26,6 +26,7 @@ PARTS = (
     "traces.traces",
     "stories.stories",
     "fingerprints",
+    "measuring",
 )
 """Modules that register patches for when torch and its kin are imported."""
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from surefit.doctor.findings import Place
 from surefit.doctor.observations import DifferenceSeen
-from surefit.observe.inside import finishing, own_code, spool
+from surefit.observe.inside import events, finishing, own_code, spool
 from surefit.observe.inside.after_import import after_import
 from surefit.observe.inside.identity import identity
 from surefit.observe.inside.spool import could_not
@@ -73,10 +73,14 @@ def begin(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
         could_not("losses", error)
     seen.inside.append(now.inside)
     now.inside = True
+    if events.backward_begun:
+        events.tell(events.backward_begun, args[0] if args else kwargs.get("tensors"))
     return True
 
 
 def end(_args: tuple[Any, ...], _result: Any) -> None:
+    if events.backward_ended:
+        events.tell(events.backward_ended)
     now.inside = seen.inside.pop() if seen.inside else False
     letters.ended()
 

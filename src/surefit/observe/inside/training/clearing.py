@@ -3,6 +3,7 @@
 from types import ModuleType
 from typing import Any
 
+from surefit.observe.inside import events
 from surefit.observe.inside.after_import import after_import
 from surefit.observe.inside.training import letters
 from surefit.observe.inside.unseen import around
@@ -11,8 +12,12 @@ from surefit.observe.inside.unseen import around
 def noting(owner: Any, name: str, letter: str) -> None:
     """Wraps a function of a library so that each call is noted before it runs."""
 
-    def begin(_args: tuple[Any, ...], _kwargs: dict[str, Any]) -> bool:
+    def begin(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
         letters.note(letter)
+        if letter == "Z" and events.gradients_cleared:
+            events.tell(events.gradients_cleared, args[0])
+        elif letter == "C" and events.gradients_clipped:
+            events.tell(events.gradients_clipped, name, args, kwargs)
         return False
 
     setattr(owner, name, around(getattr(owner, name), begin))

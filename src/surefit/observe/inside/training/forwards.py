@@ -4,7 +4,7 @@ from threading import get_ident
 from types import ModuleType
 from typing import Any
 
-from surefit.observe.inside import compiling
+from surefit.observe.inside import compiling, events
 from surefit.observe.inside.after_import import after_import
 from surefit.observe.inside.spool import could_not, guarded
 from surefit.observe.inside.training import (
@@ -51,7 +51,7 @@ def _call(self: Any, *args: Any, **kwargs: Any) -> Any:
         return result
     finally:
         if outermost:
-            end(result)
+            end(self, args, kwargs, result)
 
 
 def begin(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
@@ -90,6 +90,8 @@ def begin(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
     except Exception as error:  # noqa: BLE001 - the user's module runs, whatever happens here
         could_not("calls of modules", error)
     now.inside = True
+    if events.forward_begun:
+        events.tell(events.forward_begun, module, args, kwargs)
     return True
 
 
@@ -97,11 +99,13 @@ def _begin_around(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
     return not now.inside and begin(args[0], args[1:], kwargs)
 
 
-def _end_around(_args: tuple[Any, ...], result: Any) -> None:
-    end(result)
+def _end_around(args: tuple[Any, ...], result: Any) -> None:
+    end(args[0], args[1:], {}, result)
 
 
-def end(result: Any = None) -> None:
+def end(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
+    if events.forward_ended:
+        events.tell(events.forward_ended, module, args, kwargs, result)
     if now.outermost is not None:
         known, now.outermost = now.outermost, None
         gave(known, result)

@@ -10,7 +10,7 @@ from typing import Any
 
 from surefit.doctor.findings import Place
 from surefit.doctor.observations import LossCall, LossGiven
-from surefit.observe.inside import finishing, own_code, spool
+from surefit.observe.inside import events, finishing, own_code, spool
 from surefit.observe.inside.after_import import after_import
 from surefit.observe.inside.identity import identity
 from surefit.observe.inside.training import divergences, readable
@@ -93,18 +93,25 @@ def functions(module: ModuleType) -> None:
 def watched(name: str, plain: Callable[..., Any]) -> Callable[..., Any]:
     ignored = _place_of(plain, "ignore_index") if name in IGNORING else None
     under_way: list[tuple[Place | None, FrameType | None, dict[str, Any]]] = []
+    under_loss: list[tuple[Calls, dict[str, Any]]] = []
 
     def begin(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
         if now.losing or (args and type(args[0]).__name__ == "FakeTensor"):
             return False  # part of another loss, or of a compiler's trace
         calls, frame = note(name, args, kwargs, ignored)
         now.losing = True
+        under_loss[:] = [(calls, kwargs)]
+        if events.loss_begun:
+            events.tell(events.loss_begun, name, args, kwargs, calls.place, calls.training)
         if calls.training and divergences.wanted(name):
             under_way[:] = [(calls.place, frame, kwargs)]
         return True
 
     def end(args: tuple[Any, ...], result: Any) -> None:
         now.losing = False
+        if events.loss_ended and under_loss:
+            calls, kwargs = under_loss.pop()
+            events.tell(events.loss_ended, name, args, kwargs, result, calls.place, calls.training)
         if under_way:
             place, frame, kwargs = under_way.pop()
             divergences.note(name, place, frame, args, kwargs, result)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from types import FrameType, ModuleType
 from typing import Any
 
-from surefit.observe.inside import compiling, finishing, spool
+from surefit.observe.inside import compiling, events, finishing, spool
 from surefit.observe.inside.after_import import after_import
 from surefit.observe.inside.identity import identity
 from surefit.observe.inside.spool import could_not
@@ -86,6 +86,8 @@ def _before(optimizer: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> No
         seen.running.append(running)
         if known is None:
             return
+        if events.step_begun:
+            events.tell(events.step_begun, optimizer)
         step = known.steps + 1
         if step <= EVERY or not step % SELDOM or values.unlimited:
             _ask(running, known, optimizer)
@@ -113,6 +115,8 @@ def _after(optimizer: Any, _args: tuple[Any, ...], _kwargs: dict[str, Any]) -> N
             _complete(running.look, known, optimizer)
         known.steps += 1
         letters.stepped()
+        if events.step_ended:
+            events.tell(events.step_ended, optimizer)
         step, outside = noted.steps, unheld.seen
         if step >= outside.look_at or outside.suspects or outside.made != outside.made_then:
             _look_outside(step)
