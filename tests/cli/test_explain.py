@@ -183,7 +183,7 @@ def test_what_no_rule_knows(
     [
         ("", 2, "The input is empty."),
         ("  \n", 2, "The input is empty."),
-        ("step 1  loss 2.3\n", 1, "The input holds no traceback."),
+        ("step 1  loss 2.3\n", 1, "The input holds no traceback, and"),
     ],
 )
 def test_nothing_to_explain(
@@ -205,7 +205,7 @@ def test_files_that_cannot_be_explained(
     assert cli.main(["explain", "nowhere.log"]) == 2
     assert "`nowhere.log` cannot be read: No such file or directory." in capsys.readouterr().err
     assert cli.main(["explain", str(tmp_path)]) == 2
-    assert "Is a directory." in " ".join(capsys.readouterr().err.split())
+    assert "is a folder without a training log in it." in " ".join(capsys.readouterr().err.split())
     Path("train.py").write_text("import torch\n")
     assert cli.main(["explain", "train.py"]) == 1
     assert "`surefit run train.py` runs it" in capsys.readouterr().err

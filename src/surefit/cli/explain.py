@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from surefit.did_you_mean import nearest
-from surefit.doctor.findings import COMMAND_LINE, Fact, Finding, Fix, Place
+from surefit.doctor.findings import COMMAND_LINE, Fact, Finding, Fix, Place, Severity
 from surefit.doctor.rule import refusal
 from surefit.errors import BadInput, WrongCall
 from surefit.render import console, outcome
@@ -17,6 +17,7 @@ from surefit.source.notebooks import NotANotebook, errors_left, is_notebook
 if TYPE_CHECKING:
     from surefit.doctor.catalogue import Known
     from surefit.doctor.tracebacks import Traceback
+    from surefit.logs.series import TrainingLog
 
 UNKNOWN_RULE = refusal("SF018", "unknown-rule", "surefit has no rule of that name or code.")
 NOTHING_TO_EXPLAIN = refusal(
@@ -28,29 +29,36 @@ WIDTH = 80
 STDIN = "-"
 LARGEST = 50_000_000
 """Bytes of a log; of a longer one the end."""
+MOST_SERIES = 8
+"""Of a log that are shown."""
 
 
-def explain(what: str = STDIN) -> None:
+def explain(what: str = STDIN) -> int:
     """Explain a pasted traceback, a training log, or a rule.
 
     surefit explain error.log
     surefit explain train.ipynb                    an error that its last run left there
     python train.py 2>&1 | surefit explain -
+    surefit explain out/checkpoint-500/trainer_state.json
+    surefit explain runs/                          the newest log in a folder
     surefit explain ragged-labels
     surefit explain SF201
 
     A traceback holds no values, so that no cause is claimed: it says which rules fit,
-    what must be known to decide, and the command that would know.
+    what must be known to decide, and the command that would know. Of a training log
+    (text, CSV, JSON Lines, TensorBoard events, the Trainer's state) it says what
+    follows from its numbers: exit code 1 where something is wrong with them.
 
     Parameters
     ----------
     what
-        A file with a traceback in it, `-` for standard input, or a rule by name or code.
+        A file with a traceback or a log in it, a folder with a log, `-` for standard input,
+        or a rule by name or code.
     """
     if what == STDIN or is_file(what):
-        explain_text(what)
-    else:
-        explain_rule(what)
+        return explain_file(what)
+    explain_rule(what)
+    return 0
 
 
 def is_file(name: str) -> bool:
@@ -58,16 +66,47 @@ def is_file(name: str) -> bool:
     return Path(name).exists() or bool(re.search(r"[/\\]|\.\w+$", name))
 
 
-def explain_text(name: str) -> None:
+def explain_file(name: str) -> int:
+    """A traceback in it comes first; without one it is a log."""
+    from surefit.logs.reading import is_events, newest_log, read_events, read_log
+    from surefit.observe.logs import read_traceback
+
+    if name != STDIN and Path(name).is_dir():
+        inside = newest_log(Path(name))
+        if inside is None:
+            raise WrongCall(nothing(f"`{name}` is a folder without a training log in it."))
+        name = str(inside)
+    if name != STDIN and is_events(Path(name)):
+        return explain_log(read_events(Path(name)))
+    text = read_text(name)
+    traceback = read_traceback(text)
+    if traceback is not None:
+        explain_traceback(traceback, name)
+        return 0
+    log = read_log(text, "standard input" if name == STDIN else name)
+    if not log.series:
+        raise BadInput(no_traceback(name))
+    return explain_log(log)
+
+
+def explain_log(log: "TrainingLog") -> int:
+    """What was read, then what follows from it; 1 where something is wrong."""
+    from surefit.logs.judging import judge
+
+    findings = judge(log)
+    names = [str(series) for series in log.series if series.role.value][:MOST_SERIES]
+    console.say(f"{log.file}: {log.kind}; {'; '.join(names) or 'no loss and no score in it'}")
+    if not findings:
+        console.say("Nothing wrong is visible in it.")
+    outcome.tell(*findings)
+    return int(any(finding.severity is Severity.ERROR for finding in findings))
+
+
+def explain_traceback(told: "Traceback", name: str) -> None:
     from surefit.doctor.catalogue import rules
     from surefit.doctor.suspects import as_findings, suspects
-    from surefit.observe.logs import read_traceback
     from surefit.render.explanation import explanation
 
-    text = read_text(name)
-    told = read_traceback(text)
-    if told is None:
-        raise BadInput(no_traceback(name))
     found = suspects(told, rules())
     command = command_for(told, name)
     started = told.script
@@ -123,7 +162,8 @@ def no_traceback(name: str) -> Finding:
     if name.endswith(".py"):
         fix = Fix(f"It is a script: `surefit run {name}` runs it, `surefit lint {name}` reads it.")
     what = "The input" if name == STDIN else f"`{name}`"
-    return NO_TRACEBACK.finding(place, f"{what} holds no traceback.", fixes=(fix,))
+    headline = f"{what} holds no traceback, and no series of losses or scores."
+    return NO_TRACEBACK.finding(place, headline, fixes=(fix,))
 
 
 def place_of(told: "Traceback", name: str) -> Place:

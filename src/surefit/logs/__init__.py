@@ -1,0 +1,1 @@
+"""Training logs, read as series of numbers and judged by them."""
