@@ -4,6 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from surefit.callbacks import Watch
     from surefit.data.batches import PadRows
     from surefit.data.features.loaders import loaders
     from surefit.doctor.findings import Finding
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from surefit.recipes.sft import run as sft
     from surefit.recipes.sft_settings import LoraSft
     from surefit.trainer import AnswerF1
+    from surefit.watching import check, watch
 
 __version__ = "0.1.0"
 
@@ -28,13 +30,16 @@ __all__ = [
     "LoraSft",
     "PadRows",
     "SurefitError",
+    "Watch",
     "__version__",
+    "check",
     "distill",
     "inspect",
     "loaders",
     "pretrain",
     "projection_for",
     "sft",
+    "watch",
 ]
 
 _WHERE = {
@@ -45,12 +50,15 @@ _WHERE = {
     "LoraSft": ("surefit.recipes.sft_settings", "LoraSft"),
     "PadRows": ("surefit.data.batches", "PadRows"),
     "SurefitError": ("surefit.errors", "SurefitError"),
+    "Watch": ("surefit.callbacks", "Watch"),
+    "check": ("surefit.watching", "check"),
     "distill": ("surefit.recipes.distill", "run"),
     "inspect": ("surefit.inspector", "inspect"),
     "loaders": ("surefit.data.features.loaders", "loaders"),
     "pretrain": ("surefit.recipes.pretrain", "run"),
     "projection_for": ("surefit.projecting", "projection_for"),
     "sft": ("surefit.recipes.sft", "run"),
+    "watch": ("surefit.watching", "watch"),
 }
 
 

@@ -49,7 +49,7 @@ def run(name: str, observed: bool) -> dict[str, Any]:
 
     gc.collect()
     if observed:
-        import_module("surefit.observe.inside.finishing")._forget()
+        import_module("surefit.observe.inside.finishing").forget()
     torch.manual_seed(0)
     random.seed(0)
     result = import_module("trainings").TRAININGS[name]()

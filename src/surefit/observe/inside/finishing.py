@@ -30,6 +30,11 @@ def finish() -> None:
     if _finished_in == os.getpid():
         return
     _finished_in = os.getpid()
+    write_all()
+
+
+def write_all() -> None:
+    """What was counted so far, as at the end."""
     for write in _last_words:
         try:
             write()
@@ -37,7 +42,8 @@ def finish() -> None:
             spool.could_not(write.__module__, error)
 
 
-def _forget() -> None:
+def forget() -> None:
+    """All that was counted."""
     for forget in _forgetting:
         try:
             forget()
@@ -61,7 +67,7 @@ def install() -> None:
             plain(status)
 
     os._exit = _exit
-    os.register_at_fork(after_in_child=_forget)
+    os.register_at_fork(after_in_child=forget)
 
 
 after_fork(spool.forget_parent)

@@ -100,3 +100,9 @@ def _steps() -> Steps:
         beside.seen(),
         vocabularies.seen(),
     )
+
+
+@finishing.after_fork
+def forget_parent() -> None:
+    global _written_at
+    _written_at = -1
