@@ -12,10 +12,11 @@ from safetensors.torch import load_file
 
 from surefit import embedded
 from surefit.cli import main
+from surefit.errors import BadInput
 from surefit.models.load import find_model, load_model
 from surefit.recipes import sft
 from surefit.recipes.sft_settings import LoraSft
-from surefit.train.record import RunFolder
+from surefit.train.record import Report, RunFolder
 
 
 @pytest.fixture
@@ -184,3 +185,31 @@ def test_the_default_learns(tmp_path: Path) -> None:
     assert report.f1 is not None
     assert report.f1_before < 0.2
     assert report.f1 > 0.8
+
+
+def test_a_run_that_is_dead_is_ended_with_the_reason(rows: Path, tmp_path: Path) -> None:
+    settings = few_steps(
+        rows, tmp_path / "dead", max_steps=40, learning_rate=50.0, evaluate_before=False
+    )
+    with pytest.raises(BadInput) as caught:
+        sft.train(settings)
+    (finding,) = caught.value.findings
+    assert finding.rule in ("gradients-all-zero", "loss-stays-uniform")
+    assert any("lower `--learning-rate`" in fix.text for fix in finding.fixes)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "steps", "refused"),
+    [(0.25, 0.25, 100, True), (0.0, 0.0, 100, True), (0.25, 0.5, 100, False)]
+    + [(1.0, 1.0, 100, False), (0.25, 0.25, 5, False), (None, 0.25, 100, False)],
+)
+def test_a_score_that_did_not_move_is_no_success(
+    before: float | None, after: float, steps: int, refused: bool
+) -> None:
+    report = Report(
+        folder="runs/sft-1", trained="adapter", epochs=1, steps=steps, loss=1.0, seconds=1.0,
+        training_rows=10, held_out_rows=4, best_epoch=1, f1_before=before, f1=after,
+        exact_match=0.0,
+    )  # fmt: skip
+    findings = sft._nothing_gained(report)
+    assert [finding.rule for finding in findings] == ["nothing-gained"] * refused

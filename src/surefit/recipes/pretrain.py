@@ -50,6 +50,7 @@ from surefit.train.resume import Saving, settings_of, stopped
 from surefit.train.schedule import linear_decay
 from surefit.train.shared_work import shared_working_folder
 from surefit.train.trackers import check_trackers, start_trackers
+from surefit.train.watch import Part, Watch
 from surefit.writing import new_folder, write_json
 
 from .pretrain_report import Pretrained, PretrainReport, say_end
@@ -177,6 +178,8 @@ def _train(
     if ranks.world > 1:
         seed_rank(settings.seed, ranks.rank)
     state = saving.restore()
+    classes = layout.features if kind is Kind.ONE_HOT else None
+    watch = Watch(classes, Place(str(folder.path)))
     best_possible = supervision.best_possible(data, held_out)
     if best_possible is not None:
         say(f"The best possible loss on the held-out rows is {best_possible:.4f}: the source's own")
@@ -215,6 +218,13 @@ def _train(
                             schedule.step()
                         stepper.zero_grad()
                         state = _counted(state, loss_sum, places)
+                        watch.see(
+                            state.step,
+                            loss=loss_sum,
+                            norm=float(norm),
+                            cross_entropy=Part(loss_sum, 1.0),
+                            skipped=accelerator.optimizer_step_was_skipped,
+                        )
                         folder.add_step(state, loss_sum, rate, float(norm), places)
                         bar.step(loss=f"{loss_sum:.4f}", lr=f"{rate:.1e}")
                         if state.step % settings.save_every == 0:

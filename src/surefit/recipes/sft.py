@@ -16,7 +16,7 @@ from surefit.data.step_batches import StepBatches
 from surefit.data.tokens import TokenSet, check_tokenizer
 from surefit.doctor.findings import Fact, Finding, Fix, Place
 from surefit.doctor.rule import refusal
-from surefit.errors import BadInput
+from surefit.errors import BadInput, refuse_if
 from surefit.losses.next_token import NextTokenLoss
 from surefit.models.load import ModelSource, find_model, held_in, load_model, load_tokenizer
 from surefit.models.lora import add_lora, count_trainable
@@ -49,12 +49,18 @@ from surefit.train.schedule import linear_decay
 from surefit.train.shared_work import shared_working_folder
 from surefit.train.step import forward_backward, to_device
 from surefit.train.trackers import check_trackers, start_trackers
+from surefit.train.watch import Part, Watch
 
 from .sft_judge import Judge
 from .sft_settings import LEARNING_RATE, LoraSft
 from .token_rows import PartedRows, open_prepared, prepare
 
 LOSS_LOST = refusal("SF189", "loss-became-nan", "The loss of a training step is not a number.")
+NOTHING_GAINED = refusal(
+    "SF188", "nothing-gained", "The score after training is exactly the score before it."
+)
+ENOUGH_STEPS = 20
+"""After which a score must have moved."""
 
 
 def run(**settings: Any) -> Report:
@@ -170,6 +176,7 @@ def _train(
     if ranks.world > 1:
         seed_rank(settings.seed, ranks.rank)
     state = saving.restore()
+    watch = Watch(model.config.get_text_config().vocab_size, Place(str(folder.path)))
     longest_answer = int(train_set.answer_lengths.max())
     judge = Judge(
         folder,
@@ -220,6 +227,13 @@ def _train(
                             schedule.step()
                         stepper.zero_grad()
                         state = _counted(state, loss, places)
+                        watch.see(
+                            state.step,
+                            loss=loss,
+                            norm=there.norm,
+                            cross_entropy=Part(loss, 1.0),
+                            skipped=accelerator.optimizer_step_was_skipped,
+                        )
                         folder.add_step(state, loss, rate, there.norm, places)
                         bar.step(loss=f"{loss:.4f}", lr=f"{rate:.1e}")
                         if state.step % settings.save_every == 0:
@@ -256,6 +270,7 @@ def _train(
     )
     folder.write_report(report)
     _say_end(report)
+    refuse_if(_nothing_gained(report))
     return report
 
 
@@ -360,6 +375,30 @@ def _loss_lost(
             Fix(f"The newest checkpoint is sound:  surefit sft --resume {folder.path}"),
         ],
     )
+
+
+def _nothing_gained(report: Report) -> list[Finding]:
+    """A score that training did not change, unless there was nothing to gain."""
+    if report.f1 is None or report.f1 != report.f1_before or report.steps < ENOUGH_STEPS:
+        return []
+    if report.f1 == 1:
+        return []
+    return [
+        NOTHING_GAINED.finding(
+            Place(report.folder),
+            f"F1 is {report.f1:.4f} after {report.steps:,} steps, as it was before the first.",
+            facts=[
+                Fact("held-out rows", f"{report.held_out_rows:,}"),
+                Fact("mean loss of the last epoch", f"{report.loss:.4f}"),
+            ],
+            why="The trained weights answer the held-out rows no better than the model did without"
+            " them. They are kept, and are not worth using.",
+            fixes=[
+                Fix(f"Look at the answers and losses in {report.folder}."),
+                Fix("Train longer (`--epochs`), or with another `--learning-rate`."),
+            ],
+        )
+    ]
 
 
 def _say_end(report: Report) -> None:

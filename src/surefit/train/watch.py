@@ -31,6 +31,8 @@ MOST_SKIPPED = 40
 """In a row. Begun at 65,536 the scale is 6e-08 then: gradients that overflow fp16's 65,504 even so
 are above 1e12, or no numbers at all. Some ten at the start are usual."""
 
+LOWER_RATE = Fix("Start again with a lower `--learning-rate`.")
+
 SAME_STEPS = 20
 """In which a student that began as its teacher must come apart from it: in bf16 the first steps
 can be too small to change a logit."""
@@ -51,7 +53,8 @@ class Watch:
     A loss that is not finite is left to the recipe, which knows the rows of the step.
     """
 
-    vocabulary: int
+    vocabulary: int | None
+    """Tokens, or classes, that a prediction is over; None where the loss is over no classes."""
     place: Place
     same: bool = False
     """Whether student and teacher began as the same, as `Alive.same` has it: their divergence is
@@ -104,6 +107,8 @@ class Watch:
             raise BadInput(self._all_zero(step, loss))
 
     def _compare(self, step: int, norm: float, cross_entropy: Part) -> None:
+        if self.vocabulary is None:
+            return
         level = math.log(self.vocabulary)
         near = abs(cross_entropy.value - level) <= 1e-4 * level
         self.uniform = self.uniform + 1 if near and norm < STILL else 0
@@ -116,16 +121,29 @@ class Watch:
             self.place,
             f"All gradients are exactly zero, since step {since}: the run stopped after step "
             f"{step}.",
-            facts=[Fact("loss", f"{loss:.6f}"), Fact("length of the gradient", "0")],
-            why="No optimizer moves a weight for a gradient of 0. The loss does not depend on the "
-            "trained weights: something cut the way to them (a clamp, a detach), or precision did.",
+            facts=[Fact("loss", self._beside_uniform(loss)), Fact("length of the gradient", "0")],
+            why="No optimizer moves a weight for a gradient of 0. "
+            + (
+                "Earlier steps had one: too high a learning rate has thrown the weights to where "
+                "every activation is saturated or dead."
+                if step > 1
+                else "The loss does not depend on the trained weights: something cut the way to "
+                "them (a clamp, a detach), or precision did."
+            ),
             fixes=[
+                *([LOWER_RATE] if step > 1 else []),
                 Fix("Try `--precision fp32`: in fp16 small gradients become 0."),
                 Fix(
                     "See whether losses and scaler work on this device:  surefit check --self-test"
                 ),
             ],
         )
+
+    def _beside_uniform(self, loss: float) -> str:
+        """With the loss of a uniform distribution beside it, where it is that."""
+        level = math.log(self.vocabulary) if self.vocabulary else math.inf
+        is_uniform = abs(loss - level) <= 1e-4 * level < math.inf
+        return f"{loss:.6f}" + (f", that is ln({self.vocabulary})" if is_uniform else "")
 
     def _stays_uniform(self, step: int, norm: float, cross_entropy: Part) -> Finding:
         return UNIFORM.finding(
@@ -136,9 +154,12 @@ class Watch:
                 Fact("its part of the loss", f"{cross_entropy.weight * cross_entropy.value:.4f}"),
                 Fact("stopped after", f"step {step}"),
             ],
-            why="Every token is equally likely to the student, whatever it reads, and a gradient "
+            why="Every token is equally likely to the model, whatever it reads, and a gradient "
             f"below {STILL:g} changes that for no optimizer: Adam divides by no less.",
-            fixes=[Fix("Look for what makes all logits equal: a clamp, a head without weights.")],
+            fixes=[
+                LOWER_RATE,
+                Fix("Look for what makes all logits equal: a clamp, a head without weights."),
+            ],
         )
 
     def _unheard(self, step: int, cross_entropy: Part, divergence: Part) -> Finding:
