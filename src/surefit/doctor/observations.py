@@ -107,6 +107,18 @@ class Value:
 
 
 @dataclass(frozen=True, slots=True)
+class FailedCheck:
+    """A condition that led to a `raise` or an `assert`."""
+
+    text: str
+    """As its source writes it."""
+    result: bool
+    """What it evaluated to."""
+    operands: tuple[str, ...] = ()
+    """What it compares; those that could be read are among the frame's values."""
+
+
+@dataclass(frozen=True, slots=True)
 class Frame:
     """One call on the way to an exception."""
 
@@ -126,6 +138,8 @@ class Frame:
     """`self`, where that is a module."""
     arguments: tuple[str, ...] = ()
     """Names of the function's own arguments; their values are among `values`."""
+    checks: tuple[FailedCheck, ...] = ()
+    """Of the innermost frame, where that raises by itself: the conditions, innermost first."""
 
     def value(self, text: str) -> Value | None:
         """What an expression was worth there."""

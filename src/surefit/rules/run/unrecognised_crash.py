@@ -25,15 +25,14 @@ from surefit.doctor.causes import is_cause, ranks_that_followed
 from surefit.doctor.findings import Fact, Finding, Place, Severity
 from surefit.doctor.observations import CollatorSeen, Crash, Ended, Frame, Script, Value
 from surefit.doctor.recording import Recording
-from surefit.doctor.rule import Rule, Unanswered
+from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
-from surefit.doctor.violations import Operand
 from surefit.doctor.words import code, listed, spoken
-from surefit.laws.case import NO_LINEAGE, Case
+from surefit.laws.case import Case
 from surefit.laws.layer_words import described, layer_name
 from surefit.laws.origins import names_in
+from surefit.laws.value_origins import origin, shortened
 from surefit.laws.value_words import in_words
-from surefit.lineage.properties import Property, length, none, shape
 
 RULE = Rule(
     "SF899",
@@ -93,10 +92,6 @@ def failing(frame: Frame, most: int = LONGEST) -> str:
     return shortened(" ".join((frame.expression or frame.line).split()), most)
 
 
-def shortened(text: str, most: int) -> str:
-    return text if len(text) <= most else f"{text[: most - 1]}…"
-
-
 def inside(crash: Crash, frame: Frame) -> str:
     """The module that was being called, and the library's function if it is one that failed."""
     layer = crash.layer
@@ -127,33 +122,10 @@ def values(crash: Crash, frame: Frame, seen: Recording) -> Iterator[Fact]:
     """The parts of the failing expression, each with the expression that it was born in."""
     for value in parts(frame):
         if says_something(value) and not is_told_by_its_parts(value, frame):
-            yield Fact(code(value.text), in_words(value) + origin(value, crash, frame, seen))
-
-
-def origin(value: Value, crash: Crash, frame: Frame, seen: Recording) -> str:
-    """`, from train.py:12  load(path)`; empty while no second run has told it, and where it was
-    born in the failing line itself."""
-    side = Operand(value=value, name=code(value.text), frame=crash.frames.index(frame))
-    try:
-        lineage = Case(seen, crash).lineage(side)
-    except Unanswered:
-        lineage = NO_LINEAGE
-    property_of = what_it_is(value)
-    birth = lineage.birth(of=property_of) if property_of is not None else None
-    written = birth or lineage.written() or next(iter(lineage.expressions), None)
-    if written is None or written.text == value.text:
-        return f", created at {value.made_at}" if value.made_at is not None else ""
-    place = Place(written.place.file, written.place.line)
-    return f", from {place}  {shortened(written.text, SHORT)}"
-
-
-def what_it_is(value: Value) -> Property | None:
-    """What the first expression of its lineage that matters has in common with it."""
-    if value.kind == "NoneType":
-        return none
-    if value.shape is not None:
-        return shape(value.shape)
-    return length(value.length) if value.length is not None and value.scalar is None else None
+            yield Fact(
+                code(value.text),
+                in_words(value) + origin(value, crash.frames.index(frame), Case(seen, crash)),
+            )
 
 
 def parts(frame: Frame) -> list[Value]:

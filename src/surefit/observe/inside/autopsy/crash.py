@@ -1,10 +1,11 @@
 """The autopsy after an exception, in the process that raised it; no code of the user's is run."""
 
+import ast
 import itertools
 import os
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from types import FrameType, TracebackType
 from typing import Any
@@ -12,7 +13,7 @@ from typing import Any
 from surefit.doctor.findings import Place
 from surefit.doctor.observations import Crash, Frame, Layer, Link, Value
 from surefit.observe.inside import finishing, own_code, spool, workers
-from surefit.observe.inside.autopsy import expressions, memory, questions
+from surefit.observe.inside.autopsy import expressions, guards, memory, questions
 from surefit.observe.inside.autopsy.collators import collator_in
 from surefit.observe.inside.autopsy.layers import largest_holder, layer_of
 from surefit.observe.inside.autopsy.values import describe, is_module
@@ -192,8 +193,9 @@ def _frame(stood: Stood, innermost: bool, frames: list[FrameType]) -> Frame:
     frame, code = stood.frame, stood.frame.f_code
     own = own_code.own(code)
     failed = expressions.failed_at(frame, stood.instruction, stood.line)
+    tests = guards.checks_at(failed.statement, failed.function, frame) if innermost else []
     values: dict[str, Value] = {}
-    for value in _values(frame, failed, own, innermost):
+    for value in _values(frame, failed, own, innermost, [test.node for test in tests]):
         values.setdefault(value.text, value)
         if len(values) == MOST_VALUES:
             break
@@ -209,6 +211,7 @@ def _frame(stood: Stood, innermost: bool, frames: list[FrameType]) -> Frame:
         tuple(values.values()),
         layer_of(this, largest_holder(this, _things(frames))) if is_module(this) else None,
         tuple(code.co_varnames[:count]),
+        guards.as_data(tests),
     )
 
 
@@ -220,10 +223,15 @@ def _end_line(failed: expressions.Failed, line: int) -> int | None:
 
 
 def _values(
-    frame: FrameType, failed: expressions.Failed, own: bool, innermost: bool
+    frame: FrameType,
+    failed: expressions.Failed,
+    own: bool,
+    innermost: bool,
+    checks: Sequence[ast.expr],
 ) -> Iterator[Value]:
-    """The failing part first; then the statement; then arguments and, in own code, all locals."""
-    for node in (failed.expression, failed.statement):
+    """The failing part first; then the statement, and what led to it; then arguments and, in own
+    code, all locals."""
+    for node in (failed.expression, failed.statement, *checks):
         if node is not None and not (node is failed.statement and hasattr(node, "body")):
             for text, value in expressions.parts(node, frame):
                 yield describe(value, text)

@@ -34,6 +34,8 @@ class Failed:
     """The statement's first line, or the whole if it is short."""
     part: str | None
     span: Span | None
+    function: ast.AST | None = None
+    """The function, or the file, that the statement stands in."""
 
 
 @cache
@@ -58,7 +60,8 @@ def failed_at(frame: FrameType, instruction: int, line: int) -> Failed:
     whole = ast.get_source_segment(text, statement) if statement is not None else None
     if whole is not None and whole.count("\n") < 3 and not hasattr(statement, "body"):
         shown = whole
-    return Failed(statement, node, shown, part, _span(node, lines) if node is not None else None)
+    span = _span(node, lines) if node is not None else None
+    return Failed(statement, node, shown, part, span, _function(tree, line))
 
 
 def _position(frame: FrameType, instruction: int) -> tuple[int, int, int, int] | None:
@@ -90,6 +93,16 @@ def _statement(tree: ast.Module, line: int) -> ast.stmt | None:
         if isinstance(node, ast.stmt) and node.lineno <= line <= (node.end_lineno or line)
     ]
     return min(covering, key=lambda n: ((n.end_lineno or 0) - n.lineno, -n.lineno), default=None)
+
+
+def _function(tree: ast.Module, line: int) -> ast.AST:
+    covering = [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        and node.lineno <= line <= (node.end_lineno or line)
+    ]
+    return max(covering, key=lambda node: node.lineno, default=tree)
 
 
 def _span(node: ast.expr, lines: list[str]) -> Span:

@@ -19,7 +19,7 @@ from surefit.lineage.producers import (
     ValueRoot,
     Way,
 )
-from surefit.observe.inside.autopsy import expressions
+from surefit.observe.inside.autopsy import expressions, guards
 from surefit.observe.inside.autopsy.collators import datasets_in, rows_in
 from surefit.observe.inside.autopsy.values import LOOKED_AT, describe, mapping, untouched
 from surefit.observe.inside.lineage.contents import flat
@@ -235,10 +235,12 @@ def values_in(
     count = code.co_argcount + code.co_kwonlyargcount + bool(code.co_flags & 4)
     count += bool(code.co_flags & 8)
     names = frame.f_locals if every else code.co_varnames[:count]
-    if span is not None:
-        failed = expressions.failed_at(frame, frame.f_lasti, span.line)
-        if failed.expression is not None:
-            for text, value in expressions.parts(failed.expression, frame):
+    line = span.line if span is not None else frame.f_lineno
+    failed = expressions.failed_at(frame, frame.f_lasti, line)
+    tests = guards.checks_at(failed.statement, failed.function, frame) if every else []
+    for node in (failed.expression if span is not None else None, *(test.node for test in tests)):
+        if node is not None:
+            for text, value in expressions.parts(node, frame):
                 yield text, value, None
     for name in list(names):
         value = frame.f_locals.get(name, GONE)
