@@ -28,11 +28,41 @@ GENERATED = f"{os.sep}torchinductor_"
 
 
 @cache
+def _packages_of_others() -> tuple[str, ...]:
+    """Entries of PYTHONPATH beside the user's project: packages that are used without being
+    installed. What lies below the project, or holds it, is its own."""
+    entries = [os.path.abspath(entry) for entry in _python_path() if entry]
+    projects = {_project(Path.cwd()), _project(Path(os.path.abspath(sys.argv[0] or ".")).parent)}
+    return tuple(
+        entry + os.sep
+        for entry in entries
+        if not any(
+            Path(entry).is_relative_to(project) or project.is_relative_to(entry)
+            for project in projects
+        )
+    )
+
+
+def _python_path() -> list[str]:
+    return os.environ.get("PYTHONPATH", "").split(os.pathsep)
+
+
+def _project(folder: Path) -> Path:
+    """The nearest folder above that holds a repository or a package; else the folder itself."""
+    for above in (folder, *folder.parents):
+        if any((above / name).exists() for name in (".git", "pyproject.toml", "setup.py")):
+            return above
+    return folder
+
+
+@cache
 def is_own(file: str) -> bool:
     """The user's: a real file outside the standard library, installed packages and surefit."""
     if file.startswith("<") or not file:
         return False
-    if file.startswith((*LIBRARIES, SUREFIT)) or any(part in file for part in ELSEWHERE):
+    if file.startswith((*LIBRARIES, SUREFIT, *_packages_of_others())) or any(
+        part in file for part in ELSEWHERE
+    ):
         return False
     kept = os.environ.get("TORCHINDUCTOR_CACHE_DIR")
     if GENERATED in file or (kept and file.startswith(os.path.abspath(kept))):
