@@ -4,10 +4,12 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 
-from surefit.doctor.observations import Answer, Crash, Ended, Question
+from surefit.doctor.findings import Place
+from surefit.doctor.observations import Answer, Crash, Ended, Passed, Question, Watchpoint
 from surefit.doctor.progress import steps_before
 from surefit.doctor.recording import Recording
 from surefit.lineage.producers import LINEAGE
+from surefit.observe.inside import watchpoints
 from surefit.observe.inside.autopsy.questions import probes
 from surefit.observe.inside.lineage.libraries import WITH_WORKERS
 from surefit.observe.inside.stories.graphs import OF_GRAPH
@@ -19,10 +21,13 @@ from surefit.observe.inside.stories.stories import (
     Asked,
     stood,
 )
+from surefit.observe.inside.watchpoints import WATCH
 from surefit.observe.script import Launch
 from surefit.observe.script import watch as watch_script
 from surefit.proof.sandbox import CannotTry, Snapshot, Watch, attempt, refuse_outside
 
+EARLIER = "earlier"
+"""A question about a crash: values at the failing line at all earlier evaluations."""
 SPARE_BYTES = 1 << 30
 """Beside twice what the first run had resident: the recorder keeps notes, not tensors."""
 
@@ -37,14 +42,19 @@ def answer_by_second_run(
     watch: Watch = watch_script,
 ) -> list[Answer]:
     """An answer to each question, also where it is that there is none."""
+    earlier = [question for question in questions if question.kind == EARLIER]
     asked = [one for question in questions if (one := recognisable(question, seen)) is not None]
-    if not asked:
+    if not asked and not earlier:
         return [Answer(question, None, "the process had ended") for question in questions]
     answers: dict[tuple[str, str, str], Answer] = {}
     missing = "the second run did not come to it"
 
     def run(open_: Sequence[Asked], environment: Mapping[str, str]) -> None:
-        environment = {STORY: as_environment(open_, seen), **environment}
+        environment = {
+            STORY: as_environment(open_, seen),
+            WATCH: json.dumps([line_of(question) for question in earlier]),
+            **environment,
+        }
         watched = attempt(
             launch,
             before,
@@ -55,6 +65,10 @@ def answer_by_second_run(
             watch=watch,
         )
         answers.update({key(one.question): one for one in watched.recording.all(Answer)})
+        for question in earlier:
+            answers[key(question)] = Answer(
+                question, {"passed": [asdict(point) for point in watched.recording.all(Passed)]}
+            )
 
     try:
         refuse_outside(seen)
@@ -65,6 +79,13 @@ def answer_by_second_run(
     except CannotTry as reason:
         missing = str(reason)
     return [answers.get(key(question), Answer(question, None, missing)) for question in questions]
+
+
+def line_of(question: Question) -> dict[str, object]:
+    """The failing line, where values are written down before each evaluation."""
+    line = int(question.about["line"])
+    point = Watchpoint(Place(question.about["file"], line), tuple(question.about["texts"]))
+    return watchpoints.as_environment(point, range(line, line + 1))
 
 
 def needs_workers(question: Question, seen: Recording) -> bool:
@@ -106,7 +127,9 @@ def recognisable(question: Question, seen: Recording) -> Asked | None:
 def as_environment(asked: Sequence[Asked], seen: Recording) -> str:
     """The recorder needs not go on beyond the last step that is asked about."""
     steps = [last_step(one.question, seen) for one in asked]
-    return json.dumps({"until_step": max(steps), "questions": [asdict(one) for one in asked]})
+    return json.dumps(
+        {"until_step": max(steps, default=None), "questions": [asdict(one) for one in asked]}
+    )
 
 
 def last_step(question: Question, seen: Recording) -> int:

@@ -27,6 +27,7 @@ from surefit.doctor.violations import Expression, Operand
 from surefit.doctor.words import code, spoken
 from surefit.laws.case import Case
 from surefit.laws.contracts.failed_checks import RefusedByCheck
+from surefit.laws.earlier import unlike_before
 from surefit.laws.named_arguments import passed_as
 from surefit.laws.value_origins import origin, shortened
 from surefit.laws.value_words import in_words
@@ -58,10 +59,18 @@ def a_check_failed(broken: RefusedByCheck, case: Case) -> Finding | None:
     )
     passed = [setting_of(operand, case) for operand in broken.operands]
     settings = [setting for setting in passed if setting is not None]
+    if innermost_is_own(case):
+        headline = (
+            f"Your own check {code(said)}{holds} in `{broken.function}` raises {kind}: {sides}."
+        )
+    else:
+        headline = (
+            f"{code(shortened(broken.use.text, LONGEST))} ends with {kind}, because"
+            f" {code(said)}{holds} in `{broken.function}`: {sides}."
+        )
     return case.finding(
         settings[0].place if settings and not innermost_is_own(case) else broken.use.place,
-        f"{code(shortened(broken.use.text, LONGEST))} ends with {kind}, because {code(said)}{holds}"
-        f" in `{broken.function}`: {sides}.",
+        headline,
         facts=tuple(facts(broken, case)),
     )
 
@@ -91,5 +100,6 @@ def facts(broken: RefusedByCheck, case: Case) -> Iterator[Fact]:
         setting = setting_of(operand, case)
         where = origin(operand.value, operand.frame, case) or passed_at(setting)
         yield Fact(operand.name, in_words(operand.value) + where)
+    yield from unlike_before(case)
     for check in broken.others:
         yield Fact("and", code(check.text) + ("" if check.result else " does not hold"))

@@ -29,6 +29,7 @@ from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import code, listed, spoken
 from surefit.laws.case import Case
+from surefit.laws.earlier import unlike_before
 from surefit.laws.layer_words import described, layer_name
 from surefit.laws.origins import names_in
 from surefit.laws.value_origins import origin, shortened
@@ -111,6 +112,7 @@ def facts(crash: Crash, seen: Recording) -> Iterator[Fact]:
     if layer and layer.path and not any(f"created at {layer.made_at}" in one.value for one in told):
         created = f", created at {layer.made_at}" if layer.made_at else ""
         yield Fact(layer_name(layer), f"{described(layer)}{created}")
+    yield from unlike_before(Case(seen, crash))
     if crash.collator:
         yield from rows(crash.collator)
     if crash.chain:

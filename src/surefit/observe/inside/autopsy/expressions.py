@@ -22,6 +22,8 @@ TENSOR_ATTRIBUTES = ("shape", "dtype", "device", "data", "grad", "T", "mT", "ndi
 
 VIEWS = ("transpose", "permute", "t", "movedim", "swapaxes", "unsqueeze", "squeeze", "narrow")
 """Methods of a tensor that copy nothing."""
+NUMBERS = ("size", "dim", "numel")
+"""Methods of a tensor that give numbers which it has anyway."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,7 +206,7 @@ def _subscript(value: object, key: ast.expr, frame: FrameType) -> Any:
     index = read(key, frame)
     if value is MISSING or index is MISSING:
         return MISSING
-    if type(value) in (list, tuple) and type(index) is int:
+    if (type(value) in (list, tuple) or type(value).__name__ == "Size") and type(index) is int:
         return value[index] if -len(value) <= index < len(value) else MISSING  # type: ignore[index, arg-type]
     inside = mapping(value)
     if inside is not None and type(index) in (str, int):
@@ -258,7 +260,11 @@ def _sliced(tensor: Any, index: Any) -> Any:
 def _turned(tensor: Any, method: str, numbers: list[Any]) -> Any:
     """`x.transpose(1, 2)`: a view, of torch's own making where the tensor is of its own class."""
     plain = type(tensor).__module__ in ("torch", "torch.nn.parameter") and is_tensor(tensor)
-    if not plain or method not in VIEWS or any(type(one) is not int for one in numbers):
+    if (
+        not plain
+        or method not in (*VIEWS, *NUMBERS)
+        or any(type(one) is not int for one in numbers)
+    ):
         return MISSING
     try:
         with untouched():
