@@ -1,0 +1,103 @@
+"""A number that is still text reaches a comparison, an arithmetic operation or a size.
+
+## What happens
+What is read from a command line, a CSV file, an environment variable or a YAML file can be text
+that only looks like a number. YAML reads `3e-3` as text, because it wants a dot (`3.0e-3`), and
+`argparse` gives text unless it is told a `type`.
+
+## Why it matters
+The error comes where the number is first used, deep inside a library, and names types, not the
+setting.
+
+## What to do
+Convert it once, where it is read: `type=float` for a flag, `float(config["lr"])` for a key, or
+`3.0e-3` in the YAML file.
+
+## How it is recognised
+An operand of the expression that failed is text that reads as a number. A second run tells which
+setting, key or expression it came from.
+"""
+
+from collections.abc import Iterator
+
+from surefit.doctor.findings import Fact, Finding, Severity
+from surefit.doctor.rule import Rule
+from surefit.doctor.symptoms import Symptom
+from surefit.doctor.violations import Expression, Written, fact_at
+from surefit.doctor.words import code
+from surefit.laws.along import along
+from surefit.laws.case import Case, Remedy
+from surefit.laws.contracts.texts import NumberIsText
+from surefit.laws.named_arguments import argument_named, flag_declared
+from surefit.lineage.lineage import Lineage
+from surefit.lineage.properties import Property, text
+from surefit.remedies.arguments import SetArgument
+from surefit.remedies.wrap import Wrap
+
+RULE = Rule(
+    "SF270",
+    "number-is-text",
+    Severity.ERROR,
+    __doc__,
+    symptoms=(
+        Symptom(
+            r"not supported between instances of '(str|float|int)' and '(str|float|int)'"
+            r"|unsupported operand type\(s\).*'str'|must be real number, not str",
+            "whether one of the operands is a number that was read as text",
+        ),
+    ),
+)
+
+
+@RULE.on(NumberIsText)
+def a_number_was_read_as_text(broken: NumberIsText, case: Case) -> Finding:
+    lineage = case.lineage(broken.operand)
+    named = argument_named(broken.operand.value.text, case)
+    born = lineage.written() or lineage.birth(of=text)
+    converted = list(places(lineage, named, broken.written))
+    flag = flag_declared(broken.operand.value.text, case)
+    place = (flag or next(iter(converted), broken.use)).place
+    to = "int" if broken.is_integer else "float"
+    return case.finding(
+        place,
+        f"{broken.operand.name} is the text `{broken.written!r}`, not a number, where"
+        f" {code(case.frames[broken.operand.frame or 0].line.splitlines()[0])} computes with it.",
+        facts=(
+            Fact(broken.operand.name, f"str {broken.written!r}"),
+            *fact_at("passed as", named),
+            *fact_at("from", born),
+            *fact_at("fails at", broken.use),
+        ),
+        why=why(broken),
+        remedies=remedies(flag, converted, to),
+    )
+
+
+def why(broken: NumberIsText) -> str:
+    if "e" in broken.written.lower():
+        return (
+            f"Nothing converts it on the way. YAML reads `{broken.written}` as text, because it"
+            " wants a dot and a sign in such a number: `3.0e-3`."
+        )
+    return (
+        "Nothing converts it on the way: flags, CSV cells and environment variables are text unless"
+        " they are converted."
+    )
+
+
+def places(lineage: Lineage, named: Expression | None, written: str) -> Iterator[Written]:
+    """Where it can be converted: the argument that passes it on, then expressions towards its
+    birth."""
+    if named is not None:
+        yield named
+    the_same = Property(f"is {written!r}", lambda value: value.scalar == written)
+    yield from reversed(along(lineage, of=the_same))
+
+
+def remedies(flag: Expression | None, converted: list[Written], to: str) -> Iterator[Remedy]:
+    if flag is not None:
+        words = f"Declare the type of the flag: `type={to}`."
+        yield SetArgument(at=flag, name="type", value=to, words=words)
+    for expression in converted:
+        words = f"Convert it where it is passed on: `{to}({expression.text})`."
+        yield Wrap(at=expression, before=f"{to}(", after=")", words=words)
