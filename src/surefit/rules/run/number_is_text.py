@@ -42,7 +42,8 @@ RULE = Rule(
     symptoms=(
         Symptom(
             r"not supported between instances of '(str|float|int)' and '(str|float|int)'"
-            r"|unsupported operand type\(s\).*'str'|must be real number, not str",
+            r"|unsupported operand type\(s\).*'str'|must be real number, not str|of type str"
+            r"|'str' object cannot be interpreted as an integer",
             "whether one of the operands is a number that was read as text",
         ),
     ),
