@@ -1,0 +1,78 @@
+"""Weights while no optimizer has stepped: whether the user's own code moves them."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+from weakref import ref
+
+from surefit.doctor.findings import Place
+from surefit.observe.inside import origins
+from surefit.observe.inside.training import readable, roots, samples
+
+MOST_WATCHED = 8
+FIRST = 2
+"""The backward pass at which samples are taken; by then a first step would have been."""
+
+
+@dataclass(slots=True)
+class Watched:
+    """A few elements of a parameter, as they were at an early backward pass."""
+
+    alive: Callable[[], Any]
+    before: Any
+    moved: bool = False
+
+
+class Unstepped:
+    """Parameters with a gradient, compared until the first step of an optimizer."""
+
+    def __init__(self) -> None:
+        self.watched: list[Watched] = []
+        self.compared = 0
+        self.begun = 0
+        self.optimizers = 0
+        self.made_at: Place | None = None
+
+    @property
+    def moved(self) -> int:
+        return sum(watched.moved for watched in self.watched)
+
+    def is_due(self, passes: int) -> bool:
+        """The second pass, and powers of two after it."""
+        return passes >= FIRST and not passes & (passes - 1)
+
+    def look(self, passes: int) -> None:
+        self._count_optimizers()
+        if not self.begun:
+            self.begun = passes
+            self.watched = list(_watched())
+            return
+        self.compared = passes - self.begun
+        for watched in self.watched:
+            tensor = watched.alive()
+            now = _sample(tensor) if tensor is not None else None
+            if now is None or now.shape != watched.before.shape or now.dtype != watched.before.dtype:
+                watched.moved = True  # gone or replaced: nothing can be said
+            elif not readable.torch().equal(now, watched.before):
+                watched.moved = True
+
+    def _count_optimizers(self) -> None:
+        alive = list(origins.alive(readable.torch().optim.Optimizer))
+        self.optimizers = len(alive)
+        places = [origins.made_at(optimizer) for optimizer in alive]
+        self.made_at = next((place for place in reversed(places) if place), self.made_at)
+
+
+def _watched() -> list[Watched]:
+    with_gradient = [
+        named.tensor for named in roots.look().values() if named.tensor.grad is not None
+    ]
+    chosen = with_gradient[:: max(1, len(with_gradient) // MOST_WATCHED)][:MOST_WATCHED]
+    pairs = [(tensor, _sample(tensor)) for tensor in chosen]
+    return [Watched(ref(tensor), before) for tensor, before in pairs if before is not None]
+
+
+def _sample(tensor: Any) -> Any:
+    plain = readable.plain(tensor)
+    spots = samples.spots(plain, 0) if plain is not None else None
+    return spots.view(plain).clone() if spots is not None else None
