@@ -35,6 +35,11 @@ class HeldWeights:
     not_numbers_by: int = 0
     not_finite_by: int = 0
     """Steps of all optimizers when a gradient was first noticed that was not finite; 0: none."""
+    missing: tuple[str, ...] = ()
+    """Parameters that require grad and had no gradient at any of the steps looked at, while others
+    had; none that was loaded from elsewhere, or that changed all the same."""
+    missing_looked: int = 0
+    """Steps at which that was looked at."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

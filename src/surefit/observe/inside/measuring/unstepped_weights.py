@@ -50,11 +50,8 @@ class Unstepped:
         self.compared = passes - self.begun
         for watched in self.watched:
             tensor = watched.alive()
-            now = _sample(tensor) if tensor is not None else None
-            if now is None or now.shape != watched.before.shape or now.dtype != watched.before.dtype:
-                watched.moved = True  # gone or replaced: nothing can be said
-            elif not readable.torch().equal(now, watched.before):
-                watched.moved = True
+            now = sample(tensor) if tensor is not None else None
+            watched.moved |= differs(watched.before, now)
 
     def _count_optimizers(self) -> None:
         alive = list(origins.alive(readable.torch().optim.Optimizer))
@@ -68,11 +65,20 @@ def _watched() -> list[Watched]:
         named.tensor for named in roots.look().values() if named.tensor.grad is not None
     ]
     chosen = with_gradient[:: max(1, len(with_gradient) // MOST_WATCHED)][:MOST_WATCHED]
-    pairs = [(tensor, _sample(tensor)) for tensor in chosen]
+    pairs = [(tensor, sample(tensor)) for tensor in chosen]
     return [Watched(ref(tensor), before) for tensor, before in pairs if before is not None]
 
 
-def _sample(tensor: Any) -> Any:
+def sample(tensor: Any) -> Any:
     plain = readable.plain(tensor)
     spots = samples.spots(plain, 0) if plain is not None else None
     return spots.view(plain).clone() if spots is not None else None
+
+
+def differs(before: Any, now: Any) -> bool:
+    """Also where it is gone, or was replaced by another kind: then nothing can be said."""
+    if now is None or before is None:
+        return True
+    if now.shape != before.shape or now.dtype != before.dtype or now.device != before.device:
+        return True
+    return not readable.torch().equal(now, before)

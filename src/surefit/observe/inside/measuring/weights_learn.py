@@ -2,7 +2,7 @@
 
 import math
 import weakref
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Any
 
@@ -10,6 +10,7 @@ from surefit.doctor.findings import Place
 from surefit.doctor.measures.weights_learn import HeldWeights, WeightsLearn
 from surefit.observe.inside import events, finishing, own_code, spool
 from surefit.observe.inside.after_import import after_import
+from surefit.observe.inside.measuring.missing_gradients import Missing
 from surefit.observe.inside.measuring.unstepped_weights import Unstepped
 from surefit.observe.inside.spool import guarded
 from surefit.observe.inside.training import optimizers, periodic, readable
@@ -46,6 +47,7 @@ class Weights:
     not_numbers: int = 0
     not_numbers_by: int = 0
     cost: float = 0.0
+    missing: Missing = field(default_factory=Missing)
 
 
 class Learning:
@@ -151,6 +153,9 @@ def stepped(optimizer: Any) -> None:
     if sampled(known.steps):
         seen.changed = True
         _look_for_numbers(weights, optimizer)
+        if weights.missing.is_due(known.steps) and not weights.empty and readable.can_look():
+            with values, readable.looking():
+                weights.missing.look(known.parameters, optimizers.tensors(optimizer))
 
 
 def _first(known: optimizers.Optimizer, optimizer: Any) -> Weights:
@@ -253,11 +258,11 @@ def _told(weights: Weights) -> HeldWeights:
         not_numbers=weights.not_numbers,
         not_numbers_by=weights.not_numbers_by,
         not_finite_by=weights.not_finite_by,
+        missing=tuple(weights.missing.names),
+        missing_looked=weights.missing.looked,
     )
 
 
 @finishing.after_fork
 def forget_parent() -> None:
     seen.__init__()  # type: ignore[misc]
-
-
