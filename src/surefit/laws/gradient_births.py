@@ -16,7 +16,7 @@ class ForwardValue:
     stack: tuple[Stood, ...]
     """The user's lines that computed it, outermost first; of something given, that used it."""
     holder: str = ""
-    """What the user's code calls a tensor that was given."""
+    """What the user's code calls a tensor that was given, or one with bad values that went in."""
     shape: tuple[int, ...] = ()
     bad: int = 0
     """Elements that are NaN or infinite."""
@@ -41,6 +41,8 @@ class GradientBirth:
     """The operation of the forward pass that it belongs to."""
     source: ForwardValue | None = None
     """Where the forward pass first had NaN (or infinity) on the way to that operation."""
+    met: ForwardValue | None = None
+    """Where that, if it has no graph, first went into the graph: `pred - target`."""
     behind: int = 0
     """Parameters behind the function; `reached`: parameters of the whole backward pass."""
     reached: int = 0

@@ -87,6 +87,8 @@ class AdapterSeen:
     """The same of layers that have an adapter."""
     usual: tuple[str, ...] = ()
     """PEFT's own choice for such a model."""
+    step: int = 0
+    """Steps of all optimizers when it was looked at."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,10 +14,61 @@ from surefit.laws.law import BrokenLaw, Law, Watched
 LAW = Law("adapter_targets", "adapters are on the layers that they were asked for")
 PROOF_STEPS = 3
 OF_ARCHITECTURES = frozenset(
-    "q_proj k_proj v_proj o_proj gate_proj up_proj down_proj gate_up_proj qkv_proj out_proj in_proj"
-    " query key value query_key_value dense dense_h_to_4h dense_4h_to_h c_attn c_proj c_fc fc1 fc2"
-    " fc_in fc_out q k v o wi wo wi_0 wi_1 w1 w2 w3 Wqkv qkv proj attn mlp lm_head embed_tokens wte"
-    " linear1 linear2 out_layer in_layer to_q to_k to_v x_proj dt_proj".split()
+    [
+        "q_proj",
+        "k_proj",
+        "v_proj",
+        "o_proj",
+        "gate_proj",
+        "up_proj",
+        "down_proj",
+        "gate_up_proj",
+        "qkv_proj",
+        "out_proj",
+        "in_proj",
+        "query",
+        "key",
+        "value",
+        "query_key_value",
+        "dense",
+        "dense_h_to_4h",
+        "dense_4h_to_h",
+        "c_attn",
+        "c_proj",
+        "c_fc",
+        "fc1",
+        "fc2",
+        "fc_in",
+        "fc_out",
+        "q",
+        "k",
+        "v",
+        "o",
+        "wi",
+        "wo",
+        "wi_0",
+        "wi_1",
+        "w1",
+        "w2",
+        "w3",
+        "Wqkv",
+        "qkv",
+        "proj",
+        "attn",
+        "mlp",
+        "lm_head",
+        "embed_tokens",
+        "wte",
+        "linear1",
+        "linear2",
+        "out_layer",
+        "in_layer",
+        "to_q",
+        "to_k",
+        "to_v",
+        "x_proj",
+        "dt_proj",
+    ]
 )
 """Names that some architecture has: not misspelt, whatever they come near."""
 
@@ -58,7 +109,7 @@ def of_adapter(case: Case, adapter: AdapterSeen) -> Iterator[BrokenLaw]:
         said=f"{len(unmatched):,} of the {counted(len(adapter.asked), 'name')} in `target_modules`"
         f" match no layer of `{adapter.model}` ({some(unmatched)}): adapters are only on"
         f" {some(adapter.adapted)}, {on:,} of {there:,} layers.",
-        steps=PROOF_STEPS,
+        steps=adapter.step + PROOF_STEPS,
         fault="adapter targets without a layer",
         adapter=adapter,
         unmatched=tuple(unmatched),

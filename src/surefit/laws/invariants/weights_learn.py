@@ -83,7 +83,7 @@ class EveryStepSkipped(BrokenLaw):
 class EveryGradientZero(BrokenLaw):
     """Every gradient of every parameter was there, and exactly zero."""
 
-    seen: Steps
+    trained: Steps
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -314,7 +314,7 @@ class Looks:
             steps=min(steps.steps, PROOF_STEPS),
             fault="every gradient is zero",
             certain=looked >= CERTAINLY_ZERO,
-            seen=steps,
+            trained=steps,
         )
 
     def no_step_taken(self) -> Iterator[BrokenLaw]:

@@ -9,6 +9,7 @@ from surefit.doctor.measures.weights_learn import Adapters, AdapterSeen
 from surefit.observe.inside import events, finishing, origins, spool
 from surefit.observe.inside.spool import guarded
 from surefit.observe.inside.training import hanging, optimizers, periodic, readable
+from surefit.observe.inside.training.letters import noted
 
 PEFT = "peft.tuners.tuners_utils"
 ADAPTABLE = ("Linear", "Conv1D")
@@ -51,6 +52,7 @@ def _note(tuner: Any) -> None:
             layers=layers,
             adapted=adapted,
             usual=_usual(kind),
+            step=noted.steps,
         )
 
 

@@ -110,9 +110,11 @@ class Births:
     def operation(self, name: str, ins: list[Any], out: Any) -> Noted:
         stack, _ = lines(_getframe(3))
         nan, infinite = self.bad_numbers(out)
-        bounds = None
+        bounds, holder = None, ""
         if (nan or infinite) and ins:
             bounds = bounds_of(ins[0])
+            bad = [tensor for tensor in ins if any(self.bad_numbers(tensor))]
+            holder = next(filter(None, (name_in_frame(tensor) for tensor in bad)), "")
         return Noted(
             next(self.serials),
             name,
@@ -124,7 +126,8 @@ class Births:
             infinite,
             int(out.numel()),
             tuple(int(size) for size in out.shape),
-            bounds=bounds,
+            holder,
+            bounds,
         )
 
     def keep(self, tensor: Any, operation: Noted) -> None:
@@ -223,6 +226,7 @@ class Births:
             born = max(self.births, key=lambda known: known.behind)
         operation = born.operation or self.operation_above()
         origin = self.first_bad(operation) if operation and self.values else None
+        met = self.where_met(operation) if operation and origin and not origin.grad else None
         number = readable.plain(loss)
         return {
             "function": born.function,
@@ -230,6 +234,7 @@ class Births:
             "passes": self.passes - 1,
             "operation": operation.told() if operation else None,
             "source": origin.told() if origin else None,
+            "met": met.told() if met else None,
             "behind": born.behind,
             "reached": self.reached,
             "loss": float(number) if number is not None and number.numel() == 1 else None,
@@ -253,6 +258,12 @@ class Births:
             if born:
                 return min(born, key=lambda known: known.serial)
         return None
+
+    def where_met(self, operation: Noted) -> Noted | None:
+        """Where a bad value without a graph first went into the graph."""
+        every = [known for known in self.back(operation.serial) if known.grad and known.takes]
+        bad = [known for known in every if known.nan or is_infinite(known)]
+        return min(bad, key=serial_number, default=None)
 
     def back(self, serial: int) -> Iterator[Noted]:
         waiting, met = [serial], {serial}
