@@ -322,7 +322,7 @@ class Looks:
         still = measure.watched and not measure.moved and measure.compared >= FEWEST_PASSES
         if steps.steps or steps.skipped or not still or steps.process.rank is not None:
             return
-        if not any(root.training for root in steps.roots):
+        if steps.roots and not any(root.training for root in steps.roots):
             return
         yield NoStepTaken(
             law=LAW,

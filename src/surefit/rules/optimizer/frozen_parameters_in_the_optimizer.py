@@ -1,4 +1,4 @@
-"""Nothing that the optimizer holds requires grad: it was frozen, before or after it was handed over.
+"""Nothing that the optimizer holds requires grad: it was frozen before or after the hand-over.
 
 ## What happens
 `requires_grad = False` was set on the very parameters that the optimizer should train: after they

@@ -1,10 +1,10 @@
 """Gradients become NaN or infinite in the backward pass: every step is skipped, or weights are NaN.
 
 ## What happens
-A value can be finite and its gradient not: the slope of `sqrt` at 0 is infinite, and infinity times
-zero is NaN. A gradient scaler skips each step with such a gradient. Without one, a single step makes
-every weight NaN; `nan_to_num` around the loss hides that from the log, and its backward pass does
-not keep NaN from the weights.
+A value can be finite and its gradient not: the slope of `sqrt` at 0 is infinite, and infinity
+times zero is NaN. A gradient scaler skips each step with such a gradient. Without one, a single
+step makes every weight NaN; `nan_to_num` around the loss hides that from the log, and its backward
+pass does not keep NaN from the weights.
 
 ## Why it matters
 The run goes on to its end. With a scaler the model is exactly what it was before; without, it is

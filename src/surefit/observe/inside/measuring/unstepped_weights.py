@@ -1,15 +1,16 @@
 """Weights while no optimizer has stepped: whether the user's own code moves them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 from weakref import ref
 
 from surefit.doctor.findings import Place
 from surefit.observe.inside import origins
-from surefit.observe.inside.training import readable, roots, samples
+from surefit.observe.inside.training import readable, samples
 
 MOST_WATCHED = 8
+MOST_NODES = 20_000
 FIRST = 2
 """The backward pass at which samples are taken; by then a first step would have been."""
 
@@ -41,11 +42,15 @@ class Unstepped:
         """The second pass, and powers of two after it."""
         return passes >= FIRST and not passes & (passes - 1)
 
+    def begin(self, passes: int, loss: Any) -> None:
+        """Before the backward pass: what its graph leads to."""
+        if not self.begun and passes >= FIRST:
+            self.begun = passes
+            self.watched = _watched(getattr(loss, "grad_fn", None))
+
     def look(self, passes: int) -> None:
         self._count_optimizers()
-        if not self.begun:
-            self.begun = passes
-            self.watched = list(_watched())
+        if passes <= self.begun:
             return
         self.compared = passes - self.begun
         for watched in self.watched:
@@ -60,13 +65,24 @@ class Unstepped:
         self.made_at = next((place for place in reversed(places) if place), self.made_at)
 
 
-def _watched() -> list[Watched]:
-    with_gradient = [
-        named.tensor for named in roots.look().values() if named.tensor.grad is not None
-    ]
-    chosen = with_gradient[:: max(1, len(with_gradient) // MOST_WATCHED)][:MOST_WATCHED]
+def _watched(graph: Any) -> list[Watched]:
+    leaves = list(_leaves(graph)) if graph is not None else []
+    chosen = leaves[:: max(1, len(leaves) // MOST_WATCHED)][:MOST_WATCHED]
     pairs = [(tensor, sample(tensor)) for tensor in chosen]
     return [Watched(ref(tensor), before) for tensor, before in pairs if before is not None]
+
+
+def _leaves(graph: Any) -> Iterator[Any]:
+    """Tensors that a backward pass gives gradients to."""
+    waiting, met = [graph], {id(graph)}
+    for node in waiting:
+        variable = getattr(node, "variable", None)
+        if variable is not None:
+            yield variable
+        for below, _ in node.next_functions:
+            if below is not None and id(below) not in met and len(met) < MOST_NODES:
+                met.add(id(below))
+                waiting.append(below)
 
 
 def sample(tensor: Any) -> Any:

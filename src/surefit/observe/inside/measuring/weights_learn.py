@@ -103,6 +103,9 @@ def passes(loss: Any) -> None:
     seen.changed = True
     seen.looked += 1
     seen.last_is_leaf = is_leaf = _is_leaf(loss)
+    if not noted.steps and not seen.unstepped.begun and readable.can_look():
+        with readable.looking():
+            seen.unstepped.begin(count, _single(loss))
     if is_leaf:
         seen.leaves += 1
         if seen.leaf_at is None:
@@ -112,10 +115,9 @@ def passes(loss: Any) -> None:
 
 def _is_leaf(loss: Any) -> bool:
     """A single tensor that requires grad and that no operation made."""
+    loss = _single(loss)
     if type(loss) in (tuple, list):
-        if len(loss) != 1:
-            return False
-        loss = loss[0]
+        return False
     if seen.ordinary is None:
         seen.ordinary = readable.Ordinary()
     if seen.ordinary.is_ordinary(loss):
@@ -124,6 +126,10 @@ def _is_leaf(loss: Any) -> bool:
         return False
     with readable.looking():
         return loss.grad_fn is None
+
+
+def _single(loss: Any) -> Any:
+    return loss[0] if type(loss) in (tuple, list) and len(loss) == 1 else loss
 
 
 @events.on(events.backward_ended)
