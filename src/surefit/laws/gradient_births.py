@@ -59,7 +59,7 @@ class GraphCut:
     operation: ForwardValue | None = None
     enabled: bool = True
     """Graphs were being recorded."""
-    parameters: int = 0
-    """Of those asked about: behind it."""
+    names: tuple[str, ...] = ()
+    """Of the parameters asked about: behind it."""
     beside: int = 0
-    """Of those asked about: behind no cut on the way to the loss."""
+    """How many of those asked about are not."""

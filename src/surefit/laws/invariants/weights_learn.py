@@ -236,7 +236,8 @@ class Looks:
             f"{name} took {many} with a learning rate of at most {optimizer.highest_rate:g}: of"
             f" {sampled:,} weights with a gradient that were looked at, none changed."
         )
-        yield self.of(UpdatesTooSmall, optimizer, held, said, optimizer.made_at, sampled=sampled)
+        more = {"sampled": sampled, "steps": held.first_step + 12}
+        yield self.of(UpdatesTooSmall, optimizer, held, said, optimizer.made_at, **more)
 
     def not_numbers(self, optimizer: OptimizerSeen, held: HeldWeights) -> BrokenLaw:
         by = held.not_numbers_by
@@ -271,7 +272,8 @@ class Looks:
             PartWithoutGradient,
             optimizer,
             held,
-            f"{some(groups)} never get a gradient, though they require one and {name} holds them.",
+            f"No gradient ever comes to {some(groups)}, though {name} holds these parameters and"
+            " they require one.",
             optimizer.made_at,
             certain=False,
             fault=f"no gradient for {groups[0]}",
@@ -414,4 +416,8 @@ def watched(recording: Recording) -> Watched:
         return Watched(why_not="no backward pass was seen")
     if not tensors and not any(measure.watched for measure in measures):
         return Watched(why_not="no parameter of a step was looked at")
+    if not tensors:
+        compared = max(measure.compared for measure in measures)
+        watched = sum(measure.watched for measure in measures)
+        return Watched(on=f"{counted(watched, 'parameter')}, {compared:,} backward passes")
     return Watched(on=f"{counted(tensors, 'parameter')} at {counted(taken, 'step')}")

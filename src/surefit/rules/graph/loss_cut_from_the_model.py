@@ -68,10 +68,10 @@ def loss_has_no_way_back(broken: NoGraph, case: Case) -> Finding | None:
         remedies = [tensors_added(case, reading, written)]
     elif cut.name in TO_NUMBERS:
         facts = (Fact("the loss", "has the very number that was read there"), *facts)
+    how = NUMBER if at is reading else how_it_cuts(cut)
     return case.finding(
         at.place,
-        f"{code(at.text)} {NUMBER if at is reading else how_it_cuts(cut)}: the loss has no way back to the"
-        " model.",
+        f"{code(at.text)} {how}: the loss has no way back to the model.",
         facts=facts,
         why=WHY,
         remedies=remedies,

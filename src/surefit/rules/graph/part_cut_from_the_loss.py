@@ -9,8 +9,8 @@ gradient stops there: everything before it keeps its first weights.
 The rest of the model learns around the random part, and the loss falls, if less than it could.
 
 ## What to do
-Take the cut out. If that part must not learn, freeze it (`requires_grad_(False)`) and do not give it
-to the optimizer: then nobody has to wonder.
+Take the cut out. If that part must not learn, freeze it (`requires_grad_(False)`) and do not give
+it to the optimizer: then nobody has to wonder.
 
 ## How it is recognised
 Parameters that an optimizer holds require grad and had no gradient at any step that was looked at,
@@ -22,6 +22,8 @@ that were loaded or copied, and those that change all the same, as a moving aver
 
 from collections.abc import Iterator
 
+from surefit.doctor.conditions.condition import Condition
+from surefit.doctor.conditions.parameters import GradientsFlow
 from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
 from surefit.doctor.progress import final_steps
 from surefit.doctor.rule import Rule
@@ -38,7 +40,7 @@ from surefit.laws.invariants.weights_learn import (
     PartWithoutGradient,
 )
 from surefit.laws.lost_graphs import expression_of
-from surefit.laws.runs import law_holds
+from surefit.laws.parameter_groups import smallest_groups
 from surefit.remedies.change import Change
 from surefit.remedies.keep_the_graph import KeepTheGraph, how_it_cuts
 
@@ -52,7 +54,7 @@ def gradient_does_not_reach_a_part(broken: PartWithoutGradient, case: Case) -> F
     names = list(broken.held.missing)
     if comes_ready(case, names):
         return None
-    return explained(broken, case, names, some(broken.groups))
+    return explained(broken, case, names)
 
 
 @RULE.on(NoGradientArrives)
@@ -66,8 +68,7 @@ def gradient_does_not_reach_the_model(broken: NoGradientArrives, case: Case) -> 
     outside = [known for steps in final_steps(case.recording) for known in steps.outside]
     if outside or not broken.held.trainable:
         return None
-    names = [known.name for known in every]
-    return explained(broken, case, names, f"all {counted(len(names), 'tensor')} of {broken.name}")
+    return explained(broken, case, [known.name for known in every])
 
 
 def comes_ready(case: Case, names: list[str]) -> bool:
@@ -87,12 +88,14 @@ def comes_ready(case: Case, names: list[str]) -> bool:
     return False
 
 
-def explained(broken: OfOptimizer, case: Case, names: list[str], what: str) -> Finding | None:
+def explained(broken: OfOptimizer, case: Case, names: list[str]) -> Finding | None:
     step = broken.held.first_step
     cut = case.ask(GraphCut, step=step, names=list(names[:MOST_ASKED]))
     operation = cut.operation if cut is not None else None
-    if cut is None or operation is None or not operation.stack or cut.beside > cut.parameters:
+    if cut is None or operation is None or not operation.stack:
         return None
+    groups = smallest_groups(cut.names, every_name(broken, case))
+    never = "never gets a gradient" if len(groups) == 1 else "never get a gradient"
     switch = None if cut.enabled else switch_of(case.recording, operation.stack)
     written = expression_of(case, as_cut(operation, cut))
     if switch is not None:
@@ -108,16 +111,17 @@ def explained(broken: OfOptimizer, case: Case, names: list[str], what: str) -> F
     if switch is not None:
         edit = switch.taken_out()
         advice = switch.advice
-        remedies = [Change(to=edit, words=advice, must=law_holds(broken)) if edit else Fix(advice)]
+        remedies = [
+            Change(to=edit, words=advice, must=reached(broken, cut)) if edit else Fix(advice)
+        ]
     return case.finding(
         place,
-        f"{sentence(what)} never get a gradient: {how}, and what is before it is cut off from the"
-        " loss.",
+        f"{some(groups)} {never}: {how}, and what is before it is cut off from the loss.",
         facts=(
             *broken.facts,
             Fact("without a gradient", f"{len(names):,} of {broken.held.tensors:,} tensors"),
             Fact("they require grad", "yes, and the optimizer holds them"),
-            Fact("behind the cut", counted(cut.parameters, "parameter")),
+            Fact("behind the cut", counted(len(cut.names), "tensor")),
         ),
         why="A gradient flows along recorded operations only. The value passes, and the optimizer"
         " passes over tensors without a gradient.",
@@ -125,8 +129,18 @@ def explained(broken: OfOptimizer, case: Case, names: list[str], what: str) -> F
     )
 
 
-def sentence(what: str) -> str:
-    return what[:1].upper() + what[1:]
+def every_name(broken: OfOptimizer, case: Case) -> list[str]:
+    return [
+        known.name
+        for steps in final_steps(case.recording)
+        for known in steps.parameters
+        if known.held_by == broken.optimizer.serial
+    ]
+
+
+def reached(broken: OfOptimizer, cut: GraphCut) -> Condition:
+    """What was cut off gets gradients."""
+    return GradientsFlow(cut.names, changes_the_past=True, steps=broken.steps)
 
 
 def as_cut(operation: ForwardValue, cut: GraphCut) -> Cut:
@@ -148,7 +162,7 @@ def ways(
 ) -> Iterator[Remedy | Fix]:
     if written is not None:
         known = as_cut(operation, cut)
-        keeping = KeepTheGraph(case, law_holds(broken))
+        keeping = KeepTheGraph(case, reached(broken, cut))
         yield from keeping.ways(written, known, LostGraph(cuts=(known,)))
     yield Fix(
         "If that part must not learn, freeze it: `requires_grad_(False)`, and leave it out of the"

@@ -108,4 +108,4 @@ def list_of(source: Source, value: ast.expr) -> ast.List | ast.Tuple | ast.Set |
 
 
 def strings(names: ast.List | ast.Tuple | ast.Set) -> set[str]:
-    return {item.value for item in names.elts if isinstance(item, ast.Constant)}
+    return {str(item.value) for item in names.elts if isinstance(item, ast.Constant)}

@@ -34,8 +34,10 @@ from surefit.source.reading import Source, called
 RULE = Rule("SF613", "learning-rate-of-zero", Severity.ERROR, __doc__)
 
 USUAL = {"SGD": "1e-2"}
-SCHEDULES = ("LambdaLR", "MultiplicativeLR", "StepLR", "MultiStepLR", "ExponentialLR", "LinearLR")
-SCHEDULES += ("ConstantLR", "CosineAnnealingLR", "OneCycleLR", "PolynomialLR", "SequentialLR")
+SCHEDULES = (
+    *("LambdaLR", "MultiplicativeLR", "StepLR", "MultiStepLR", "ExponentialLR", "LinearLR"),
+    *("ConstantLR", "CosineAnnealingLR", "OneCycleLR", "PolynomialLR", "SequentialLR"),
+)
 
 
 @RULE.on(RateOfZero)
@@ -73,10 +75,8 @@ def explained(broken: OfOptimizer, case: Case) -> Finding:
 def schedules(case: Case) -> Iterator[Expression]:
     for source in case.recording.sources():
         for call in source.every(ast.Call):
-            if called(call) in SCHEDULES or called(call).startswith("get_"):
-                name = called(call)
-                if name in SCHEDULES or "schedule" in name:
-                    yield case.expression(source, call)
+            if called(call) in SCHEDULES or "schedule" in called(call):
+                yield case.expression(source, call)
 
 
 def remedies(broken: OfOptimizer, case: Case, scheduled: bool) -> Iterator[Remedy | Fix]:

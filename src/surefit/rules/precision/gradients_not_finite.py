@@ -89,7 +89,7 @@ def how(birth: GradientBirth, written: str) -> str:
     if origin is not None and origin.name == "parameter":
         return f"A parameter held NaN from the beginning ({origin.bad:,} elements)."
     if origin is not None:
-        return f"`{origin.name}` in {written} gives NaN or infinity, and {first} the gradient is."
+        return f"`{origin.name}` in {written} gives NaN or infinity; {first} every gradient is NaN."
     name = birth.operation.name if birth.operation is not None else birth.function
     return f"The gradient of `{name}` in {written} is not finite ({first}), though its value is."
 
@@ -114,6 +114,8 @@ def why(birth: GradientBirth) -> str:
             "Zero times NaN is NaN: `nan_to_num`, a mask or a weight of 0 after the operation"
             " mend the loss that is printed, and not its gradient."
         )
+    if birth.source is not None:
+        return "NaN spreads through every operation that takes it, forwards and backwards."
     return (
         "The slope is infinite where the function has a pole or a vertical tangent (`sqrt` at 0,"
         " `log` at 0), and infinity times zero is NaN. One NaN in a gradient reaches every"

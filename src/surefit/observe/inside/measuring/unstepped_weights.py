@@ -16,7 +16,7 @@ FIRST = 2
 
 
 @dataclass(slots=True)
-class Watched:
+class ComparedTensor:
     """A few elements of a parameter, as they were at an early backward pass."""
 
     alive: Callable[[], Any]
@@ -28,7 +28,7 @@ class Unstepped:
     """Parameters with a gradient, compared until the first step of an optimizer."""
 
     def __init__(self) -> None:
-        self.watched: list[Watched] = []
+        self.watched: list[ComparedTensor] = []
         self.compared = 0
         self.begun = 0
         self.optimizers = 0
@@ -65,11 +65,11 @@ class Unstepped:
         self.made_at = next((place for place in reversed(places) if place), self.made_at)
 
 
-def _watched(graph: Any) -> list[Watched]:
+def _watched(graph: Any) -> list[ComparedTensor]:
     leaves = list(_leaves(graph)) if graph is not None else []
     chosen = leaves[:: max(1, len(leaves) // MOST_WATCHED)][:MOST_WATCHED]
     pairs = [(tensor, sample(tensor)) for tensor in chosen]
-    return [Watched(ref(tensor), before) for tensor, before in pairs if before is not None]
+    return [ComparedTensor(ref(tensor), before) for tensor, before in pairs if before is not None]
 
 
 def _leaves(graph: Any) -> Iterator[Any]:

@@ -101,6 +101,9 @@ class Births:
         with readable.looking():
             ins = list(tensors_in((args, kwargs)))
             outs = [ins[0]] if changes_its_input(name) and ins else list(tensors_in(result))
+            if outs and changes_its_input(name) and self.is_parameter(outs[0]):
+                self.known.pop(id(outs[0]), None)  # it stays a parameter, with other values
+                return
             if name in TO_NUMBERS and ins:
                 self.read = [*self.read[-63:], self.operation(name, ins, ins[0])]
             for out in outs:
@@ -143,13 +146,13 @@ class Births:
         alive, serial = self.known.get(id(tensor), (None, 0))
         if alive is not None and alive() is tensor and serial in self.noted:
             return serial
-        is_parameter = isinstance(tensor, self.torch.nn.Parameter)
+        is_parameter = self.is_parameter(tensor)
         nan, infinite = self.bad_numbers(tensor)
         given = Noted(
             next(self.serials),
             PARAMETER if is_parameter else GIVEN,
             stack,
-            (),
+            tuple(self.serial_of(leaf, stack) for leaf in leaves_of(tensor)),
             bool(tensor.requires_grad),
             True,
             nan,
@@ -161,18 +164,15 @@ class Births:
         self.keep(tensor, given)
         return given.serial
 
+    def is_parameter(self, tensor: Any) -> bool:
+        return isinstance(tensor, self.torch.nn.Parameter)
+
     def bad_numbers(self, tensor: Any) -> tuple[int, int]:
         """NaN and infinite elements."""
         plain = readable.plain(tensor) if self.values else None
         if plain is None or not plain.is_floating_point() or plain.layout is not self.torch.strided:
             return 0, 0
         return int(self.torch.isnan(plain).sum()), int(self.torch.isinf(plain).sum())
-
-    def stepped(self) -> None:
-        """What is kept from one step to the next is known as given."""
-        self.noted.clear()
-        self.known.clear()
-        self.read.clear()
 
     # backward passes
 
@@ -196,7 +196,7 @@ class Births:
                     operation = behind.noted.get(serial) if serial is not None else None
                     behind.births.append(Birth(name, operation, leaves))
 
-        return guarded("where a gradient became bad")(passed)  # type: ignore[return-value]
+        return guarded("where a gradient became bad")(passed)
 
     def is_born(self, inputs: Any, outputs: Any) -> bool:
         """Good gradients came in (`outputs` is torch's word for these), and bad ones go out."""
@@ -281,26 +281,29 @@ class Births:
     def cut(self, loss: Any, names: Iterable[str]) -> dict[str, Json]:
         """The operation that cuts most of the named parameters from the loss."""
         wanted = set(names)
-        named = {key: known for key, known in roots.look().items() if known.name in wanted}
-        tensors = [(known.tensor, self.known.get(id(known.tensor))) for known in named.values()]
-        serials = {kept[1] for tensor, kept in tensors if kept and kept[0]() is tensor}
+        named = [known for known in roots.look().values() if known.name in wanted]
+        kept = [(known, self.known.get(id(known.tensor))) for known in named]
+        serials = {
+            pair[1]: known.name for known, pair in kept if pair and pair[0]() is known.tensor
+        }
         root = self.known.get(id(loss))
         every = list(self.back(root[1])) if root is not None else []
         on_the_way = [known for known in every if self.is_cut(known)]
-        found = [(known, serials & self.behind(known)) for known in on_the_way]
+        found = [(known, serials.keys() & self.behind(known)) for known in on_the_way]
         found = [(known, behind) for known, behind in found if behind]
         if not found and any(known.name == GIVEN for known in every):
-            read = [(known, serials & self.behind(known)) for known in self.read]
+            read = [(known, serials.keys() & self.behind(known)) for known in self.read]
             found = [(known, behind) for known, behind in read if behind]
         if not found:
-            return {"operation": None, "parameters": 0, "beside": len(serials)}
+            return {"operation": None, "beside": len(serials)}
         most = max(len(behind) for _, behind in found)
         # Of operations that cut as many, the first that lost the graph: the earliest.
-        chosen = min((known for known, behind in found if len(behind) == most), key=serial_number)
+        alike = [(known, behind) for known, behind in found if len(behind) == most]
+        chosen, behind = min(alike, key=lambda pair: pair[0].serial)
         return {
             "operation": chosen.told(),
             "enabled": chosen.enabled,
-            "parameters": most,
+            "names": sorted(serials[serial] for serial in behind),
             "beside": len(serials) - most,
         }
 
@@ -309,7 +312,15 @@ class Births:
         return not known.grad and any(before.grad for before in taken)
 
     def behind(self, known: Noted) -> set[int]:
-        return {before.serial for before in self.back(known.serial) if before.name == PARAMETER}
+        every = itertools.chain.from_iterable(self.back(took) for took in known.takes)
+        return {before.serial for before in every if before.name == PARAMETER}
+
+
+def leaves_of(tensor: Any) -> list[Any]:
+    """What the graph of a tensor leads to whose operation was not seen: a recurrent layer, say."""
+    if tensor.grad_fn is None:
+        return []
+    return [node.variable for node in nodes_below([tensor.grad_fn]) if is_leaf(node)]
 
 
 def serial_number(known: Noted) -> int:

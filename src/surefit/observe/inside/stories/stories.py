@@ -171,8 +171,6 @@ class Stories:
         self.steps += 1
         if self.lineage is not None:
             self.lineage.stepped(self.steps, self.until_step)
-        if self.births is not None:
-            self.births.stepped()
         if self.graphs is not None:
             self.graphs.steps = self.steps
             self.graphs.stepped.append(optimizer)
