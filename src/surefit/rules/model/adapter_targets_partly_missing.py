@@ -31,7 +31,7 @@ from surefit.remedies.arguments import SetArgument
 from surefit.remedies.replace import ReplaceWith
 from surefit.source.reading import Source
 
-RULE = Rule("SF332", "adapter-targets-partly-missing", Severity.WARNING, __doc__)
+RULE = Rule("SF332", "adapter-targets-partly-missing", Severity.ERROR, __doc__)
 
 TARGETS = "target_modules"
 

@@ -24,7 +24,7 @@ from surefit.doctor.words import counted, some
 from surefit.laws.case import Case
 from surefit.laws.invariants.weights_learn import LayerHeldInPart
 
-RULE = Rule("SF615", "biases-left-out", Severity.WARNING, __doc__)
+RULE = Rule("SF615", "biases-left-out", Severity.ERROR, __doc__)
 
 
 @RULE.on(LayerHeldInPart)
