@@ -21,6 +21,7 @@ LAW = Law("weights_learn", "every weight that should learn, learns")
 FEWEST_EMPTY = 2
 FEWEST_ZERO = 2
 CERTAINLY_ZERO = 5
+FEWEST_ZERO_IN_PART = 8
 FEWEST_SKIPPED = 8
 MOST_SKIPPED = 0.9
 FEWEST_AT_REST = 5
@@ -99,6 +100,14 @@ class PartWithoutGradient(OfOptimizer):
 
     groups: tuple[str, ...]
     """The fewest modules that it is."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartWithZeroGradient(BrokenLaw):
+    """Gradients of a part of the model are there and exactly zero, at every step."""
+
+    names: tuple[str, ...]
+    groups: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -306,6 +315,7 @@ class Looks:
         if steps.least_loss in (None, 0.0) or steps.greatest_loss == 0.0:
             return  # a margin is kept: nothing is left to learn
         if any(known.zero < known.looked - known.absent or known.not_finite for known in present):
+            yield from self.some_gradients_zero(present)
             return
         looked = max(known.looked for known in present)
         yield EveryGradientZero(
@@ -317,6 +327,26 @@ class Looks:
             fault="every gradient is zero",
             certain=looked >= CERTAINLY_ZERO,
             trained=steps,
+        )
+
+    def some_gradients_zero(self, present: list[ParameterSeen]) -> Iterator[BrokenLaw]:
+        dead = [
+            known
+            for known in present
+            if known.zero == known.looked - known.absent >= FEWEST_ZERO_IN_PART
+        ]
+        if not dead or self.steps.steps < FEWEST_ZERO_IN_PART:
+            return
+        groups = smallest_groups([known.name for known in dead], [known.name for known in present])
+        yield PartWithZeroGradient(
+            law=LAW,
+            use=self.expression(self.steps.loss_at),
+            said=f"The gradient of {some(groups)} is exactly zero, at every step looked at.",
+            steps=min(self.steps.steps, FEWEST_ZERO_IN_PART),
+            fault=f"zero gradient of {groups[0]}",
+            certain=False,
+            names=tuple(known.name for known in dead[:256]),
+            groups=tuple(groups),
         )
 
     def no_step_taken(self) -> Iterator[BrokenLaw]:

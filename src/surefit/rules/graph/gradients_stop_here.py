@@ -15,22 +15,27 @@ its term out.
 
 ## How it is recognised
 Every gradient of every parameter that an optimizer holds was there and exactly zero, at every step
-looked at. A second run holds, in every function of the backward pass, the gradients that came in
-against those that went out: this operation got gradients and gave zeros. A loss of exactly zero is
-not reported: there nothing is left to learn.
+looked at, eight of them for a part of the model. A second run holds, in every function of the
+backward pass, the gradients that came in against those that went out: this operation got gradients
+and gave zeros. A loss of exactly zero is not reported: there nothing is left to learn; nor is a
+part whose term has a weight of zero.
 """
 
 from surefit.doctor.findings import Fact, Finding, Fix, Severity
 from surefit.doctor.rule import Rule
-from surefit.doctor.words import code, counted
+from surefit.doctor.words import code, counted, some
 from surefit.laws.case import Case
 from surefit.laws.gradient_births import GradientBirth
-from surefit.laws.invariants.weights_learn import EveryGradientZero
+from surefit.laws.invariants.weights_learn import EveryGradientZero, PartWithZeroGradient
 from surefit.laws.rounds import innermost
 
 RULE = Rule("SF643", "gradients-stop-here", Severity.ERROR, __doc__)
 
 CONSTANT = ("round", "sign", "floor", "ceil", "trunc", "fix", "sgn", "heaviside")
+SATURATED = ("sigmoid", "tanh", "softmax", "hardsigmoid", "clamp", "clip", "hardswish", "gelu")
+MOST_ASKED = 64
+AFTER = 4
+"""Steps after which a part is looked at: an adapter begins with a gradient of zero."""
 DEAD = ("relu", "relu_", "relu6", "threshold", "leaky_relu", "hardtanh")
 
 
@@ -55,6 +60,31 @@ def an_operation_passes_no_gradient(broken: EveryGradientZero, case: Case) -> Fi
             Fact("they stop in", f"{birth.function}: others come in, zeros go out"),
             Fact("parameters behind it", f"{birth.behind:,} of {birth.reached:,} that take part"),
             *((Fact("the loss", f"{birth.loss:.5g}"),) if birth.loss is not None else ()),
+        ),
+        ruled_out=(Fact("learning rate", "times zero it is zero"),),
+        why=why(operation.name),
+        remedies=(Fix(advice(operation.name), choice=True),),
+    )
+
+
+@RULE.on(PartWithZeroGradient)
+def an_operation_passes_no_gradient_to_a_part(
+    broken: PartWithZeroGradient, case: Case
+) -> Finding | None:
+    asked = list(broken.names[:MOST_ASKED])
+    birth = case.ask(GradientBirth, what="zero", step=AFTER, names=asked)
+    operation = birth.operation if birth is not None else None
+    if birth is None or operation is None or not operation.stack:
+        return None
+    if operation.name not in (*CONSTANT, *DEAD, *SATURATED):
+        return None
+    return case.finding(
+        operation.stack[-1].place,
+        f"`{operation.name}` passes no gradient on to {some(broken.groups)}: it is exactly zero at"
+        " every step looked at, and that part never learns.",
+        facts=(
+            Fact("exactly zero", f"in {counted(len(broken.names), 'parameter')}"),
+            Fact("they stop in", f"{birth.function}: others come in, zeros go out"),
         ),
         ruled_out=(Fact("learning rate", "times zero it is zero"),),
         why=why(operation.name),

@@ -68,7 +68,8 @@ class Birth:
 
     function: str
     operation: Noted | None
-    behind: int
+    behind: frozenset[int]
+    """Ids of the parameters."""
 
 
 class Births:
@@ -192,7 +193,8 @@ class Births:
         def passed(inputs: Any, outputs: Any) -> None:
             with readable.looking():
                 if behind.is_born(inputs, outputs):
-                    leaves = sum(map(is_leaf, nodes_below(below)))
+                    below_it = [known for known in nodes_below(below) if is_leaf(known)]
+                    leaves = frozenset(id(known.variable) for known in below_it)
                     operation = behind.noted.get(serial) if serial is not None else None
                     behind.births.append(Birth(name, operation, leaves))
 
@@ -218,12 +220,20 @@ class Births:
         self.handles.clear()
         self.passes += 1
 
-    def birth(self, step: int, loss: Any) -> dict[str, Json] | None:
-        if not self.births:
+    def birth(
+        self, step: int, loss: Any, names: Iterable[str] | None = None
+    ) -> dict[str, Json] | None:
+        """Names: only where one of these parameters is behind it."""
+        births = self.births
+        if names is not None:
+            wanted = set(names)
+            ids = {id(known.tensor) for known in roots.look().values() if known.name in wanted}
+            births = [born for born in births if born.behind and born.behind <= ids]
+        if not births:
             return None
-        born = self.births[0]
+        born = births[0]
         if self.wanted == "zero":
-            born = max(self.births, key=lambda known: known.behind)
+            born = max(births, key=lambda known: len(known.behind))
         operation = born.operation or self.operation_above()
         origin = self.first_bad(operation) if operation and self.values else None
         met = self.where_met(operation) if operation and origin and not origin.grad else None
@@ -235,7 +245,7 @@ class Births:
             "operation": operation.told() if operation else None,
             "source": origin.told() if origin else None,
             "met": met.told() if met else None,
-            "behind": born.behind,
+            "behind": len(born.behind),
             "reached": self.reached,
             "loss": float(number) if number is not None and number.numel() == 1 else None,
         }
