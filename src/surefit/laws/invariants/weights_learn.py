@@ -121,8 +121,8 @@ class LayerHeldInPart(BrokenLaw):
 def violations_of(case: Case) -> Iterator[BrokenLaw]:
     measures = {measure.process.pid: measure for measure in case.recording.all(WeightsLearn)}
     for steps in final_steps(case.recording):
-        measure = measures.get(steps.process.pid)
-        if measure is None or steps.process.rank not in (None, 0):
+        measure = measures.get(steps.process.pid) or WeightsLearn(process=steps.process)
+        if steps.process.rank not in (None, 0):
             continue
         looks = Looks(case, steps, measure)
         yield from looks.of_the_run()
