@@ -96,3 +96,27 @@ class Adapters(Measure):
     """All adapters that existed when an optimizer stepped."""
 
     adapters: tuple[AdapterSeen, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GrownTable:
+    """A table of embeddings that was given more rows for new tokens."""
+
+    resized_at: Place | None
+    name: str
+    """Last part of its name: `embed_tokens`."""
+    rows: int
+    added: int
+    step: int
+    """Steps of all optimizers when it was looked at."""
+    held: bool
+    """An optimizer holds it, or something of as many rows, or its new rows alone."""
+    used: bool
+    """Ids of new rows were among the inputs of a training step."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GrownTables(Measure):
+    """Tables that were resized before training."""
+
+    tables: tuple[GrownTable, ...] = ()

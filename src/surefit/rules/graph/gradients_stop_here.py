@@ -25,7 +25,7 @@ from surefit.doctor.findings import Fact, Finding, Fix, Severity
 from surefit.doctor.rule import Rule
 from surefit.doctor.words import code, counted, some
 from surefit.laws.case import Case
-from surefit.laws.gradient_births import GradientBirth
+from surefit.laws.gradient_births import ForwardValue, GradientBirth
 from surefit.laws.invariants.weights_learn import EveryGradientZero, PartWithZeroGradient
 from surefit.laws.rounds import innermost
 
@@ -76,7 +76,7 @@ def an_operation_passes_no_gradient_to_a_part(
     operation = birth.operation if birth is not None else None
     if birth is None or operation is None or not operation.stack:
         return None
-    if operation.name not in (*CONSTANT, *DEAD, *SATURATED):
+    if operation.name not in (*CONSTANT, *DEAD, *SATURATED) or is_of_the_loss(case, operation):
         return None
     return case.finding(
         operation.stack[-1].place,
@@ -90,6 +90,13 @@ def an_operation_passes_no_gradient_to_a_part(
         why=why(operation.name),
         remedies=(Fix(advice(operation.name), choice=True),),
     )
+
+
+def is_of_the_loss(case: Case, operation: ForwardValue) -> bool:
+    """A hinge that is satisfied leaves nothing to learn."""
+    here = innermost(case.recording, operation.stack)
+    text = here.source.segment(here.statement).lower() if here is not None else ""
+    return "margin" in text or "loss" in text
 
 
 def why(name: str) -> str:

@@ -203,7 +203,8 @@ def _look_for_numbers(weights: Weights, optimizer: Any) -> None:
 
 def _count_bad(weights: Weights, optimizer: Any) -> None:
     torch = readable.torch()
-    plain = [readable.plain(tensor) for tensor, _ in optimizers.tensors(optimizer)]
+    learning = [tensor for tensor, _ in optimizers.tensors(optimizer) if tensor.grad is not None]
+    plain = [readable.plain(tensor) for tensor in learning]
     found = [one for one in plain if one is not None and one.is_floating_point() and one.numel()]
     found = [one for one in found if one.dtype.itemsize > 1 and one.layout is torch.strided]
     if not found or sum(one.numel() for one in found) > MOST_ELEMENTS:
