@@ -65,7 +65,7 @@ def test_a_run_that_learns_breaks_nothing() -> None:
         (held(empty=20, leaf=3), ["NoGradientArrives"]),
         (held(empty=20, cleared=20), []),
         (held(empty=3), []),
-        (held(not_numbers=2, not_numbers_by=4), ["NotNumbers"]),
+        (held(not_numbers=2, not_numbers_by=4), ["WeightsAreNan"]),
         (held(missing=("body.weight",), missing_looked=2), ["PartWithoutGradient"]),
         (held(missing=("body.weight",), missing_looked=1), []),
     ],

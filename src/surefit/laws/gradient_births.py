@@ -50,7 +50,7 @@ class GradientBirth:
 
 
 @dataclass(frozen=True, slots=True)
-class GraphCut:
+class CutFromTheLoss:
     """An operation on the way to the loss whose result has no graph, though the parameters behind
     it require grad."""
 

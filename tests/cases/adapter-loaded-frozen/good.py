@@ -1,4 +1,4 @@
-"""Goes on with an adapter that an earlier run has saved."""
+"""Resumes training with an adapter that an earlier run has saved."""
 
 import tempfile
 

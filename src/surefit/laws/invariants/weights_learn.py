@@ -65,7 +65,7 @@ class UpdatesTooSmall(OfOptimizer):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NotNumbers(OfOptimizer):
+class WeightsAreNan(OfOptimizer):
     """Weights have become NaN."""
 
     by: int
@@ -252,7 +252,7 @@ class Looks:
         by = held.not_numbers_by
         name = self.name_of(optimizer)
         return self.of(
-            NotNumbers,
+            WeightsAreNan,
             optimizer,
             held,
             f"{held.not_numbers:,} of the {counted(held.tensors, 'tensor')} that {name} trains hold"

@@ -32,7 +32,7 @@ from surefit.doctor.words import code, counted, some
 from surefit.laws.case import Case, Remedy
 from surefit.laws.creation_order import READY
 from surefit.laws.grad_switches import switch_of
-from surefit.laws.gradient_births import ForwardValue, GraphCut
+from surefit.laws.gradient_births import CutFromTheLoss, ForwardValue
 from surefit.laws.graph_stories import COPYING, DETACHING, TO_NUMBERS, Cut, LostGraph
 from surefit.laws.invariants.weights_learn import (
     NoGradientArrives,
@@ -72,7 +72,7 @@ def gradient_does_not_reach_the_model(broken: NoGradientArrives, case: Case) -> 
 
 
 def comes_ready(case: Case, names: list[str]) -> bool:
-    """Loaded weights, or a copy: nobody wants these to begin anew."""
+    """Loaded weights, or a copy: nobody wants to train these from the beginning."""
     wanted = set(names)
     for steps in final_steps(case.recording):
         for known in steps.parameters:
@@ -90,7 +90,7 @@ def comes_ready(case: Case, names: list[str]) -> bool:
 
 def explained(broken: OfOptimizer, case: Case, names: list[str]) -> Finding | None:
     step = broken.held.first_step
-    cut = case.ask(GraphCut, step=step, names=list(names[:MOST_ASKED]))
+    cut = case.ask(CutFromTheLoss, step=step, names=list(names[:MOST_ASKED]))
     operation = cut.operation if cut is not None else None
     if cut is None or operation is None or not operation.stack:
         return None
@@ -138,12 +138,12 @@ def every_name(broken: OfOptimizer, case: Case) -> list[str]:
     ]
 
 
-def reached(broken: OfOptimizer, cut: GraphCut) -> Condition:
+def reached(broken: OfOptimizer, cut: CutFromTheLoss) -> Condition:
     """What was cut off gets gradients."""
     return GradientsFlow(cut.names, changes_the_past=True, steps=broken.steps)
 
 
-def as_cut(operation: ForwardValue, cut: GraphCut) -> Cut:
+def as_cut(operation: ForwardValue, cut: CutFromTheLoss) -> Cut:
     return Cut(
         operation.name,
         operation.stack,
@@ -156,7 +156,7 @@ def as_cut(operation: ForwardValue, cut: GraphCut) -> Cut:
 def ways(
     broken: OfOptimizer,
     case: Case,
-    cut: GraphCut,
+    cut: CutFromTheLoss,
     operation: ForwardValue,
     written: Expression | None,
 ) -> Iterator[Remedy | Fix]:

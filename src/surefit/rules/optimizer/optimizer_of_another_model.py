@@ -1,7 +1,7 @@
 """The optimizer holds the parameters of another model than the one that is trained.
 
 ## What happens
-An optimizer holds tensors, not a model. If the model is copied, created anew or wrapped after the
+An optimizer holds tensors, not a model. If the model is copied, created again or wrapped after the
 optimizer was created, or if the optimizer was given the parameters of another model, gradients
 arrive at tensors that it does not hold. The same if `backward` is never called.
 
@@ -61,7 +61,7 @@ def gradients_go_elsewhere(broken: NoGradientArrives, case: Case) -> Finding | N
             Fact("in the optimizer", f"{counted(broken.held.tensors, 'tensor')}, all without"),
         ),
         why="An optimizer holds the tensors that it was given when it was created. A model that is"
-        " created, copied or loaded anew afterwards has other tensors.",
+        " created, copied or loaded again afterwards has other tensors.",
         remedies=tuple(remedies(broken, case, steps, others)),
     )
 
@@ -127,7 +127,7 @@ def given_model(source: Source, statement: ast.stmt) -> ast.expr | None:
 
 
 def bound_later(source: Source, statement: ast.stmt, name: str) -> ast.stmt | None:
-    """The last statement of the same block, after this one, that binds the name anew."""
+    """The last statement of the same block, after this one, that binds the name again."""
     block = block_of(source, statement)
     later = [
         node

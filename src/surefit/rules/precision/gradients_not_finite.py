@@ -28,7 +28,7 @@ from surefit.doctor.rule import Rule
 from surefit.doctor.words import code, shape_of
 from surefit.laws.case import Case, Remedy
 from surefit.laws.gradient_births import ForwardValue, GradientBirth
-from surefit.laws.invariants.weights_learn import EveryStepSkipped, NotNumbers
+from surefit.laws.invariants.weights_learn import EveryStepSkipped, WeightsAreNan
 from surefit.laws.law import BrokenLaw
 from surefit.laws.rounds import innermost
 from surefit.laws.runs import law_holds
@@ -43,8 +43,8 @@ def scaler_skips_every_step(broken: EveryStepSkipped, case: Case) -> Finding | N
     return explained(broken, case, broken.taken)
 
 
-@RULE.on(NotNumbers)
-def weights_are_not_numbers(broken: NotNumbers, case: Case) -> Finding | None:
+@RULE.on(WeightsAreNan)
+def weights_are_not_numbers(broken: WeightsAreNan, case: Case) -> Finding | None:
     return explained(broken, case, broken.by)
 
 

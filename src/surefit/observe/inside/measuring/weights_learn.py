@@ -205,9 +205,10 @@ def _count_bad(weights: Weights, optimizer: Any) -> None:
     torch = readable.torch()
     learning = [tensor for tensor, _ in optimizers.tensors(optimizer) if tensor.grad is not None]
     plain = [readable.plain(tensor) for tensor in learning]
-    found = [one for one in plain if one is not None and one.is_floating_point() and one.numel()]
-    found = [one for one in found if one.dtype.itemsize > 1 and one.layout is torch.strided]
-    if not found or sum(one.numel() for one in found) > MOST_ELEMENTS:
+    found = [weight for weight in plain if weight is not None and weight.is_floating_point()]
+    found = [weight for weight in found if weight.dtype.itemsize > 1 and weight.numel()]
+    found = [weight for weight in found if weight.layout is torch.strided]
+    if not found or sum(weight.numel() for weight in found) > MOST_ELEMENTS:
         return
     step = noted.steps
 
@@ -215,11 +216,11 @@ def _count_bad(weights: Weights, optimizer: Any) -> None:
         weights.not_numbers = sum(map(math.isnan, sizes))
         weights.not_numbers_by = step if weights.not_numbers else 0
 
-    kinds = {(one.device, one.dtype) for one in found}
+    kinds = {(weight.device, weight.dtype) for weight in found}
     if len(kinds) == 1:
         readable.read(torch.stack(torch._foreach_norm(found)), judge)
-    elif all(one.device.type == "cpu" for one in found):
-        judge([float(one.float().norm()) for one in found])
+    elif all(weight.device.type == "cpu" for weight in found):
+        judge([float(weight.float().norm()) for weight in found])
 
 
 @finishing.at_end

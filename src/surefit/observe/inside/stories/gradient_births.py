@@ -32,7 +32,7 @@ MEANT_INFINITE = ("masked_fill", "masked_fill_", "full", "full_like", "fill_", "
 
 
 @dataclass(frozen=True, slots=True)
-class Noted:
+class NotedOperation:
     """One operation, or a tensor that no operation made."""
 
     serial: int
@@ -67,7 +67,7 @@ class Birth:
     """A function of a graph, and what is behind it."""
 
     function: str
-    operation: Noted | None
+    operation: NotedOperation | None
     behind: frozenset[int]
     """Ids of the parameters."""
 
@@ -78,9 +78,9 @@ class Births:
     def __init__(self, torch: Any) -> None:
         self.torch = torch
         self.serials = itertools.count(1)
-        self.noted: dict[int, Noted] = {}
+        self.noted: dict[int, NotedOperation] = {}
         self.known: dict[int, tuple[Any, int]] = {}
-        self.read: list[Noted] = []
+        self.read: list[NotedOperation] = []
         """Operations that gave plain numbers."""
         self.passes = 0
         self.wanted = ""
@@ -111,7 +111,7 @@ class Births:
                 if changes_its_input(name) or not any(out is tensor for tensor in ins):
                     self.keep(out, self.operation(name, ins, out))
 
-    def operation(self, name: str, ins: list[Any], out: Any) -> Noted:
+    def operation(self, name: str, ins: list[Any], out: Any) -> NotedOperation:
         stack, _ = lines(_getframe(3))
         nan, infinite = self.bad_numbers(out)
         bounds, holder = None, ""
@@ -119,7 +119,7 @@ class Births:
             bounds = bounds_of(ins[0])
             bad = [tensor for tensor in ins if any(self.bad_numbers(tensor))]
             holder = next(filter(None, (name_in_frame(tensor) for tensor in bad)), "")
-        return Noted(
+        return NotedOperation(
             next(self.serials),
             name,
             stack,
@@ -134,7 +134,7 @@ class Births:
             bounds,
         )
 
-    def keep(self, tensor: Any, operation: Noted) -> None:
+    def keep(self, tensor: Any, operation: NotedOperation) -> None:
         self.noted[operation.serial] = operation
         self.known[id(tensor)] = weakref.ref(tensor), operation.serial
         if len(self.noted) > MOST_KEPT:
@@ -149,7 +149,7 @@ class Births:
             return serial
         is_parameter = self.is_parameter(tensor)
         nan, infinite = self.bad_numbers(tensor)
-        given = Noted(
+        given = NotedOperation(
             next(self.serials),
             PARAMETER if is_parameter else GIVEN,
             stack,
@@ -250,11 +250,11 @@ class Births:
             "loss": float(number) if number is not None and number.numel() == 1 else None,
         }
 
-    def operation_above(self) -> Noted | None:
+    def operation_above(self) -> NotedOperation | None:
         """Of a function inside an operation of several, some other birth that is known."""
         return next((known.operation for known in self.births if known.operation), None)
 
-    def first_bad(self, operation: Noted) -> Noted | None:
+    def first_bad(self, operation: NotedOperation) -> NotedOperation | None:
         """The earliest value with NaN that the operation depends on; else with an infinity that
         nobody meant."""
         every = list(self.back(operation.serial))
@@ -269,13 +269,13 @@ class Births:
                 return min(born, key=lambda known: known.serial)
         return None
 
-    def where_met(self, operation: Noted) -> Noted | None:
+    def where_met(self, operation: NotedOperation) -> NotedOperation | None:
         """Where a bad value without a graph first went into the graph."""
         every = [known for known in self.back(operation.serial) if known.grad and known.takes]
         bad = [known for known in every if known.nan or is_infinite(known)]
         return min(bad, key=serial_number, default=None)
 
-    def back(self, serial: int) -> Iterator[Noted]:
+    def back(self, serial: int) -> Iterator[NotedOperation]:
         waiting, met = [serial], {serial}
         for number in waiting:
             known = self.noted.get(number)
@@ -317,11 +317,11 @@ class Births:
             "beside": len(serials) - most,
         }
 
-    def is_cut(self, known: Noted) -> bool:
+    def is_cut(self, known: NotedOperation) -> bool:
         taken = [self.noted[took] for took in known.takes if took in self.noted]
         return not known.grad and any(before.grad for before in taken)
 
-    def behind(self, known: Noted) -> set[int]:
+    def behind(self, known: NotedOperation) -> set[int]:
         every = itertools.chain.from_iterable(self.back(took) for took in known.takes)
         return {before.serial for before in every if before.name == PARAMETER}
 
@@ -333,11 +333,11 @@ def leaves_of(tensor: Any) -> list[Any]:
     return [node.variable for node in nodes_below([tensor.grad_fn]) if is_leaf(node)]
 
 
-def serial_number(known: Noted) -> int:
+def serial_number(known: NotedOperation) -> int:
     return known.serial
 
 
-def is_infinite(known: Noted) -> bool:
+def is_infinite(known: NotedOperation) -> bool:
     return known.infinite > 0 and known.name not in MEANT_INFINITE
 
 
