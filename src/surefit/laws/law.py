@@ -29,6 +29,9 @@ class BrokenLaw(Violation):
     """Optimizer steps after which it was certain; a proof looks at as many."""
     fault: str = ""
     """Which fault this is: violations with the same words have the same cause."""
+    certain: bool = True
+    """False where healthy runs can look like this, too: then only a rule that has found the cause
+    speaks of it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -71,7 +71,7 @@ def states(recording: Recording) -> list[LawState]:
     violated = {
         violation.law.name
         for violation, _ in violations_in(recording, [])
-        if isinstance(violation, BrokenLaw)
+        if isinstance(violation, BrokenLaw) and violation.certain
     }
     return [
         LawState(invariant.law, invariant.watched(recording), name in violated)

@@ -15,8 +15,8 @@ from surefit.observe.inside.lineage.libraries import WITH_WORKERS
 from surefit.observe.inside.stories.graphs import OF_GRAPH
 from surefit.observe.inside.stories.stories import (
     OF_FAILURE,
-    OF_LOSS,
     OF_VALUE,
+    SILENT,
     STORY,
     Asked,
     stood,
@@ -101,7 +101,7 @@ def in_loader(crash: Crash) -> bool:
 
 def recognisable(question: Question, seen: Recording) -> Asked | None:
     """The question with what tells its crash and frame in another run; None where nothing does."""
-    if question.kind == OF_LOSS or (question.kind == LINEAGE and not question.crash):
+    if question.kind in SILENT and not question.crash:
         return Asked(question)
     crash = seen.crash(question.crash)
     if crash is None or question.kind not in (

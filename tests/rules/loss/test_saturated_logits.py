@@ -20,6 +20,7 @@ from surefit.doctor.observations import (
     Steps,
 )
 from surefit.doctor.recording import Recording
+from surefit.laws.runs import violations_in
 from surefit.rules.loss.saturated_logits import RULE
 from surefit.source.edits import patched
 
@@ -105,7 +106,7 @@ def recorded(
 
 
 def found(seen: Recording) -> list[Finding]:
-    return list(RULE.look(seen))
+    return list(RULE.look(seen, violations_in(seen, [])))
 
 
 def facts(finding: Finding) -> dict[str, str]:

@@ -31,6 +31,8 @@ from surefit.doctor.observations import Operation, Steps
 from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.words import code, counted, spoken
+from surefit.laws.case import Case
+from surefit.laws.invariants.weights_learn import EveryGradientZero
 from surefit.laws.loss_arithmetic import uniform_guess
 from surefit.laws.loss_stories import LossStory, story_of_loss
 from surefit.laws.made_names import names_of_made
@@ -46,42 +48,30 @@ from surefit.source.reading import Source, called
 
 RULE = Rule("SF401", "saturated-logits", Severity.ERROR, __doc__)
 
-FEWEST_STEPS = 2
 PROOF_STEPS = 2
 SAFE = ("binary_cross_entropy_with_logits", "cross_entropy")
 """Losses that take logits of any size."""
 
 
-@RULE.on(Steps)
-def no_gradient_passes_a_clamp(steps: Steps, seen: Recording) -> Iterator[Finding]:
-    if steps.process.rank not in (None, 0) or not every_gradient_is_zero(steps):
-        return
-    story = story_of_loss(seen, 0)
+@RULE.on(EveryGradientZero)
+def no_gradient_passes_a_clamp(broken: EveryGradientZero, case: Case) -> Finding | None:
+    steps, recording = broken.trained, case.recording
+    story = story_of_loss(recording, 0)
     clamp = closed_clamp(story) if story else None
     if story is None or clamp is None or clamp.place is None or story.past_clamps:
-        return
-    source = seen.source(clamp.place)
+        return None
+    source = recording.source(clamp.place)
     call = clamp_call(source, clamp) if source else None
     layer = clamp_layer(source, clamp) if source else None
-    yield RULE.finding(
+    return case.finding(
         Place(clamp.place.file, layer.lineno, layer.end_lineno) if layer else clamp.place,
         headline(clamp, source, call or layer),
-        facts=tuple(facts(clamp, steps, story, source, seen)),
+        facts=tuple(facts(clamp, steps, story, source, recording)),
         ruled_out=tuple(ruled_out(steps)),
         why="Beyond its bounds a clamp is constant, and the slope of a constant is zero: every"
         " parameter before it gets a gradient of exactly zero, at every step.",
-        fixes=(fix(source, call, layer, story),),
+        remedies=(fix(source, call, layer, story),),
     )
-
-
-def every_gradient_is_zero(steps: Steps) -> bool:
-    """Zero, not absent: of a parameter that takes no part nothing can be said."""
-    present = [one for one in steps.parameters if one.looked > one.absent]
-    if steps.steps < FEWEST_STEPS or steps.losses_not_finite or not present:
-        return False
-    if steps.least_loss in (None, 0.0) or steps.greatest_loss == 0.0:
-        return False
-    return all(one.zero == one.looked - one.absent and not one.not_finite for one in present)
 
 
 def closed_clamp(story: LossStory) -> Operation | None:

@@ -27,7 +27,9 @@ RULE = Rule("SF991", "broken-law", Severity.WARNING, __doc__, general=True)
 
 
 @RULE.on(BrokenLaw)
-def a_law_does_not_hold(broken: BrokenLaw, case: Case) -> Finding:
+def a_law_does_not_hold(broken: BrokenLaw, case: Case) -> Finding | None:
+    if not broken.certain:
+        return None
     return case.finding(
         broken.use.place,
         broken.said,

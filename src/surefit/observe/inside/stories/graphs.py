@@ -138,6 +138,17 @@ class Graphs:
             "changed": list(itertools.islice(self.modified(every, frames), MOST_JOINTS)),
         }
 
+    def story_of_leaf(self, loss: Any) -> dict[str, Json]:
+        """Of a loss without a graph that requires grad itself."""
+        return {
+            "here": [],
+            "lost": self.lost.story(loss),
+            "optimized": [
+                sum(group_size(one) for one in optimizers()),
+                sum(wanting(one) for one in optimizers()),
+            ],
+        }
+
     def joint(self, way: list[Any], frames: Sequence[FrameType]) -> dict[str, Json]:
         """`way`: from the function that is used up back to the one that backward began at."""
         earlier = self.passes.get(way[0].metadata[MARK][0])

@@ -20,6 +20,8 @@ from surefit.observe.inside.own_code import is_own
 MOST_KEPT = 400_000
 MOST_TOLD = 8
 CHECKPOINT = "torch/utils/checkpoint.py"
+KEEPING = ("requires_grad_", "requires_grad", "retain_grad")
+"""What makes a leaf of a tensor is not what it came from."""
 TO_NUMBERS = ("item", "tolist", "numpy", "__float__", "__int__", "__array__")
 
 
@@ -82,7 +84,8 @@ class LostGraphs:
             self.left(name, given, result)
             return
         for out in outs:
-            if not out.requires_grad and len(self.known) < MOST_KEPT:
+            without = not out.requires_grad or (out.grad_fn is None and not self.is_parameter(out))
+            if without and name not in KEEPING and len(self.known) < MOST_KEPT:
                 self.known[id(out)] = weakref.ref(out), self.made(name, given, out)
 
     def left(self, name: str, given: list[Any], result: Any) -> None:

@@ -20,13 +20,20 @@ from surefit.observe.inside.autopsy.values import is_tensor, untouched
 from surefit.observe.inside.lineage import libraries, records
 from surefit.observe.inside.lineage.records import Records
 from surefit.observe.inside.spool import guarded, process, saw
+from surefit.observe.inside.stories import gradient_births
+from surefit.observe.inside.stories.gradient_births import OF_CUTS, OF_GRADIENT, Births
 from surefit.observe.inside.stories.graphs import OF_GRAPH, Graphs, watch
 from surefit.observe.inside.stories.recorder import Recorder, note_arrays, recording_mode
 from surefit.observe.inside.stories.telling import story, story_of_failure
+from surefit.observe.inside.training import readable
 
 STORY = "SUREFIT_STORY"
 """Environment: {"until_step": n or null, "questions": [...]}, as `Asked` writes them."""
 OF_VALUE, OF_LOSS, OF_FAILURE = "story", "story-of-loss", "story-of-failure"
+SILENT = (OF_LOSS, OF_GRAPH, OF_GRADIENT, OF_CUTS, LINEAGE)
+"""What is asked about runs that do not crash, too."""
+MOST_PASSES = 2_000
+"""Backward passes after which nobody waits for a bad gradient any more."""
 
 Stood = tuple[str, str, int]
 """A function, the last part of its file (a second run stands in another folder), a line."""
@@ -70,10 +77,20 @@ class Stories:
         self.recorder: Recorder | None = None
         self.lineage: Records | None = None
         self.graphs: Graphs | None = None
+        self.births: Births | None = None
 
     def record(self, torch: Any) -> None:
-        if any(asked.question.kind == OF_GRAPH for asked in self.open):
+        kinds = {asked.question.kind for asked in self.open}
+        if OF_GRAPH in kinds:
             self.graphs = watch(torch)
+        if kinds & set(gradient_births.KINDS):
+            self.births = Births(torch)
+            self.births.values = any(
+                asked.question.about.get("what") == "nan" for asked in self.open
+            )
+            gradient_births.noting_mode(torch, self.births).__enter__()
+        if kinds <= set(gradient_births.KINDS):
+            return
         self.recorder = Recorder(torch, self.lineage)
         note_arrays(self.recorder)
         recording_mode(self.recorder).__enter__()
@@ -81,8 +98,58 @@ class Stories:
     def of_loss(self, loss: Any) -> None:
         """Said when `backward` is about to run on a loss."""
         for asked in list(self.open):
-            if asked.question.kind == OF_LOSS and asked.question.about.get("step") == self.steps:
+            if asked.question.crash or asked.question.about.get("step") != self.steps:
+                continue
+            if asked.question.kind == OF_LOSS:
                 self.answer(asked, loss)
+            elif asked.question.kind == OF_GRAPH:
+                self.settle(asked, Answer(asked.question, self.of_leaf(loss)))
+            elif asked.question.kind == OF_CUTS:
+                self.tell_cut(asked, loss)
+        self.watch_gradients(loss)
+
+    def of_leaf(self, loss: Any) -> dict[str, Json] | None:
+        """How a loss came to be without a graph, on which `backward` runs all the same."""
+        if self.graphs is None or self.recorder is None or not is_tensor(loss):
+            return None
+        with self.recorder.pause(), untouched():
+            return self.graphs.story_of_leaf(loss)
+
+    def tell_cut(self, asked: Asked, loss: Any) -> None:
+        names = asked.question.about.get("names")
+        if self.births is None or not isinstance(names, list):
+            return
+        with readable.looking():
+            said = self.births.cut(loss, map(str, names))
+        self.settle(asked, Answer(asked.question, said))
+
+    def watch_gradients(self, loss: Any) -> None:
+        """Of the first question that is open: the others are asked of the next run."""
+        asked = self.about_gradients()
+        about = asked.question.about if asked is not None else {}
+        if about.get("what") == "zero" and self.steps < int(str(about.get("step", 0))):
+            return
+        if asked is not None and self.births is not None and is_tensor(loss):
+            self.births.wanted = str(asked.question.about.get("what"))
+            with readable.looking():
+                self.births.begin(loss)
+
+    def after_backward(self, loss: Any) -> None:
+        asked = self.about_gradients()
+        if asked is None or self.births is None or not is_tensor(loss):
+            return
+        with readable.looking():
+            self.births.end()
+            names = asked.question.about.get("names")
+            wanted = list(map(str, names)) if isinstance(names, list) else None
+            said = self.births.birth(self.steps, loss, wanted)
+        if said is not None:
+            self.settle(asked, Answer(asked.question, said))
+        elif self.births.passes > MOST_PASSES:
+            self.settle(asked, Answer(asked.question, None, "every gradient was good"))
+
+    def about_gradients(self) -> Asked | None:
+        return next((asked for asked in self.open if asked.question.kind == OF_GRADIENT), None)
 
     def of_crash(self, crash: Crash, frames: Sequence[FrameType]) -> None:
         """Stories of values, and what a probe answers while the frames of a swallowed one live."""
@@ -227,17 +294,27 @@ def _watch_backward(autograd: Any) -> None:
     @wraps(plain)
     def backward(tensors: Any, *args: Any, **kwargs: Any) -> Any:
         _of_loss(tensors)
-        return plain(tensors, *args, **kwargs)
+        result = plain(tensors, *args, **kwargs)
+        _after_backward(tensors)
+        return result
 
     autograd.backward = backward
 
 
 @guarded("the story of the loss")
 def _of_loss(tensors: Any) -> None:
-    if stories is None or process().rank not in (None, 0):
-        return
-    first = tensors if not isinstance(tensors, tuple | list) else tensors[0]
-    stories.of_loss(first)
+    if stories is not None and process().rank in (None, 0):
+        stories.of_loss(first_of(tensors))
+
+
+@guarded("where a gradient became bad")
+def _after_backward(tensors: Any) -> None:
+    if stories is not None and process().rank in (None, 0):
+        stories.after_backward(first_of(tensors))
+
+
+def first_of(tensors: Any) -> Any:
+    return tensors if not isinstance(tensors, tuple | list) else tensors[0]
 
 
 def _count_steps(module: Any) -> None:

@@ -1,0 +1,171 @@
+"""A part of the model never gets a gradient: `detach`, `no_grad` or `item` cuts it from the loss.
+
+## What happens
+What a layer gives goes on through `.detach()`, `.data`, `.item()`, NumPy, `argmax`, a new
+`torch.tensor(...)`, or is computed under `torch.no_grad()`. The value arrives at the loss, and the
+gradient stops there: everything before it keeps its first weights.
+
+## Why it matters
+The rest of the model learns around the random part, and the loss falls, if less than it could.
+
+## What to do
+Take the cut out. If that part must not learn, freeze it (`requires_grad_(False)`) and do not give
+it to the optimizer: then nobody has to wonder.
+
+## How it is recognised
+Parameters that an optimizer holds require grad and had no gradient at any step that was looked at,
+while others had. A second run follows the loss back through every operation, with and without a
+graph, and finds the operation behind which all of them lie and which gives a value without a graph.
+Not reported: parts whose output does not reach the loss (heads that this phase does not use), parts
+that were loaded or copied, and those that change all the same, as a moving average does.
+"""
+
+from collections.abc import Iterator
+
+from surefit.doctor.conditions.condition import Condition
+from surefit.doctor.conditions.parameters import GradientsFlow
+from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
+from surefit.doctor.progress import final_steps
+from surefit.doctor.rule import Rule
+from surefit.doctor.violations import Expression
+from surefit.doctor.words import code, counted, some
+from surefit.laws.case import Case, Remedy
+from surefit.laws.creation_order import READY
+from surefit.laws.grad_switches import switch_of
+from surefit.laws.gradient_births import CutFromTheLoss, ForwardValue
+from surefit.laws.graph_stories import COPYING, DETACHING, TO_NUMBERS, Cut, LostGraph
+from surefit.laws.invariants.weights_learn import (
+    NoGradientArrives,
+    OfOptimizer,
+    PartWithoutGradient,
+)
+from surefit.laws.lost_graphs import expression_of
+from surefit.laws.parameter_groups import smallest_groups
+from surefit.remedies.change import Change
+from surefit.remedies.keep_the_graph import KeepTheGraph, how_it_cuts
+
+RULE = Rule("SF642", "part-cut-from-the-loss", Severity.ERROR, __doc__)
+
+MOST_ASKED = 64
+
+
+@RULE.on(PartWithoutGradient)
+def gradient_does_not_reach_a_part(broken: PartWithoutGradient, case: Case) -> Finding | None:
+    names = list(broken.held.missing)
+    if comes_ready(case, names):
+        return None
+    return explained(broken, case, names)
+
+
+@RULE.on(NoGradientArrives)
+def gradient_does_not_reach_the_model(broken: NoGradientArrives, case: Case) -> Finding | None:
+    every = [
+        known
+        for steps in final_steps(case.recording)
+        for known in steps.parameters
+        if known.held_by == broken.optimizer.serial
+    ]
+    outside = [known for steps in final_steps(case.recording) for known in steps.outside]
+    if outside or not broken.held.trainable:
+        return None
+    return explained(broken, case, [known.name for known in every])
+
+
+def comes_ready(case: Case, names: list[str]) -> bool:
+    """Loaded weights, or a copy: nobody wants to train these from the beginning."""
+    wanted = set(names)
+    for steps in final_steps(case.recording):
+        for known in steps.parameters:
+            if known.name not in wanted:
+                continue
+            source = case.source(known.made_at)
+            line = known.made_at.line if known.made_at else None
+            statement = source.statement_at(line) if source and line else None
+            if source is None or statement is None:
+                return True
+            if any(word in source.segment(statement) for word in READY):
+                return True
+    return False
+
+
+def explained(broken: OfOptimizer, case: Case, names: list[str]) -> Finding | None:
+    step = broken.held.first_step
+    cut = case.ask(CutFromTheLoss, step=step, names=list(names[:MOST_ASKED]))
+    operation = cut.operation if cut is not None else None
+    if cut is None or operation is None or not operation.stack:
+        return None
+    groups = smallest_groups(cut.names, every_name(broken, case))
+    never = "never gets a gradient" if len(groups) == 1 else "never get a gradient"
+    switch = None if cut.enabled else switch_of(case.recording, operation.stack)
+    written = expression_of(case, as_cut(operation, cut))
+    if switch is not None:
+        place = Place(switch.source.file, switch.node.lineno)
+        how = f"it is computed with gradients switched off by {code(switch.text)}"
+    elif written is not None:
+        place, how = written.place, f"{code(written.text)} {how_it_cuts(as_cut(operation, cut))}"
+    elif operation.name in (*DETACHING, *COPYING, *TO_NUMBERS):
+        place, how = operation.stack[-1].place, f"`{operation.name}` gives a value without a graph"
+    else:
+        return None
+    remedies: list[Remedy | Fix] = list(ways(broken, case, cut, operation, written))
+    if switch is not None:
+        edit = switch.taken_out()
+        advice = switch.advice
+        remedies = [
+            Change(to=edit, words=advice, must=reached(broken, cut)) if edit else Fix(advice)
+        ]
+    return case.finding(
+        place,
+        f"{some(groups)} {never}: {how}, and what is before it is cut off from the loss.",
+        facts=(
+            *broken.facts,
+            Fact("without a gradient", f"{len(names):,} of {broken.held.tensors:,} tensors"),
+            Fact("they require grad", "yes, and the optimizer holds them"),
+            Fact("behind the cut", counted(len(cut.names), "tensor")),
+        ),
+        why="A gradient flows along recorded operations only. The value passes, and the optimizer"
+        " passes over tensors without a gradient.",
+        remedies=remedies,
+    )
+
+
+def every_name(broken: OfOptimizer, case: Case) -> list[str]:
+    return [
+        known.name
+        for steps in final_steps(case.recording)
+        for known in steps.parameters
+        if known.held_by == broken.optimizer.serial
+    ]
+
+
+def reached(broken: OfOptimizer, cut: CutFromTheLoss) -> Condition:
+    """What was cut off gets gradients."""
+    return GradientsFlow(cut.names, changes_the_past=True, steps=broken.steps)
+
+
+def as_cut(operation: ForwardValue, cut: CutFromTheLoss) -> Cut:
+    return Cut(
+        operation.name,
+        operation.stack,
+        cut.enabled,
+        inference=False,
+        floating=operation.name in (*DETACHING, *COPYING, *TO_NUMBERS),
+    )
+
+
+def ways(
+    broken: OfOptimizer,
+    case: Case,
+    cut: CutFromTheLoss,
+    operation: ForwardValue,
+    written: Expression | None,
+) -> Iterator[Remedy | Fix]:
+    if written is not None:
+        known = as_cut(operation, cut)
+        keeping = KeepTheGraph(case, reached(broken, cut))
+        yield from keeping.ways(written, known, LostGraph(cuts=(known,)))
+    yield Fix(
+        "If that part must not learn, freeze it: `requires_grad_(False)`, and leave it out of the"
+        " optimizer.",
+        choice=True,
+    )

@@ -1,0 +1,20 @@
+"""Adapts a small GPT-2 with a list of layers from a tutorial on another model."""
+
+import torch
+from peft import LoraConfig, get_peft_model
+from transformers import GPT2Config, GPT2LMHeadModel
+
+torch.manual_seed(0)
+config = GPT2Config(vocab_size=32, n_positions=16, n_embd=16, n_layer=1, n_head=2)
+names = ["q_proj", "k_proj", "v_proj", "c_fc"]
+adapter = LoraConfig(r=2, target_modules=names, fan_in_fan_out=True)
+model = get_peft_model(GPT2LMHeadModel(config), adapter)
+trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
+optimizer = torch.optim.AdamW(trained, lr=1e-2)
+ids = torch.randint(0, 32, (8, 12))
+for step in range(6):
+    loss = model(input_ids=ids, labels=ids).loss
+    loss.backward()
+    optimizer.step()
+    optimizer.zero_grad()
+    print(f"step {step + 1}: loss {loss.item():.4f}")
