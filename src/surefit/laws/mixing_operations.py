@@ -67,9 +67,7 @@ def mixes_rows(operation: OperationSeen, assumed: bool) -> bool:
 def broadcasts(operation: OperationSeen) -> bool:
     """Rows of one side lie along another axis of the other."""
     sides = [
-        (shape, axes)
-        for shape, axes in zip(operation.inputs, operation.axes, strict=True)
-        if axes
+        (shape, axes) for shape, axes in zip(operation.inputs, operation.axes, strict=True) if axes
     ]
     if operation.name not in ARITHMETIC or len(sides) != 2:
         return False

@@ -127,4 +127,3 @@ def why_not(every: list[Experimented], of: Callable[[Experimented], Tried]) -> s
     if not every:
         return "no model was trained"
     return next((reason for reason in reasons if reason), "no output has an axis of rows")
-

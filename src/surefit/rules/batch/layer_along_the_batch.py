@@ -60,7 +60,7 @@ def layer_takes_rows_for_steps(broken: RowsMix, case: Case) -> Finding | None:
         ),
         why="It takes (time, batch, feature) by default, so that each row of the batch is a time"
         " step to it. Shapes agree either way, and nothing raises.",
-        remedies=ways(broken, case, created),
+        remedies=ways(broken, created),
     )
 
 
@@ -91,7 +91,7 @@ def takes_steps_first(case: Case, created: Expression) -> bool:
     return not hidden and (option is None or ast.unparse(option) == "False")
 
 
-def ways(broken: RowsMix, case: Case, created: Expression) -> Iterator[Remedy]:
+def ways(broken: RowsMix, created: Expression) -> Iterator[Remedy]:
     yield SetArgument(
         at=created,
         name="batch_first",

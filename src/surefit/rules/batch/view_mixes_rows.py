@@ -71,7 +71,8 @@ def ways(
         return
     span = source.span(call.func)
     order = ", ".join(map(str, (axis, *(at for at in range(axes) if at != axis))))
-    moves = dict.fromkeys((f"permute({order})", f"transpose(0, {axis})"))
+    swap = f"transpose(0, {axis})"
+    moves = (swap,) if axis == 1 else (f"permute({order})", swap)
     name = "reshape" if call.func.attr == "view" else call.func.attr
     text = source.segment(owner)
     for move in moves:

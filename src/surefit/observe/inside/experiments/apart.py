@@ -28,7 +28,9 @@ class Kept:
 class Probe(Protocol):
     """A change of the input, and what must follow from it."""
 
-    size: int
+    @property
+    def size(self) -> int:
+        """Rows, or positions."""
 
     def follows(self, before: Any, after: Any, axes: tuple[int, ...]) -> bool:
         """Whether both, with these axes of `size`, differ only as they may."""
@@ -40,6 +42,8 @@ class Others:
 
     size: int
     fixed: tuple[int, ...]
+    padding: bool = False
+    """What is changed is padding: a model that finds it by its token takes it for content then."""
 
     def follows(self, before: Any, after: Any, axes: tuple[int, ...]) -> bool:
         for axis in axes:

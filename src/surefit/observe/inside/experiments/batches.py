@@ -7,13 +7,13 @@ from typing import Any
 from surefit.observe.inside.autopsy.values import is_tensor
 from surefit.observe.inside.experiments import trees
 from surefit.observe.inside.experiments.live import Tree
-from surefit.observe.inside.experiments.trees import NotUnderstood, Path
+from surefit.observe.inside.experiments.trees import Path, UnknownInputError
 
 EDGES = 2
 """First axis of an edge index."""
 
 
-class Unclear(Exception):
+class UnclearRowsError(Exception):
     """It cannot be told, or rows are linked; in words."""
 
 
@@ -60,7 +60,7 @@ def _long(tensor: Any) -> Any:
 def batch_of(tree: Tree, rows: int, from_loader: dict[int, int]) -> Batch:
     """`from_loader`: id of a tensor that a loader gave -> its axis of rows."""
     if rows < 2:
-        raise Unclear("the batch has a single row")
+        raise UnclearRowsError("the batch has a single row")
     axes: dict[Path, int] = {}
 
     def look(path: Path, value: Any) -> Any:
@@ -77,10 +77,10 @@ def batch_of(tree: Tree, rows: int, from_loader: dict[int, int]) -> Batch:
 
     try:
         trees.changed(tree, look)
-    except NotUnderstood as error:
-        raise Unclear(f"the model is given a `{error}`") from error
+    except UnknownInputError as error:
+        raise UnclearRowsError(f"the model is given a `{error}`") from error
     if not any(is_tensor(value) for path, value in trees.leaves(tree) if path in axes):
-        raise Unclear("no input has an axis of the batch's rows")
+        raise UnclearRowsError("no input has an axis of the batch's rows")
     return Batch(tree, rows, axes)
 
 
@@ -88,13 +88,13 @@ def axis_of(tensor: Any, rows: int) -> int | None:
     """None where it has no such axis; an exception where two could be it, or rows are linked."""
     shape = tuple(tensor.shape)
     if tensor.layout.__str__() != "torch.strided":
-        raise Unclear("an input is sparse")
+        raise UnclearRowsError("an input is sparse")
     linked = len(shape) == EDGES and shape[0] == EDGES and not tensor.is_floating_point()
     if linked and shape[1] != rows and tensor.numel() and int(tensor.max()) < rows:
-        raise Unclear("rows are linked by an index")
+        raise UnclearRowsError("rows are linked by an index")
     axes = [axis for axis, size in enumerate(shape) if size == rows]
     if len(axes) > 1 and axes[:2] == [0, 1]:
-        raise Unclear("two axes of an input are as long as the batch")
+        raise UnclearRowsError("two axes of an input are as long as the batch")
     return axes[0] if axes else None
 
 

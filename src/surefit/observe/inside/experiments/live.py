@@ -23,7 +23,7 @@ class Live:
             vars(part)["training"] = False
 
     def path_of(self, module: Any) -> str:
-        return self.paths.get(id(module), "")
+        return str(self.paths.get(id(module), ""))
 
     def run(self, tree: Tree) -> Outputs:
         """Every tensor that it gives back. Inputs are copied: a model may write into them."""

@@ -11,7 +11,7 @@ from surefit.doctor.measures.experiments import OperationSeen
 from surefit.observe.inside import origins, own_code
 from surefit.observe.inside.autopsy.values import is_tensor
 from surefit.observe.inside.experiments import apart, trees
-from surefit.observe.inside.experiments.apart import CONSTANT, MIXED, PAIRS, Kept, Probe
+from surefit.observe.inside.experiments.apart import CONSTANT, MIXED, PAIRS, Kept, Others, Probe
 from surefit.observe.inside.experiments.live import Live, Tree
 from surefit.observe.inside.training import readable
 
@@ -21,7 +21,7 @@ PLAIN = (int, float, bool, str)
 CALLS_MODULES = frozenset(("_call_impl", "_wrapped_call_impl", "__call__"))
 
 
-class TooMuch(Exception):
+class TooLargeError(Exception):
     """The results of a forward pass are too large to be kept."""
 
 
@@ -45,7 +45,7 @@ class Pass:
     def keep(self, tensor: Any) -> Any:
         self.elements += tensor.numel()
         if self.elements > MOST_ELEMENTS:
-            raise TooMuch
+            raise TooLargeError
         return tensor.detach().clone()
 
 
@@ -128,14 +128,25 @@ class _Compare:
                 apart.kept(self.probe, was, now)
                 for was, now in zip(step.results, results, strict=True)
             ]
+        if self._finds_padding(results[0], states[0]):
+            self.ended = True
+            return
         mixed = [at for at, state in enumerate(states) if state.state == MIXED]
         if mixed and not any(state.state == MIXED for state in before):
             self.ended = True
-            self.found = self._operation(func, args, kwargs, given, before, results[mixed[0]], frame)
+            self.found = self._operation(
+                func, args, kwargs, given, before, results[mixed[0]], frame
+            )
             return
         for tensor, state in zip(results, states, strict=True):
             self.states[id(tensor)] = state
             self.alive.append(tensor)
+
+    def _finds_padding(self, result: Any, state: Kept) -> bool:
+        """The model compares tokens with that of padding, which was replaced."""
+        if not (isinstance(self.probe, Others) and self.probe.padding):
+            return False
+        return result.dtype is readable.torch().bool and state.state != CONSTANT
 
     def _given(self, step: Step, given: list[Any]) -> list[Kept] | None:
         """What each tensor that it is given is; None where the passes cannot be compared."""

@@ -10,7 +10,7 @@ from surefit.observe.inside.experiments import apart, batches, trees
 from surefit.observe.inside.experiments.apart import Others, Probe, Shorter
 from surefit.observe.inside.experiments.batches import Batch
 from surefit.observe.inside.experiments.live import Live, Tree
-from surefit.observe.inside.experiments.operations import TooMuch, first_mixing
+from surefit.observe.inside.experiments.operations import TooLargeError, first_mixing
 from surefit.observe.inside.experiments.rows import CHANGED
 from surefit.observe.inside.experiments.trees import Path
 from surefit.observe.inside.training import readable
@@ -90,7 +90,7 @@ def tried(live: Live, before: Tree, after: Tree, probe: Probe, size: int) -> Tri
         return replace(found, judged=judged, why_not=why)
     try:
         operation = first_mixing(live, before, after, probe)
-    except TooMuch:
+    except TooLargeError:
         operation = None
     return replace(worst, judged=judged, operation=operation)
 
@@ -103,11 +103,14 @@ def changed_positions(before: Any, after: Any, probe: Probe) -> float | None:
         axes = probe.axes(before, after)
         is_row = before.dim() > 0 and before.shape[0] == 2 and len(axes or ()) <= 1
         return probe.difference(before, after, axes) if axes is not None and is_row else None
-    if before.shape != after.shape or probe.size not in before.shape:
+    assert isinstance(probe, Others)
+    if before.shape != after.shape:
         return None
+    if probe.size not in before.shape:
+        of_rows = probe.padding and before.dim() > 0 and before.shape[0] == 2
+        return apart.difference(before, after) if of_rows else None
     if apart.kept(probe, before, after).state != apart.MIXED:
         return 0.0
-    assert isinstance(probe, Others)
     axis = list(before.shape).index(probe.size)
     begin = len(probe.fixed)
     return apart.difference(before.narrow(axis, 0, begin), after.narrow(axis, 0, begin))
@@ -123,9 +126,22 @@ def padding(live: Live, batch: Batch) -> Tried:
     after = shortened(tree, batch, padded, less)
     probe = Shorter(padded.positions, less, tuple(range(padded.length)))
     found = tried(live, tree, after, probe, padded.positions)
+    if padded.masked and not found.changed:
+        found = other_tokens(live, tree, padded, found)
     hidden = found.changed > 0 and sees_nothing(live, tree, padded)
     on = f"a row of {padded.length} of {padded.positions} positions"
     return replace(found, on=on, hidden=hidden, argument=padded.known_by if padded.masked else "")
+
+
+def other_tokens(live: Live, tree: Tree, padded: Padded, found: Tried) -> Tried:
+    """Other tokens in place of padding, which a mask hides: several paddings can look like one."""
+
+    def filled(path: Path, value: Any) -> Any:
+        return with_others(value, 1, padded.length) if path == padded.path else value
+
+    probe = Others(padded.positions, tuple(range(padded.length)), padding=True)
+    other = tried(live, tree, trees.changed(tree, filled), probe, padded.positions)
+    return other if other.changed and other.operation is not None else found
 
 
 def shortened(tree: Tree, batch: Batch, padded: Padded, less: int) -> Tree:
@@ -187,7 +203,10 @@ def padded_row(live: Live, batch: Batch) -> Padded | None:
             continue
         told = told_lengths(batch, names, int(value.shape[1]), path)
         by_token = token_lengths(live, value)
-        for known_by, lengths in (*told.items(), *([("padding_idx", by_token)] if by_token else [])):
+        for known_by, lengths in (
+            *told.items(),
+            *([("padding_idx", by_token)] if by_token else []),
+        ):
             row = shortest(value, lengths)
             if row is not None:
                 return Padded(
@@ -247,5 +266,3 @@ def shortest(value: Any, lengths: list[int]) -> int | None:
     fill = value[row, -1]
     every = [value[at, length:] for at, length in enumerate(lengths) if length < value.shape[1]]
     return row if all(bool((part == fill).all()) for part in every) else None
-
-

@@ -8,7 +8,7 @@ from surefit.observe.inside.experiments import apart
 from surefit.observe.inside.experiments.apart import Others, Probe, Reversed
 from surefit.observe.inside.experiments.batches import Batch
 from surefit.observe.inside.experiments.live import Live, Outputs, Tree
-from surefit.observe.inside.experiments.operations import TooMuch, first_mixing
+from surefit.observe.inside.experiments.operations import TooLargeError, first_mixing
 from surefit.observe.inside.experiments.trees import Path
 
 USUAL = (7, 5, 11, 3)
@@ -124,7 +124,7 @@ def tried(base: Base, after: Tree, probe: Probe) -> Tried:
         return found
     try:
         return replace(worst, operation=first_mixing(base.live, base.tree, after, probe))
-    except TooMuch:
+    except TooLargeError:
         return worst
 
 

@@ -13,7 +13,7 @@ Path = tuple[str | int, ...]
 Change = Callable[[Path, Any], Any]
 
 
-class NotUnderstood(Exception):
+class UnknownInputError(Exception):
     """A model is given something that is neither a tensor nor a plain container of tensors."""
 
 
@@ -43,7 +43,7 @@ def changed(tree: Any, change: Change, path: Path = ()) -> Any:
     if type(tree) in PLAIN or is_setting(tree):
         return tree
     if len(path) > DEEPEST:
-        raise NotUnderstood(type(tree).__name__)
+        raise UnknownInputError(type(tree).__name__)
     inside = mapping(tree)
     if inside is not None:
         members = {key: changed(one, change, (*path, key)) for key, one in inside.items()}
@@ -57,7 +57,7 @@ def changed(tree: Any, change: Change, path: Path = ()) -> Any:
         if type(tree) in (list, tuple):
             return type(tree)(parts)
         return type(tree)(*parts)  # a named tuple
-    raise NotUnderstood(type(tree).__name__)
+    raise UnknownInputError(type(tree).__name__)
 
 
 def is_setting(value: Any) -> bool:

@@ -8,9 +8,9 @@ from surefit.doctor.findings import Place
 from surefit.doctor.measures.experiments import Experimented, Tried
 from surefit.observe.inside import spool
 from surefit.observe.inside.experiments import forking, positions, rows
-from surefit.observe.inside.experiments.batches import Batch, Unclear, batch_of
+from surefit.observe.inside.experiments.batches import Batch, UnclearRowsError, batch_of
 from surefit.observe.inside.experiments.live import Live, Tree
-from surefit.observe.inside.experiments.trees import NotUnderstood, Path
+from surefit.observe.inside.experiments.trees import Path, UnknownInputError
 from surefit.observe.inside.training import readable
 
 SECONDS = 4.0
@@ -56,7 +56,7 @@ def work(call: Call) -> None:
     try:
         with readable.torch().no_grad():
             found = experiments(call, found, begun + SECONDS)
-    except (Unclear, NotUnderstood) as error:
+    except (UnclearRowsError, UnknownInputError) as error:
         found = replace(found, why_not=str(error))
     except Exception as error:  # noqa: BLE001 - the model's own code runs here
         found = replace(found, why_not=said(error))

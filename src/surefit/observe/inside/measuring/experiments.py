@@ -77,7 +77,7 @@ class Seen:
     why_not: str = ""
 
 
-seen = Seen(done=SECOND_RUN in os.environ)
+seen = Seen()
 
 
 @events.on(events.batch_came)
@@ -115,7 +115,7 @@ def loss_begun(
     """Whether the loss compares each position with the next one of an input."""
     if seen.done or seen.compared > 3 or not grad or name not in COMPARES:
         return
-    target = args[1] if len(args) > 1 else kwargs.get("target")
+    target: Any = args[1] if len(args) > 1 else kwargs.get("target")
     if not is_tensor(target) or not readable.can_look():
         return
     seen.compared += 1
@@ -155,9 +155,7 @@ def _is_next_along(given: Any, target: Any, axis: int) -> bool:
 
 
 @events.on(events.forward_ended)
-def forward_ended(
-    module: Any, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any
-) -> None:
+def forward_ended(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
     if seen.done or result is None:
         return
     known = seen.models.get(id(module))
@@ -170,6 +168,8 @@ def forward_ended(
     training = bool(vars(module).get("training", True))
     if training in model.tried:
         return
+    if kwargs.get("past_key_values") is not None:
+        return  # a step of `generate`
     tree = (args, kwargs)
     first = next((tensor for tensor in trees.tensors(tree).values() if tensor.dim()), None)
     model.calls += 1
@@ -262,6 +262,8 @@ def _light(call: trying.Call) -> trying.Call:
 
 
 def _why_not(call: trying.Call, took: float) -> str:
+    if SECOND_RUN in os.environ:
+        return "the run only answers questions"
     if took > TOO_SLOW:
         return f"a forward pass takes {took:.1f} s"
     kinds = {kind.__name__ for kind in type(call.module).__mro__}
@@ -313,4 +315,4 @@ def _unmade(call: trying.Call | None) -> Any:
 @finishing.after_fork
 def forget_parent() -> None:
     global seen
-    seen = Seen(done=True)
+    seen = Seen()
