@@ -6,7 +6,7 @@ from typing import Any
 from surefit.doctor.measures.experiments import Tried
 from surefit.observe.inside.experiments import apart
 from surefit.observe.inside.experiments.apart import Others, Probe, Reversed
-from surefit.observe.inside.experiments.batches import Batch
+from surefit.observe.inside.experiments.batches import Batch, UnclearRowsError
 from surefit.observe.inside.experiments.live import Live, Outputs, Tree
 from surefit.observe.inside.experiments.operations import TooLargeError, first_mixing
 from surefit.observe.inside.experiments.trees import Path
@@ -43,6 +43,8 @@ def base_of(live: Live, batch: Batch, slow: bool) -> Base | None:
         count = batch.rows
         tree = batch.taken(list(range(count)))
         outputs = live.run(tree)
+    if not all(bool(one.isfinite().any()) for one in outputs.values() if one.numel()):
+        raise UnclearRowsError("outputs of the model are not finite")
     if not equal(outputs, live.run(tree)):
         return None
     live.seed = 1
