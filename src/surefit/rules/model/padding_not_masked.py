@@ -111,11 +111,17 @@ def masks(broken: PaddingIsSeen, case: Case) -> Iterator[tuple[Source, ast.expr]
     sources += [other for other in case.recording.sources() if other is not own]
     for source in sources:
         for call in source.every(ast.Call):
-            if called(call) in ("masked_fill", "masked_fill_") and call.args:
+            if called(call) in ("masked_fill", "masked_fill_") and hides_scores(call):
                 yield source, call.args[0]
             for keyword in call.keywords:
                 if keyword.arg in MASKS:
                     yield source, keyword.value
+
+
+def hides_scores(call: ast.Call) -> bool:
+    """By a very small number, and not by the label that a loss passes over."""
+    filling = ast.unparse(call.args[1]) if len(call.args) > 1 else ""
+    return bool(filling) and filling not in ("-100", "0", "0.0")
 
 
 def turned(source: Source, node: ast.expr) -> str:

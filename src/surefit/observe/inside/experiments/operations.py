@@ -11,7 +11,7 @@ from surefit.doctor.measures.experiments import OperationSeen
 from surefit.observe.inside import origins, own_code
 from surefit.observe.inside.autopsy.values import is_tensor
 from surefit.observe.inside.experiments import apart, trees
-from surefit.observe.inside.experiments.apart import CONSTANT, MIXED, PAIRS, Kept, Others, Probe
+from surefit.observe.inside.experiments.apart import APART, CONSTANT, MIXED, PAIRS, Kept, Others, Probe
 from surefit.observe.inside.experiments.live import Live, Tree
 from surefit.observe.inside.training import readable
 
@@ -131,7 +131,11 @@ class _Compare:
         if self._finds_padding(results[0], states[0]):
             self.ended = True
             return
-        mixed = [at for at, state in enumerate(states) if state.state == MIXED]
+        mixed = [
+            at
+            for at, state in enumerate(states)
+            if state.state == MIXED or _is_spread(given, before, results[at], state)
+        ]
         if mixed and not any(state.state == MIXED for state in before):
             self.ended = True
             self.found = self._operation(
@@ -190,6 +194,16 @@ class _Compare:
             arguments=_plain(args, kwargs),
             pairs=any(state.state == PAIRS for state in before),
         )
+
+
+def _is_spread(given: list[Any], before: list[Kept], result: Any, after: Kept) -> bool:
+    """By broadcasting, rows of one side lie along another axis than those of the other: sides have
+    different numbers of axes, so that nobody has put them there on purpose."""
+    sides = [tensor for tensor, state in zip(given, before, strict=True) if state.state == APART]
+    if after.state != PAIRS or len(sides) != len(given) or len(sides) < 2:
+        return False
+    largest = max(tensor.dim() for tensor in sides)
+    return largest == result.dim() and any(tensor.dim() < largest for tensor in sides)
 
 
 def _tensors(tree: Any) -> list[Any]:
