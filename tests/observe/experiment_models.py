@@ -72,12 +72,14 @@ def attend(x: Tensor, hidden: Tensor | None) -> Tensor:
 class Queue(nn.Module):
     """Remembers what it was given."""
 
+    queue: Tensor
+
     def __init__(self) -> None:
         super().__init__()
         self.layer = linear(WIDTH)
         self.register_buffer("queue", torch.randn(32, WIDTH))
 
-    def forward(self, x: Tensor) -> Tensor:
+    def forward(self, x: Tensor) -> Any:
         keys = self.layer(x)
         logits = keys @ self.queue.t()
         self.queue = torch.cat([keys.detach(), self.queue])[:32]
@@ -94,7 +96,7 @@ class MaskedTagger(nn.Module):
         self.recurrent = nn.LSTM(WIDTH, WIDTH, batch_first=True, bidirectional=True)
         self.head = linear()
 
-    def forward(self, ids: Tensor, mask: Tensor) -> Tensor:
+    def forward(self, ids: Tensor, mask: Tensor) -> Any:
         x = self.embed(ids) + 0.1
         if self.how == "recurrent":
             return self.head(self.recurrent(x)[0][..., :WIDTH])
@@ -114,7 +116,7 @@ class FindsPadding(nn.Module):
         super().__init__()
         self.embed, self.head = embedding(), linear()
 
-    def forward(self, ids: Tensor, mask: Tensor) -> Tensor:
+    def forward(self, ids: Tensor, mask: Tensor) -> Any:
         hidden = (ids == 0) | (mask == 0)
         return self.head(attend(self.embed(ids), hidden.unsqueeze(1)))
 
@@ -126,7 +128,7 @@ def causal(steps: int) -> Tensor:
 def language_model(how: str) -> Setup:
     x = tokens()
 
-    def run(self: Any, ids: Tensor) -> Tensor:
+    def run(self: Any, ids: Tensor) -> Any:
         h = self.embed(ids)
         if how == "lstm":
             h = self.recurrent(h)[0]
@@ -153,7 +155,7 @@ def encoder(**options: Any) -> nn.TransformerEncoder:
     return nn.TransformerEncoder(layer, 1, enable_nested_tensor=False)
 
 
-def turned(self: Any, x: Tensor) -> Tensor:
+def turned(self: Any, x: Tensor) -> Any:
     """Steps first, as the layer takes them."""
     return self.head(self.recurrent(x.transpose(0, 1))[0][-1])
 
@@ -169,9 +171,7 @@ HEALTHY: dict[str, Callable[[], Setup]] = {
         (series()[:, 0],),
     ),
     "pictures": lambda: Setup(
-        nn.Sequential(
-            nn.Conv2d(3, 4, 3), nn.GroupNorm(2, 4), nn.Flatten(), nn.Linear(4 * 36, 3)
-        ),
+        nn.Sequential(nn.Conv2d(3, 4, 3), nn.GroupNorm(2, 4), nn.Flatten(), nn.Linear(4 * 36, 3)),
         (torch.randn(ROWS, 3, 8, 8),),
     ),
     "rows first": lambda: Setup(
@@ -249,9 +249,7 @@ HEALTHY: dict[str, Callable[[], Setup]] = {
     "queue": lambda: Setup(Queue(), (series()[:, 0],)),
     "minibatch statistics": lambda: Setup(
         Of(
-            lambda self, x: self.one(
-                torch.cat([x, x.std(0).mean().expand(len(x), 1)], dim=1)
-            ),
+            lambda self, x: self.one(torch.cat([x, x.std(0).mean().expand(len(x), 1)], dim=1)),
             one=linear(3, WIDTH + 1),
         ),
         (series()[:, 0],),
@@ -351,9 +349,7 @@ BROKEN: dict[str, tuple[str, str, Callable[[], Setup]]] = {
     "mean over the batch": (
         "RowsMix",
         "mean",
-        lambda: Setup(
-            Of(lambda self, x: self.one(x - x.mean(0)), one=linear()), (series()[:, 0],)
-        ),
+        lambda: Setup(Of(lambda self, x: self.one(x - x.mean(0)), one=linear()), (series()[:, 0],)),
     ),
     "normalised over the batch": (
         "RowsMix",

@@ -1,6 +1,7 @@
 """Experiments on models in this process: which law each breaks, and where."""
 
 import random
+from dataclasses import replace
 
 import experiment_models as models
 import pytest
@@ -35,15 +36,13 @@ def experimented(setup: models.Setup) -> Experimented:
         with torch.no_grad():
             return trying.experiments(call, made, float("inf"))
     except UnclearRowsError as error:
-        return trying.replace(made, why_not=str(error))
+        return replace(made, why_not=str(error))
 
 
 def violations(made: Experimented) -> list[BrokenLaw]:
     case = Case(Recording([made]))
     return [
-        broken
-        for law in (independent_rows, padding, future)
-        for broken in law.violations_of(case)
+        broken for law in (independent_rows, padding, future) for broken in law.violations_of(case)
     ]
 
 

@@ -14,7 +14,7 @@ model = GPT2LMHeadModel(
 )
 optimizer = torch.optim.AdamW(model.parameters(), lr=1e-2)
 texts = ["a b c d <end>", "e f g h <end>", "a b c <end>", "c d e f g <end>"]
-for step in range(6):
+for _ in range(6):
     batch = tokenizer(texts, padding=True, return_tensors="pt")
     labels = batch["input_ids"].masked_fill(batch["attention_mask"] == 0, -100)
     loss = model(batch["input_ids"], attention_mask=batch["attention_mask"], labels=labels).loss

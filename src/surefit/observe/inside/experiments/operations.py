@@ -11,7 +11,15 @@ from surefit.doctor.measures.experiments import OperationSeen
 from surefit.observe.inside import origins, own_code
 from surefit.observe.inside.autopsy.values import is_tensor
 from surefit.observe.inside.experiments import apart, trees
-from surefit.observe.inside.experiments.apart import APART, CONSTANT, MIXED, PAIRS, Kept, Others, Probe
+from surefit.observe.inside.experiments.apart import (
+    APART,
+    CONSTANT,
+    MIXED,
+    PAIRS,
+    Kept,
+    Others,
+    Probe,
+)
 from surefit.observe.inside.experiments.live import Live, Tree
 from surefit.observe.inside.training import readable
 

@@ -33,6 +33,7 @@ IGNORED = -100
 COMPARES = frozenset(("cross_entropy", "nll_loss", "mse_loss", "l1_loss", "smooth_l1_loss"))
 WRAPPED = ("ScriptModule", "FullyShardedDataParallel", "RecursiveScriptModule", "DataParallel")
 
+UNLIKE = "no call of a model was like the batch of its loader"
 SECOND_RUN = "SUREFIT_STORY"
 """Environment: a run that only answers questions."""
 
@@ -119,8 +120,8 @@ def loss_begun(
     if not is_tensor(target) or not readable.can_look():
         return
     seen.compared += 1
-    seen.targets = int(target.shape[0]) if target.dim() == 1 else None
     with readable.looking():
+        seen.targets = int(target.shape[0]) if target.dim() == 1 else None
         for path, reference in seen.inputs.items():
             given = reference()
             if given is not None and _is_next(given, target):
@@ -163,26 +164,34 @@ def forward_ended(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any], re
         return
     took = time.perf_counter() - seen.begun
     model = _model(module)
-    if model is None:
-        return
+    if model is None or kwargs.get("past_key_values") is not None:
+        return  # the latter is a step of `generate`
     training = bool(vars(module).get("training", True))
-    if training in model.tried:
+    if training in model.tried or not readable.can_look():
         return
-    if kwargs.get("past_key_values") is not None:
-        return  # a step of `generate`
-    tree = (args, kwargs)
+    recorded = readable.torch().is_grad_enabled()
+    with readable.looking():
+        call = _prepared(model, module, (args, kwargs), training and not recorded, took)
+        why_not = _why_not(call, took) if call is not None else ""
+    if call is not None:
+        _try(model, call, took, why_not)
+
+
+def _prepared(
+    model: Model, module: Any, tree: Any, unrecorded: bool, took: float
+) -> trying.Call | None:
+    """None where a later call is awaited."""
+    training = bool(vars(module).get("training", True))
     first = next((tensor for tensor in trees.tensors(tree).values() if tensor.dim()), None)
     model.calls += 1
     model.sizes.add(int(first.shape[0]) if first is not None else 0)
-    if training and (not readable.torch().is_grad_enabled() or not _has_begun(model)):
-        return
+    if unrecorded or (training and not _has_begun(model)):
+        return None
     if model.calls > MOST_CALLS:
-        _give_up(model, training, "no call of the model was like the batch of its loader")
-        return
+        _give_up(model, training, UNLIKE)
+        return None
     rows, assumed = _rows(module, first, model)
-    if rows is None:
-        return
-    _try(model, _call(module, tree, rows, assumed, training, took), took)
+    return _call(module, tree, rows, assumed, training, took) if rows is not None else None
 
 
 def _has_begun(model: Model) -> bool:
@@ -242,13 +251,12 @@ def _call(
     )
 
 
-def _try(model: Model, call: trying.Call, took: float) -> None:
-    why_not = _why_not(call, took)
+def _try(model: Model, call: trying.Call, took: float, why_not: str) -> None:
     if why_not:
         _give_up(model, call.training, why_not)
         return
     part = min(1.0, 7 / call.rows)
-    if not budget.allows(FORWARDS * took * part) or not readable.can_look():
+    if not budget.allows(FORWARDS * took * part):
         return  # a later call may find time
     model.tried.add(call.training)
     budget.spent += FORWARDS * took * part
@@ -296,7 +304,7 @@ def wait() -> None:
             what = f"a fork did not end within {forking.SECONDS:.0f} s"
             spool.saw(replace(_unmade(call), why_not=what))
     if not seen.forks and noted.steps:
-        why = seen.why_not or "no call of a model was like the batch of its loader"
+        why = seen.why_not or UNLIKE
         spool.saw(replace(_unmade(None), why_not=why))
 
 

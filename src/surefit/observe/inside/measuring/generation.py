@@ -59,8 +59,11 @@ def _look(args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     if attributes(config).get("is_encoder_decoder"):
         return
     given: Any = args[1] if len(args) > 1 else kwargs.get("inputs", kwargs.get("input_ids"))
-    if not is_tensor(given) or given.dim() != 2 or given.is_floating_point():
+    if not is_tensor(given):
         return
+    with readable.looking():
+        if given.dim() != 2 or given.is_floating_point():
+            return
     place = own_code.own_place()
     line = seen.known.get(place)
     if line is None:
