@@ -238,6 +238,18 @@ HEALTHY: dict[str, Callable[[], Setup]] = {
         Of(lambda self, x, near: self.one(near @ x), one=linear()),
         (series()[:, 0], torch.rand(ROWS, ROWS)),
     ),
+    "nodes of several graphs": lambda: Setup(
+        Of(
+            lambda self, x, edges: self.one(
+                torch.zeros_like(x).index_add(0, edges[1], x[edges[0]])
+            ),
+            one=linear(3, ROWS),
+        ),
+        (torch.randn(40, ROWS), torch.randint(0, 40, (2, 90))),
+    ),
+    "frames of several rows": lambda: Setup(
+        nn.Conv2d(ROWS, 4, 3), (torch.randn(2 * ROWS, ROWS, 6, 6),)
+    ),
     "sampling": lambda: Setup(
         Of(
             lambda self, x: self.two(self.one(x) + torch.randn(len(x), 3)),

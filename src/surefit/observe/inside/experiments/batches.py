@@ -90,12 +90,17 @@ def axis_of(tensor: Any, rows: int) -> int | None:
     if tensor.layout.__str__() != "torch.strided":
         raise UnclearRowsError("an input is sparse")
     linked = len(shape) == EDGES and shape[0] == EDGES and not tensor.is_floating_point()
-    if linked and shape[1] != rows and tensor.numel() and int(tensor.max()) < rows:
+    if linked and shape[1] != rows and rows != EDGES:
         raise UnclearRowsError("rows are linked by an index")
-    axes = [axis for axis, size in enumerate(shape) if size == rows]
-    if len(axes) > 1 and axes[:2] == [0, 1]:
+    if shape[:2] == (rows, rows):
         raise UnclearRowsError("two axes of an input are as long as the batch")
-    return axes[0] if axes else None
+    if shape[:1] == (rows,):
+        return 0
+    if shape[1:2] != (rows,) or (len(shape) == EDGES and tensor.is_floating_point()):
+        return None
+    if shape[0] % rows == 0:
+        raise UnclearRowsError("an input holds several times as many rows as the batch")
+    return 1
 
 
 def names(module: Any, tree: Tree) -> dict[Path, str]:

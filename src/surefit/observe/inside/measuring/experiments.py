@@ -37,7 +37,7 @@ UNLIKE = "no call of a model was like the batch of its loader"
 SECOND_RUN = "SUREFIT_STORY"
 """Environment: a run that only answers questions."""
 
-budget = Budget(share=0.02, opening=2.5)
+budget = Budget(share=0.01, opening=1.5)
 
 
 @dataclass(slots=True)
@@ -101,7 +101,10 @@ def forward_begun(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
     if seen.done:
         return
     known = seen.models.get(id(module))
-    if known is not None and vars(module).get("training", True) in known.tried:
+    if known is None:
+        if len(seen.models) >= MOST_MODELS:
+            return
+    elif vars(module).get("training", True) in known.tried:
         return
     seen.begun = time.perf_counter()
     seen.inputs = {
@@ -212,7 +215,8 @@ def _model(module: Any) -> Model | None:
 def _rows(module: Any, first: Any, model: Model) -> tuple[int | None, bool]:
     """How many rows the batch has, and whether only its labels say so."""
     if seen.rows is not None:
-        return (seen.rows if _loaded(seen.rows) else None), False
+        fits = first is not None and seen.rows in tuple(first.shape[:2]) and _loaded(seen.rows)
+        return (seen.rows if fits else None), False
     if first is None:
         return None, False
     rows = int(first.shape[0])
@@ -255,11 +259,12 @@ def _try(model: Model, call: trying.Call, took: float, why_not: str) -> None:
     if why_not:
         _give_up(model, call.training, why_not)
         return
-    part = min(1.0, 7 / call.rows)
-    if not budget.allows(FORWARDS * took * part):
-        return  # a later call may find time
+    cost = FORWARDS * took * min(1.0, (3 if call.slow else 7) / call.rows)
+    if not budget.allows(cost):
+        model.calls -= 1  # a later call may find time
+        return
     model.tried.add(call.training)
-    budget.spent += FORWARDS * took * part
+    budget.spent += cost
     seen.forks.append((forking.start(lambda: trying.work(call)), _light(call)))
     _finish_when_complete()
 
