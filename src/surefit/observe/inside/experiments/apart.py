@@ -1,0 +1,170 @@
+"""Whether a tensor keeps rows, or positions, apart: some axis along which what was not changed in
+the input is not changed in it."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any, Protocol
+
+from surefit.observe.inside.training import readable
+
+RELATIVE, ABSOLUTE = 1e-3, 1e-5
+"""Rounding: beyond this a value has changed."""
+
+View = tuple[int, int, int, int]
+"""An axis, and its sizes when it is parted in three, the middle one of rows."""
+
+CONSTANT, APART, PAIRS, MIXED = "constant", "apart", "pairs", "mixed"
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What became of rows or positions in a tensor."""
+
+    state: str
+    axes: tuple[int, ...] = ()
+
+
+class Probe(Protocol):
+    """A change of the input, and what must follow from it."""
+
+    @property
+    def size(self) -> int:
+        """Rows, or positions."""
+
+    def follows(self, before: Any, after: Any, axes: tuple[int, ...]) -> bool:
+        """Whether both, with these axes of `size`, differ only as they may."""
+
+
+@dataclass(frozen=True, slots=True)
+class Others:
+    """All rows (positions) are changed but these."""
+
+    size: int
+    fixed: tuple[int, ...]
+    padding: bool = False
+    """What is changed is padding: a model that finds it by its token takes it for content then."""
+
+    def follows(self, before: Any, after: Any, axes: tuple[int, ...]) -> bool:
+        for axis in axes:
+            index = readable.torch().tensor(self.fixed)
+            before, after = before.index_select(axis, index), after.index_select(axis, index)
+        return same(before, after)
+
+
+@dataclass(frozen=True, slots=True)
+class Reversed:
+    """Rows in the opposite order."""
+
+    size: int
+
+    def follows(self, before: Any, after: Any, axes: tuple[int, ...]) -> bool:
+        return same(before.flip(axes), after)
+
+
+@dataclass(frozen=True, slots=True)
+class Shorter:
+    """Less padding after the first positions, which are `fixed`."""
+
+    size: int
+    less: int
+    fixed: tuple[int, ...]
+
+    def axes(self, before: Any, after: Any) -> tuple[int, ...] | None:
+        """Axes that have become shorter, as positions do; None where something else has."""
+        if before.dim() != after.dim():
+            return None
+        pairs = list(enumerate(zip(before.shape, after.shape, strict=True)))
+        shorter = [axis for axis, (was, now) in pairs if was != now]
+        fits = all(before.shape[axis] == self.size for axis in shorter)
+        return tuple(shorter) if fits else None
+
+    def follows(self, before: Any, after: Any, axes: tuple[int, ...]) -> bool:
+        return self.difference(before, after, axes) <= RELATIVE
+
+    def difference(self, before: Any, after: Any, axes: tuple[int, ...]) -> float:
+        index = readable.torch().tensor(self.fixed)
+        for axis in axes:
+            if after.shape[axis] < len(self.fixed):
+                return float("inf")
+            before, after = before.index_select(axis, index), after.index_select(axis, index)
+        return difference(before, after)
+
+    def kept(self, before: Any, after: Any) -> Kept:
+        axes = self.axes(before, after)
+        if axes is None or not self.follows(before, after, axes):
+            return Kept(MIXED)
+        if not axes:
+            return Kept(CONSTANT)
+        return Kept(APART if len(axes) == 1 else PAIRS, axes)
+
+
+def same(before: Any, after: Any) -> bool:
+    return difference(before, after) <= RELATIVE
+
+
+def difference(before: Any, after: Any) -> float:
+    """Largest change over the largest value; infinite where one is finite and the other is not."""
+    if before.shape != after.shape:
+        return float("inf")
+    if before.numel() == 0:
+        return 0.0
+    if not (before.is_floating_point() or before.is_complex()):
+        return 0.0 if bool((before == after).all()) else 1.0
+    one, other = before.detach(), after.detach()
+    if one.is_complex():
+        one, other = one.abs(), other.abs()
+    one, other = one.double(), other.double()
+    alike = (one == other) | (one.isnan() & other.isnan())
+    if bool(alike.all()):
+        return 0.0
+    gap = (one - other).abs()[~alike]
+    if not bool(gap.isfinite().all()):
+        return float("inf")
+    scale = one[one.isfinite()].abs().max().item() if bool(one.isfinite().any()) else 0.0
+    largest = float(gap.max().item())
+    return 0.0 if largest <= ABSOLUTE * min(1.0, scale) else largest / max(scale, 1e-12)
+
+
+def kept(probe: Probe, before: Any, after: Any) -> Kept:
+    if isinstance(probe, Shorter):
+        return probe.kept(before, after)
+    if before.shape != after.shape:
+        return Kept(MIXED)
+    if same(before, after):
+        return Kept(CONSTANT)
+    every = list(views(tuple(before.shape), probe.size))
+    fitting = [view[0] for view in every if _follows(probe, before, after, (view,))]
+    if fitting:
+        return Kept(APART, tuple(dict.fromkeys(fitting)))
+    for pair in combinations(every, 2):
+        if pair[0][0] != pair[1][0] and _follows(probe, before, after, pair):
+            return Kept(PAIRS, (pair[0][0], pair[1][0]))
+    return Kept(MIXED)
+
+
+def _follows(probe: Probe, before: Any, after: Any, parts: tuple[View, ...]) -> bool:
+    shape: list[int] = []
+    axes: list[int] = []
+    by_axis = {view[0]: view[1:] for view in parts}
+    for axis, size in enumerate(before.shape):
+        if axis in by_axis:
+            axes.append(len(shape) + 1)
+            shape += by_axis[axis]
+        else:
+            shape.append(size)
+    return probe.follows(before.reshape(shape), after.reshape(shape), tuple(axes))
+
+
+def views(shape: tuple[int, ...], size: int) -> Iterator[View]:
+    """Ways in which an axis holds rows: alone, or with others before or after them. Axes of just
+    that size come first."""
+    for axis, length in enumerate(shape):
+        if length == size:
+            yield axis, 1, size, 1
+    for axis, length in enumerate(shape):
+        if length != size and length and length % size == 0:
+            times = length // size
+            for before in range(1, times + 1):
+                if times % before == 0:
+                    yield axis, before, size, times // before
