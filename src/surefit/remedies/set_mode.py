@@ -30,7 +30,8 @@ def evaluation_around(source: Source, call: ast.Call) -> ast.stmt:
 def runs_backward(node: ast.AST) -> bool:
     """It trains; a function of the file that does is not followed."""
     return any(
-        isinstance(call, ast.Call) and called(call) in ("backward", "step") for call in ast.walk(node)
+        isinstance(call, ast.Call) and called(call) in ("backward", "step")
+        for call in ast.walk(node)
     )
 
 
@@ -87,8 +88,9 @@ def at_the_end_of_evaluation(source: Source, switch: ast.Call) -> Edit | None:
         return None
     if not returns and not leaves([final]):
         return inserted_after(source, final, f"{owner}.train()")
-    if returns == [final] and not any(isinstance(node, ast.Call) and calls_a_model(node, owner)
-                                      for node in ast.walk(final)):
+    if returns == [final] and not any(
+        isinstance(node, ast.Call) and calls_a_model(node, owner) for node in ast.walk(final)
+    ):
         return inserted_before(source, final, f"{owner}.train()")
     return None
 

@@ -49,17 +49,13 @@ def dropout_is_never_off(broken: DropoutInEvaluation, case: Case) -> Finding:
         must = law_holds(broken)
         if not layer:
             words = "Have it follow the mode of the model: `training=self.training`."
-            remedies.append(
-                SetArgument(at=at, words=words, name="training", value=MODE, must=must)
-            )
+            remedies.append(SetArgument(at=at, words=words, name="training", value=MODE, must=must))
         elif text := as_function(source, call):
             words = "Use the function, with the mode of the model."
             remedies.append(
                 ReplaceWith(at=at, words=words, text=text, imports=("torch", None), must=must)
             )
-    return case.finding(
-        place, broken.said, facts=broken.facts, why=why(broken), remedies=remedies
-    )
+    return case.finding(place, broken.said, facts=broken.facts, why=why(broken), remedies=remedies)
 
 
 def calls_at(source: Source, broken: DropoutInEvaluation) -> list[ast.Call]:

@@ -82,7 +82,9 @@ def changes(statement: ast.stmt, name: str) -> bool:
     call = statement.value if isinstance(statement, ast.Expr) else None
     while isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute):
         inside = call.func.value
-        base = inside.value if isinstance(inside, ast.Attribute) and inside.attr == "data" else inside
+        base = (
+            inside.value if isinstance(inside, ast.Attribute) and inside.attr == "data" else inside
+        )
         if dotted(base) == name and called(call).endswith("_"):
             return True
         call = inside

@@ -55,9 +55,7 @@ def trained_in_evaluation_mode(broken: TrainedInEvaluationMode, case: Case) -> F
     words = f"Put the model in training mode before it learns: `{broken.name}.train()`."
     edit = before_it_learns(case, broken.learned_at)
     remedies.append(Change(to=edit, words=words, must=must))
-    return case.finding(
-        place, broken.said, facts=broken.facts, why=why(broken), remedies=remedies
-    )
+    return case.finding(place, broken.said, facts=broken.facts, why=why(broken), remedies=remedies)
 
 
 def why(broken: TrainedInEvaluationMode) -> str:

@@ -176,9 +176,7 @@ def _backward(_args: tuple[Any, ...], _kwargs: dict[str, Any]) -> bool:
     if len(_backward_at) < MOST_BACKWARD:
         frame = own_code.own_frame(depth=3)
         if frame is not None:
-            _backward_at.setdefault(
-                (identity(frame.f_code), frame.f_lasti), own_code.place(frame)
-            )
+            _backward_at.setdefault((identity(frame.f_code), frame.f_lasti), own_code.place(frame))
     return False
 
 

@@ -81,8 +81,7 @@ def end(_module: Any, args: Any, kwargs: Any, result: Any) -> None:
     site.last_step = noted.steps
     if site.grad and (count <= HOOKED or not count & (count - 1) or spool.in_proof()):
         _follow(site, result)
-    for listener in called:
-        listener(site, args, kwargs, result)
+    events.tell(called, site, args, kwargs, result)
 
 
 def _site(module: Any) -> Site:
@@ -130,8 +129,7 @@ def _follow(site: Site, result: Any) -> None:
         if not met:
             met.append(True)
             site.learned += 1
-            for listener in learned:
-                listener(site)
+            events.tell(learned, site)
 
     for node in nodes:
         node.register_prehook(comes)
