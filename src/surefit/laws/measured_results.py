@@ -56,18 +56,21 @@ def measures(outer: ast.AST, inner: ast.AST) -> bool:
 
 def followers(source: Source, outer: ast.AST, inner: ast.AST) -> Iterator[ast.AST]:
     """Where the value is read again."""
-    if isinstance(outer, ast.Assign) and inner is outer.value:
-        for target in outer.targets:
-            yield from reads(source, target)
-    elif isinstance(outer, ast.AugAssign | ast.AnnAssign) and inner is outer.value:
-        yield from reads(source, outer.target)
-    elif isinstance(outer, ast.For | ast.comprehension) and inner is outer.iter:
-        yield from reads(source, outer.target)
-    elif isinstance(outer, ast.Return):
-        yield from calls_of(source, source.scope_of(outer))
-    elif isinstance(outer, ast.Call) and outer.func is not inner and called(outer) in FILLS:
-        if isinstance(outer.func, ast.Attribute):
-            yield from reads(source, outer.func.value)
+    match outer:
+        case ast.Assign(targets=targets, value=value) if value is inner:
+            for target in targets:
+                yield from reads(source, target)
+        case ast.AugAssign(target=target, value=value) | ast.AnnAssign(target=target, value=value):
+            if value is inner:
+                yield from reads(source, target)
+        case ast.For(target=target, iter=value) | ast.comprehension(target=target, iter=value):
+            if value is inner:
+                yield from reads(source, target)
+        case ast.Return():
+            yield from calls_of(source, source.scope_of(outer))
+        case ast.Call(func=ast.Attribute(value=owner, attr=name)) if name in FILLS:
+            if outer.func is not inner:
+                yield from reads(source, owner)
 
 
 def reads(source: Source, target: ast.AST) -> Iterator[ast.AST]:

@@ -16,7 +16,17 @@ def nodes_for(formula: str, source: Source, places: Sequence[Place]) -> list[ast
     if finder is None:
         return []
     scopes = scopes_around(source, places)
-    return [node for node in finder(source) if source.scope_of(node) in scopes]
+    nodes = [node for node in finder(source) if source.scope_of(node) in scopes]
+    if formula.startswith("last batch"):
+        nodes = [node for node in nodes if not is_printed_within(source, node, places[0])]
+    return nodes
+
+
+def is_printed_within(source: Source, node: ast.AST, printed: Place) -> bool:
+    """The line that prints stands in the loop of the evaluation itself: it shows each batch."""
+    loop = outermost_loop_of_evaluation(source, node)
+    line = printed.line or 0
+    return loop is not None and loop.lineno <= line <= (loop.end_lineno or 0)
 
 
 def scopes_around(source: Source, places: Sequence[Place]) -> set[ast.AST]:
@@ -165,6 +175,17 @@ def comparisons(source: Source) -> Iterator[ast.AST]:
             yield node
 
 
+def added_in_a_loop(source: Source) -> Iterator[ast.AST]:
+    """`total += loss.item()` in a loop of evaluation."""
+    for statement in source.every(ast.AugAssign):
+        inside = [called(node) for node in ast.walk(statement) if isinstance(node, ast.Call)]
+        adds = isinstance(statement.op, ast.Add) and any(
+            "loss" in name for name in inside + [dotted(node) for node in ast.walk(statement.value)]
+        )
+        if adds and outermost_loop_of_evaluation(source, statement) is not None:
+            yield statement
+
+
 def any_argmax(source: Source) -> Iterator[ast.AST]:
     return (call for call in source.every(ast.Call) if called(call) in ("argmax", "max"))
 
@@ -183,4 +204,5 @@ FINDERS: dict[str, Finder] = {
     "logits above one half": compared_with_half,
     "compared with every row": comparisons,
     "not reset": never_reset,
+    "mean of batch means": added_in_a_loop,
 }

@@ -3,14 +3,13 @@
 import ast
 from collections.abc import Sequence
 
+from surefit.doctor.violations import Expression
 from surefit.laws.case import Case
 from surefit.laws.rounds import Loop, loops_around
-from surefit.source.edits import argument_added, inserted_after, inserted_before, removed
+from surefit.source.edits import argument_added, inserted_after, inserted_before, removed, replaced
 from surefit.source.line_edits import block_of, shares_lines
 from surefit.source.patches import Edit, all_of
 from surefit.source.reading import Source, dotted
-
-from surefit.doctor.violations import Expression
 
 
 def with_axis(case: Case, calls: Sequence[Expression], axis: str = "-1") -> Edit | None:
@@ -40,10 +39,11 @@ def after_the_loop(case: Case, statements: Sequence[Expression]) -> Edit | None:
             return None
         loops.add(loop)
         found.append(statement)
-    if source is None or len(loops) != 1 or shares_lines(source, loop := loops.pop()):
+    around = loops.pop() if len(loops) == 1 else None
+    if source is None or around is None or shares_lines(source, around):
         return None
     text = assigned_at_once(source, found)
-    return all_of([*(removed(source, one) for one in found), inserted_after(source, loop, text)])
+    return all_of([*(removed(source, one) for one in found), inserted_after(source, around, text)])
 
 
 def assigned_at_once(source: Source, statements: Sequence[ast.stmt]) -> str:
@@ -73,3 +73,15 @@ def set_before_the_loop(case: Case, statement: Expression) -> Edit | None:
     if loop is None or shares_lines(source, loop):
         return None
     return inserted_before(source, loop, f"{dotted(node.target)} = 0.0")
+
+
+def by_batches(case: Case, division: Expression) -> Edit | None:
+    """`len(loader)` for the `len(loader.dataset)` that a sum is divided by."""
+    source = case.source(division.place)
+    node = source.expression_at(division.span) if source and division.span else None
+    if source is None or not isinstance(node, ast.BinOp):
+        return None
+    match node.right:
+        case ast.Call(func=ast.Name(id="len"), args=[ast.Attribute(attr="dataset", value=loader)]):
+            return replaced(source, node.right, f"len({source.segment(loader)})")
+    return None

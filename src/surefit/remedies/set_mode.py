@@ -35,7 +35,7 @@ def runs_backward(node: ast.AST) -> bool:
     )
 
 
-def evaluated_so(case: Case, source: Source, call: ast.Call, back: str) -> Edit | None:
+def evaluated_so(source: Source, call: ast.Call, back: str) -> Edit | None:
     """`eval()` before an evaluation and, where `back` names the model, `train()` after it."""
     statement = evaluation_around(source, call)
     if shares_lines(source, statement):

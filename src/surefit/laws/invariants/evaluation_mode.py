@@ -4,7 +4,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from surefit.doctor.findings import Fact, Place
+from surefit.doctor.findings import Fact
 from surefit.doctor.measures.modes import (
     DropoutCall,
     LayerModes,
@@ -21,6 +21,7 @@ from surefit.laws.case import Case
 from surefit.laws.law import BrokenLaw, Law, Watched
 from surefit.laws.loss_sources import call_at, entering_loss
 from surefit.laws.measured_results import is_measured
+from surefit.laws.mode_words import active_layers, evaluation_facts, quiet_layers
 from surefit.source.reading import Source, dotted
 
 LAW = Law("evaluation_mode", "models measure in evaluation mode and learn in training mode")
@@ -159,43 +160,6 @@ def feeds_the_loss(source: Source, call: ast.Call, calls: ModelCalls, modes: Mod
     return any(call in entering_loss(source, place, lambda _: False) for place in places)
 
 
-def evaluation_facts(calls: ModelCalls, switches: tuple[ModeSet, ...]) -> Iterator[Fact]:
-    yield Fact("evaluated", f"{counted(calls.calls, 'call')} that no backward pass goes through")
-    ended = [switch for switch in switches if not switch.training]
-    if ended:
-        lines = spoken(dict.fromkeys(str(switch.place) for switch in ended if switch.place))
-        yield Fact("`.eval()`", f"called at {lines}, not before these calls")
-    else:
-        yield Fact("`.eval()`", "never called")
-
-
-def active_layers(look: LayerModes) -> str:
-    parts = []
-    if look.dropouts:
-        verb = "is" if look.dropouts == 1 else "are"
-        rates = spoken(f"{rate:g}" for rate in look.rates)
-        parts.append(f"{counted(look.dropouts, 'dropout layer')} (p = {rates}) {verb} active")
-    if look.norms:
-        verb = "uses" if look.norms == 1 else "use"
-        parts.append(f"{counted(look.norms, 'batch norm')} {verb} the statistics of the batch")
-    return spoken(parts or ["dropout is active"])
-
-
-def quiet_layers(look: LayerModes) -> str:
-    parts = []
-    if look.dropouts_off:
-        verb = "is" if look.dropouts_off == 1 else "are"
-        parts.append(f"{counted(look.dropouts_off, 'dropout layer')} {verb} off")
-    if look.norms_off:
-        verb = "keeps" if look.norms_off == 1 else "keep"
-        stays = "its" if look.norms_off == 1 else "their"
-        layers = counted(look.norms_off, "batch norm")
-        parts.append(f"{layers} {verb} {stays} running statistics frozen")
-    if look.readers and not look.norms_off and not look.dropouts_off:
-        parts.append(f"{spoken(look.readers)} asks for `self.training`, which is False")
-    return spoken(parts)
-
-
 def trained(case: Case, modes: Modes) -> Iterator[TrainedInEvaluationMode]:
     for stepped in modes.stepped:
         learned = [one for one in modes.calls if one.serial == stepped.serial and one.learned]
@@ -329,7 +293,3 @@ def changed(case: Case, modes: Modes) -> Iterator[StatisticsChangedInEvaluation]
             modes=last(calls),
         )
         return
-
-
-def place_of(switched: ModeSet | None, otherwise: Place) -> Place:
-    return switched.place if switched is not None and switched.place is not None else otherwise

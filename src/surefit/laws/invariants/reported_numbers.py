@@ -32,8 +32,12 @@ WORDS = {
     "not reset": "what a sum gives that is not reset between evaluations",
     "mean of batch means": "the mean of the means of batches of unequal size",
 }
+BY_DIGITS = ("divided in the loop", "compared with every row")
+"""Formulas that nobody means to use; others must be seen in the source, too."""
 FEWEST_DIGITS = 6
 """Significant digits, over all reports, that no coincidence explains."""
+NOT_AN_AVERAGE = re.compile(r"last|final|batch|current|worst|best|max|min|step", re.IGNORECASE)
+"""Words before a number that is meant to be that of one batch."""
 CLEAR = 0.01
 UNEQUAL = 0.05
 """Share by which a mean of means must be off, at every evaluation."""
@@ -88,7 +92,7 @@ def wrong_formulas(case: Case, series: ReportedSeries) -> Iterator[Misreported]:
     known.sort(key=lambda one: not one.nodes)
     yield from known[:1]
     if not known:
-        yield from mean_of_means(series)
+        yield from mean_of_means(case, series)
 
 
 def explained(case: Case, series: ReportedSeries, formula: str) -> Misreported | None:
@@ -106,9 +110,11 @@ def explained(case: Case, series: ReportedSeries, formula: str) -> Misreported |
         others = [report for report in others if report is not series.reports[0]]
     if not hits or others or contradicted(pairs, formula, series):
         return None
+    if formula.startswith("last batch") and NOT_AN_AVERAGE.search(series.label):
+        return None
     nodes = written_so(case, series, formula)
     digits = sum(significant(report.text) for report in {hit.text: hit for hit, _ in hits}.values())
-    by_digits = len(hits) > 1 and digits >= FEWEST_DIGITS
+    by_digits = len(hits) > 1 and digits >= FEWEST_DIGITS and formula in BY_DIGITS
     by_source = bool(nodes) and (family != "" or digits >= FEWEST_DIGITS // 2)
     by_source = by_source and (len(hits) > 1 or series.times == 1 or digits > 2)
     if not by_digits and not by_source:
@@ -123,7 +129,7 @@ def guess_of(report: Report, formula: str, family: str) -> Guess | None:
 
 
 def is_right(report: Report, guess: Guess) -> bool:
-    names = ("accuracy", "count") if guess.family == "accuracy" else ()
+    names = ("accuracy", "count", "extreme") if guess.family == "accuracy" else ()
     rights = [name for name in report.rights if not names or name in names]
     return bool(rights)
 
@@ -189,7 +195,7 @@ def misreported(
     )
 
 
-def mean_of_means(series: ReportedSeries) -> Iterator[Misreported]:
+def mean_of_means(case: Case, series: ReportedSeries) -> Iterator[Misreported]:
     pairs = [(one, one.weighted) for one in series.reports if one.weighted is not None]
     if len(pairs) < 2 or len(pairs) < len(series.reports):
         return
@@ -199,7 +205,7 @@ def mean_of_means(series: ReportedSeries) -> Iterator[Misreported]:
             (one, Guess(formula=formula, family="loss", expected=right or 0.0))
             for one, right in pairs
         ]
-        yield misreported(series, formula, hits, ())
+        yield misreported(series, formula, hits, written_so(case, series, formula))
 
 
 def impossible(series: ReportedSeries) -> Iterator[ImpossibleNumber]:

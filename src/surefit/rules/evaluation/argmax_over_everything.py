@@ -21,7 +21,7 @@ from surefit.doctor.findings import Finding, Severity
 from surefit.doctor.rule import Rule
 from surefit.laws.case import Case
 from surefit.laws.invariants.reported_numbers import Misreported
-from surefit.laws.reported_words import place_of, reported_as_measured
+from surefit.laws.reported_words import by_hand, place_of, reported_as_measured
 from surefit.remedies.change import Change
 from surefit.remedies.metrics import with_axis
 
@@ -44,8 +44,8 @@ def argmax_of_the_wrong_elements(broken: Misreported, case: Case) -> Finding | N
             place_of(broken), broken.said, facts=broken.facts, why=ONE_INDEX, remedies=(remedy,)
         )
     if broken.formula == "argmax over one column":
-        remedy = Change(to=None, words="Compare the logit with 0, in place of the argmax.")
+        fix = by_hand("Compare the logit with 0, in place of the argmax.")
         return case.finding(
-            place_of(broken), broken.said, facts=broken.facts, why=ONE_COLUMN, remedies=(remedy,)
+            place_of(broken), broken.said, facts=broken.facts, why=ONE_COLUMN, remedies=(fix,)
         )
     return None

@@ -27,7 +27,6 @@ from surefit.laws.case import Case
 from surefit.laws.invariants.evaluation_mode import DropoutInEvaluation
 from surefit.laws.runs import law_holds
 from surefit.remedies.arguments import SetArgument
-from surefit.remedies.change import Operator
 from surefit.remedies.replace import ReplaceWith
 from surefit.source.reading import Source, called
 
@@ -40,7 +39,7 @@ MODE = "self.training"
 def dropout_is_never_off(broken: DropoutInEvaluation, case: Case) -> Finding:
     place = broken.use.place
     source = case.source(place)
-    remedies: list[Operator] = []
+    remedies: list[SetArgument | ReplaceWith] = []
     layer = broken.dropout.layer
     for call in calls_at(source, broken) if source is not None else ():
         at = case.expression(source, call) if source is not None else Expression(place)

@@ -15,9 +15,9 @@ Call `model.eval()` before the evaluation and `model.train()` after it.
 ## How it is recognised
 Calls that no backward pass goes through, of a model that learns elsewhere, are made in training
 mode while dropout layers with p > 0 or batch norms are in that mode, and what comes back is
-compared or goes into a loss or a metric. Silent where the same input is given again and again (Monte
-Carlo dropout), where the input is that of the training call, where the result is the target of a
-loss, and where it is only looked at (samples of a generator).
+compared or goes into a loss or a metric. Silent where the same input is given again and again
+(Monte Carlo dropout), where the input is that of the training call, where the result is the target
+of a loss, and where it is only looked at (samples of a generator).
 """
 
 from surefit.doctor.findings import Finding, Severity
@@ -44,7 +44,7 @@ def measured_in_training_mode(broken: EvaluatedInTrainingMode, case: Case) -> Fi
     source = case.source(broken.use.place)
     site = broken.calls.site
     call = call_at(source, site) if source is not None and site is not None else None
-    edit = evaluated_so(case, source, call, back(broken)) if source and call else None
+    edit = evaluated_so(source, call, broken.name) if source and call else None
     name = dotted(call.func) if call is not None else broken.name
     words = f"Put the model in evaluation mode for it: `{name}.eval()`, then `{name}.train()`."
     return case.finding(
@@ -54,8 +54,3 @@ def measured_in_training_mode(broken: EvaluatedInTrainingMode, case: Case) -> Fi
         why=WHY,
         remedies=(Change(to=edit, words=words, must=law_holds(broken)),),
     )
-
-
-def back(broken: EvaluatedInTrainingMode) -> str:
-    """What to put back into training mode; nobody else does it."""
-    return broken.name

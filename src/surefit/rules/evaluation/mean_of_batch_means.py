@@ -19,8 +19,7 @@ from surefit.doctor.findings import Finding, Severity
 from surefit.doctor.rule import Rule
 from surefit.laws.case import Case
 from surefit.laws.invariants.reported_numbers import Misreported
-from surefit.laws.reported_words import place_of
-from surefit.remedies.change import Change
+from surefit.laws.reported_words import by_hand, place_of
 
 RULE = Rule("SF529", "mean-of-batch-means", Severity.WARNING, __doc__)
 
@@ -35,5 +34,5 @@ def batches_weigh_the_same(broken: Misreported, case: Case) -> Finding | None:
         broken.said,
         facts=broken.facts,
         why="Batches of unequal size count the same: rows of small batches weigh more.",
-        remedies=(Change(to=None, words=words),),
+        remedies=(by_hand(words),),
     )

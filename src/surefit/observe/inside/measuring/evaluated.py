@@ -21,6 +21,7 @@ MOST_ELEMENTS = 2_000_000
 """Of predictions that are compared with targets in one call."""
 OVER_CLASSES = ("cross_entropy", "nll_loss")
 OF_NUMBERS = ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss")
+MEANS = ("mean", "batchmean")
 OF_BITS = ("binary_cross_entropy_with_logits",)
 
 budget = Budget(share=0.004, opening=0.2)
@@ -128,7 +129,9 @@ def _look(group: Group, name: str, args: Any, kwargs: Any, result: Any) -> None:
     if name in OVER_CLASSES and not target.is_floating_point():
         ignored = kwargs.get("ignore_index", -100)
         labels = int((target != ignored).sum()) if type(ignored) is int else labels
-    if value.numel() == 1:
+    if kwargs.get("weight") is not None:
+        labels = 1  # each counts by its class: the mean over labels is another
+    if value.numel() == 1 and kwargs.get("reduction", "mean") in MEANS:
         group.losses.append(LossBatch(float(value), rows, labels))
     if given.numel() > MOST_ELEMENTS:
         return
@@ -161,9 +164,10 @@ def called(site: Site, args: Any, kwargs: Any, result: Any) -> None:
 def _compare(group: Group, args: Any, kwargs: Any, result: Any) -> None:
     inside = mapping(result)
     first = inside.get("logits") if inside is not None else next(phases.tensors(result), None)
-    given = readable.plain(first) if first is not None else None
-    usable = given is not None and given.is_floating_point() and given.is_cpu and given.dim()
-    if not usable or given.numel() > MOST_ELEMENTS:
+    given = readable.plain(first)
+    if given is None or not given.is_floating_point() or not given.is_cpu or not given.dim():
+        return
+    if given.numel() > MOST_ELEMENTS:
         return
     taken = {identity(one) for one in (*phases.tensors(args), *phases.tensors(kwargs))}
     tensors = [reference() for reference in now.batch]

@@ -80,6 +80,8 @@ def right_losses(batches: list[LossBatch]) -> Iterator[Named]:
     yield "sum", by_rows
     yield "sum", by_labels
     yield "mean", mean(exp(value) for value in values)
+    yield "extreme", max(values)
+    yield "extreme", min(values)
 
 
 def wrong_losses(batches: list[LossBatch]) -> Iterator[Wrong]:
@@ -110,6 +112,8 @@ def right_classes(batches: list[ClassBatch]) -> Iterator[Named]:
         yield "accuracy", share
         yield "error rate", 1 - share
     yield "count", float(right)
+    yield "extreme", max(batch.right / max(1, batch.labels) for batch in batches)
+    yield "extreme", min(batch.right / max(1, batch.labels) for batch in batches)
 
 
 def wrong_classes(batches: list[ClassBatch]) -> Iterator[Wrong]:

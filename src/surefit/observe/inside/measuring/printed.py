@@ -30,6 +30,7 @@ MOST_SERIES = 64
 MOST_REPORTS = 8
 MOST_NUMBERS = 12
 LABEL = 32
+PUNCTUATION = " \t\n:=|,;'\"{}[]()<>-/"
 SCALES = (1.0, 100.0)
 NOISE = 2e-5
 """Relative: sums in float32 differ by as much."""
@@ -54,7 +55,7 @@ def install_print() -> None:
     """In the place of the built-in, with its name; errors of it pass through."""
     plain = builtins.print
 
-    def print(*values: Any, **how: Any) -> None:  # noqa: A001 - as it is called
+    def print(*values: Any, **how: Any) -> None:
         if evaluated.now.groups:
             try:
                 _read(" ".join(map(str, values)) if _are_plain(values) else "")
@@ -119,7 +120,7 @@ def _of(place: Place, position: int, before: str) -> Series | None:
     key = place.file, place.line or 0, position
     series = _series.get(key)
     if series is None and len(_series) < MOST_SERIES:
-        words = NUMBER.split(before)[-1].strip()
+        words = re.split(r"\d", before)[-1].strip(PUNCTUATION)
         series = _series[key] = Series(place, position, words[-LABEL:])
     return series
 
