@@ -2,7 +2,9 @@
 
 import re
 
-ACCURACY = re.compile(r"acc(?:uracy)?\b|\bacc|correct|\bhits?\b|top-?\d", re.IGNORECASE)
+ACCURACY = re.compile(
+    r"(?<![a-z])acc(?:uracy)?(?![a-z])|correct|(?<![a-z])hits?(?![a-z])|top-?\d", re.IGNORECASE
+)
 LOSS = re.compile(
     r"loss|perplex|\bppl|nll|entropy|\bmse|\bmae|rmse|\bl1\b|\bl2\b|error", re.IGNORECASE
 )

@@ -6,6 +6,7 @@ from surefit.doctor.observations import CallSite
 from surefit.laws.case import Case
 from surefit.laws.loss_sources import call_at
 from surefit.laws.rounds import outermost_loop
+from surefit.source.callers import given_in
 from surefit.source.edits import Edit, inserted_after, inserted_before
 from surefit.source.line_edits import leaves, shares_lines
 from surefit.source.reading import Function, Source, called, dotted
@@ -29,22 +30,36 @@ def evaluation_around(source: Source, call: ast.Call) -> ast.stmt:
 
 def runs_backward(node: ast.AST) -> bool:
     """It trains; a function of the file that does is not followed."""
-    return any(
-        isinstance(call, ast.Call) and called(call) in ("backward", "step")
-        for call in ast.walk(node)
-    )
+    calls = [call for call in ast.walk(node) if isinstance(call, ast.Call)]
+    return any(called(call) == "backward" for call in calls)
 
 
-def evaluated_so(source: Source, call: ast.Call, back: str) -> Edit | None:
-    """`eval()` before an evaluation and, where `back` names the model, `train()` after it."""
+def evaluated_so(source: Source, call: ast.Call, name: str) -> Edit | None:
+    """`eval()` before an evaluation and `train()` after it, where that is not left by a return."""
     statement = evaluation_around(source, call)
     if shares_lines(source, statement):
         return None
-    before = inserted_before(source, statement, f"{dotted(call.func)}.eval()")
-    if not back or leaves_by_return([statement]):
+    before = inserted_before(source, statement, f"{name}.eval()")
+    if leaves_by_return([statement]):
         return before
-    after = inserted_after(source, statement, f"{back}.train()")
+    after = inserted_after(source, statement, f"{name}.train()")
     return Edit(source.file, (*before.changes, *after.changes))
+
+
+def name_in_caller(source: Source, call: ast.Call, caller: ast.Call) -> str:
+    """What the caller of a function knows a model by that the function calls; empty where that is
+    not known."""
+    name = dotted(call.func)
+    function = source.scope_of(call)
+    if not isinstance(function, ast.FunctionDef):
+        return name
+    if name.startswith("self."):
+        known = source.scope_of(caller)
+        return name if source.parents.get(known) is source.parents.get(function) else ""
+    plain = [*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs]
+    argument = next((one for one in plain if one.arg == name), None)
+    given = given_in(source, function, caller, argument) if argument is not None else None
+    return dotted(given) if given is not None else "" if argument is not None else name
 
 
 def leaves_by_return(statements: list[ast.stmt]) -> bool:

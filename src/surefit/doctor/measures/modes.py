@@ -57,6 +57,8 @@ class ModelCalls:
     """Running statistics that a call in evaluation mode changed."""
     trainable: bool = True
     """Some parameter requires a gradient."""
+    caller: CallSite | None = None
+    """The user's call of the function that the line is in."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

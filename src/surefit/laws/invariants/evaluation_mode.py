@@ -48,6 +48,9 @@ class ModeLaw(BrokenLaw):
 class EvaluatedInTrainingMode(ModeLaw):
     """Numbers are measured on a model whose dropout or batch norm is in training mode."""
 
+    shared: bool = False
+    """Training runs the same line, so that only its caller can change the mode."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrainedInEvaluationMode(ModeLaw):
@@ -147,14 +150,18 @@ def evaluated(case: Case, modes: Modes) -> Iterator[EvaluatedInTrainingMode]:
             modes=look,
             learned_at=learned_at,
             switches=of(modes, calls.serial),
+            shared=is_shared(calls, modes),
         )
+
+
+def is_shared(calls: ModelCalls, modes: Modes) -> bool:
+    return any(one.site == calls.site and one.learned for one in modes.calls)
 
 
 def feeds_the_loss(source: Source, call: ast.Call, calls: ModelCalls, modes: Modes) -> bool:
     """What is computed without gradients can be the target of a loss. Where training runs the same
     line, that tells nothing of this call."""
-    same = [one for one in modes.calls if one.site == calls.site and one.learned]
-    if same:
+    if is_shared(calls, modes):
         return False
     places = [place for place in modes.backward_at if place.file == source.file]
     return any(call in entering_loss(source, place, lambda _: False) for place in places)

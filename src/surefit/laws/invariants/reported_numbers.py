@@ -103,7 +103,9 @@ def explained(case: Case, series: ReportedSeries, formula: str) -> Misreported |
     hits = [
         (report, guess)
         for report, guess in pairs
-        if guess is not None and not is_right(report, guess) and is_clear(report, guess)
+        if guess is not None
+        and not is_right(report, guess, series.label)
+        and is_clear(report, guess)
     ]
     others = [report for report, guess in pairs if guess is None]
     if formula == "not reset":
@@ -128,9 +130,13 @@ def guess_of(report: Report, formula: str, family: str) -> Guess | None:
     return fitting[0] if fitting else None
 
 
-def is_right(report: Report, guess: Guess) -> bool:
-    names = ("accuracy", "count", "extreme") if guess.family == "accuracy" else ()
-    rights = [name for name in report.rights if not names or name in names]
+def is_right(report: Report, guess: Guess, label: str) -> bool:
+    """An error rate is no accuracy; the number of one batch is right where it is called so."""
+    rights = set(report.rights)
+    if guess.family == "accuracy":
+        rights &= {"accuracy", "count", "extreme"}
+    if family_of(label) and not NOT_AN_AVERAGE.search(label):
+        rights -= {"extreme"}
     return bool(rights)
 
 
@@ -146,7 +152,9 @@ def contradicted(
     told = [
         report
         for report, guess in pairs
-        if guess is not None and not is_right(report, guess) and is_clear(report, guess)
+        if guess is not None
+        and not is_right(report, guess, series.label)
+        and is_clear(report, guess)
     ]
     wanted = len(series.reports) - (formula == "not reset")
     return 2 * len(told) < wanted

@@ -18,8 +18,9 @@ from surefit.doctor.findings import Finding, Severity
 from surefit.doctor.rule import Rule
 from surefit.laws.case import Case
 from surefit.laws.invariants.reported_numbers import ImpossibleNumber
+from surefit.laws.reported_words import by_hand
 
-RULE = Rule("SF530", "impossible-metric", Severity.WARNING, __doc__)
+RULE = Rule("SF530", "impossible-metric", Severity.ERROR, __doc__)
 
 
 @RULE.on(ImpossibleNumber)
@@ -29,4 +30,5 @@ def no_model_has_this(broken: ImpossibleNumber, case: Case) -> Finding:
         broken.said,
         facts=broken.facts,
         why="No model can have this value: it is computed in a wrong way.",
+        remedies=(by_hand("Compute it from sums over all rows, divided once."),),
     )

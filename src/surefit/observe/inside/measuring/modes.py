@@ -216,6 +216,7 @@ def _calls(site: Site) -> ModelCalls:
         serial=site.serial,
         made_at=site.made_at,
         site=site.call_site,
+        caller=site.caller,
         training=site.training,
         grad=site.grad,
         calls=site.calls,

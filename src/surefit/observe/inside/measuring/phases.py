@@ -4,6 +4,7 @@ Calls are told apart by model, line, caller's line, mode of the model and whethe
 What no backward pass goes through is evaluation, also where gradients are on.
 """
 
+import os
 import weakref
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -41,6 +42,9 @@ class Site:
     made_at: Place | None
     training: bool
     grad: bool
+    back: CodeType | None = None
+    """The user's code that called the function of the line, and where."""
+    back_instruction: int = 0
     calls: int = 0
     followed: int = 0
     learned: int = 0
@@ -50,12 +54,20 @@ class Site:
 
     @property
     def call_site(self) -> CallSite | None:
-        """With the columns that Python keeps of a call, in bytes as `ast` counts them."""
-        if self.code is None or self.place is None:
-            return None
-        positions = next(islice(self.code.co_positions(), self.instruction // 2, None), None)
-        line, _, column, end_column = positions or (None,) * 4
-        return CallSite(Place(self.place.file, line or self.place.line), column, end_column)
+        return _written(self.code, self.instruction)
+
+    @property
+    def caller(self) -> CallSite | None:
+        return _written(self.back, self.back_instruction)
+
+
+def _written(code: CodeType | None, instruction: int) -> CallSite | None:
+    """With the columns that Python keeps of a call, in bytes as `ast` counts them."""
+    if code is None:
+        return None
+    positions = next(islice(code.co_positions(), instruction // 2, None), None)
+    line, _, column, end_column = positions or (None,) * 4
+    return CallSite(Place(os.path.abspath(code.co_filename), line), column, end_column)
 
 
 sites: dict[Key, Site] = {}
@@ -112,6 +124,8 @@ def _site(module: Any) -> Site:
         origins.made_at(own),
         training,
         grad,
+        back.f_code if back is not None and own_code.own(back.f_code) else None,
+        back.f_lasti if back is not None else 0,
         first_step=noted.steps,
     )
     if len(sites) < MOST:
