@@ -48,6 +48,11 @@ def loop_of(recording: Recording, stack: Sequence[Stood]) -> tuple[Standing, Loo
     return None
 
 
+def outermost_loop(source: Source, node: ast.AST) -> ast.stmt | None:
+    """Of those around a node in its function."""
+    return next(iter([*loops_around(source, node)][::-1]), None)
+
+
 def loops_around(source: Source, node: ast.AST) -> Iterator[Loop]:
     """Innermost first, within one function."""
     for outer in source.up(node):

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from surefit.doctor.findings import Place
+from surefit.doctor.measures.modes import Modes
 from surefit.doctor.observations import BesideSeen, Steps
 from surefit.doctor.recording import Recording
 from surefit.laws.loss_sources import Entering, Stop, call_at, entering_loss, runs_a_model
@@ -44,10 +45,21 @@ def teachers(one: BesideSeen, steps: Steps, seen: Recording) -> Iterator[Teacher
             continue
         nodes = known_as(source, call)
         stop = runs_a_model(source, trained_names(steps, source) - {dotted(nodes[0])})
-        if not dotted(nodes[0]) or call not in entering_loss(source, loss_at(steps, source), stop):
+        if not dotted(nodes[0]) or not enters_a_loss(source, call, stop, steps, seen):
             continue
         if not is_given_answers(source, call, stop):
             yield Teacher(source, call, nodes)
+
+
+def enters_a_loss(
+    source: Source, call: ast.Call, stop: Stop, steps: Steps, seen: Recording
+) -> bool:
+    """That of any line that calls `backward`: what teaches can have been trained before."""
+    places = [place for modes in seen.all(Modes) for place in modes.backward_at]
+    own = [place for place in places if place.file == source.file]
+    return any(
+        call in entering_loss(source, place, stop) for place in (loss_at(steps, source), *own)
+    )
 
 
 def loss_at(steps: Steps, source: Source) -> Place | None:

@@ -3,6 +3,7 @@
 import ast
 from collections.abc import Iterator
 
+from surefit.laws.rounds import outermost_loop
 from surefit.laws.teachers import Teacher
 from surefit.source.classes import RETURNS_ITSELF
 from surefit.source.edits import Edit, inserted_before
@@ -16,6 +17,14 @@ def before_the_call(teacher: Teacher) -> Edit | None:
     if shares_lines(teacher.source, statement):
         return None
     return inserted_before(teacher.source, statement, f"{teacher.name}.eval()")
+
+
+def before_the_loop(teacher: Teacher) -> Edit | None:
+    """Before the outermost loop around its call; None where there is none in its function."""
+    loop = outermost_loop(teacher.source, teacher.call)
+    if loop is None or shares_lines(teacher.source, loop):
+        return None
+    return inserted_before(teacher.source, loop, f"{teacher.name}.eval()")
 
 
 def made_by(teacher: Teacher) -> ast.stmt | None:

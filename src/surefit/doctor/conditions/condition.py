@@ -67,7 +67,7 @@ class All:
         told = failed or [one for one in judged if not one.held] or judged
         held = bool(judged) and all(one.held for one in judged)
         decided = held or bool(failed)
-        return Judgement(held, "; ".join(one.said for one in told), decided)
+        return Judgement(held, "; ".join(dict.fromkeys(one.said for one in told)), decided)
 
 
 def passed_at(watchpoint: Watchpoint, after: Recording) -> list[Passed]:

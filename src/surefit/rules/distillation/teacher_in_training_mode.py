@@ -32,7 +32,12 @@ from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.words import code, counted, spoken
 from surefit.laws.teachers import Teacher, teachers
-from surefit.remedies.evaluation_mode import before_the_call, made_by, name_made
+from surefit.remedies.evaluation_mode import (
+    before_the_call,
+    before_the_loop,
+    made_by,
+    name_made,
+)
 from surefit.source.edits import inserted_after
 from surefit.source.line_edits import shares_lines
 from surefit.source.reading import Source, dotted
@@ -77,7 +82,7 @@ def found(teacher: Teacher, one: BesideSeen, steps: Steps) -> Finding:
     made = made_by(teacher)
     switched = next(modes_set(teacher, "eval"), None)
     place = Place(teacher.source.file, teacher.call.lineno)
-    if switched is None and made is not None:
+    if switched is None and made is not None and not one.learned:
         place = Place(teacher.source.file, made.lineno, made.end_lineno)
     return RULE.finding(
         place,
@@ -131,7 +136,10 @@ def facts(
 
 def fix(teacher: Teacher, one: BesideSeen, made: ast.stmt | None, switched: ast.Call | None) -> Fix:
     must = RunsInEvaluationMode(Alike(one.kind, one.parameters), late=one.learned)
-    if made is not None and switched is None:
+    if one.learned and (edit := before_the_loop(teacher)) is not None:
+        text = f"Put it in evaluation mode before it teaches: `{teacher.name}.eval()`."
+        return Fix(text, edit, must)
+    if made is not None and switched is None and not one.learned:
         name = name_made(teacher, made)
         if name and not shares_lines(teacher.source, made):
             text = f"Put it in evaluation mode where it is created: `{name}.eval()`."

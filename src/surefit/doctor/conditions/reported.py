@@ -1,0 +1,46 @@
+"""A number that was not what an evaluation gave is what it gives."""
+
+from dataclasses import dataclass
+
+from surefit.doctor.conditions.condition import Judgement, Needs
+from surefit.doctor.measures.reported import Reported, ReportedSeries
+from surefit.doctor.recording import Recording
+from surefit.doctor.words import counted
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportsTheMeasured:
+    """Every number under a label, at its position in a line, is given by a right formula."""
+
+    label: str
+    position: int
+    rights: tuple[str, ...]
+    """Names of the formulas that count; none: all."""
+    steps: int
+
+    def needs(self, before: Recording) -> Needs:  # noqa: ARG002
+        return Needs(steps=self.steps, changes_the_past=False, first_run_shows=True)
+
+    def judge(self, before: Recording, after: Recording) -> Judgement:  # noqa: ARG002
+        every = [series for one in after.all(Reported) for series in one.series]
+        found = [one for one in every if self.is_of(one)]
+        reports = [report for series in found for report in series.reports]
+        if not reports:
+            return Judgement(False, f"`{self.label}` was not printed after an evaluation", False)
+        wrong = [one for one in reports if not self.names(one.rights)]
+        if wrong:
+            return Judgement(False, f"`{self.label}` {wrong[0].text} is not what was measured")
+        last = reports[-1].text
+        count = counted(len(reports), "evaluation")
+        return Judgement(True, f"`{self.label}` is what was measured, {last}, in {count}")
+
+    def is_of(self, series: ReportedSeries) -> bool:
+        return series.position == self.position and words(series.label) == words(self.label)
+
+    def names(self, rights: tuple[str, ...]) -> bool:
+        return any(not self.rights or name in self.rights for name in rights)
+
+
+def words(label: str) -> str:
+    """Without numbers, which differ from line to line."""
+    return "".join(letter for letter in label if not letter.isdigit())

@@ -1,0 +1,208 @@
+"""Statements by which an evaluation computes what it reports, as a wrong formula would have it."""
+
+import ast
+from collections.abc import Callable, Iterator, Sequence
+
+from surefit.doctor.findings import Place
+from surefit.laws.rounds import Loop, loops_around, outermost_loop
+from surefit.source.reading import Source, called, dotted, targets
+
+Finder = Callable[[Source], Iterator[ast.AST]]
+
+
+def nodes_for(formula: str, source: Source, places: Sequence[Place]) -> list[ast.AST]:
+    """What in the functions around these places, and in those that call them, is written so."""
+    finder = FINDERS.get(formula)
+    if finder is None:
+        return []
+    scopes = scopes_around(source, places)
+    nodes = [node for node in finder(source) if source.scope_of(node) in scopes]
+    if formula.startswith("last batch"):
+        nodes = [node for node in nodes if not is_printed_within(source, node, places[0])]
+    return nodes
+
+
+def is_printed_within(source: Source, node: ast.AST, printed: Place) -> bool:
+    """The line that prints stands in the loop of the evaluation itself: it shows each batch."""
+    loop = outermost_loop_of_evaluation(source, node)
+    line = printed.line or 0
+    return loop is not None and loop.lineno <= line <= (loop.end_lineno or 0)
+
+
+def scopes_around(source: Source, places: Sequence[Place]) -> set[ast.AST]:
+    """Functions that the lines are in and, twice, those that call them."""
+    lines = [place.line for place in places if place.file == source.file and place.line]
+    statements = [one for line in lines if (one := source.statement_at(line)) is not None]
+    scopes = {source.scope_of(statement) for statement in statements}
+    for _ in range(2):
+        names = {getattr(scope, "name", "") for scope in scopes} - {""}
+        callers = [call for call in source.every(ast.Call) if called(call) in names]
+        scopes |= {source.scope_of(call) for call in callers}
+    return scopes
+
+
+def argmax_without_axis(source: Source) -> Iterator[ast.AST]:
+    """`torch.argmax(x)` and `x.argmax()`."""
+    for call in source.every(ast.Call):
+        if called(call) != "argmax" or any(one.arg in ("dim", "axis") for one in call.keywords):
+            continue
+        by_module = source.imported(call.func) != ""
+        if len(call.args) == (1 if by_module else 0):
+            yield call
+
+
+def divided_in_a_loop(source: Source) -> Iterator[ast.AST]:
+    """`total /= n` in a loop that also adds to `total`."""
+    for statement in (*source.every(ast.AugAssign), *source.every(ast.Assign)):
+        name = divided(statement)
+        loop = next(loops_around(source, statement), None) if name else None
+        if loop is not None and any(adds_to(node, name) for node in ast.walk(loop)):
+            yield statement
+
+
+def divided(statement: ast.AST) -> str:
+    match statement:
+        case ast.AugAssign(target=target, op=ast.Div()):
+            return dotted(target)
+        case ast.Assign(targets=[target], value=ast.BinOp(left=left, op=ast.Div())):
+            inside = [dotted(node) for node in ast.walk(left)]
+            return dotted(target) if dotted(target) in inside else ""
+    return ""
+
+
+def adds_to(node: ast.AST, name: str) -> bool:
+    match node:
+        case ast.AugAssign(target=target, op=ast.Add()):
+            return dotted(target) == name
+        case ast.Assign(targets=[target], value=ast.BinOp() as value):
+            inside = any(dotted(part) == name for part in ast.walk(value))
+            adds = any(
+                isinstance(p, ast.BinOp) and isinstance(p.op, ast.Add) for p in ast.walk(value)
+            )
+            return dotted(target) == name and inside and adds
+    return False
+
+
+def set_in_a_loop(source: Source) -> Iterator[ast.AST]:
+    """A name that a loop sets without adding to it, and that is read after the loop."""
+    for statement in source.every(ast.Assign):
+        loop = outermost_loop_of_evaluation(source, statement)
+        names = [dotted(target) for target in targets(statement)]
+        if loop is None or not isinstance(statement.targets[0], ast.Name):
+            continue
+        if any(dotted(node) in names for node in ast.walk(statement.value)):
+            continue
+        after = (
+            node
+            for node in source.every(ast.Name)
+            if node.id in names
+            and isinstance(node.ctx, ast.Load)
+            and node.lineno > (loop.end_lineno or 0)
+            and source.scope_of(node) is source.scope_of(statement)
+        )
+        if next(after, None) is not None:
+            yield statement
+
+
+def outermost_loop_of_evaluation(source: Source, node: ast.AST) -> Loop | None:
+    """Of the loops around a node, the outermost that no backward pass is in."""
+    found: Loop | None = None
+    for loop in loops_around(source, node):
+        if any(isinstance(c, ast.Call) and called(c) == "backward" for c in ast.walk(loop)):
+            break
+        found = loop
+    return found
+
+
+def divisions(source: Source) -> Iterator[ast.AST]:
+    for node in source.every(ast.BinOp):
+        if isinstance(node.op, ast.Div):
+            yield node
+    for statement in source.every(ast.AugAssign):
+        if isinstance(statement.op, ast.Div):
+            yield statement
+
+
+def divisor(node: ast.AST) -> ast.expr | None:
+    if isinstance(node, ast.BinOp):
+        return node.right
+    return node.value if isinstance(node, ast.AugAssign) else None
+
+
+def divided_by_rows(source: Source) -> Iterator[ast.AST]:
+    """`total / len(loader.dataset)`, or by a number of rows."""
+    for node in divisions(source):
+        by = divisor(node)
+        text = source.segment(by) if by is not None else ""
+        if "dataset" in text or "len(" in text or "size" in text or isinstance(by, ast.Name):
+            yield node
+
+
+def never_reset(source: Source) -> Iterator[ast.AST]:
+    """A name that a loop of evaluation adds to and that is set only outside the loop of epochs."""
+    for statement in source.every(ast.AugAssign):
+        name = dotted(statement.target)
+        if not isinstance(statement.op, ast.Add) or not name:
+            continue
+        inner = next(loops_around(source, statement), None)
+        outer = outermost_loop(source, statement)
+        if inner is None or (inner is outer and isinstance(statement.target, ast.Name)):
+            continue
+        within = outer if isinstance(statement.target, ast.Name) else source.scope_of(statement)
+        if not any(sets(node, name) for node in ast.walk(within or source.tree)):
+            yield statement
+
+
+def sets(node: ast.AST, name: str) -> bool:
+    if not isinstance(node, ast.Assign):
+        return False
+    return any(dotted(part) == name for target in node.targets for part in ast.walk(target))
+
+
+def compared_with_half(source: Source) -> Iterator[ast.AST]:
+    for node in source.every(ast.Compare):
+        match node:
+            case ast.Compare(ops=[ast.Gt() | ast.GtE()], comparators=[ast.Constant(value=0.5)]):
+                yield node
+    for call in source.every(ast.Call):
+        if called(call) == "round":
+            yield call
+
+
+def comparisons(source: Source) -> Iterator[ast.AST]:
+    for node in source.every(ast.Compare):
+        if isinstance(node.ops[0], ast.Eq):
+            yield node
+
+
+def added_in_a_loop(source: Source) -> Iterator[ast.AST]:
+    """`total += loss.item()` in a loop of evaluation."""
+    for statement in source.every(ast.AugAssign):
+        inside = [called(node) for node in ast.walk(statement) if isinstance(node, ast.Call)]
+        adds = isinstance(statement.op, ast.Add) and any(
+            "loss" in name for name in inside + [dotted(node) for node in ast.walk(statement.value)]
+        )
+        if adds and outermost_loop_of_evaluation(source, statement) is not None:
+            yield statement
+
+
+def any_argmax(source: Source) -> Iterator[ast.AST]:
+    return (call for call in source.every(ast.Call) if called(call) in ("argmax", "max"))
+
+
+FINDERS: dict[str, Finder] = {
+    "argmax over everything": argmax_without_axis,
+    "argmax over one column": any_argmax,
+    "divided in the loop": divided_in_a_loop,
+    "last batch": set_in_a_loop,
+    "last batch over all rows": set_in_a_loop,
+    "all rows over the last batch": set_in_a_loop,
+    "batches over rows": divided_by_rows,
+    "rows over batches": divided_by_rows,
+    "full batches counted": divided_by_rows,
+    "ignored labels counted": divided_by_rows,
+    "logits above one half": compared_with_half,
+    "compared with every row": comparisons,
+    "not reset": never_reset,
+    "mean of batch means": added_in_a_loop,
+}

@@ -1,0 +1,241 @@
+"""In which mode models are called, evaluate and learn."""
+
+from dataclasses import dataclass, field
+from types import ModuleType
+from typing import Any
+
+from surefit.doctor.findings import Place
+from surefit.doctor.measures.modes import LayerModes, ModelCalls, Modes, SteppedInMode
+from surefit.observe.inside import events, finishing, own_code, spool
+from surefit.observe.inside.after_import import after_import
+from surefit.observe.inside.identity import identity
+from surefit.observe.inside.measuring import (
+    active_dropouts,
+    layer_modes,
+    mode_switches,
+    phases,
+    running_statistics,
+)
+from surefit.observe.inside.measuring.phases import Site
+from surefit.observe.inside.training import hanging, periodic, readable
+from surefit.observe.inside.training.budget import Budget
+from surefit.observe.inside.training.letters import noted
+from surefit.observe.inside.unseen import around
+
+MOST_LOOKS = 12
+MOST_BACKWARD = 8
+FIRST = 4
+"""Calls of a site whose input is compared with others, and then powers of two."""
+
+budget = Budget(share=0.003, opening=0.1)
+
+
+@dataclass(slots=True, eq=False)
+class Looks:
+    """What was looked at in the calls of a site."""
+
+    modes: list[LayerModes] = field(default_factory=list)
+    switches: int = -1
+    """Modes set so far, at the last look."""
+    repeated: int = 0
+    as_trained: int = 0
+    drawn: int = 0
+    changed: dict[str, None] = field(default_factory=dict)
+    trainable: bool = True
+    last_input: tuple[Any, ...] | None = None
+
+
+@dataclass(slots=True, eq=False)
+class Stepped:
+    """Of one model, since its optimizer's last step and in all."""
+
+    in_training: bool = False
+    in_evaluation: bool = False
+    training: int = 0
+    evaluating: int = 0
+    first_training: int | None = None
+    first_evaluating: int | None = None
+    held: dict[int, bool] = field(default_factory=dict)
+    """Optimizer -> whether it holds a parameter of the model."""
+
+
+_looks: dict[Site, Looks] = {}
+_stepped: dict[int, Stepped] = {}
+_trained_inputs: dict[int, tuple[Any, ...]] = {}
+"""Model -> the input of its last call in training."""
+_backward_at: dict[tuple[int, int], Place] = {}
+
+
+@events.on(phases.called)
+def called(site: Site, args: Any, kwargs: Any, _result: Any) -> None:
+    looks = _looks.get(site)
+    if looks is None:
+        looks = _looks[site] = Looks()
+    looks.drawn += active_dropouts.drawn_since()
+    if looks.switches != mode_switches.count():
+        _look(site, looks)
+    given = _input(args, kwargs)
+    if given is not None:
+        looks.repeated += (noted.steps, given) == looks.last_input
+        looks.last_input = noted.steps, given
+        if site.grad and (site.learned or site.training):
+            _trained_inputs[site.serial] = given
+        else:
+            looks.as_trained += given == _trained_inputs.get(site.serial)
+    if site.grad and site.training:
+        _of(site).in_training = True
+    elif site.grad and site.learned:
+        _of(site).in_evaluation = True
+
+
+@events.on(phases.learned)
+def learned(site: Site) -> None:
+    if not site.training:
+        _of(site).in_evaluation = True
+
+
+def _of(site: Site) -> Stepped:
+    stepped = _stepped.get(site.serial)
+    if stepped is None:
+        stepped = _stepped[site.serial] = Stepped()
+    return stepped
+
+
+def _look(site: Site, looks: Looks) -> None:
+    if not budget.allows() or len(looks.modes) >= MOST_LOOKS:
+        return
+    module = site.module()
+    with budget, readable.looking():
+        looks.switches = mode_switches.count()
+        modes = layer_modes.look(module, noted.steps, site.calls - 1)
+        looks.trainable = hanging.is_trainable(module)
+        if not looks.modes or not _alike(looks.modes[-1], modes):
+            looks.modes.append(modes)
+
+
+def _alike(before: LayerModes, modes: LayerModes) -> bool:
+    return (before.dropouts, before.dropouts_off, before.norms, before.norms_off) == (
+        modes.dropouts,
+        modes.dropouts_off,
+        modes.norms,
+        modes.norms_off,
+    )
+
+
+def _input(args: Any, kwargs: Any) -> tuple[Any, ...] | None:
+    """What tells the first tensor of a call from others, without keeping it."""
+    first = next(phases.tensors(args), None)
+    if first is None:
+        first = next(phases.tensors(args[0] if args else kwargs), None)
+    if first is None or first.is_inference():
+        return None
+    return identity(first), first.data_ptr(), tuple(first.shape), first._version
+
+
+@events.on(events.step_ended)
+def stepped(optimizer: Any) -> None:
+    for serial, model in _stepped.items():
+        if not (model.in_training or model.in_evaluation):
+            continue
+        if not _holds(optimizer, serial, model):
+            continue
+        if model.in_training:
+            model.training += 1
+            if model.first_training is None:
+                model.first_training = noted.steps
+        else:
+            model.evaluating += 1
+            if model.first_evaluating is None:
+                model.first_evaluating = noted.steps
+        model.in_training = model.in_evaluation = False
+
+
+def _holds(optimizer: Any, serial: int, model: Stepped) -> bool:
+    key = identity(optimizer)
+    if key not in model.held:
+        roots = [site.module() for site in phases.sites.values() if site.serial == serial]
+        inside = {
+            identity(hung.parameter)
+            for root in roots[:1]
+            if root is not None
+            for hung in hanging.parameters(root)
+        }
+        groups = vars(optimizer).get("param_groups") or ()
+        model.held[key] = any(
+            identity(parameter) in inside for group in groups for parameter in group["params"]
+        )
+    return model.held[key]
+
+
+@after_import("torch.autograd")
+def passes(module: ModuleType) -> None:
+    setattr(module, "backward", around(vars(module)["backward"], _backward))  # noqa: B010
+
+
+def _backward(_args: tuple[Any, ...], _kwargs: dict[str, Any]) -> bool:
+    if len(_backward_at) < MOST_BACKWARD:
+        frame = own_code.own_frame(depth=3)
+        if frame is not None:
+            _backward_at.setdefault((identity(frame.f_code), frame.f_lasti), own_code.place(frame))
+    return False
+
+
+@finishing.at_end
+@periodic.every_few_seconds
+@spool.guarded("modes of models")
+def write() -> None:
+    if phases.sites:
+        spool.saw(measured())
+
+
+def measured() -> Modes:
+    return Modes(
+        process=spool.process(),
+        steps=noted.steps,
+        calls=tuple(_calls(site) for site in phases.sites.values() if site.calls),
+        switches=mode_switches.seen(),
+        stepped=tuple(
+            SteppedInMode(
+                serial=serial,
+                training=model.training,
+                evaluating=model.evaluating,
+                first_training=model.first_training,
+                first_evaluating=model.first_evaluating,
+            )
+            for serial, model in _stepped.items()
+        ),
+        dropouts=active_dropouts.seen(),
+        backward_at=tuple(_backward_at.values()),
+    )
+
+
+def _calls(site: Site) -> ModelCalls:
+    looks = _looks.get(site) or Looks()
+    return ModelCalls(
+        kind=site.kind,
+        serial=site.serial,
+        made_at=site.made_at,
+        site=site.call_site,
+        caller=site.caller,
+        training=site.training,
+        grad=site.grad,
+        calls=site.calls,
+        followed=site.followed,
+        learned=site.learned,
+        first_step=site.first_step,
+        last_step=site.last_step,
+        looks=tuple(looks.modes),
+        repeated=looks.repeated,
+        as_trained=looks.as_trained,
+        drawn=looks.drawn,
+        changed=tuple(running_statistics.changed(site)),
+        trainable=looks.trainable,
+    )
+
+
+@finishing.after_fork
+def forget_parent() -> None:
+    _looks.clear()
+    _stepped.clear()
+    _trained_inputs.clear()
+    _backward_at.clear()
