@@ -66,6 +66,8 @@ class EvaluatedRows:
     near_distance: float = 0.0
     next_distance: float = 0.0
     loader: LoaderSeen | None = None
+    step: int = 0
+    """Optimizer steps before the first call of which rows were held against those trained on."""
     trained_batch: bool = False
     """The very rows of a training batch, in the same order."""
 

@@ -91,6 +91,7 @@ class Evaluated:
     evaluating: int = 0
     cycles: int = 0
     last_step: int = -1
+    step: int = -1
     trained_batch: bool = False
 
     def add(self, rows: RowPrints, trained: Trained, evaluating: bool) -> None:
@@ -101,6 +102,7 @@ class Evaluated:
         self.trained_batch |= hash(tuple(rows.exact)) == trained.last
         if len(self.known) >= MOST_ROWS or not trained.exact:
             return
+        self.step = noted.steps if self.step < 0 else self.step
         fresh: list[int] = []
         for at, (exact, orderless) in enumerate(zip(rows.exact, rows.orderless, strict=True)):
             before = self.known.get(exact)
@@ -309,6 +311,7 @@ def _rows_evaluated(model: int, known: Evaluated) -> EvaluatedRows:
         near_distance=near.distance,
         next_distance=near.next_distance,
         loader=known.loader,
+        step=max(known.step, 0),
         trained_batch=known.trained_batch,
     )
 
