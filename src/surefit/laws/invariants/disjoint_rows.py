@@ -218,7 +218,8 @@ def split_place(row: EvaluatedRows, copied: CopiedBeforeSplit | None) -> Place:
 
 
 def place_of(row: EvaluatedRows) -> Place:
-    return row.stack[-1] if row.stack else Place("the script")
+    """Of the call of the model, or of the function of the user's that calls it."""
+    return row.stack[min(1, len(row.stack) - 1)] if row.stack else Place("the script")
 
 
 def facts(row: EvaluatedRows, known: TrainedRows) -> tuple[Fact, ...]:

@@ -7,6 +7,7 @@ from typing import Any
 
 from surefit.doctor.findings import Place
 from surefit.doctor.measures.row_use import LoaderUse, RowUse
+from surefit.doctor.observations import Process
 from surefit.observe.inside import epochs, events, finishing, own_code, spool
 from surefit.observe.inside.after_import import after_import
 from surefit.observe.inside.autopsy.values import attributes, is_tensor, mapping
@@ -79,6 +80,8 @@ class State:
         self.labels = Labels()
         self.parallel = False
         self.changed = False
+        self.process: Process | None = None
+        """As it was while it trained: a group of ranks is often left before the end."""
 
 
 state = State()
@@ -146,6 +149,7 @@ def called(module: Any, _args: tuple[Any, ...], _kwargs: dict[str, Any]) -> None
     state.called = True
     if not noted.steps and type(module).__name__ in DATA_PARALLEL:
         state.parallel = True
+        state.process = spool.process()
 
 
 @events.on(events.backward_begun)
@@ -251,7 +255,7 @@ def write() -> None:
     state.changed = False
     spool.saw(
         RowUse(
-            process=spool.process(),
+            process=state.process or spool.process(),
             steps=noted.steps,
             loaders=tuple(_seen(use) for use in state.uses.values() if use.trained),
             seeds=seeds,
