@@ -71,7 +71,8 @@ class State:
     """Of this process."""
 
     def __init__(self) -> None:
-        self.uses: dict[int, Use] = {}
+        self.uses: dict[tuple[object, int], Use] = {}
+        """By the lines that create a loader and by its dataset: a loader of each epoch is one."""
         self.stacks: dict[int, tuple[Place, ...]] = {}
         self.group: list[Pending] = []
         """Batches that came before the next call of a model."""
@@ -113,12 +114,13 @@ def _was_made(args: tuple[Any, ...], _result: Any) -> None:
 def came(iterator: Any, batch: Any) -> None:
     held = attributes(iterator)
     sampler = held.get("_index_sampler")
-    key = identity(sampler)
+    stack = state.stacks.get(identity(sampler), ())
+    key = stack or identity(sampler), identity(held.get("_dataset"))
     use = state.uses.get(key)
     if use is None:
         if len(state.uses) >= MOST_LOADERS:
             return
-        use = state.uses[key] = _first(held, sampler)
+        use = state.uses[key] = _first(held, sampler, stack)
     begins = held.get("_num_yielded") == 1 or use.iterator != identity(iterator)
     if begins and batch is not None:
         use.serial += 1
@@ -201,9 +203,8 @@ def lost(
             state.changed = True
 
 
-def _first(held: dict[str, Any], sampler: Any) -> Use:
+def _first(held: dict[str, Any], sampler: Any, stack: tuple[Place, ...]) -> Use:
     dataset = held.get("_dataset")
-    stack = state.stacks.get(identity(sampler), ())
     rows = epochs.rows_of(dataset)
     known: dict[str, Any] = {
         "rows": rows if rows is not None else plain_length(dataset),
