@@ -12,6 +12,9 @@ COPYING_CALLS = frozenset(
     ("cat", "concat", "concatenate", "vstack", "hstack", "repeat", "repeat_interleave", "tile")
     + ("resample", "fit_resample", "extend", "append", "sample", "choices", "choice", "stack")
 )
+JOINING = frozenset(
+    ("cat", "concat", "concatenate", "vstack", "repeat", "repeat_interleave", "tile")
+)
 COPYING_WORDS = frozenset(
     ("augment", "augmented", "augmentation", "oversample", "upsample", "balance", "balanced")
     + ("duplicate", "repeat", "expand", "enlarge", "smote", "resample", "copies", "multiply")
@@ -21,7 +24,7 @@ COPYING_WORDS = frozenset(
 ALTERING_WORDS = frozenset(
     ("augment", "augmented", "augmentation", "aug", "jitter", "noise", "noisy", "smote", "flip")
     + ("rotate", "crop", "mixup", "perturb", "synthetic", "synthesize", "fliplr", "flipud")
-    + ("paraphrase", "shift", "normal", "randn", "uniform")
+    + ("paraphrase", "rotated", "flipped", "perturbed", "distort", "warp", "mirror")
 )
 NAME = r"(?<![\w.]){}(?!\w)"
 
@@ -32,6 +35,8 @@ class CopiedBeforeSplit:
 
     source: Source
     copying: ast.stmt
+    helping: tuple[ast.stmt, ...]
+    """Statements right before it whose results nothing else uses."""
     splitting: tuple[ast.stmt, ...]
     before: Mapping[str, str]
     """Name after copying -> name before it."""
@@ -50,14 +55,16 @@ class CopiedBeforeSplit:
         bound = set(bound_names(self.copying))
         if not bound <= set(self.training):
             return None
-        text = self.source.segment(self.copying)
-        first, *rest = text.split("\n")
-        indent = " " * self.copying.col_offset
-        text = "\n".join([first, *(line.removeprefix(indent) for line in rest)])
+        text = "\n".join(self.text_of(part) for part in (*self.helping, self.copying))
         wanted = dict(self.training)
         for after, earlier in self.before.items():
             wanted.setdefault(earlier, self.training[after])
         return renamed(text, wanted)
+
+    def text_of(self, statement: ast.stmt) -> str:
+        first, *rest = self.source.segment(statement).split("\n")
+        indent = " " * statement.col_offset
+        return "\n".join([first, *(line.removeprefix(indent) for line in rest)])
 
 
 def called_names(node: ast.AST) -> Iterator[str]:
@@ -78,8 +85,8 @@ def renamed(text: str, names: Mapping[str, str]) -> str:
 def copied_before_split(source: Source) -> Iterator[CopiedBeforeSplit]:
     for block in blocks(source):
         for number, copying in enumerate(block):
-            if copies_rows(copying):
-                found = split_after(source, copying, block[number + 1 :])
+            if copies_rows(source, copying):
+                found = split_after(source, block, number)
                 if found is not None:
                     yield found
 
@@ -105,14 +112,13 @@ def bound_names(statement: ast.stmt) -> Iterator[str]:
 
 
 def is_loop_variable(node: ast.Name, statement: ast.stmt) -> bool:
-    loops = [part for part in ast.walk(statement) if isinstance(part, ast.For)]
-    inner = [part for part in ast.walk(statement) if isinstance(part, ast.comprehension)]
-    targets = [loop.target for loop in (*loops, *inner)]
-    return any(node in ast.walk(target) for target in targets)
+    loops = [part for part in ast.walk(statement) if isinstance(part, ast.For | ast.comprehension)]
+    return any(node in ast.walk(loop.target) for loop in loops)
 
 
-def copies_rows(statement: ast.stmt) -> bool:
-    """It makes rows out of rows, by a call that repeats or joins, or by its words."""
+def copies_rows(source: Source, statement: ast.stmt) -> bool:
+    """It makes rows out of rows, by a call that repeats or joins, or by its words; also in a
+    function of the file."""
     if not isinstance(statement, ast.Assign | ast.AugAssign | ast.For | ast.Expr):
         return False
     if any(isinstance(node, ast.FunctionDef | ast.Lambda) for node in ast.walk(statement)):
@@ -120,7 +126,9 @@ def copies_rows(statement: ast.stmt) -> bool:
     for node in ast.walk(statement):
         if isinstance(node, ast.Call):
             name = called(node)
-            if name in COPYING_CALLS or words_of(name) & COPYING_WORDS:
+            if name in COPYING_CALLS or words_of(name) & (COPYING_WORDS | ALTERING_WORDS):
+                return True
+            if any(joins(known) for known in source.definitions.get(name, ())):
                 return True
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult | ast.Add):
             operands = (node.left, node.right)
@@ -131,6 +139,14 @@ def copies_rows(statement: ast.stmt) -> bool:
     return isinstance(statement, ast.AugAssign) and isinstance(statement.op, ast.Mult)
 
 
+def joins(function: ast.AST) -> bool:
+    if not isinstance(function, ast.FunctionDef):
+        return False
+    return any(
+        isinstance(node, ast.Call) and called(node) in JOINING for node in ast.walk(function)
+    )
+
+
 def is_repetition(node: ast.BinOp) -> bool:
     """`rows * 4`, as lists are repeated."""
     numbers = [part for part in (node.left, node.right) if isinstance(part, ast.Constant)]
@@ -138,10 +154,9 @@ def is_repetition(node: ast.BinOp) -> bool:
     return len(numbers) == len(names) == 1 and type(numbers[0].value) is int
 
 
-def split_after(
-    source: Source, copying: ast.stmt, later: list[ast.stmt]
-) -> CopiedBeforeSplit | None:
+def split_after(source: Source, block: list[ast.stmt], number: int) -> CopiedBeforeSplit | None:
     """The statements of a block that split what another one has bound."""
+    copying, later = block[number], block[number + 1 :]
     rows = set(bound_names(copying))
     training: dict[str, str] = {}
     splitting: list[ast.stmt] = []
@@ -163,7 +178,34 @@ def split_after(
                 training.setdefault(base, name)
     if not splitting or not training or not held_out:
         return None
-    return CopiedBeforeSplit(source, copying, tuple(splitting), sources_of(copying), training)
+    helping = tuple(helpers(source, block, number))
+    before = sources_of(copying)
+    return CopiedBeforeSplit(source, copying, helping, tuple(splitting), before, training)
+
+
+def helpers(source: Source, block: list[ast.stmt], number: int) -> list[ast.stmt]:
+    """`rare = x[y == 1]`, where only the copying statement uses it."""
+    found: list[ast.stmt] = []
+    for statement in reversed(block[:number]):
+        users = (block[number], *found)
+        if not isinstance(statement, ast.Assign) or not isinstance(statement.targets[0], ast.Name):
+            break
+        name = statement.targets[0].id
+        reads = [
+            node
+            for node in source.every(ast.Name)
+            if node.id == name and isinstance(node.ctx, ast.Load)
+        ]
+        if not reads or not all(source.statement_of(node) in users for node in reads):
+            break
+        if not rows_read(statement) & set(bound_names(block[number])):
+            break
+        found.insert(0, statement)
+    return found
+
+
+def rows_read(statement: ast.stmt) -> set[str]:
+    return set(loaded_names(statement))
 
 
 def sources_of(copying: ast.stmt) -> dict[str, str]:

@@ -88,7 +88,9 @@ def functions_at(recording: Recording, stack: tuple[Place, ...]) -> Iterator[str
 
 def has_folds(recording: Recording) -> bool:
     """Cross validation: what was trained on in one fold is held out in another."""
-    return any(words_of(name) & FOLD for source in recording.sources() for name in every_name(source))
+    return any(
+        words_of(name) & FOLD for source in recording.sources() for name in every_name(source)
+    )
 
 
 def every_name(source: Source) -> Iterator[str]:

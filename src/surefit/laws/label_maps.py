@@ -8,7 +8,9 @@ from surefit.laws.evaluation_names import HELD_OUT, TRAINED, names_in, words_of
 from surefit.source.reading import Source, called
 
 FITTING = ("fit_transform", "fit", "factorize")
-ENCODER = frozenset(("label", "encoder", "binarizer", "ordinal", "vocab", "index", "map", "mapping"))
+ENCODER = frozenset(
+    ("label", "encoder", "binarizer", "ordinal", "vocab", "index", "map", "mapping")
+)
 LABELS = frozenset(
     ("y", "label", "labels", "target", "targets", "tag", "tags", "class", "classes", "id", "ids")
     + ("map", "mapping", "index", "encoded", "codes")
@@ -85,10 +87,12 @@ def dictionaries(source: Source) -> Iterator[LabelMap]:
     """`{label: number for number, label in enumerate(...)}`."""
     for node in source.every(ast.DictComp):
         counts = [loop.iter for loop in node.generators]
-        numbered = any(isinstance(part, ast.Call) and called(part) == "enumerate" for part in counts)
-        if numbered and not isinstance(source.scope_of(node), ast.FunctionDef):
-            yield LabelMap(source, node, source.statement_of(node))
-        elif numbered and not reads_parameter(source, node):
+        numbered = any(
+            isinstance(part, ast.Call) and called(part) == "enumerate" for part in counts
+        )
+        if (numbered and not isinstance(source.scope_of(node), ast.FunctionDef)) or (
+            numbered and not reads_parameter(source, node)
+        ):
             yield LabelMap(source, node, source.statement_of(node))
 
 

@@ -22,13 +22,14 @@ class AfterTheSplit(Operator):
     def edit(self, case: Case) -> Edit | None:  # noqa: ARG002 - as every remedy
         copied = self.copied
         source, text = copied.source, copied.moved()
-        statements = (copied.copying, *copied.splitting)
+        statements = (*copied.helping, copied.copying, *copied.splitting)
         if text is None or any(shares_lines(source, statement) for statement in statements):
             return None
         if len(block_of(source, copied.copying)) < 2:
             return None
         last = max(copied.splitting, key=lambda statement: statement.lineno)
-        edits = [removed(source, copied.copying), inserted_after(source, last, text)]
+        edits = [removed(source, part) for part in (*copied.helping, copied.copying)]
+        edits.append(inserted_after(source, last, text))
         edits += [
             edit for part in copied.splitting if (edit := self.with_names_before(part)) is not None
         ]

@@ -116,3 +116,10 @@ def set_epoch(source: Source, call: ast.Call) -> Edit | None:
             text = f"{name.id}.sampler.set_epoch({outer.target.id})"
             return inserted_before(source, loop, text)
     return None
+
+
+def epoch_set(case: Case, place: Place | None) -> Edit | None:
+    """The same, for the loader that is created at a place."""
+    source = case.source(place)
+    call = loader_call(source, place) if source is not None and place is not None else None
+    return set_epoch(source, call) if source is not None and call is not None else None

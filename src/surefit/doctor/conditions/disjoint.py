@@ -21,9 +21,7 @@ class RowsOfItsOwn:
         return Needs(steps=self.steps, changes_the_past=True, first_run_shows=True)
 
     def judge(self, before: Recording, after: Recording) -> Judgement:  # noqa: ARG002
-        looked = [
-            row for measure in after.all(RowSets) for row in measure.evaluated if row.rows
-        ]
+        looked = [row for measure in after.all(RowSets) for row in measure.evaluated if row.rows]
         if not looked:
             return Judgement(False, "no evaluation after training was seen", decided=False)
         rows = sum(row.rows for row in looked)

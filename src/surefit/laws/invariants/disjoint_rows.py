@@ -188,7 +188,7 @@ def altered_copies(
             " of a training row, in another order."
         )
     elif near > (NEAR if copied is not None else CERTAIN_NEAR) and (
-        copied is not None or row.copies * 8 < known.distinct ** 0.5
+        copied is not None or row.copies * 8 < known.distinct**0.5
     ):
         said = (
             f"{row.near:,} of {counted(row.near_looked, 'evaluated row')} are altered copies of"

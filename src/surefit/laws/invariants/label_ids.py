@@ -54,9 +54,7 @@ def violations_of(case: Case) -> Iterator[LabelsRenamed]:
         if rows < FEWEST_ROWS or known.training_hits < LEARNED * known.training_rows:
             continue
         names = best_names(known)
-        mapped = sum(
-            pair.rows for pair in known.pairs if names.get(pair.label) == pair.prediction
-        )
+        mapped = sum(pair.rows for pair in known.pairs if names.get(pair.label) == pair.prediction)
         injective = len(set(names.values())) == len(names) >= FEWEST_CLASSES
         if hits <= WRONG * rows and mapped >= MAPPED * rows and injective:
             yield renamed(case, known, names, (rows, hits, mapped))

@@ -330,9 +330,7 @@ def other_weights(use: LoaderUse) -> WeightsOfOtherLength | None:
     )
 
 
-def same_order(
-    use: LoaderUse, measure: RowUse, recording: Recording
-) -> SameOrderEveryEpoch | None:
+def same_order(use: LoaderUse, measure: RowUse, recording: Recording) -> SameOrderEveryEpoch | None:
     """In folds, seeds are set anew for each."""
     epochs = len(use.iterations)
     if not use.shuffles or epochs < FEWEST_EPOCHS or use.alike < epochs - 1:

@@ -1,8 +1,8 @@
 """A seed is set in every training step, so that every step draws the same random numbers.
 
 ## What happens
-`torch.manual_seed(42)` (or that of NumPy or Python) stands inside the training step or the loop over
-batches. Noise, time steps, dropout masks, negative samples and augmentations are then the same in
+`torch.manual_seed(42)` (or that of NumPy or Python) stands inside the training step or the loop
+over batches. Noise, time steps, dropout masks, negative samples and augmentations are then the same in
 every step.
 
 ## Why it matters
@@ -10,8 +10,8 @@ The model fits one draw of the noise by heart: the training loss falls far below
 new noise.
 
 ## What to do
-Set seeds once, at the start of the script. Where evaluation is to use the same noise each time, give
-it a `torch.Generator` of its own.
+Set seeds once, at the start of the script. Where evaluation is to use the same noise each time,
+give it a `torch.Generator` of its own.
 
 ## How it is recognised
 A line seeds with the same number at nearly all optimizer steps, a forward pass with gradients comes

@@ -81,6 +81,8 @@ class State:
         self.labels = Labels()
         self.parallel = False
         self.changed = False
+        self.seeded = 0
+        """Seeds that were set when this was written last."""
         self.process: Process | None = None
         """As it was while it trained: a group of ranks is often left before the end."""
 
@@ -137,7 +139,7 @@ def came(iterator: Any, batch: Any) -> None:
     if len(waiting) > 1:  # rows that no model is called with
         state.group.remove(waiting[0])
     content, labels = 0, None
-    if (budget.allows() or begins and use.serial <= MOST_ITERATIONS) and readable.can_look():
+    if (budget.allows() or (begins and use.serial <= MOST_ITERATIONS)) and readable.can_look():
         with budget, readable.looking():
             content = _content(batch)
             if use.serial <= 1 and not use.labels.full:
@@ -250,10 +252,12 @@ def _tensors(batch: Any) -> Iterator[Any]:
 @guarded("how rows are used")
 def write() -> None:
     seeds = seeding.seeds_seen()
-    worker = spool.process().role == "worker"
-    if not state.changed and not (worker and seeds):
+    calls = (
+        sum(site.calls for site in seeds) if spool.process().role == "worker" or noted.steps else 0
+    )
+    if not state.changed and calls == state.seeded:
         return
-    state.changed = False
+    state.changed, state.seeded = False, calls
     spool.saw(
         RowUse(
             process=state.process or spool.process(),

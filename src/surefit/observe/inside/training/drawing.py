@@ -6,7 +6,7 @@ from typing import Any
 
 from surefit.doctor.findings import Place
 from surefit.observe.inside import own_code
-from surefit.observe.inside.autopsy.values import attributes, is_a
+from surefit.observe.inside.autopsy.values import attributes, is_a, is_tensor
 
 SAMPLERS = "torch.utils.data.sampler"
 DEEPEST = 5
@@ -34,6 +34,7 @@ def drawn_by(batch_sampler: Any) -> dict[str, Any]:
     held = attributes(batch_sampler)
     sampler = held.get("sampler", batch_sampler)
     inside = attributes(sampler)
+    weights: Any
     weights, replicas = inside.get("weights"), inside.get("num_replicas")
     by_weight = is_a(sampler, SAMPLERS, "WeightedRandomSampler")
     size, samples = held.get("batch_size"), inside.get("num_samples")
@@ -46,7 +47,7 @@ def drawn_by(batch_sampler: Any) -> dict[str, Any]:
         "shuffles": is_a(sampler, SAMPLERS, "RandomSampler")
         or "Random" in type(sampler).__name__
         or (shards and shuffle is True),
-        "weights": len(weights) if by_weight and hasattr(weights, "__len__") else None,
+        "weights": int(weights.shape[0]) if by_weight and is_tensor(weights) else None,
         "samples": samples if by_weight and type(samples) is int else None,
         "replicas": replicas if shards else None,
     }

@@ -47,18 +47,24 @@ _latest: list[Site] = []
 
 @after_import("torch.random")
 def torch_seeds(module: ModuleType) -> None:
-    """`torch` itself takes the function over later on."""
-    module.manual_seed = around(module.manual_seed, _begin_torch, _end)
+    """`torch` takes the function over, later or, in a fork of a process that has it, before; newer
+    ones hide it from the compiler."""
+    plain = vars(module)["manual_seed"]
+    vars(module)["manual_seed"] = around(plain, _begin_torch, _end)
+    names = vars(sys.modules.get("torch", module))
+    taken = names.get("manual_seed")
+    if taken is plain or getattr(taken, "__wrapped__", None) is plain:
+        names["manual_seed"] = around(taken, _begin_torch, _end)
 
 
 @after_import("numpy.random")
 def numpy_seeds(module: ModuleType) -> None:
-    module.seed = _dressed("numpy.random", module.seed)
+    vars(module)["seed"] = _dressed("numpy.random", vars(module)["seed"])
 
 
 @after_import("random")
 def python_seeds(module: ModuleType) -> None:
-    module.seed = _dressed("random", module.seed)
+    vars(module)["seed"] = _dressed("random", vars(module)["seed"])
 
 
 def _dressed(module: str, plain: Callable[..., None]) -> Callable[..., None]:
