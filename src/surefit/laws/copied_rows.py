@@ -209,7 +209,7 @@ def rows_read(statement: ast.stmt) -> set[str]:
 
 
 def sources_of(copying: ast.stmt) -> dict[str, str]:
-    """`x_more` -> `x` of `x_more, y_more = augment(x, y)`; names that are bound anew are their own
+    """`x_more` -> `x` of `x_more, y_more = augment(x, y)`; names that are bound again are their own
     source."""
     bound = list(dict.fromkeys(bound_names(copying)))
     read = [name for name in names_in(copying) if name not in bound]

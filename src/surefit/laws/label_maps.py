@@ -1,4 +1,4 @@
-"""Maps from labels to ids that a script builds for each split anew."""
+"""Maps from labels to ids that a script builds again for each split."""
 
 import ast
 from collections.abc import Iterator
@@ -48,10 +48,10 @@ def maps_per_split(source: Source) -> MapsPerSplit | None:
 
 def alike(first: LabelMap, second: LabelMap) -> bool:
     """The same, but for the rows."""
-    one, other = first.node, second.node
-    if isinstance(one, ast.Call) and isinstance(other, ast.Call):
-        return ast.unparse(one.func) == ast.unparse(other.func) and first.node is not second.node
-    return type(one) is type(other) and one is not other
+    node, again = first.node, second.node
+    if isinstance(node, ast.Call) and isinstance(again, ast.Call):
+        return ast.unparse(node.func) == ast.unparse(again.func) and node is not again
+    return type(node) is type(again) and node is not again
 
 
 def part_of(known: LabelMap) -> str:
@@ -84,16 +84,18 @@ def callee_names(node: ast.AST) -> Iterator[str]:
 
 
 def dictionaries(source: Source) -> Iterator[LabelMap]:
-    """`{label: number for number, label in enumerate(...)}`."""
+    """`{label: number for number, label in enumerate(...)}`; one in a function of a single
+    parameter is built wherever that is called."""
+    for node in numbered(source):
+        if not reads_parameter(source, node):
+            yield LabelMap(source, node, source.statement_of(node))
+
+
+def numbered(source: Source) -> Iterator[ast.DictComp]:
     for node in source.every(ast.DictComp):
         counts = [loop.iter for loop in node.generators]
-        numbered = any(
-            isinstance(part, ast.Call) and called(part) == "enumerate" for part in counts
-        )
-        if (numbered and not isinstance(source.scope_of(node), ast.FunctionDef)) or (
-            numbered and not reads_parameter(source, node)
-        ):
-            yield LabelMap(source, node, source.statement_of(node))
+        if any(isinstance(part, ast.Call) and called(part) == "enumerate" for part in counts):
+            yield node
 
 
 def reads_parameter(source: Source, node: ast.AST) -> bool:
@@ -106,13 +108,12 @@ def reads_parameter(source: Source, node: ast.AST) -> bool:
 
 def calls_that_build(source: Source) -> Iterator[LabelMap]:
     """Calls of a function or class of the script in which such a map is built."""
-    builders = set()
-    for node in source.every(ast.DictComp):
-        counts = [loop.iter for loop in node.generators]
-        if any(isinstance(part, ast.Call) and called(part) == "enumerate" for part in counts):
-            for outer in source.up(node):
-                if isinstance(outer, ast.FunctionDef | ast.ClassDef):
-                    builders.add(outer.name)
+    builders = {
+        outer.name
+        for node in numbered(source)
+        for outer in source.up(node)
+        if isinstance(outer, ast.FunctionDef | ast.ClassDef)
+    }
     for call in source.every(ast.Call):
         if called(call) in builders:
             yield LabelMap(source, call, source.statement_of(call))

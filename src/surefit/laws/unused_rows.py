@@ -38,7 +38,7 @@ def unused_rows(recording: Recording, row: EvaluatedRows) -> UnusedRows | None:
 
 
 def unused_names(source: Source) -> Iterator[ast.Name]:
-    """Bound by an assignment, called held out, and read by nothing but `len` and what is printed."""
+    """Bound by an assignment, called held out, and read by nothing but `len` and the like."""
     for node in source.every(ast.Name):
         words = words_of(node.id)
         if not isinstance(node.ctx, ast.Store) or not words & HELD_OUT or not words & DATA:

@@ -26,21 +26,21 @@ class SharedMap(Operator):
         first, second = self.maps.training, self.maps.held_out
         if first.source is not second.source or first.statement.lineno > second.statement.lineno:
             return None
-        if source_scope(first.source, first.node) is not source_scope(first.source, second.node):
+        source, node, second_node = first.source, first.node, second.node
+        if source.scope_of(node) is not source.scope_of(second_node):
             return None
-        one, other = first.node, second.node
-        if isinstance(one, ast.DictComp) and isinstance(first.statement, ast.Assign):
+        if isinstance(node, ast.DictComp) and isinstance(first.statement, ast.Assign):
             target = first.statement.targets[0]
-            same = first.statement.value is one and isinstance(target, ast.Name)
-            return replaced(first.source, other, first.source.segment(target)) if same else None
-        if isinstance(one, ast.Call) and isinstance(other, ast.Call):
-            return self.of_encoders(first.source, one, other)
+            same = first.statement.value is node and isinstance(target, ast.Name)
+            return replaced(source, second_node, source.segment(target)) if same else None
+        if isinstance(node, ast.Call) and isinstance(second_node, ast.Call):
+            return self.of_encoders(source, node, second_node)
         return None
 
-    def of_encoders(self, source: Source, one: ast.Call, other: ast.Call) -> Edit | None:
-        if called(one) != "fit_transform" or not isinstance(one.func, ast.Attribute):
+    def of_encoders(self, source: Source, call: ast.Call, second: ast.Call) -> Edit | None:
+        if called(call) != "fit_transform" or not isinstance(call.func, ast.Attribute):
             return None
-        owner, again = one.func.value, other.func
+        owner, again = call.func.value, second.func
         if not isinstance(again, ast.Attribute):
             return None
         if isinstance(owner, ast.Name):  # the same encoder, fitted twice
@@ -57,7 +57,3 @@ class SharedMap(Operator):
                 replaced(source, again, f"{name}.transform"),
             )
         )
-
-
-def source_scope(source: Source, node: ast.AST) -> ast.AST:
-    return source.scope_of(node)

@@ -17,7 +17,7 @@ SHUFFLE = "shuffle"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shuffle(Operator):
+class ShuffleRows(Operator):
     """`shuffle=True`; where a function creates several loaders, at the call that asks for this
     one."""
 

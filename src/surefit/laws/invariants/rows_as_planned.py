@@ -2,7 +2,6 @@
 
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from surefit.doctor.findings import Fact, Place
 from surefit.doctor.measures.row_use import LabelOrder, LoaderUse, RowUse, SeedSite
@@ -13,6 +12,17 @@ from surefit.laws.case import Case
 from surefit.laws.evaluation_names import has_folds
 from surefit.laws.law import BrokenLaw, Law, Watched
 from surefit.laws.purposes import is_on_purpose
+from surefit.laws.row_faults import (
+    IteratorUsedUp,
+    RanksShareRows,
+    RowsNeverUsed,
+    SameBatchEveryStep,
+    SameOrderEveryEpoch,
+    SeededEveryStep,
+    SortedByClass,
+    WeightsOfOtherLength,
+    WorkersDrawAlike,
+)
 
 LAW = Law("rows_as_planned", "every row is used as planned")
 
@@ -28,75 +38,6 @@ EVERY = 0.8
 """Share of steps."""
 LEFT_OUT = 0.2
 """Share of rows."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SortedByClass(BrokenLaw):
-    """Batches of one class only, because rows come in the order of their classes."""
-
-    order: LabelOrder
-    loader: LoaderUse | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SeededEveryStep(BrokenLaw):
-    """Every step draws the same random numbers."""
-
-    site: SeedSite
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RanksShareRows(BrokenLaw):
-    """Processes that average their gradients train on the same rows."""
-
-    loader: LoaderUse
-    ranks: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SameBatchEveryStep(BrokenLaw):
-    """A new iterator at every step, which begins with the same batch."""
-
-    loader: LoaderUse
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class IteratorUsedUp(BrokenLaw):
-    """A loop over an iterator that came to its end in the first epoch."""
-
-    loader: LoaderUse
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WeightsOfOtherLength(BrokenLaw):
-    """A sampler with fewer weights than the dataset has rows."""
-
-    loader: LoaderUse
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SameOrderEveryEpoch(BrokenLaw):
-    """Rows are shuffled, in the same way in every epoch."""
-
-    loader: LoaderUse
-    site: SeedSite | None = None
-    """What seeds the random numbers at each epoch."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WorkersDrawAlike(BrokenLaw):
-    """Random numbers repeat in the workers of a loader."""
-
-    loader: LoaderUse | None = None
-    site: SeedSite | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RowsNeverUsed(BrokenLaw):
-    """Every epoch ends before the same rows, in the same order."""
-
-    loader: LoaderUse
-    used: int
 
 
 def watched(recording: Recording) -> Watched:
@@ -172,7 +113,7 @@ def of_labels(
 
 
 def repeats(order: LabelOrder) -> bool:
-    """The runs go through all classes again and again in one order."""
+    """The runs repeat all classes in one order."""
     first = order.runs[: order.classes]
     whole = [first[number % order.classes] for number in range(len(order.runs))]
     return len(set(first)) == order.classes and list(order.runs) == whole
@@ -306,8 +247,8 @@ def used_up(use: LoaderUse) -> IteratorUsedUp | None:
     return IteratorUsedUp(
         use=at(use.taken_at or use.place),
         law=LAW,
-        said=f"The iterator over the training rows was used up after {counted(use.trained, 'batch')}"
-        f": {later} had no batch at all.",
+        said="The iterator over the training rows was used up after"
+        f" {counted(use.trained, 'batch')}: {later} had no batch at all.",
         facts=(Fact("trained on", counted(use.trained, "batch")), Fact("empty", later)),
         steps=use.trained + 1,
         fault=f"{LAW.name}: coverage",
@@ -331,7 +272,7 @@ def other_weights(use: LoaderUse) -> WeightsOfOtherLength | None:
 
 
 def same_order(use: LoaderUse, measure: RowUse, recording: Recording) -> SameOrderEveryEpoch | None:
-    """In folds, seeds are set anew for each."""
+    """In cross validation each fold sets the seed again."""
     epochs = len(use.iterations)
     if not use.shuffles or epochs < FEWEST_EPOCHS or use.alike < epochs - 1:
         return None

@@ -23,7 +23,7 @@ from surefit.doctor.findings import Finding, Fix, Severity
 from surefit.doctor.rule import Rule
 from surefit.doctor.words import counted
 from surefit.laws.case import Case
-from surefit.laws.invariants.rows_as_planned import IteratorUsedUp
+from surefit.laws.row_faults import IteratorUsedUp
 from surefit.laws.runs import law_holds
 from surefit.remedies.replace import ReplaceWith
 from surefit.source.reading import Source, called
@@ -39,14 +39,14 @@ def later_epochs_are_empty(broken: IteratorUsedUp, case: Case) -> Finding:
         f"The iterator over the batches is exhausted after the first epoch, {use.trained:,}"
         f" batches: {counted(use.asked_after_the_end, 'later epoch')} trained on nothing.",
         facts=broken.facts,
-        why="An iterator can be gone through once. A loop over one that has ended has no rounds, and"
-        " no error.",
+        why="An iterator can be gone through once. A loop over one that has ended has no rounds,"
+        " and no error.",
         remedies=(remedy(broken, case),),
     )
 
 
 def remedy(broken: IteratorUsedUp, case: Case) -> ReplaceWith | Fix:
-    words = "Make the iterator anew in each epoch."
+    words = "Make a new iterator in each epoch."
     source = case.source(broken.use.place)
     name = looped(source, broken.use.place.line or 0) if source is not None else None
     value = source.value_of(name) if source is not None and name is not None else None

@@ -1,4 +1,4 @@
-"""Ids of labels are built for each split anew, so that one class has different ids.
+"""Ids of labels are built again for each split, so that one class has different ids.
 
 ## What happens
 A label encoder is fitted on the training labels and again on those of the validation set, or each
@@ -14,8 +14,8 @@ Build the map once, from the training labels, and use it for all splits: `encode
 `fit_transform`.
 
 ## How it is recognised
-Training rows are predicted right, evaluated rows are not, and nearly all of them are once each label
-is renamed to another one. Silent below three classes, where a wrong sign looks the same.
+Training rows are predicted right, evaluated rows are not, and nearly all of them are once each
+label is renamed to another one. Silent below three classes, where a wrong sign looks the same.
 """
 
 from surefit.doctor.findings import Finding, Fix, Severity

@@ -2,16 +2,16 @@
 
 ## What happens
 A `worker_init_fn` sets the same seed in every worker; or the dataset holds a generator
-(`self.rng = np.random.default_rng(0)`) that its `__getitem__` draws from. Each worker gets a copy of
-the dataset, in every epoch again, and with it the same generator in the same state.
+(`self.rng = np.random.default_rng(0)`) that its `__getitem__` draws from. Each worker gets a copy
+of the dataset, in every epoch again, and with it the same generator in the same state.
 
 ## Why it matters
-Augmentations repeat: rows of different workers get the same crop and the same noise, and every epoch
-the same as the one before. Nothing is raised.
+Augmentations repeat: rows of different workers get the same crop and the same noise, and every
+epoch the same as the one before. Nothing is raised.
 
 ## What to do
-Leave seeds of workers to torch, which gives each worker and epoch its own, for Python and NumPy, too.
-Draw from `np.random` or torch in `__getitem__`, or create the generator there from
+Leave seeds of workers to torch, which gives each worker and epoch its own, for Python and NumPy,
+too. Draw from `np.random` or torch in `__getitem__`, or create the generator there from
 `torch.initial_seed()`.
 
 ## How it is recognised
@@ -24,7 +24,7 @@ import ast
 from surefit.doctor.findings import Finding, Fix, Severity
 from surefit.doctor.rule import Rule
 from surefit.laws.case import Case
-from surefit.laws.invariants.rows_as_planned import WorkersDrawAlike
+from surefit.laws.row_faults import WorkersDrawAlike
 from surefit.laws.runs import law_holds
 from surefit.remedies.arguments import DropArgument, keyword_of
 from surefit.source.reading import called
@@ -47,8 +47,8 @@ def augmentations_repeat(broken: WorkersDrawAlike, case: Case) -> Finding:
 def remedy(broken: WorkersDrawAlike, case: Case) -> DropArgument | Fix:
     if broken.site is None:
         return Fix(
-            "Draw from `np.random` in `__getitem__`, which torch seeds in each worker; or create the"
-            " generator there, from `torch.initial_seed()`."
+            "Draw from `np.random` in `__getitem__`, which torch seeds in each worker; or create"
+            " the generator there, from `torch.initial_seed()`."
         )
     words = "Leave out `worker_init_fn`: torch seeds each worker, Python and NumPy among it."
     for source in case.recording.sources():

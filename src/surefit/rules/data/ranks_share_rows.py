@@ -10,7 +10,7 @@ effective batch is as small, while all devices are busy.
 
 ## What to do
 `DataLoader(dataset, sampler=DistributedSampler(dataset))`, and `sampler.set_epoch(epoch)` in each
-epoch, so that rows are shuffled anew.
+epoch, so that each epoch has another order.
 
 ## How it is recognised
 The model is wrapped to average gradients over processes, and the first batches of all ranks are
@@ -21,7 +21,7 @@ rows, and where one batch is overfitted.
 from surefit.doctor.findings import Finding, Severity
 from surefit.doctor.rule import Rule
 from surefit.laws.case import Case
-from surefit.laws.invariants.rows_as_planned import RanksShareRows
+from surefit.laws.row_faults import RanksShareRows
 from surefit.laws.runs import law_holds
 from surefit.remedies.shuffling import ShardRows
 

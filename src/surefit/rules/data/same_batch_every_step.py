@@ -22,9 +22,9 @@ from surefit.doctor.findings import Finding, Severity
 from surefit.doctor.rule import Rule
 from surefit.doctor.words import counted
 from surefit.laws.case import Case
-from surefit.laws.invariants.rows_as_planned import SameBatchEveryStep
+from surefit.laws.row_faults import SameBatchEveryStep
 from surefit.laws.runs import law_holds
-from surefit.remedies.shuffling import Shuffle
+from surefit.remedies.shuffling import ShuffleRows
 
 RULE = Rule("SF267", "same-batch-every-step", Severity.ERROR, __doc__)
 
@@ -40,7 +40,7 @@ def a_new_iterator_at_every_step(broken: SameBatchEveryStep, case: Case) -> Find
         why="`iter(loader)` begins again at the first row. Made in every step, it never comes to"
         " the second batch.",
         remedies=(
-            Shuffle(
+            ShuffleRows(
                 stack=use.stack,
                 words="Loop over the loader, or let each new iterator draw other rows:"
                 " `shuffle=True`.",

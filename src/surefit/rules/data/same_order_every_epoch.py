@@ -20,7 +20,7 @@ Silent for seeds that are set for each fold, and on loaders that are not meant t
 from surefit.doctor.findings import Finding, Fix, Severity
 from surefit.doctor.rule import Rule
 from surefit.laws.case import Case
-from surefit.laws.invariants.rows_as_planned import SameOrderEveryEpoch
+from surefit.laws.row_faults import SameOrderEveryEpoch
 from surefit.laws.runs import law_holds
 from surefit.remedies.change import Change
 from surefit.remedies.shuffling import epoch_set

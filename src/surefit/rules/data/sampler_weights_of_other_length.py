@@ -20,7 +20,7 @@ import ast
 from surefit.doctor.findings import Finding, Fix, Severity
 from surefit.doctor.rule import Rule
 from surefit.laws.case import Case
-from surefit.laws.invariants.rows_as_planned import WeightsOfOtherLength
+from surefit.laws.row_faults import WeightsOfOtherLength
 from surefit.laws.runs import law_holds
 from surefit.remedies.replace import ReplaceWith
 from surefit.source.reading import Source, called

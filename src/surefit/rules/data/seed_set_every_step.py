@@ -2,8 +2,8 @@
 
 ## What happens
 `torch.manual_seed(42)` (or that of NumPy or Python) stands inside the training step or the loop
-over batches. Noise, time steps, dropout masks, negative samples and augmentations are then the same in
-every step.
+over batches. Noise, time steps, dropout masks, negative samples and augmentations are then the
+same in every step.
 
 ## Why it matters
 The model fits one draw of the noise by heart: the training loss falls far below what is possible on
@@ -22,7 +22,7 @@ step to step, and for seeds that are set once an epoch or once a fold.
 from surefit.doctor.findings import Finding, Severity
 from surefit.doctor.rule import Rule
 from surefit.laws.case import Case
-from surefit.laws.invariants.rows_as_planned import SeededEveryStep
+from surefit.laws.row_faults import SeededEveryStep
 from surefit.laws.runs import law_holds
 from surefit.remedies.statements import Remove
 

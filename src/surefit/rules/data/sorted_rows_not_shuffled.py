@@ -24,9 +24,9 @@ from surefit.doctor.findings import Fact, Finding, Fix, Severity
 from surefit.doctor.rule import Rule
 from surefit.doctor.words import counted
 from surefit.laws.case import Case
-from surefit.laws.invariants.rows_as_planned import SortedByClass
+from surefit.laws.row_faults import SortedByClass
 from surefit.laws.runs import law_holds
-from surefit.remedies.shuffling import Shuffle
+from surefit.remedies.shuffling import ShuffleRows
 
 RULE = Rule("SF264", "sorted-rows-not-shuffled", Severity.ERROR, __doc__)
 
@@ -50,11 +50,11 @@ def sampler(broken: SortedByClass) -> Iterator[Fact]:
         yield Fact("sampler", f"{broken.loader.sampler}, `shuffle` is not set to True")
 
 
-def remedy(broken: SortedByClass) -> Shuffle | Fix:
+def remedy(broken: SortedByClass) -> ShuffleRows | Fix:
     if broken.loader is None:
         return Fix("Take the rows in a new random order in each epoch: `torch.randperm(len(x))`.")
-    return Shuffle(
+    return ShuffleRows(
         stack=broken.loader.stack,
-        words="Shuffle the training rows: `shuffle=True`.",
+        words="ShuffleRows the training rows: `shuffle=True`.",
         must=law_holds(broken),
     )

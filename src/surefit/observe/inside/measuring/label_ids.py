@@ -26,7 +26,7 @@ training_budget = Budget(share=0.001, opening=0.05)
 evaluation_budget = Budget(share=0.001, opening=0.15)
 
 
-class State:
+class LabelState:
     """Of this process."""
 
     def __init__(self) -> None:
@@ -41,7 +41,7 @@ class State:
         self.changed = False
 
 
-state = State()
+state = LabelState()
 
 
 @after_import("torch.utils.data.dataset")
@@ -52,9 +52,10 @@ def datasets(module: ModuleType) -> None:
 
 def _was_made(args: tuple[Any, ...], _result: Any) -> None:
     tensors = attributes(args[0]).get("tensors")
-    if type(tensors) is tuple and len(tensors) > 1 and is_tensor(tensors[0]):
-        if tensors[0].is_cpu and len(state.datasets) < MOST_DATASETS:
-            state.datasets[tensors[0].data_ptr()] = weakref.ref(args[0])
+    if type(tensors) is not tuple or len(tensors) < 2 or not is_tensor(tensors[0]):
+        return
+    if tensors[0].is_cpu and len(state.datasets) < MOST_DATASETS:
+        state.datasets[tensors[0].data_ptr()] = weakref.ref(args[0])
 
 
 @events.on(events.batch_came)

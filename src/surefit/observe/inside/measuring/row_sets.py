@@ -31,7 +31,7 @@ evaluation_budget = Budget(share=0.002, opening=0.3)
 
 
 @dataclass(slots=True)
-class Trained:
+class TrainingSet:
     """Rows that a model was trained on."""
 
     exact: set[int] = field(default_factory=set)
@@ -49,7 +49,7 @@ class Trained:
     last: int = 0
     starts_again: bool = False
 
-    def add(self, rows: RowPrints, call: "Call") -> None:
+    def add(self, rows: RowPrints, call: "ModelCall") -> None:
         if self.starts_again:  # weights were loaded: what it learned from before is forgotten
             self.__init__()  # type: ignore[misc]
         self.batches += 1
@@ -78,7 +78,7 @@ class Trained:
 
 
 @dataclass(slots=True)
-class Evaluated:
+class EvaluationSet:
     """Rows that a model was evaluated on from one place."""
 
     stack: tuple[Place, ...]
@@ -94,7 +94,7 @@ class Evaluated:
     step: int = -1
     trained_batch: bool = False
 
-    def add(self, rows: RowPrints, trained: Trained, evaluating: bool) -> None:
+    def add(self, rows: RowPrints, trained: TrainingSet, evaluating: bool) -> None:
         self.calls += 1
         self.evaluating += evaluating
         self.cycles += noted.steps != self.last_step
@@ -117,7 +117,7 @@ class Evaluated:
 
 
 @dataclass(slots=True)
-class Call:
+class ModelCall:
     """A call of a model whose phase is not known until a backward pass comes, or does not."""
 
     model: int
@@ -128,19 +128,19 @@ class Call:
     evaluating: bool
 
 
-class State:
+class SetState:
     """Of this process."""
 
     def __init__(self) -> None:
-        self.trained: dict[int, Trained] = {}
-        self.evaluated: dict[tuple[Any, ...], Evaluated] = {}
-        self.pending: list[Call] = []
+        self.trained: dict[int, TrainingSet] = {}
+        self.evaluated: dict[tuple[Any, ...], EvaluationSet] = {}
+        self.pending: list[ModelCall] = []
         self.loader: LoaderSeen | None = None
         self.loaders: dict[int, tuple[int, LoaderSeen]] = {}
         self.changed = False
 
 
-state = State()
+state = SetState()
 
 
 @events.on(events.batch_came)
@@ -176,7 +176,7 @@ def called(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         stack, library = _stack()
         evaluating = vars(module).get("training") is False
         number = origins.number(_unwrapped(module))
-        call = Call(number, rows, stack, library, state.loader, evaluating)
+        call = ModelCall(number, rows, stack, library, state.loader, evaluating)
         state.changed = True
         if not grad:
             _evaluated(call)
@@ -198,18 +198,18 @@ def backward(_loss: Any) -> None:
             if call.evaluating and some_train:
                 _evaluated(call)
             elif call.model in state.trained or len(state.trained) < MOST_MODELS:
-                state.trained.setdefault(call.model, Trained()).add(call.rows, call)
+                state.trained.setdefault(call.model, TrainingSet()).add(call.rows, call)
 
 
-def _evaluated(call: Call) -> None:
+def _evaluated(call: ModelCall) -> None:
     key = call.model, call.stack, call.library, call.loader and call.loader.place
     known = state.evaluated.get(key)
     if known is None:
         if len(state.evaluated) >= MOST_STREAMS:
             return
-        known = state.evaluated[key] = Evaluated(call.stack, call.library, call.loader)
+        known = state.evaluated[key] = EvaluationSet(call.stack, call.library, call.loader)
     trained = state.trained.get(call.model)
-    known.add(call.rows, trained if trained is not None else Trained(), call.evaluating)
+    known.add(call.rows, trained if trained is not None else TrainingSet(), call.evaluating)
 
 
 def _stack() -> tuple[tuple[Place, ...], str]:
@@ -273,7 +273,7 @@ def _measure() -> RowSets:
         )
 
 
-def _trained(model: int, known: Trained) -> TrainedRows:
+def _trained(model: int, known: TrainingSet) -> TrainedRows:
     return TrainedRows(
         model=model,
         rows=known.rows,
@@ -289,7 +289,7 @@ def _trained(model: int, known: Trained) -> TrainedRows:
     )
 
 
-def _rows_evaluated(model: int, known: Evaluated) -> EvaluatedRows:
+def _rows_evaluated(model: int, known: EvaluationSet) -> EvaluatedRows:
     trained = state.trained.get(model)
     near = near_rows.NOTHING
     if trained is not None and trained.continuous:

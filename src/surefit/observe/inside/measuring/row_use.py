@@ -31,10 +31,10 @@ budget = Budget(share=0.002, opening=0.3)
 
 
 @dataclass(slots=True)
-class Pending:
+class WaitingBatch:
     """A batch that no backward pass has followed yet."""
 
-    use: "Use"
+    use: "LoaderCount"
     content: int
     labels: list[int] | None
     iterator: int
@@ -42,7 +42,7 @@ class Pending:
 
 
 @dataclass(slots=True)
-class Use:
+class LoaderCount:
     """Of one loader."""
 
     place: Place | None
@@ -67,14 +67,14 @@ class Use:
     epochs: set[int] = field(default_factory=set)
 
 
-class State:
+class UseState:
     """Of this process."""
 
     def __init__(self) -> None:
-        self.uses: dict[tuple[object, int], Use] = {}
+        self.uses: dict[tuple[object, int], LoaderCount] = {}
         """By the lines that create a loader and by its dataset: a loader of each epoch is one."""
         self.stacks: dict[int, tuple[Place, ...]] = {}
-        self.group: list[Pending] = []
+        self.group: list[WaitingBatch] = []
         """Batches that came before the next call of a model."""
         self.called = False
         self.touched = False
@@ -87,7 +87,7 @@ class State:
         """As it was while it trained: a group of ranks is often left before the end."""
 
 
-state = State()
+state = UseState()
 
 
 @after_import("torch.utils.data.dataloader")
@@ -145,7 +145,7 @@ def came(iterator: Any, batch: Any) -> None:
             if use.serial <= 1 and not use.labels.full:
                 labels = labels_in(batch)
     _note_epoch(use, sampler)
-    state.group.append(Pending(use, content, labels, use.serial, begins))
+    state.group.append(WaitingBatch(use, content, labels, use.serial, begins))
 
 
 @events.on(events.forward_begun)
@@ -165,7 +165,7 @@ def backward(_loss: Any) -> None:
         _trained(pending.use, pending)
 
 
-def _trained(use: Use, pending: Pending) -> None:
+def _trained(use: LoaderCount, pending: WaitingBatch) -> None:
     again = pending.iterator == len(use.iterations)
     use.trained += 1
     if not again and len(use.iterations) < MOST_ITERATIONS:
@@ -205,7 +205,7 @@ def lost(
             state.changed = True
 
 
-def _first(held: dict[str, Any], sampler: Any, stack: tuple[Place, ...]) -> Use:
+def _first(held: dict[str, Any], sampler: Any, stack: tuple[Place, ...]) -> LoaderCount:
     dataset = held.get("_dataset")
     rows = epochs.rows_of(dataset)
     known: dict[str, Any] = {
@@ -216,10 +216,10 @@ def _first(held: dict[str, Any], sampler: Any, stack: tuple[Place, ...]) -> Use:
         "drops": held.get("_drop_last") is True,
         **drawn_by(sampler),
     }
-    return Use(epochs.made_at(sampler), stack, own_code.own_place(), known)
+    return LoaderCount(epochs.made_at(sampler), stack, own_code.own_place(), known)
 
 
-def _note_epoch(use: Use, sampler: Any) -> None:
+def _note_epoch(use: LoaderCount, sampler: Any) -> None:
     inner = attributes(sampler).get("sampler")
     epoch = attributes(inner).get("epoch")
     if type(epoch) is int and len(use.epochs) < MOST_ITERATIONS:
@@ -270,7 +270,7 @@ def write() -> None:
     )
 
 
-def _seen(use: Use) -> LoaderUse:
+def _seen(use: LoaderCount) -> LoaderUse:
     return LoaderUse(
         place=use.place,
         stack=use.stack,

@@ -1,4 +1,4 @@
-"""Calls that seed random numbers: from which line, at which steps, with what, and what was drawn."""
+"""Calls that seed random numbers: from which line, at which steps, and what was drawn after."""
 
 import sys
 from collections.abc import Callable
@@ -22,7 +22,7 @@ MOST_LOOKED = 64
 
 
 @dataclass(slots=True)
-class Site:
+class SeedCalls:
     """One line."""
 
     function: str
@@ -41,8 +41,8 @@ class Site:
     """The random state just after the last call."""
 
 
-_sites: dict[tuple[str, Place], Site] = {}
-_latest: list[Site] = []
+_sites: dict[tuple[str, Place], SeedCalls] = {}
+_latest: list[SeedCalls] = []
 
 
 @after_import("torch.random")
@@ -52,7 +52,7 @@ def torch_seeds(module: ModuleType) -> None:
     plain = vars(module)["manual_seed"]
     vars(module)["manual_seed"] = around(plain, _begin_torch, _end)
     names = vars(sys.modules.get("torch", module))
-    taken = names.get("manual_seed")
+    taken: Any = names.get("manual_seed")
     if taken is plain or getattr(taken, "__wrapped__", None) is plain:
         names["manual_seed"] = around(taken, _begin_torch, _end)
 
@@ -106,7 +106,7 @@ def _begin(function: str, value: str) -> bool:
     if site is None:
         if len(_sites) >= MOST_SITES:
             return False
-        site = _sites[function, place] = Site(function, place, value, noted.steps)
+        site = _sites[function, place] = SeedCalls(function, place, value, noted.steps)
     site.calls += 1
     site.same = site.same and value == site.value
     if noted.steps != site.last_step:
