@@ -32,7 +32,7 @@ def learn(features, targets):
 
 for task in range(4):
     mine = labels == task
-    for features, targets in zip(x[mine].split(10), labels[mine].split(10)):
+    for features, targets in zip(x[mine].split(10), labels[mine].split(10), strict=True):
         loss = learn(features, targets)
 for features, targets in DataLoader(TensorDataset(x, labels), batch_sampler=Episodes()):
     loss = learn(features, targets)

@@ -6,7 +6,7 @@ torch.manual_seed(0)
 x = torch.randn(320, 8)
 labelled = DataLoader(TensorDataset(x, (x[:, 0] > 0).long()), batch_size=32, shuffle=True)
 unlabelled = DataLoader(torch.randn(320, 8), batch_size=32, shuffle=True)
-pairs = zip(labelled, unlabelled)
+pairs = zip(labelled, unlabelled, strict=True)
 
 model = nn.Linear(8, 2)
 optimizer = torch.optim.SGD(model.parameters(), lr=0.1)

@@ -11,7 +11,7 @@ model = nn.Linear(8, 2)
 optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
 for epoch in range(4):
     steps = 0
-    for (features, labels), more in zip(labelled, unlabelled):
+    for (features, labels), more in zip(labelled, unlabelled, strict=True):
         optimizer.zero_grad()
         loss = nn.functional.cross_entropy(model(features), labels)
         loss = loss + 0.01 * model(more).pow(2).mean()

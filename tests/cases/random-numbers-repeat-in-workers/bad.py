@@ -16,7 +16,7 @@ class Noisy(Dataset):
         return self.rows[number] + torch.tensor(noise, dtype=torch.float32)
 
 
-def seed_worker(worker):
+def seed_worker(_worker):
     np.random.seed(0)
 
 

@@ -1,4 +1,3 @@
-import os
 import tempfile
 
 import torch
@@ -35,6 +34,4 @@ def train(rank: int, meeting: str) -> None:
 
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as folder:
-        mp.start_processes(
-            train, args=(os.path.join(folder, "meeting"),), nprocs=RANKS, start_method="fork"
-        )
+        mp.start_processes(train, args=(f"{folder}/meeting",), nprocs=RANKS, start_method="fork")

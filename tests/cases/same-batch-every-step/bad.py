@@ -8,7 +8,7 @@ y = (x[:, 0] > 0).long()
 loader = DataLoader(TensorDataset(x, y), batch_size=32)
 model = nn.Linear(8, 2)
 optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-for step in range(40):
+for _ in range(40):
     features, labels = next(iter(loader))
     optimizer.zero_grad()
     loss = nn.functional.cross_entropy(model(features), labels)

@@ -8,7 +8,7 @@ y = (x[:, 0] > 0).long()
 loader = DataLoader(TensorDataset(x, y), batch_size=32)
 model = nn.Linear(8, 2)
 optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-for epoch in range(3):
+for _ in range(3):
     for features, labels in loader:
         optimizer.zero_grad()
         loss = nn.functional.cross_entropy(model(features), labels)

@@ -34,6 +34,8 @@ MOST_SINGLE = 0.8
 """Share of batches with one class only."""
 RUNS = 1.5
 """Runs of equal labels for each class: data that are sorted have one."""
+LONG_RUN = 3
+"""Batches of one class in a row, where no loader tells that they are rows of one dataset."""
 EVERY = 0.8
 """Share of steps."""
 LEFT_OUT = 0.2
@@ -93,7 +95,8 @@ def of_labels(
         return
     if use is not None and order.changes + 1 > RUNS * order.classes:
         return
-    if use is None and (passes < 2 or not repeats(order)):
+    long = order.batches >= LONG_RUN * (order.changes + 1)
+    if use is None and (passes < 2 or not repeats(order) or not long):
         return
     steps = use.iterations[0] if use is not None and use.iterations else measure.steps
     yield SortedByClass(

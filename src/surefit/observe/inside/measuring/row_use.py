@@ -79,6 +79,7 @@ class UseState:
         self.called = False
         self.touched = False
         self.labels = Labels()
+        self.several_losses = False
         self.parallel = False
         self.changed = False
         self.seeded = 0
@@ -199,7 +200,9 @@ def lost(
     if budget.allows() and readable.can_look():
         with budget, readable.looking():
             labels = classes(args[1] if len(args) > 1 else kwargs.get("target"))
-        if labels:
+        if labels and state.labels.batches and state.labels.place != place:
+            state.several_losses = True  # real and generated rows, say: no order of rows
+        elif labels:
             state.labels.place = place
             state.labels.add(labels)
             state.changed = True
@@ -264,7 +267,7 @@ def write() -> None:
             steps=noted.steps,
             loaders=tuple(_seen(use) for use in state.uses.values() if use.trained),
             seeds=seeds,
-            labels=state.labels.order(),
+            labels=None if state.several_losses else state.labels.order(),
             data_parallel=state.parallel,
         )
     )
