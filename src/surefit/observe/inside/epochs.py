@@ -76,7 +76,7 @@ def _begun(held: dict[str, Any]) -> Epoch:
     return Epoch(
         made_at(sampler),
         next((size for one in inside if (size := _number(one, "batch_size"))), None),
-        _rows_of(held.get("_dataset")),
+        rows_of(held.get("_dataset")),
         _number(held, "_num_workers"),
         held.get("_dataset_kind") == ITERABLE,
         any(is_a(one, "torch.utils.data.sampler", "RandomSampler") for one in _chain(sampler)),
@@ -118,7 +118,7 @@ def _draws_by(loader: dict[str, Any]) -> Any:
     return loader.get("sampler") if batches is None else batches
 
 
-def _rows_of(dataset: Any) -> int | None:
+def rows_of(dataset: Any) -> int | None:
     """Of the kinds of dataset whose length is no code of the user's."""
     if type(dataset) in (list, tuple):
         return len(dataset)

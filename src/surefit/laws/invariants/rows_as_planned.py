@@ -1,0 +1,322 @@
+"""Rows come in an order that training needs, all of them, and with new random numbers each time."""
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from surefit.doctor.findings import Fact, Place
+from surefit.doctor.measures.row_use import LabelOrder, LoaderUse, RowUse, SeedSite
+from surefit.doctor.recording import Recording
+from surefit.doctor.violations import Expression
+from surefit.doctor.words import counted
+from surefit.laws.case import Case
+from surefit.laws.evaluation_names import has_folds
+from surefit.laws.law import BrokenLaw, Law, Watched
+from surefit.laws.purposes import is_on_purpose
+from surefit.laws.row_faults import (
+    IteratorUsedUp,
+    RanksShareRows,
+    RowsNeverUsed,
+    SameBatchEveryStep,
+    SameOrderEveryEpoch,
+    SeededEveryStep,
+    SortedByClass,
+    WeightsOfOtherLength,
+    WorkersDrawAlike,
+)
+
+LAW = Law("rows_as_planned", "every row is used as planned")
+
+FEWEST_STEPS = 4
+FEWEST_BATCHES = 4
+FEWEST_REPEATED = 8
+FEWEST_EPOCHS = 3
+MOST_SINGLE = 0.8
+"""Share of batches with one class only."""
+RUNS = 1.5
+"""Runs of equal labels for each class: data that are sorted have one."""
+LONG_RUN = 3
+"""Batches of one class in a row, where no loader tells that they are rows of one dataset."""
+EVERY = 0.8
+"""Share of steps."""
+LEFT_OUT = 0.2
+"""Share of rows."""
+
+
+def watched(recording: Recording) -> Watched:
+    loaders = [use for measure in recording.all(RowUse) for use in measure.loaders]
+    seeds = [site for measure in recording.all(RowUse) for site in measure.seeds]
+    if loaders:
+        batches = counted(sum(use.trained for use in loaders), "batch")
+        return Watched(on=f"{batches} of {counted(len(loaders), 'loader')}")
+    if seeds or any(measure.labels for measure in recording.all(RowUse)):
+        return Watched(on="labels and seeds; no loader was seen")
+    return Watched(why_not="no rows of a loader were trained on")
+
+
+def violations_of(case: Case) -> Iterator[BrokenLaw]:
+    recording = case.recording
+    for measure in recording.all(RowUse):
+        if measure.process.role != "worker" and measure.process.rank in (None, 0):
+            yield from of_seeds(measure)
+            yield from of_labels(measure, measure.labels)
+            for use in measure.loaders:
+                yield from of_loader(use, measure, recording)
+    yield from of_ranks(recording)
+    yield from of_workers(recording)
+
+
+def of_loader(use: LoaderUse, measure: RowUse, recording: Recording) -> Iterator[BrokenLaw]:
+    if not use.own_sampler and use.sampler == "SequentialSampler" and not use.streams:
+        yield from of_labels(measure, use.labels, use)
+    for found in (
+        same_batch(use, recording),
+        used_up(use),
+        other_weights(use),
+        same_order(use, measure, recording),
+        never_used(use, recording),
+    ):
+        if found is not None:
+            yield found
+            return
+
+
+def at(place: Place | None) -> Expression:
+    return Expression(place or Place("the script"))
+
+
+def of_labels(
+    measure: RowUse, order: LabelOrder | None, use: LoaderUse | None = None
+) -> Iterator[SortedByClass]:
+    """Without a loader, the order must have come again: in a single pass it can be a curriculum."""
+    if order is None or order.classes < 2 or order.batches < max(FEWEST_BATCHES, order.classes):
+        return
+    passes = len(order.runs) / order.classes
+    if order.single < MOST_SINGLE * order.batches:
+        return
+    if use is not None and order.changes + 1 > RUNS * order.classes:
+        return
+    long = order.batches >= LONG_RUN * (order.changes + 1)
+    if use is None and (passes < 2 or not repeats(order) or not long):
+        return
+    steps = use.iterations[0] if use is not None and use.iterations else measure.steps
+    yield SortedByClass(
+        use=at(use.place if use is not None else order.place),
+        law=LAW,
+        said=f"{order.single:,} of {counted(order.batches, 'batch')} hold rows of one class only:"
+        f" the training rows come sorted by their {counted(order.classes, 'class')}.",
+        facts=(
+            Fact("labels", f"{counted(order.changes, 'change')} in {counted(order.rows, 'row')}"),
+            Fact("order of classes", ", ".join(map(str, order.runs[:12]))),
+        ),
+        steps=min(steps, measure.steps) + 1,
+        fault=f"{LAW.name}: order",
+        order=order,
+        loader=use,
+    )
+
+
+def repeats(order: LabelOrder) -> bool:
+    """The runs repeat all classes in one order."""
+    first = order.runs[: order.classes]
+    whole = [first[number % order.classes] for number in range(len(order.runs))]
+    return len(set(first)) == order.classes and list(order.runs) == whole
+
+
+def of_seeds(measure: RowUse) -> Iterator[SeededEveryStep]:
+    for site in measure.seeds:
+        steps = measure.steps - site.first_step
+        if steps < FEWEST_STEPS or not site.same or site.steps < EVERY * steps:
+            continue
+        if site.trained < EVERY * steps or site.drawn < EVERY * min(site.calls - 1, 63):
+            continue
+        yield SeededEveryStep(
+            use=at(site.place),
+            law=LAW,
+            said=f"`{site.function}({site.value})` is called at {site.steps:,} of"
+            f" {counted(steps, 'step')}: every step draws the same random numbers.",
+            facts=(
+                Fact("called", f"{counted(site.calls, 'time')}, with {site.value} each time"),
+                Fact("random numbers", "drawn after it in every step looked at"),
+            ),
+            steps=site.first_step + FEWEST_STEPS,
+            fault=f"{LAW.name}: seed",
+            site=site,
+        )
+
+
+def of_ranks(recording: Recording) -> Iterator[RanksShareRows]:
+    ranks = {
+        measure.process.rank: measure
+        for measure in recording.all(RowUse)
+        if measure.process.rank is not None and measure.data_parallel and measure.loaders
+    }
+    first = ranks.get(0)
+    if first is None or len(ranks) < 2:
+        return
+    others = [measure for rank, measure in ranks.items() if rank != 0]
+    for number, use in enumerate(first.loaders):
+        alike = [
+            measure.loaders[number].batches
+            for measure in others
+            if number < len(measure.loaders) and measure.loaders[number].place == use.place
+        ]
+        common = min([len(use.batches), *map(len, alike)])
+        if common < FEWEST_BATCHES or len(set(use.batches[:common])) < FEWEST_BATCHES or not alike:
+            continue
+        if all(batches[:common] == use.batches[:common] for batches in alike):
+            yield RanksShareRows(
+                use=at(use.place),
+                law=LAW,
+                said=f"All {len(ranks)} processes train on the same rows: the first"
+                f" {counted(common, 'batch')} of every rank are identical.",
+                facts=(
+                    Fact("sampler", use.sampler),
+                    Fact("batches compared", f"{common} of each of {len(ranks)} ranks"),
+                ),
+                steps=FEWEST_BATCHES + 1,
+                fault=f"{LAW.name}: ranks",
+                loader=use,
+                ranks=len(ranks),
+            )
+
+
+def of_workers(recording: Recording) -> Iterator[WorkersDrawAlike]:
+    """The same seed in several workers, or a generator that each of them gets a copy of."""
+    seeded: dict[tuple[str, Place, str], set[int]] = defaultdict(set)
+    sites: dict[tuple[str, Place, str], SeedSite] = {}
+    for measure in recording.all(RowUse):
+        if measure.process.role == "worker" and measure.process.worker is not None:
+            for site in measure.seeds:
+                key = site.function, site.place, site.value
+                seeded[key].add(measure.process.worker)
+                sites[key] = site
+        for use in measure.loaders:
+            if use.generator and use.workers and len(use.iterations) + use.workers > 2:
+                yield copied_generator(use)
+    for key, workers in seeded.items():
+        if len(workers) > 1:
+            function, place, value = key
+            yield WorkersDrawAlike(
+                use=at(place),
+                law=LAW,
+                said=f"`{function}({value})` is called in each of {len(workers)} workers: all of"
+                " them draw the same random numbers.",
+                facts=(Fact("seed", f"{value} in {len(workers)} workers"),),
+                steps=2,
+                fault=f"{LAW.name}: workers",
+                site=sites[key],
+            )
+
+
+def copied_generator(use: LoaderUse) -> WorkersDrawAlike:
+    return WorkersDrawAlike(
+        use=at(use.place),
+        law=LAW,
+        said=f"The dataset draws from `self.{use.generator}`, and each of"
+        f" {counted(use.workers, 'worker')} gets a copy of it, in every epoch again: the same"
+        " random numbers come in all workers and all epochs.",
+        facts=(Fact("workers", str(use.workers)), Fact("generator", f"`self.{use.generator}`")),
+        steps=2,
+        fault=f"{LAW.name}: workers",
+        loader=use,
+    )
+
+
+def same_batch(use: LoaderUse, recording: Recording) -> SameBatchEveryStep | None:
+    single = [count for count in use.iterations if count == 1]
+    if use.repeated < FEWEST_REPEATED or use.repeated < EVERY * (use.trained - 1):
+        return None
+    if use.rows is None or use.batch_size is None or use.rows < 2 * use.batch_size or not single:
+        return None
+    if is_on_purpose(recording):
+        return None
+    return SameBatchEveryStep(
+        use=at(use.taken_at or use.place),
+        law=LAW,
+        said=f"{counted(use.repeated + 1, 'step')} train on the same"
+        f" {counted(use.batch_size, 'row')} of {use.rows:,}: each takes the first batch of a new"
+        " iterator.",
+        facts=(Fact("rows of the dataset", f"{use.rows:,}"), Fact("shuffled", "no")),
+        steps=FEWEST_REPEATED + 2,
+        fault=f"{LAW.name}: coverage",
+        loader=use,
+    )
+
+
+def used_up(use: LoaderUse) -> IteratorUsedUp | None:
+    if not use.asked_after_the_end or len(use.iterations) > 1:
+        return None
+    later = counted(use.asked_after_the_end, "later epoch")
+    return IteratorUsedUp(
+        use=at(use.taken_at or use.place),
+        law=LAW,
+        said="The iterator over the training rows was used up after"
+        f" {counted(use.trained, 'batch')}: {later} had no batch at all.",
+        facts=(Fact("trained on", counted(use.trained, "batch")), Fact("empty", later)),
+        steps=use.trained + 1,
+        fault=f"{LAW.name}: coverage",
+        loader=use,
+    )
+
+
+def other_weights(use: LoaderUse) -> WeightsOfOtherLength | None:
+    if use.weights is None or use.rows is None or use.weights == use.rows or use.streams:
+        return None
+    return WeightsOfOtherLength(
+        use=at(use.place),
+        law=LAW,
+        said=f"The sampler has {counted(use.weights, 'weight')} for {counted(use.rows, 'row')}:"
+        f" rows from number {use.weights:,} on are never drawn.",
+        facts=(Fact("weights", f"{use.weights:,}"), Fact("rows", f"{use.rows:,}")),
+        steps=2,
+        fault=f"{LAW.name}: coverage",
+        loader=use,
+    )
+
+
+def same_order(use: LoaderUse, measure: RowUse, recording: Recording) -> SameOrderEveryEpoch | None:
+    """In cross validation each fold sets the seed again."""
+    epochs = len(use.iterations)
+    if not use.shuffles or epochs < FEWEST_EPOCHS or use.alike < epochs - 1:
+        return None
+    if max(use.iterations, default=0) < 2 or has_folds(recording) or is_on_purpose(recording):
+        return None
+    site = next(
+        (site for site in measure.seeds if site.same and epochs - 1 <= site.calls <= epochs + 1),
+        None,
+    )
+    return SameOrderEveryEpoch(
+        use=at(site.place if site is not None else use.place),
+        law=LAW,
+        said=f"The loader shuffles, and all {epochs} epochs begin with the same rows in the same"
+        " order.",
+        facts=(Fact("sampler", use.sampler), Fact("epochs", str(epochs))),
+        steps=sum(use.iterations[: FEWEST_EPOCHS - 1]) + 1,
+        fault=f"{LAW.name}: order of epochs",
+        loader=use,
+        site=site,
+    )
+
+
+def never_used(use: LoaderUse, recording: Recording) -> RowsNeverUsed | None:
+    counts = use.iterations
+    if use.sampler != "SequentialSampler" or use.own_sampler or use.streams or not use.rows:
+        return None
+    if len(counts) < FEWEST_EPOCHS or len(set(counts[:-1])) > 1 or not use.batch_size:
+        return None
+    used = counts[0] * use.batch_size
+    if used >= (1 - LEFT_OUT) * use.rows or use.alike < len(counts) - 1:
+        return None
+    if is_on_purpose(recording):
+        return None
+    return RowsNeverUsed(
+        use=at(use.place if use.finished else use.taken_at),
+        law=LAW,
+        said=f"Each of {len(counts)} epochs takes the same first {used:,} of {use.rows:,} rows; the"
+        " others are never trained on.",
+        facts=(Fact("batches in an epoch", str(counts[0])), Fact("shuffled", "no")),
+        steps=sum(counts[:FEWEST_EPOCHS]) + 1,
+        fault=f"{LAW.name}: coverage",
+        loader=use,
+        used=used,
+    )

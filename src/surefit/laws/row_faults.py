@@ -1,0 +1,75 @@
+"""Ways in which rows are not used as planned."""
+
+from dataclasses import dataclass
+
+from surefit.doctor.measures.row_use import LabelOrder, LoaderUse, SeedSite
+from surefit.laws.law import BrokenLaw
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SortedByClass(BrokenLaw):
+    """Batches of one class only, because rows come in the order of their classes."""
+
+    order: LabelOrder
+    loader: LoaderUse | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeededEveryStep(BrokenLaw):
+    """Every step draws the same random numbers."""
+
+    site: SeedSite
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RanksShareRows(BrokenLaw):
+    """Processes that average their gradients train on the same rows."""
+
+    loader: LoaderUse
+    ranks: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SameBatchEveryStep(BrokenLaw):
+    """A new iterator at every step, which begins with the same batch."""
+
+    loader: LoaderUse
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IteratorUsedUp(BrokenLaw):
+    """A loop over an iterator that came to its end in the first epoch."""
+
+    loader: LoaderUse
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WeightsOfOtherLength(BrokenLaw):
+    """A sampler with fewer weights than the dataset has rows."""
+
+    loader: LoaderUse
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SameOrderEveryEpoch(BrokenLaw):
+    """Rows are shuffled, in the same way in every epoch."""
+
+    loader: LoaderUse
+    site: SeedSite | None = None
+    """What seeds the random numbers at each epoch."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkersDrawAlike(BrokenLaw):
+    """Random numbers repeat in the workers of a loader."""
+
+    loader: LoaderUse | None = None
+    site: SeedSite | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowsNeverUsed(BrokenLaw):
+    """Every epoch ends before the same rows, in the same order."""
+
+    loader: LoaderUse
+    used: int
