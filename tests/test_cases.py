@@ -24,6 +24,7 @@ UPDATE = bool(os.environ.get("SUREFIT_UPDATE"))
 RULES = [rule.name for rule in rules()]
 REALLY = {rule.code[:3]: rule.name for rule in reversed(rules())}.values()
 """One of each family."""
+GENERAL = [rule.name for rule in rules() if rule.general]
 UNFORKED = ("extra-axis-in-rows",)
 """With the oldest libraries, a second run that is forked in this test shows nothing of its
 tokenizer; as a user starts it, it does."""
@@ -118,7 +119,7 @@ def test_bad_is_diagnosed(rule: str, tmp_path: Path) -> None:
     if UPDATE:
         accepted.write_text(ran.diagnosis.strip() + "\n", encoding="utf-8")
     assert as_accepted(ran.diagnosis) == as_accepted(accepted.read_text(encoding="utf-8"))
-    assert ran.code != 0
+    assert ran.code != 0 or ran.findings[0]["severity"] == "warning"
     assert ran.findings[0]["rule"] == rule
     assert ran.findings[0]["place"]["file"] == "bad.py"
     proofs = [fix["proof"] for fix in ran.findings[0]["fixes"]]
@@ -128,7 +129,7 @@ def test_bad_is_diagnosed(rule: str, tmp_path: Path) -> None:
 def says_why(proofs: list[dict[str, str]], rule: str) -> bool:
     """Nothing was tried, each time for a reason; a general rule knows no fix at all."""
     reasons = [proof["status"] == "not-tried" and bool(proof["said"]) for proof in proofs]
-    return all(reasons) and (bool(reasons) or rule in ("unrecognised-crash", "sizes-that-differ"))
+    return all(reasons) and (bool(reasons) or rule in GENERAL)
 
 
 @pytest.mark.parametrize("rule", RULES)

@@ -15,6 +15,7 @@ from surefit.doctor.rule import refusal
 from surefit.errors import WrongCall
 from surefit.render import console, outcome
 
+from . import watched_laws
 from .notebooks import cells_in
 
 if TYPE_CHECKING:
@@ -45,6 +46,9 @@ class Run:
 
     record: Path | None = None
     """A file that keeps all observations, as JSON Lines."""
+
+    laws: bool = False
+    """Say of each law whether it holds, on what it was measured, or why it was not."""
 
 
 DEFAULTS = Run()
@@ -88,7 +92,7 @@ def run(*command: str, settings: Annotated[Run, Parameter(name="*")] = DEFAULTS)
             outcome.told_elsewhere = True
             return examined.code
         atexit.register(examined.seat.close)  # when all is told, on stderr and in files
-    tell(examined, cells)
+    tell(examined, cells, each_law=settings.laws)
     if settings.record is not None:
         keep(examined, settings.record)
     if settings.fix:
@@ -124,14 +128,16 @@ def surroundings(cells: Cells | None) -> dict[str, str]:
     return {} if cells is None or "MPLBACKEND" in environ else {"MPLBACKEND": "agg"}
 
 
-def tell(examined: "Examination", cells: Cells | None = None) -> None:
-    """Findings, then what was not observed, then faults of surefit itself, a line each."""
+def tell(examined: "Examination", cells: Cells | None = None, *, each_law: bool = False) -> None:
+    """What was watched, findings, then what was not observed, then faults of surefit itself, a line
+    each."""
     outcome.exception = examined.exception
     outcome.not_observed = [*examined.not_observed]
     findings = examined.findings
     if cells is not None:
         findings = tuple(map(cells.finding, findings))
         outcome.not_observed = [*map(cells.text, examined.not_observed), *cells.left_out()]
+    tell_of_laws(examined, cells, each_law)
     if findings:
         console.errors.print()
     outcome.tell(*findings)
@@ -139,11 +145,20 @@ def tell(examined: "Examination", cells: Cells | None = None) -> None:
         console.errors.print(f"surefit: not observed: {line}", soft_wrap=True)
     for line in examined.faults:
         console.errors.print(f"surefit: {line}", soft_wrap=True)
-    if not examined.findings and not examined.code and not console.quiet:
-        from surefit.doctor.catalogue import rule_files
 
-        said = f"surefit: {len(rule_files())} rules found nothing in {examined.steps} steps"
-        console.errors.print(said, soft_wrap=True, style="dim")
+
+def tell_of_laws(examined: "Examination", cells: Cells | None, each_law: bool) -> None:
+    """Which laws were measured; of a script that failed, only in the JSON document."""
+    from surefit.laws.runs import states
+
+    known = states(examined.recording)
+    outcome.add_part("laws", watched_laws.part(known, cells))
+    if examined.code or console.quiet:
+        return
+    said = [*watched_laws.lines(known, examined.steps, cells)]
+    said += watched_laws.detail(known, cells) if each_law else []
+    for line in said:
+        console.errors.print(f"surefit: {line}", soft_wrap=True, style="dim")
 
 
 def keep(examined: "Examination", file: Path) -> None:

@@ -64,7 +64,8 @@ def look(seen: Recording) -> Diagnosis:
         if rule.general and {one.about for one in meant} <= {one.about for _, one in found}:
             seen.open_questions[:] = asked  # nothing is asked about what another rule explains
         found += [(rule, with_handler(one, seen)) for one in meant]
-    return Diagnosis(tuple(by_rank(in_order(one_each(found), seen), seen)), tuple(broken))
+    findings = one_each(as_consequences(found))
+    return Diagnosis(tuple(by_rank(in_order(findings, seen), seen)), tuple(broken))
 
 
 def violations_in(seen: Recording, broken: list[str]) -> list[tuple[Violation, Shown]]:
@@ -93,6 +94,19 @@ def with_handler(finding: Finding, seen: Recording) -> Finding:
     often = f"{caught.times:,} of {caught.entries:,} times"
     fact = Fact("caught at", f"{caught.handler}, {often}: the error is swallowed there")
     return replace(finding, facts=(*finding.facts, fact))
+
+
+def as_consequences(found: Sequence[tuple[Rule, Finding]]) -> list[tuple[Rule, Finding]]:
+    """Where a rule knows the cause of an error, what no rule explains can follow from it: a note."""
+    explained = any(
+        finding.severity is Severity.ERROR and not rule.general for rule, finding in found
+    )
+    return [
+        (rule, replace(finding, severity=Severity.NOTE))
+        if explained and rule.general and finding.severity is Severity.WARNING
+        else (rule, finding)
+        for rule, finding in found
+    ]
 
 
 def one_each(found: Sequence[tuple[Rule, Finding]]) -> list[Finding]:

@@ -74,9 +74,17 @@ def states(recording: Recording) -> list[LawState]:
         if isinstance(violation, BrokenLaw)
     }
     return [
-        LawState(invariant.law, invariant.watched(recording), name in violated)
+        LawState(invariant.law, watched_by(invariant, recording), name in violated)
         for name, invariant in every_invariant().items()
     ]
+
+
+def watched_by(invariant: Invariant, recording: Recording) -> Watched:
+    """A law that fails itself was not measured."""
+    try:
+        return invariant.watched(recording)
+    except Exception as error:  # noqa: BLE001 - the other laws were measured
+        return Watched(why_not=failed(f"the law {invariant.law.name}", error))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
