@@ -67,7 +67,8 @@ def run(
     with nothing imported beforehand."""
     shutil.copy(script, folder)
     way = surefit_run if really else forked_run
-    ran = way([script.name, *arguments], folder, ["--proof" if proof else "--no-proof"])
+    flags = ["--proof" if proof else "--no-proof", "--no-in-time"]
+    ran = way([script.name, *arguments], folder, flags)
     return Ran(ran.code, ran.out + ran.err, ran.document)
 
 

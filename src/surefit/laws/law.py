@@ -29,6 +29,9 @@ class BrokenLaw(Violation):
     """Optimizer steps after which it was certain; a proof looks at as many."""
     fault: str = ""
     """Which fault this is: violations with the same words have the same cause."""
+    lasting: bool = True
+    """Nothing that the run does later can mend it, so that it is said while the run goes on. Not so
+    of what has not happened yet: a weight that has not moved, a file that was not written."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -122,6 +122,8 @@ def _after(optimizer: Any, _args: tuple[Any, ...], _kwargs: dict[str, Any]) -> N
             _look_outside(step)
         if noted.now >= periodic.due:
             periodic.write(noted.now)
+        elif step in periodic.STEPS:
+            periodic.write_early(noted.now, always=True)
         if step == 1:
             seen.first_at = time.perf_counter()
     except Exception as error:  # noqa: BLE001 - see above
