@@ -1,0 +1,371 @@
+"""State dicts that are kept, saved and loaded: whether they are still what they were.
+
+`state_dict()` gives the live tensors. Of each is noted where they lie and how often they had been
+written to; when they are used later, both are compared. No tensor is kept for that.
+"""
+
+import weakref
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from types import ModuleType
+from typing import Any
+
+from surefit.doctor.findings import Place
+from surefit.doctor.measures.saving import LiveState, LoadSeen, Saving, TieSeen
+from surefit.observe.inside import finishing, own_code, spool
+from surefit.observe.inside.after_import import after_import
+from surefit.observe.inside.identity import identity
+from surefit.observe.inside.measuring import state_tensors
+from surefit.observe.inside.measuring.state_tensors import Tensors
+from surefit.observe.inside.training import periodic, readable
+from surefit.observe.inside.training.budget import Budget
+from surefit.observe.inside.training.letters import noted
+from surefit.observe.inside.unseen import around
+
+MOST = 64
+"""Different lines of each kind that are told of."""
+MOST_TAKEN = 256
+"""State dicts that are remembered."""
+NEARLY_ALL = 0.9
+
+budget = Budget(share=0.002, opening=0.2)
+
+
+@dataclass(slots=True, eq=False)
+class Taken:
+    """A state dict as it was when it was taken."""
+
+    model: str
+    place: Place | None
+    step: int
+    lies: dict[str, tuple[int, int]]
+    """Name -> address, and times that it had been written to."""
+
+
+@dataclass(slots=True, eq=False)
+class FileRead:
+    """Entries that `torch.load` gave."""
+
+    file: str
+    place: Place | None
+    shapes: dict[str, tuple[int, ...]]
+
+
+@dataclass(slots=True)
+class Seen:
+    """All so far."""
+
+    state_dicts: int = 0
+    saves: int = 0
+    loads: dict[object, LoadSeen] = field(default_factory=dict)
+    live: dict[object, LiveState] = field(default_factory=dict)
+    ties: dict[object, TieSeen] = field(default_factory=dict)
+    tied: int = 0
+    taken: dict[int, tuple[Any, Taken]] = field(default_factory=dict)
+    """Id of a tensor of a state dict -> weak reference to it, and the dict."""
+    files: dict[int, tuple[Any, FileRead]] = field(default_factory=dict)
+    last_file: FileRead | None = None
+    loading: list[tuple[Any, ...]] = field(default_factory=list)
+
+
+seen = Seen()
+
+
+@after_import("torch.nn.modules.module")
+def modules(module: ModuleType) -> None:
+    kind = module.Module
+    kind.state_dict = around(kind.state_dict, _takes, _took)
+    kind.load_state_dict = around(kind.load_state_dict, _loads, _loaded)
+
+
+@after_import("torch.serialization")
+def files(module: ModuleType) -> None:
+    vars(module)["save"] = around(vars(module)["save"], _saves)
+    vars(module)["load"] = around(vars(module)["load"], _reads, _read)
+
+
+@after_import("safetensors.torch")
+def safetensors_files(module: ModuleType) -> None:
+    vars(module)["save_file"] = around(vars(module)["save_file"], _saves)
+    vars(module)["load_file"] = around(vars(module)["load_file"], _reads, _read)
+
+
+def _takes(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Not of a part of a module whose state is being taken."""
+    return "destination" not in kwargs and len(args) == 1 and budget.allows()
+
+
+def _took(args: tuple[Any, ...], state: Any) -> None:
+    if state is None or not readable.can_look():
+        return
+    seen.state_dicts += 1
+    with budget, readable.looking():
+        found = state_tensors.in_mapping(state)
+        if not found:
+            return
+        taken = Taken(type(args[0]).__name__, own_code.own_place(), noted.steps, _lies(found))
+        for tensor in (state[next(iter(found))], state):
+            _remember(seen.taken, tensor, taken)
+
+
+def _remember(table: dict[int, tuple[Any, Any]], thing: Any, about: Any) -> None:
+    key = identity(thing)
+
+    def gone(reference: object) -> None:
+        known = table.get(key)
+        if known is not None and known[0] is reference:
+            del table[key]
+
+    if len(table) >= MOST_TAKEN:
+        del table[next(iter(table))]
+    try:
+        table[key] = weakref.ref(thing, gone), about
+    except TypeError:  # a plain dict: its tensors are remembered
+        return
+
+
+def _known(table: dict[int, tuple[Any, Any]], state: Any, found: Tensors) -> Any:
+    """By the mapping itself or by its first tensor, which a copy of the mapping has, too."""
+    for thing in (state, *(state[name] for name in list(found)[:1])):
+        reference, about = table.get(identity(thing), (None, None))
+        if reference is not None and reference() is thing:
+            return about
+    return None
+
+
+def _lies(found: Tensors) -> dict[str, tuple[int, int]]:
+    return {name: (tensor.data_ptr(), tensor._version) for name, tensor in found.items()}
+
+
+def _taken_of(state: Any, found: Tensors) -> Taken | None:
+    """Where copies of the tensors hide which state dict it was, the last that lies there: if even
+    that was changed since, all were."""
+    known: Taken | None = _known(seen.taken, state, found)
+    if known is not None:
+        return known
+    name = next(iter(found))
+    at = found[name].data_ptr()
+    every = [taken for _, taken in seen.taken.values() if taken.lies.get(name, (0, 0))[0] == at]
+    return max(every, key=lambda taken: taken.step, default=None)
+
+
+def _loads(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    module = args[0]
+    state = args[1] if len(args) > 1 else kwargs.get("state_dict")
+    strict = args[2] if len(args) > 2 else kwargs.get("strict", True)
+    if not isinstance(state, Mapping) or not readable.can_look():
+        return False
+    with budget, readable.looking():
+        given = state_tensors.in_mapping(state)
+        own = state_tensors.of_module(module)
+        is_own = _look_at_live(state, given, own) if given else False
+        ties = state_tensors.ties(own)
+    seen.loading.append((identity(module), state, bool(strict), given, is_own, ties))
+    return True
+
+
+def _look_at_live(state: Any, given: Tensors, own: Tensors) -> bool:
+    """Notes what is no longer what it was; whether it is the module's own, unchanged."""
+    shared = [
+        name
+        for name, tensor in given.items()
+        if name in own and own[name].data_ptr() == tensor.data_ptr()
+    ]
+    itself = len(shared) >= NEARLY_ALL * len(given)
+    taken = _taken_of(state, given) if itself else _known(seen.taken, state, given)
+    if taken is None:
+        return itself
+    now = own if itself else given
+    changed = _changed(taken, now)
+    if changed and (itself or taken.step):
+        _note_live("loaded", taken, len(given), changed, itself)
+    return itself and not changed
+
+
+def _changed(taken: Taken, now: Tensors) -> int:
+    """Tensors that lie where they did, and were written to since."""
+    return sum(
+        at == now[name].data_ptr() and version != now[name]._version
+        for name, (at, version) in taken.lies.items()
+        if name in now
+    )
+
+
+def _note_live(how: str, taken: Taken, tensors: int, changed: int, itself: bool) -> None:
+    place = own_code.own_place()
+    key = how, taken.place, place
+    if key in seen.live or len(seen.live) >= MOST:
+        return
+    seen.live[key] = LiveState(
+        how=how,
+        model=taken.model,
+        taken_at=taken.place,
+        taken_step=taken.step,
+        used_at=place,
+        used_step=noted.steps,
+        tensors=tensors,
+        changed=changed,
+        itself=itself,
+    )
+
+
+def _loaded(args: tuple[Any, ...], result: Any) -> None:
+    if not seen.loading:
+        return
+    key, state, strict, given, is_own, ties = seen.loading.pop()
+    if result is None or key != identity(args[0]):
+        seen.loading.clear()
+        return
+    place = own_code.own_place()
+    if (place, key) in seen.loads:
+        known = seen.loads[place, key]
+        seen.loads[place, key] = replace(known, times=known.times + 1)
+        return
+    if len(seen.loads) >= MOST:
+        return
+    with budget, readable.looking():
+        own = state_tensors.of_module(args[0])
+        _note_load(args[0], place, key, state, strict, given, own, is_own)
+        _note_ties(args[0], place, ties, own, given)
+
+
+def _note_load(
+    module: Any,
+    place: Place | None,
+    key: int,
+    state: Any,
+    strict: bool,
+    given: Tensors,
+    own: Tensors,
+    is_own: bool,
+) -> None:
+    file: FileRead | None = _known(seen.files, state, given) if given else None
+    shapes = {name: tuple(tensor.shape) for name, tensor in given.items()}
+    if is_own and file is None and seen.last_file is not None:
+        file, shapes = seen.last_file, seen.last_file.shapes
+    targets = {name: tuple(tensor.shape) for name, tensor in own.items()}
+    drop, add, would = state_tensors.best_prefix(shapes, targets)
+    unknown = [name for name in shapes if name not in targets]
+    missing = [name for name in targets if name not in shapes]
+    seen.loads[place, key] = LoadSeen(
+        place=place,
+        model=type(module).__name__,
+        step=noted.steps,
+        times=1,
+        strict=strict,
+        given=len(shapes),
+        matched=len(shapes) - len(unknown),
+        missing=len(missing),
+        first_given=tuple(unknown[:3]),
+        first_missing=tuple(missing[:3]),
+        drop=drop,
+        add=add,
+        would_match=would,
+        own=is_own,
+        file=file.file if file is not None else "",
+        read_at=file.place if file is not None else None,
+    )
+
+
+def _note_ties(
+    module: Any,
+    place: Place | None,
+    before: frozenset[frozenset[str]],
+    own: Tensors,
+    given: Tensors,
+) -> None:
+    after = state_tensors.ties(own)
+    seen.tied = max(seen.tied, len(after))
+    together = [(group, False) for group in before]
+    together += [(group, True) for group in state_tensors.ties(given)]
+    for group, in_file in together:
+        parted = group <= own.keys() and not any(group <= other for other in after)
+        if parted and len(seen.ties) < MOST:
+            seen.ties.setdefault(
+                (identity(module), group),
+                TieSeen(
+                    model=type(module).__name__,
+                    names=tuple(sorted(group)),
+                    place=place,
+                    step=noted.steps,
+                    in_file=in_file,
+                ),
+            )
+
+
+def _saves(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    saved = args[0] if args else kwargs.get("obj", kwargs.get("tensors"))
+    seen.saves += 1
+    if not budget.allows() or not readable.can_look():
+        return False
+    with budget, readable.looking():
+        for state in _states_in(saved):
+            found = state_tensors.in_mapping(state)
+            taken = _known(seen.taken, state, found) if found else None
+            changed = _changed(taken, found) if taken is not None else 0
+            if taken is not None and changed and taken.step:
+                _note_live("saved", taken, len(found), changed, False)
+    return False
+
+
+def _states_in(saved: Any) -> Iterator[Mapping[str, Any]]:
+    """What is saved, where it is a state dict, and those that it holds."""
+    if not isinstance(saved, dict):
+        return
+    yield saved
+    for inside in list(saved.values())[: state_tensors.MOST]:
+        if isinstance(inside, dict):
+            yield inside
+
+
+def _reads(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    seen.loading.append((None, args[0] if args else kwargs.get("f", kwargs.get("filename"))))
+    return True
+
+
+def _read(_args: tuple[Any, ...], result: Any) -> None:
+    if not seen.loading or seen.loading[-1][0] is not None:
+        return
+    file = seen.loading.pop()[1]
+    if result is None or not readable.can_look():
+        return
+    with budget, readable.looking():
+        for state in _states_in(result):
+            found = state_tensors.in_mapping(state)
+            if len(found) < 2 and state is not result:
+                continue
+            if found:
+                shapes = {name: tuple(tensor.shape) for name, tensor in found.items()}
+                name = (
+                    str(file)
+                    if isinstance(file, str | bytes) or hasattr(file, "__fspath__")
+                    else ""
+                )
+                read = FileRead(name, own_code.own_place(), shapes)
+                seen.last_file = read
+                for thing in (state[next(iter(found))], state):
+                    _remember(seen.files, thing, read)
+
+
+@finishing.at_end
+@periodic.every_few_seconds
+@spool.guarded("what is saved")
+def write() -> None:
+    if seen.state_dicts or seen.saves or seen.loads or seen.live:
+        spool.saw(
+            Saving(
+                process=spool.process(),
+                state_dicts=seen.state_dicts,
+                saves=seen.saves,
+                loads=tuple(seen.loads.values()),
+                live=tuple(seen.live.values()),
+                ties=tuple(seen.ties.values()),
+                tied=seen.tied,
+            )
+        )
+
+
+@finishing.after_fork
+def forget_parent() -> None:
+    global seen
+    seen = Seen()
