@@ -17,7 +17,7 @@ from surefit.observe.inside.after_import import after_import
 from surefit.observe.inside.identity import identity
 from surefit.observe.inside.measuring import state_tensors
 from surefit.observe.inside.measuring.state_tensors import Tensors
-from surefit.observe.inside.training import periodic, readable
+from surefit.observe.inside.training import backward, periodic, readable
 from surefit.observe.inside.training.budget import Budget
 from surefit.observe.inside.training.letters import noted
 from surefit.observe.inside.unseen import around
@@ -38,6 +38,8 @@ class Taken:
     model: str
     place: Place | None
     step: int
+    backwards: int
+    """Backward passes before it."""
     lies: dict[str, tuple[int, int]]
     """Name -> address, and times that it had been written to."""
 
@@ -63,6 +65,8 @@ class Seen:
     tied: int = 0
     taken: dict[int, tuple[Any, Taken]] = field(default_factory=dict)
     """Id of a tensor of a state dict -> weak reference to it, and the dict."""
+    recent: dict[tuple[str, Place | None], Taken] = field(default_factory=dict)
+    """The last of each line, also of those that are gone."""
     files: dict[int, tuple[Any, FileRead]] = field(default_factory=dict)
     last_file: FileRead | None = None
     loading: list[tuple[Any, ...]] = field(default_factory=list)
@@ -103,7 +107,10 @@ def _took(args: tuple[Any, ...], state: Any) -> None:
         found = state_tensors.in_mapping(state)
         if not found:
             return
-        taken = Taken(type(args[0]).__name__, own_code.own_place(), noted.steps, _lies(found))
+        kind, place = type(args[0]).__name__, own_code.own_place()
+        taken = Taken(kind, place, noted.steps, backward.seen.count, _lies(found))
+        if len(seen.recent) < MOST or (kind, place) in seen.recent:
+            seen.recent[kind, place] = taken
         for tensor in (state[next(iter(found))], state):
             _remember(seen.taken, tensor, taken)
 
@@ -145,7 +152,7 @@ def _taken_of(state: Any, found: Tensors) -> Taken | None:
         return known
     name = next(iter(found))
     at = found[name].data_ptr()
-    every = [taken for _, taken in seen.taken.values() if taken.lies.get(name, (0, 0))[0] == at]
+    every = [taken for taken in seen.recent.values() if taken.lies.get(name, (0, 0))[0] == at]
     return max(every, key=lambda taken: taken.step, default=None)
 
 
@@ -183,7 +190,9 @@ def _look_at_live(state: Any, given: Tensors, own: Tensors) -> bool:
 
 
 def _changed(taken: Taken, now: Tensors) -> int:
-    """Tensors that lie where they did, and were written to since."""
+    """Tensors that lie where they did, and were written to since, by training."""
+    if backward.seen.count == taken.backwards:
+        return 0
     return sum(
         at == now[name].data_ptr() and version != now[name]._version
         for name, (at, version) in taken.lies.items()
