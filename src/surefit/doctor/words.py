@@ -5,7 +5,13 @@ from collections.abc import Iterable, Sequence
 MOST_LISTED = 8
 MOST_NAMED = 3
 
-IRREGULAR = {"axis": "axes", "batch": "batches", "class": "classes", "process": "processes"}
+IRREGULAR = {
+    "axis": "axes",
+    "backward pass": "backward passes",
+    "batch": "batches",
+    "class": "classes",
+    "process": "processes",
+}
 
 
 def counted(count: int, noun: str) -> str:

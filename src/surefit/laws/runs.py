@@ -8,6 +8,7 @@ from importlib import import_module
 from math import isfinite
 
 from surefit.doctor.conditions.condition import Judgement, Needs
+from surefit.doctor.measures.reaching import Reached
 from surefit.doctor.progress import final_steps, steps_taken
 from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Unanswered, failed
@@ -44,11 +45,14 @@ def every_invariant() -> dict[str, Invariant]:
 
 def violations_in(recording: Recording, broken: list[str]) -> list[tuple[Violation, Case]]:
     """Every law that does not hold, each with its case; a law that fails itself is added to
-    `broken`."""
+    `broken`. Of a run that a check has ended, only what nothing later could mend."""
     found: list[tuple[Violation, Case]] = []
+    was_cut_short = any(reached.ended for reached in recording.all(Reached))
     for name, invariant in every_invariant().items():
         try:
             for violation in invariant.violations_of(Case(recording)):
+                if was_cut_short and not violation.lasting:
+                    continue
                 found.append((violation, Case(recording, about=violation.fault)))
         except Unanswered:
             continue

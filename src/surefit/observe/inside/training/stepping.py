@@ -129,7 +129,7 @@ def _after(optimizer: Any, _args: tuple[Any, ...], _kwargs: dict[str, Any]) -> N
     except Exception as error:  # noqa: BLE001 - see above
         could_not("optimizer steps", error)
     if seen.stop_after is not None and noted.steps >= seen.stop_after:
-        _stop()
+        stop()
 
 
 def _ask(running: Running, known: Optimizer, optimizer: Any) -> None:
@@ -222,8 +222,8 @@ def _on_stack() -> Iterator[int]:
         frame = frame.f_back
 
 
-def _stop() -> None:
-    """In a proof: everything is written down, and nothing of the script runs any more."""
+def stop() -> None:
+    """In a proof or a check: all is written down, and nothing of the script runs any more."""
     finishing.finish()
     for stream in (sys.stdout, sys.stderr):
         with suppress(Exception):
