@@ -182,6 +182,41 @@ def test_the_direction_of_a_loop(name: str, operator: str, measure: Bests, is_br
     assert bool(broken(measure, text=text, losses=(1.0,) * 40)) == is_broken
 
 
+TRAINED = (Place("a.py", 4),)
+
+
+@pytest.mark.parametrize(
+    ("name", "operator", "start", "is_broken"),
+    [
+        ("val_loss", "<", "0.0", True),
+        ("val_loss", "<", "float('inf')", False),
+        ("value", "<", "-float('inf')", True),
+        ("value", ">", "math.inf", True),
+        ("value", "<", "0.0", False),  # it may be negative
+        ("val_acc", ">", "0.95", False),  # a threshold
+        ("val_loss", "<", "resumed()", False),
+    ],
+)
+def test_a_comparison_that_cannot_hold(
+    name: str, operator: str, start: str, is_broken: bool
+) -> None:
+    text = LOOP.format(name=name, operator=operator, start=start)
+    measure = Bests(process=Process(), turns=3, stepped_at=TRAINED)
+    found = broken(measure, text=text, losses=(1.0,) * 40)
+    assert bool(found) == is_broken
+    assert broken(replace(measure, turns=1), text=text, losses=(1.0,) * 40) == []
+    elsewhere = replace(measure, stepped_at=(Place("b.py", 4),))
+    assert broken(elsewhere, text=text, losses=(1.0,) * 40) == []
+
+
+def test_a_comparison_under_another_condition_was_perhaps_never_reached() -> None:
+    text = LOOP.format(name="val_loss", operator="<", start="0.0")
+    lines = text.splitlines()
+    lines[5:] = ["    if rank == 0:", *("    " + line for line in lines[5:])]
+    measure = Bests(process=Process(), turns=3, stepped_at=TRAINED)
+    assert broken(measure, text="\n".join(lines), losses=(1.0,) * 40) == []
+
+
 def test_a_comparison_is_turned_and_its_start_is_known() -> None:
     source = Source("a.py", LOOP.format(name="loss", operator=">", start="-float('inf')"))
     choice = choice_at(source, 8)

@@ -134,3 +134,7 @@ class Bests(Measure):
     saves: tuple[SaveSeen, ...] = ()
     evaluations: tuple[EvaluationSeen, ...] = ()
     trainers: tuple[BestSeen, ...] = ()
+    turns: int = 0
+    """Evaluations after which training went on."""
+    stepped_at: tuple[Place, ...] = ()
+    """Lines of the user's functions that were running at a step of an optimizer."""

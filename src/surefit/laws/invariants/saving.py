@@ -11,6 +11,7 @@ from surefit.doctor.violations import Expression
 from surefit.doctor.words import code, counted, spoken
 from surefit.laws.best_choices import assigned, choice_at, keeping
 from surefit.laws.best_directions import directions_of
+from surefit.laws.best_never_kept import never_kept, was_compared
 from surefit.laws.case import Case
 from surefit.laws.law import BrokenLaw, Law, Watched
 
@@ -47,6 +48,7 @@ def violations_of(case: Case) -> Iterator[BrokenLaw]:
         yield from nothing_loaded(measure)
         yield from broken_ties(measure)
     yield from directions_of(case, LAW)
+    yield from never_kept(case, LAW)
 
 
 def live_states(case: Case, measure: Saving) -> Iterator[LiveStateUsed]:
@@ -173,6 +175,9 @@ def watched(recording: Recording) -> Watched:
     loads = sum(load.times for measure in every for load in measure.loads)
     copies = sum(len(measure.saves) for measure in recording.all(Bests))
     if not (kept or saves or loads or copies):
+        turns = was_compared(recording)
+        if turns:
+            return Watched(on=f"no state in {counted(turns, 'evaluation')}")
         return Watched(why_not="nothing was saved, kept or loaded")
     parts = [counted(max(kept, copies), "state"), counted(saves, "save"), counted(loads, "load")]
     return Watched(on=", ".join(parts))

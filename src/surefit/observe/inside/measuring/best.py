@@ -19,6 +19,7 @@ from surefit.observe.inside.unseen import around
 MOST = 256
 MOST_NUMBERS = 24
 MOST_SERIES = 512
+MOST_LINES = 32
 
 budget = Budget(share=0.001, opening=0.1)
 
@@ -36,6 +37,9 @@ class Seen:
     trainers: dict[int, BestSeen] = field(default_factory=dict)
     directions: dict[int, bool] = field(default_factory=dict)
     """Id of training arguments -> whether they were given a direction."""
+    evaluating: bool = False
+    turns: int = 0
+    stepped_at: dict[Place, None] = field(default_factory=dict)
 
 
 seen = Seen()
@@ -64,10 +68,31 @@ def lost(
         seen.calls += 1
 
 
+@events.on(events.forward_begun)
+def called(module: Any, _args: tuple[Any, ...], _kwargs: dict[str, Any]) -> None:
+    if not vars(module).get("training", True):
+        seen.evaluating = True
+
+
 @events.on(events.backward_begun)
 def trains(_loss: Any) -> None:
-    if seen.calls:
+    if seen.calls or seen.evaluating:
+        seen.turns += bool(noted.steps)
+        seen.evaluating = False
         evaluated()
+
+
+@events.on(events.step_ended)
+def stepped(_optimizer: Any) -> None:
+    step = noted.steps
+    if step & (step - 1) or len(seen.stepped_at) >= MOST_LINES or not budget.allows():
+        return
+    with budget:
+        frame = own_code.own_frame()
+        while frame is not None and len(seen.stepped_at) < MOST_LINES:
+            if own_code.own(frame.f_code):
+                seen.stepped_at[own_code.place(frame)] = None
+            frame = frame.f_back
 
 
 def evaluated() -> None:
@@ -223,7 +248,7 @@ def _number(value: Any) -> float | None:
 @periodic.every_few_seconds
 @spool.guarded("how the best is chosen")
 def write() -> None:
-    if not (seen.saves or seen.trainers):
+    if not (seen.saves or seen.trainers or seen.turns):
         return
     loss = seen.total / max(1, seen.rows)
     going_on = [EvaluationSeen(step=noted.steps, loss=loss, calls=seen.calls)]
@@ -233,6 +258,8 @@ def write() -> None:
             saves=tuple(seen.saves),
             evaluations=tuple(seen.evaluations + (going_on if seen.calls else [])),
             trainers=tuple(seen.trainers.values()),
+            turns=seen.turns,
+            stepped_at=tuple(seen.stepped_at),
         )
     )
 
