@@ -123,6 +123,8 @@ class Saving(Measure):
     loads: tuple[LoadSeen, ...] = ()
     live: tuple[LiveState, ...] = ()
     ties: tuple[TieSeen, ...] = ()
+    best_looks: int = 0
+    """Looks at variables that are called the best and hold tensors."""
     tied: int = 0
     """Groups of parameters that are one tensor, at the last look."""
 

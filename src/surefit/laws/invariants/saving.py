@@ -174,8 +174,11 @@ def watched(recording: Recording) -> Watched:
     saves = sum(measure.saves for measure in every)
     loads = sum(load.times for measure in every for load in measure.loads)
     copies = sum(len(measure.saves) for measure in recording.all(Bests))
+    looks = sum(measure.best_looks for measure in every)
     if not (kept or saves or loads or copies):
         turns = was_compared(recording)
+        if looks:
+            return Watched(on=f"{counted(looks, 'look')} at what is called the best")
         if turns:
             return Watched(on=f"no state in {counted(turns, 'evaluation')}")
         return Watched(why_not="nothing was saved, kept or loaded")

@@ -19,6 +19,8 @@ where with one prefix taken off or put before them names and shapes fit. A backb
 match, with a new head, is as it should be.
 """
 
+import ast
+
 from surefit.doctor.findings import Finding, Severity
 from surefit.doctor.rule import Rule
 from surefit.doctor.violations import Expression
@@ -26,7 +28,7 @@ from surefit.laws.case import Case
 from surefit.laws.invariants.saving import NothingLoaded
 from surefit.laws.runs import law_holds
 from surefit.remedies.wrap import Wrap
-from surefit.source.reading import called
+from surefit.source.reading import Source, called
 
 RULE = Rule("SF963", "nothing-loaded-by-strict-false", Severity.ERROR, __doc__)
 
@@ -80,5 +82,14 @@ def loaded_from(broken: NothingLoaded, case: Case) -> Expression | None:
     calls = [call for call in source.calls_in(place.line) if called(call) in names]
     if len(calls) != 1:
         return None
-    call = case.expression(source, calls[0])
-    return call if load.own else case.argument(call, "state_dict", 0)
+    if not load.own:
+        return case.argument(case.expression(source, calls[0]), "state_dict", 0)
+    return case.expression(source, with_subscripts(source, calls[0]))
+
+
+def with_subscripts(source: Source, node: ast.expr) -> ast.expr:
+    """`torch.load("best.pt")["model"]` of the call in it."""
+    parent = source.parents.get(node)
+    if isinstance(parent, ast.Subscript) and parent.value is node:
+        return with_subscripts(source, parent)
+    return node

@@ -46,6 +46,7 @@ def stepped(optimizer: Any) -> None:
         }
         for frame, name, value in _called_best():
             tensors = _tensors(value)
+            saving.seen.best_looks += bool(tensors)
             shared = sum(tensor.data_ptr() in trained for tensor in tensors)
             if shared and shared >= len(trained) / 2:
                 _note(frame, name, value, len(tensors), shared)

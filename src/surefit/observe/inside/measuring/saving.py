@@ -12,7 +12,7 @@ from typing import Any
 
 from surefit.doctor.findings import Place
 from surefit.doctor.measures.saving import LiveState, LoadSeen, Saving, TieSeen
-from surefit.observe.inside import finishing, own_code, spool
+from surefit.observe.inside import events, finishing, own_code, spool
 from surefit.observe.inside.after_import import after_import
 from surefit.observe.inside.identity import identity
 from surefit.observe.inside.measuring import state_tensors
@@ -62,6 +62,7 @@ class Seen:
     loads: dict[object, LoadSeen] = field(default_factory=dict)
     live: dict[object, LiveState] = field(default_factory=dict)
     ties: dict[object, TieSeen] = field(default_factory=dict)
+    best_looks: int = 0
     tied: int = 0
     taken: dict[int, tuple[Any, Taken]] = field(default_factory=dict)
     """Id of a tensor of a state dict -> weak reference to it, and the dict."""
@@ -70,6 +71,9 @@ class Seen:
     files: dict[int, tuple[Any, FileRead]] = field(default_factory=dict)
     last_file: FileRead | None = None
     loading: list[tuple[Any, ...]] = field(default_factory=list)
+    optimizers: set[int] = field(default_factory=set)
+    trained: set[int] = field(default_factory=set)
+    """Addresses of what an optimizer has changed."""
 
 
 seen = Seen()
@@ -92,6 +96,20 @@ def files(module: ModuleType) -> None:
 def safetensors_files(module: ModuleType) -> None:
     vars(module)["save_file"] = around(vars(module)["save_file"], _saves)
     vars(module)["load_file"] = around(vars(module)["load_file"], _reads, _read)
+
+
+@events.on(events.step_ended)
+def stepped(optimizer: Any) -> None:
+    """The tensors of an optimizer that is new here, and at times of all, as one can grow."""
+    key, step = identity(optimizer), noted.steps
+    if key in seen.optimizers and step & (step - 1):
+        return
+    seen.optimizers.add(key)
+    if budget.allows() and readable.can_look():
+        with budget, readable.looking():
+            every = [tensor for group in optimizer.param_groups for tensor in group["params"]]
+            plain = (readable.plain(tensor) for tensor in every[: state_tensors.MOST])
+            seen.trained |= {tensor.data_ptr() for tensor in plain if tensor is not None}
 
 
 def _takes(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
@@ -190,14 +208,17 @@ def _look_at_live(state: Any, given: Tensors, own: Tensors) -> bool:
 
 
 def _changed(taken: Taken, now: Tensors) -> int:
-    """Tensors that lie where they did, and were written to since, by training."""
+    """Tensors that lie where they did, and were written to since; none where that was not done by
+    training, but by the user's own hand."""
     if backward.seen.count == taken.backwards:
         return 0
-    return sum(
-        at == now[name].data_ptr() and version != now[name]._version
+    changed = [
+        at
         for name, (at, version) in taken.lies.items()
-        if name in now
-    )
+        if name in now and at == now[name].data_ptr() and version != now[name]._version
+    ]
+    by_training = not seen.trained or not seen.trained.isdisjoint(changed)
+    return len(changed) if by_training else 0
 
 
 def _note_live(how: str, taken: Taken, tensors: int, changed: int, itself: bool) -> None:
@@ -360,7 +381,7 @@ def _read(_args: tuple[Any, ...], result: Any) -> None:
 @periodic.every_few_seconds
 @spool.guarded("what is saved")
 def write() -> None:
-    if seen.state_dicts or seen.saves or seen.loads or seen.live:
+    if seen.state_dicts or seen.saves or seen.loads or seen.best_looks:
         spool.saw(
             Saving(
                 process=spool.process(),
@@ -369,6 +390,7 @@ def write() -> None:
                 loads=tuple(seen.loads.values()),
                 live=tuple(seen.live.values()),
                 ties=tuple(seen.ties.values()),
+                best_looks=seen.best_looks,
                 tied=seen.tied,
             )
         )
