@@ -7,6 +7,7 @@ from surefit.doctor.diagnose import look_at
 from surefit.doctor.findings import Finding, Severity
 from surefit.doctor.progress import steps_taken
 from surefit.doctor.recording import Recording
+from surefit.laws.lasting import is_certain_now
 from surefit.laws.law import BrokenLaw
 from surefit.laws.runs import violations_in
 
@@ -61,7 +62,7 @@ def certain(seen: Recording) -> list[Finding]:
     cases = [
         (violation, case)
         for violation, case in violations_in(seen, [])
-        if isinstance(violation, BrokenLaw) and violation.lasting
+        if isinstance(violation, BrokenLaw) and is_certain_now(violation)
     ]
     if not cases:
         return []

@@ -16,6 +16,7 @@ from surefit.doctor.violations import Violation
 from surefit.doctor.words import counted
 from surefit.laws import invariants
 from surefit.laws.case import Case
+from surefit.laws.lasting import shows_in_a_part
 from surefit.laws.law import BrokenLaw, Law, Watched
 
 FEWEST_STEPS = 3
@@ -51,7 +52,7 @@ def violations_in(recording: Recording, broken: list[str]) -> list[tuple[Violati
     for name, invariant in every_invariant().items():
         try:
             for violation in invariant.violations_of(Case(recording)):
-                if was_cut_short and not violation.lasting:
+                if was_cut_short and not shows_in_a_part(violation):
                     continue
                 found.append((violation, Case(recording, about=violation.fault)))
         except Unanswered:
