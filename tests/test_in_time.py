@@ -7,7 +7,7 @@ import pytest
 
 from running import surefit_run, written
 from surefit.doctor.findings import Finding, Place, Severity
-from surefit.doctor.measures.saving import LiveState, Saving
+from surefit.doctor.measures.saving import LiveState, SavingSeen
 from surefit.doctor.observations import Process, Steps
 from surefit.doctor.recording import Recording
 from surefit.laws.in_time import InTime
@@ -81,7 +81,7 @@ LIVE = LiveState(
 
 def recorded(steps: int, *live: LiveState) -> Recording:
     trained = Steps(Process(), steps, 1.0, 0, {}, ((0, 1.0),), backwards=steps)
-    return Recording([trained, Saving(process=Process(), state_dicts=1, live=live)])
+    return Recording([trained, SavingSeen(process=Process(), state_dicts=1, live=live)])
 
 
 def test_what_is_met_at_two_looks_is_told_once() -> None:

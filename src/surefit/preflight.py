@@ -98,15 +98,15 @@ class Ran:
         every = list(self.recording.all(Reached))
         return Reached(
             process=Process(),
-            evaluation=any(one.evaluation for one in every),
-            save=any(one.save for one in every),
-            ended=any(one.ended for one in every) or bool(self.stopped),
-            batches=next((one.batches for one in every), None),
+            evaluation=any(reached.evaluation for reached in every),
+            save=any(reached.save for reached in every),
+            ended=any(reached.ended for reached in every) or bool(self.stopped),
+            batches=next((reached.batches for reached in every), None),
         )
 
     @property
     def losses_not_finite(self) -> int:
-        return sum(one.losses_not_finite for one in self.recording.all(Steps))
+        return sum(steps.losses_not_finite for steps in self.recording.all(Steps))
 
     @property
     def failed(self) -> bool:

@@ -13,7 +13,7 @@ from surefit.doctor.measures.saving import (
     LiveState,
     LoadSeen,
     SaveSeen,
-    Saving,
+    SavingSeen,
 )
 from surefit.doctor.observations import Measure, Process, Script, Steps
 from surefit.doctor.recording import Recording
@@ -51,8 +51,8 @@ def broken(*measures: Measure, text: str = "", losses: tuple[float, ...] = ()) -
     return list(violations_of(Case(Recording([*measures, *script, *trained]))))
 
 
-def saving(**more: object) -> Saving:
-    return Saving(process=Process(), **more)  # type: ignore[arg-type]
+def saving(**more: object) -> SavingSeen:
+    return SavingSeen(process=Process(), **more)  # type: ignore[arg-type]
 
 
 def test_a_state_that_was_changed_before_it_is_loaded() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from running import observed, written
-from surefit.doctor.measures.saving import Bests, LiveState, Saving
+from surefit.doctor.measures.saving import Bests, LiveState, SavingSeen
 
 SCRIPT = """
     import copy
@@ -112,7 +112,7 @@ def line(text: str) -> int:
 
 
 def live(ran: Any, how: str) -> list[LiveState]:
-    (measure,) = ran.seen.all(Saving)
+    (measure,) = ran.seen.all(SavingSeen)
     return [one for one in measure.live if one.how == how]
 
 
@@ -143,7 +143,7 @@ def test_a_name_that_is_called_the_best(ran: Any) -> None:
 
 
 def test_loads_that_match_no_name(ran: Any) -> None:
-    (measure,) = ran.seen.all(Saving)
+    (measure,) = ran.seen.all(SavingSeen)
     odd = {one.place.line: one for one in measure.loads if one.matched < one.given}
     prefixed = odd[line("model.load_state_dict(state, strict=False)")]
     assert (prefixed.drop, prefixed.would_match, prefixed.own) == ("module.", 4, False)
@@ -154,7 +154,7 @@ def test_loads_that_match_no_name(ran: Any) -> None:
 
 
 def test_ties_that_a_load_parts(ran: Any) -> None:
-    (measure,) = ran.seen.all(Saving)
+    (measure,) = ran.seen.all(SavingSeen)
     (tie,) = measure.ties
     assert (tie.names, tie.in_file) == (("a.weight", "b.weight"), False)
     assert tie.place is not None

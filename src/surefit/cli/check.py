@@ -38,7 +38,7 @@ NO_STEP = Rule(
 
 NOT_FINITE = Rule(
     "SF025",
-    "loss-not-finite",
+    "first-losses-not-finite",
     Severity.ERROR,
     "The loss of a script is NaN or infinite in the first steps of a check.",
 )

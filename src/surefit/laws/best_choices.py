@@ -74,14 +74,14 @@ class Choice:
 
     def start(self) -> tuple[ast.expr, float] | None:
         """What `best` is before the first comparison, where that is one number in the source."""
-        found = [
+        values = [
             (value, number)
             for target, value in assigned(self.source)
             if target == self.best_text and not within(self.source, value, self.body)
             for number in [number_of(value)]
         ]
-        known = [(value, number) for value, number in found if number is not None]
-        return (known[0][0], known[0][1]) if len(found) == len(known) == 1 else None
+        known = [(value, number) for value, number in values if number is not None]
+        return (known[0][0], known[0][1]) if len(values) == len(known) == 1 else None
 
 
 @cache
@@ -116,20 +116,20 @@ def choice_of(source: Source, body: ast.If, test: ast.Compare) -> Choice | None:
 @cache
 def assigned(source: Source) -> tuple[tuple[str, ast.expr], ...]:
     """Targets of assignments as text, and what each is given."""
-    found: list[tuple[str, ast.expr]] = []
+    values: list[tuple[str, ast.expr]] = []
     for node in source.every(ast.Assign):
         for target in node.targets:
             if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
                 pairs = zip(target.elts, node.value.elts, strict=False)
-                found += [(ast.unparse(left), right) for left, right in pairs]
+                values += [(ast.unparse(left), right) for left, right in pairs]
             else:
-                found.append((ast.unparse(target), node.value))
-    found += [
+                values.append((ast.unparse(target), node.value))
+    values += [
         (ast.unparse(node.target), node.value)
         for node in source.every(ast.AnnAssign)
         if node.value is not None
     ]
-    return tuple(found)
+    return tuple(values)
 
 
 def within(source: Source, node: ast.AST, body: ast.If) -> bool:

@@ -65,7 +65,7 @@ def of_trainer(best: BestSeen, case: Case, law: Law) -> Iterator[TrainerKeepsThe
     if training is None or evaluation is None or min(sign * training, sign * evaluation) < sure:
         return
     pick, other = (max, min) if best.greater else (min, max)
-    kept = pick(series, key=lambda entry: entry[1])
+    chosen = pick(series, key=lambda entry: entry[1])
     better = other(series, key=lambda entry: entry[1])
     words = ("largest", "falls", "least") if best.greater else ("least", "rises", "largest")
     with_losses = f"{words[1]} with the training loss and the evaluation loss"
@@ -77,10 +77,10 @@ def of_trainer(best: BestSeen, case: Case, law: Law) -> Iterator[TrainerKeepsThe
         use=Expression(best.arguments_at),
         said=f"The worst checkpoint is kept {loads}: `{best.metric}` {with_losses}, and"
         f" `greater_is_better={best.greater}` keeps the {words[0]},"
-        f" {kept[1]:.4g} at step {kept[0]:,}, not {better[1]:.4g} at step {better[0]:,}.",
+        f" {chosen[1]:.4g} at step {chosen[0]:,}, not {better[1]:.4g} at step {better[0]:,}.",
         facts=(
             Fact(f"`{best.metric}`", f"{metrics[0]:.4g} at first, {metrics[-1]:.4g} at last"),
-            Fact("kept", f"step {kept[0]:,}{with_loss(kept[2])}"),
+            Fact("kept", f"step {chosen[0]:,}{with_loss(chosen[2])}"),
             Fact(f"the {words[2]}", f"step {better[0]:,}{with_loss(better[2])}"),
             Fact(
                 "correlation",
@@ -132,11 +132,11 @@ def correlation(pairs: Pairs) -> float | None:
 
 def of_loops(measure: Bests, case: Case, law: Law) -> Iterator[LoopKeepsTheWorst]:
     places = dict.fromkeys(save.place for save in measure.saves)
-    told: set[object] = set()
+    reported: set[object] = set()
     for place in places:
         source = case.source(place)
         choice = choice_at(source, place.line or 0) if source is not None else None
-        if choice is None or choice.test in told:
+        if choice is None or choice.test in reported:
             continue
         saves = [save for save in measure.saves if save.place == place]
         measured = is_measured_loss(choice, saves, measure.evaluations)
@@ -147,7 +147,7 @@ def of_loops(measure: Bests, case: Case, law: Law) -> Iterator[LoopKeepsTheWorst
         evaluations = measure.evaluations if measured or rare else ()
         broken = kept_the_worst(choice, saves[-1], evaluations, case, law, lower)
         if broken is not None:
-            told.add(choice.test)
+            reported.add(choice.test)
             yield broken
 
 
@@ -180,10 +180,10 @@ def kept_the_worst(
     finite = [entry for entry in series if isfinite(entry[1])]
     if len(finite) < 2:
         return None
-    kept = min(finite, key=lambda entry: abs(entry[0] - last.step))
+    chosen = min(finite, key=lambda entry: abs(entry[0] - last.step))
     least = min(finite, key=lambda entry: entry[1])
     reach = max(loss for _, loss in finite) - least[1]
-    if kept[1] - least[1] <= max(WORSE * reach, EQUAL * abs(least[1])):
+    if chosen[1] - least[1] <= max(WORSE * reach, EQUAL * abs(least[1])):
         return None
     word, better = ("greater", "lower") if choice.keeps_greater else ("less", "higher")
     line = Place(choice.source.file, choice.test.lineno, choice.test.end_lineno)
@@ -194,7 +194,7 @@ def kept_the_worst(
         f" keeps a state where `{choice.metric_text}` is {word} than `{choice.best_text}`, and"
         f" {better} is better.",
         facts=(
-            Fact("kept", f"step {last.step:,}, {named} {kept[1]:.4g}"),
+            Fact("kept", f"step {last.step:,}, {named} {chosen[1]:.4g}"),
             Fact("the best", f"step {least[0]:,}, {named} {least[1]:.4g}"),
         ),
         steps=steps_taken(case.recording) + 1,

@@ -115,7 +115,7 @@ class BestSeen:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Saving(Measure):
+class SavingSeen(Measure):
     """All that one process kept, saved and loaded."""
 
     state_dicts: int = 0

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from surefit.doctor.findings import Fact, Place
-from surefit.doctor.measures.saving import Bests, LiveState, LoadSeen, Saving, TieSeen
+from surefit.doctor.measures.saving import Bests, LiveState, LoadSeen, SavingSeen, TieSeen
 from surefit.doctor.recording import Recording
 from surefit.doctor.violations import Expression
 from surefit.doctor.words import code, counted, spoken
@@ -43,7 +43,7 @@ class TieBroken(BrokenLaw):
 
 
 def violations_of(case: Case) -> Iterator[BrokenLaw]:
-    for measure in case.recording.all(Saving):
+    for measure in case.recording.all(SavingSeen):
         yield from live_states(case, measure)
         yield from nothing_loaded(measure)
         yield from broken_ties(measure)
@@ -51,7 +51,7 @@ def violations_of(case: Case) -> Iterator[BrokenLaw]:
     yield from never_kept(case, LAW)
 
 
-def live_states(case: Case, measure: Saving) -> Iterator[LiveStateUsed]:
+def live_states(case: Case, measure: SavingSeen) -> Iterator[LiveStateUsed]:
     """Those that were loaded or saved; else those that are only called the best."""
     used = [live for live in measure.live if live.how != "kept" and live.taken_at is not None]
     for live in used:
@@ -81,7 +81,7 @@ def live_states(case: Case, measure: Saving) -> Iterator[LiveStateUsed]:
         yield from called_the_best(case, measure)
 
 
-def called_the_best(case: Case, measure: Saving) -> Iterator[LiveStateUsed]:
+def called_the_best(case: Case, measure: SavingSeen) -> Iterator[LiveStateUsed]:
     """`best_model = model`, in the body of a comparison that writes no file."""
     for live in measure.live:
         place = kept_at(case, live)
@@ -120,7 +120,7 @@ def kept_at(case: Case, live: LiveState) -> Place | None:
     return None
 
 
-def nothing_loaded(measure: Saving) -> Iterator[NothingLoaded]:
+def nothing_loaded(measure: SavingSeen) -> Iterator[NothingLoaded]:
     for load in measure.loads:
         if load.place is None or not load.given:
             continue
@@ -150,7 +150,7 @@ def nothing_loaded(measure: Saving) -> Iterator[NothingLoaded]:
         )
 
 
-def broken_ties(measure: Saving) -> Iterator[TieBroken]:
+def broken_ties(measure: SavingSeen) -> Iterator[TieBroken]:
     for tie in measure.ties:
         if tie.place is None:
             continue
@@ -169,7 +169,7 @@ def broken_ties(measure: Saving) -> Iterator[TieBroken]:
 
 
 def watched(recording: Recording) -> Watched:
-    every = list(recording.all(Saving))
+    every = list(recording.all(SavingSeen))
     kept = sum(measure.state_dicts for measure in every)
     saves = sum(measure.saves for measure in every)
     loads = sum(load.times for measure in every for load in measure.loads)

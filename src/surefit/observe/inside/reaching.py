@@ -25,7 +25,7 @@ BATCHES = 8
 """Of an epoch."""
 
 
-class Way:
+class CheckedWay:
     """What was come to so far."""
 
     def __init__(self) -> None:
@@ -38,7 +38,7 @@ class Way:
         """Batches of each way through the rows of a loader."""
 
 
-way = Way()
+way = CheckedWay()
 
 
 def seconds() -> float:

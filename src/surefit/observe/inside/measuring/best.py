@@ -25,7 +25,7 @@ budget = Budget(share=0.001, opening=0.1)
 
 
 @dataclass(slots=True)
-class Seen:
+class ChoicesSoFar:
     """All so far."""
 
     saves: list[SaveSeen] = field(default_factory=list)
@@ -42,7 +42,7 @@ class Seen:
     stepped_at: dict[Place, None] = field(default_factory=dict)
 
 
-seen = Seen()
+so_far = ChoicesSoFar()
 
 
 @events.on(events.loss_ended)
@@ -63,47 +63,47 @@ def lost(
         shape = tuple(args[0].shape) if args and is_tensor(args[0]) else ()
         rows = int(shape[0]) if shape else 1
         summed = kwargs.get("reduction") == "sum"
-        seen.total += float(plain.item()) * (1 if summed else rows)
-        seen.rows += rows
-        seen.calls += 1
+        so_far.total += float(plain.item()) * (1 if summed else rows)
+        so_far.rows += rows
+        so_far.calls += 1
 
 
 @events.on(events.forward_begun)
 def called(module: Any, _args: tuple[Any, ...], _kwargs: dict[str, Any]) -> None:
     if not vars(module).get("training", True):
-        seen.evaluating = True
+        so_far.evaluating = True
 
 
 @events.on(events.backward_begun)
 def trains(_loss: Any) -> None:
-    if seen.calls or seen.evaluating:
-        seen.turns += bool(noted.steps)
-        seen.evaluating = False
+    if so_far.calls or so_far.evaluating:
+        so_far.turns += bool(noted.steps)
+        so_far.evaluating = False
         evaluated()
 
 
 @events.on(events.step_ended)
 def stepped(_optimizer: Any) -> None:
     step = noted.steps
-    if step & (step - 1) or len(seen.stepped_at) >= MOST_LINES or not budget.allows():
+    if step & (step - 1) or len(so_far.stepped_at) >= MOST_LINES or not budget.allows():
         return
     with budget:
         frame = own_code.own_frame()
-        while frame is not None and len(seen.stepped_at) < MOST_LINES:
+        while frame is not None and len(so_far.stepped_at) < MOST_LINES:
             if own_code.own(frame.f_code):
-                seen.stepped_at[own_code.place(frame)] = None
+                so_far.stepped_at[own_code.place(frame)] = None
             frame = frame.f_back
 
 
 def evaluated() -> None:
     """An evaluation is over."""
-    if not seen.calls:
+    if not so_far.calls:
         return
-    loss = seen.total / max(1, seen.rows)
-    seen.evaluations.append(EvaluationSeen(step=noted.steps, loss=loss, calls=seen.calls))
-    seen.total, seen.rows, seen.calls = 0.0, 0, 0
-    if len(seen.evaluations) > MOST_SERIES:
-        del seen.evaluations[1::2]
+    loss = so_far.total / max(1, so_far.rows)
+    so_far.evaluations.append(EvaluationSeen(step=noted.steps, loss=loss, calls=so_far.calls))
+    so_far.total, so_far.rows, so_far.calls = 0.0, 0, 0
+    if len(so_far.evaluations) > MOST_SERIES:
+        del so_far.evaluations[1::2]
 
 
 @after_import("torch.nn.modules.module")
@@ -142,12 +142,12 @@ def _note(what: str) -> None:
         if frame is None or not noted.steps:
             return
         place, step = own_code.place(frame), noted.steps
-        if any(save.place == place and save.step == step for save in seen.saves[-4:]):
+        if any(save.place == place and save.step == step for save in so_far.saves[-4:]):
             return
-        if len(seen.saves) >= MOST:
-            del seen.saves[MOST // 2]
-        evaluations = len(seen.evaluations) + bool(seen.calls)
-        seen.saves.append(
+        if len(so_far.saves) >= MOST:
+            del so_far.saves[MOST // 2]
+        evaluations = len(so_far.evaluations) + bool(so_far.calls)
+        so_far.saves.append(
             SaveSeen(
                 place=place,
                 step=step,
@@ -160,20 +160,20 @@ def _note(what: str) -> None:
 
 def _numbers(frame: FrameType) -> dict[str, float]:
     """Plain numbers among the variables of a function, and among the attributes of its `self`."""
-    found: dict[str, float] = {}
+    numbers: dict[str, float] = {}
     held = frame.f_locals
     named = [*held.items()]
     named += [(f"self.{name}", value) for name, value in attributes(held.get("self")).items()]
     for name, value in named:
         if type(value) in (float, int) and not name.startswith("__"):
-            found[name] = float(value)
+            numbers[name] = float(value)
         elif is_tensor(value):
             number = _one_number(value)
             if number is not None:
-                found[name] = number
-        if len(found) >= MOST_NUMBERS:
+                numbers[name] = number
+        if len(numbers) >= MOST_NUMBERS:
             break
-    return found
+    return numbers
 
 
 def _one_number(tensor: Any) -> float | None:
@@ -191,7 +191,7 @@ def arguments(module: ModuleType) -> None:
 
 def _arguments_made(args: tuple[Any, ...], _kwargs: dict[str, Any]) -> bool:
     origins.note(args[0])
-    seen.directions[identity(args[0])] = vars(args[0]).get("greater_is_better") is not None
+    so_far.directions[identity(args[0])] = vars(args[0]).get("greater_is_better") is not None
     return False
 
 
@@ -225,10 +225,10 @@ def _trained(args: tuple[Any, ...], _result: Any) -> None:
         for entry in history
         if isinstance(entry, dict) and _number(entry.get("loss")) is not None
     ]
-    seen.trainers[identity(args[0])] = BestSeen(
+    so_far.trainers[identity(args[0])] = BestSeen(
         metric=metric,
         greater=bool(chosen.get("greater_is_better")),
-        greater_given=seen.directions.get(identity(settings), True),
+        greater_given=so_far.directions.get(identity(settings), True),
         arguments_at=_made_at(settings),
         series=tuple(series[:MOST_SERIES]),
         losses=tuple(losses[:MOST_SERIES]),
@@ -248,23 +248,23 @@ def _number(value: Any) -> float | None:
 @periodic.every_few_seconds
 @spool.guarded("how the best is chosen")
 def write() -> None:
-    if not (seen.saves or seen.trainers or seen.turns):
+    if not (so_far.saves or so_far.trainers or so_far.turns):
         return
-    loss = seen.total / max(1, seen.rows)
-    going_on = [EvaluationSeen(step=noted.steps, loss=loss, calls=seen.calls)]
+    loss = so_far.total / max(1, so_far.rows)
+    going_on = [EvaluationSeen(step=noted.steps, loss=loss, calls=so_far.calls)]
     spool.saw(
         Bests(
             process=spool.process(),
-            saves=tuple(seen.saves),
-            evaluations=tuple(seen.evaluations + (going_on if seen.calls else [])),
-            trainers=tuple(seen.trainers.values()),
-            turns=seen.turns,
-            stepped_at=tuple(seen.stepped_at),
+            saves=tuple(so_far.saves),
+            evaluations=tuple(so_far.evaluations + (going_on if so_far.calls else [])),
+            trainers=tuple(so_far.trainers.values()),
+            turns=so_far.turns,
+            stepped_at=tuple(so_far.stepped_at),
         )
     )
 
 
 @finishing.after_fork
 def forget_parent() -> None:
-    global seen
-    seen = Seen()
+    global so_far
+    so_far = ChoicesSoFar()

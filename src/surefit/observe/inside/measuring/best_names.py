@@ -46,7 +46,7 @@ def stepped(optimizer: Any) -> None:
         }
         for frame, name, value in _called_best():
             tensors = _tensors(value)
-            saving.seen.best_looks += bool(tensors)
+            saving.so_far.best_looks += bool(tensors)
             shared = sum(tensor.data_ptr() in trained for tensor in tensors)
             if shared and shared >= len(trained) / 2:
                 _note(frame, name, value, len(tensors), shared)
@@ -80,16 +80,16 @@ def _tensors(value: Any) -> list[Any]:
 
 
 def _plain(values: Iterable[Any]) -> list[Any]:
-    found = (readable.plain(value) for value in values if is_tensor(value))
-    return [tensor for tensor in found if tensor is not None and tensor.numel()]
+    tensors = (readable.plain(value) for value in values if is_tensor(value))
+    return [tensor for tensor in tensors if tensor is not None and tensor.numel()]
 
 
 def _note(frame: FrameType, name: str, value: Any, tensors: int, shared: int) -> None:
     key = "kept", name, frame.f_code.co_qualname
-    known = saving.seen.live.get(key)
-    if known is None and len(saving.seen.live) >= saving.MOST:
+    known = saving.so_far.live.get(key)
+    if known is None and len(saving.so_far.live) >= saving.MOST:
         return
-    saving.seen.live[key] = LiveState(
+    saving.so_far.live[key] = LiveState(
         how="kept",
         model=type(value).__name__,
         taken_at=None,

@@ -11,7 +11,7 @@ from types import ModuleType
 from typing import Any
 
 from surefit.doctor.findings import Place
-from surefit.doctor.measures.saving import LiveState, LoadSeen, Saving, TieSeen
+from surefit.doctor.measures.saving import LiveState, LoadSeen, SavingSeen, TieSeen
 from surefit.observe.inside import events, finishing, own_code, spool
 from surefit.observe.inside.after_import import after_import
 from surefit.observe.inside.identity import identity
@@ -45,7 +45,7 @@ class Taken:
 
 
 @dataclass(slots=True, eq=False)
-class FileRead:
+class LoadedFile:
     """Entries that `torch.load` gave."""
 
     file: str
@@ -54,7 +54,7 @@ class FileRead:
 
 
 @dataclass(slots=True)
-class Seen:
+class StatesSoFar:
     """All so far."""
 
     state_dicts: int = 0
@@ -68,15 +68,15 @@ class Seen:
     """Id of a tensor of a state dict -> weak reference to it, and the dict."""
     recent: dict[tuple[str, Place | None], Taken] = field(default_factory=dict)
     """The last of each line, also of those that are gone."""
-    files: dict[int, tuple[Any, FileRead]] = field(default_factory=dict)
-    last_file: FileRead | None = None
+    files: dict[int, tuple[Any, LoadedFile]] = field(default_factory=dict)
+    last_file: LoadedFile | None = None
     loading: list[tuple[Any, ...]] = field(default_factory=list)
     optimizers: set[int] = field(default_factory=set)
     trained: set[int] = field(default_factory=set)
     """Addresses of what an optimizer has changed."""
 
 
-seen = Seen()
+so_far = StatesSoFar()
 
 
 @after_import("torch.nn.modules.module")
@@ -102,14 +102,14 @@ def safetensors_files(module: ModuleType) -> None:
 def stepped(optimizer: Any) -> None:
     """The tensors of an optimizer that is new here, and at times of all, as one can grow."""
     key, step = identity(optimizer), noted.steps
-    if key in seen.optimizers and step & (step - 1):
+    if key in so_far.optimizers and step & (step - 1):
         return
-    seen.optimizers.add(key)
+    so_far.optimizers.add(key)
     if budget.allows() and readable.can_look():
         with budget, readable.looking():
             every = [tensor for group in optimizer.param_groups for tensor in group["params"]]
             plain = (readable.plain(tensor) for tensor in every[: state_tensors.MOST])
-            seen.trained |= {tensor.data_ptr() for tensor in plain if tensor is not None}
+            so_far.trained |= {tensor.data_ptr() for tensor in plain if tensor is not None}
 
 
 def _takes(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
@@ -120,17 +120,17 @@ def _takes(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
 def _took(args: tuple[Any, ...], state: Any) -> None:
     if state is None or not readable.can_look():
         return
-    seen.state_dicts += 1
+    so_far.state_dicts += 1
     with budget, readable.looking():
-        found = state_tensors.in_mapping(state)
-        if not found:
+        tensors = state_tensors.in_mapping(state)
+        if not tensors:
             return
         kind, place = type(args[0]).__name__, own_code.own_place()
-        taken = Taken(kind, place, noted.steps, backward.seen.count, _lies(found))
-        if len(seen.recent) < MOST or (kind, place) in seen.recent:
-            seen.recent[kind, place] = taken
-        for tensor in (state[next(iter(found))], state):
-            _remember(seen.taken, tensor, taken)
+        taken = Taken(kind, place, noted.steps, backward.seen.count, _lies(tensors))
+        if len(so_far.recent) < MOST or (kind, place) in so_far.recent:
+            so_far.recent[kind, place] = taken
+        for tensor in (state[next(iter(tensors))], state):
+            _remember(so_far.taken, tensor, taken)
 
 
 def _remember(table: dict[int, tuple[Any, Any]], thing: Any, about: Any) -> None:
@@ -149,28 +149,28 @@ def _remember(table: dict[int, tuple[Any, Any]], thing: Any, about: Any) -> None
         return
 
 
-def _known(table: dict[int, tuple[Any, Any]], state: Any, found: Tensors) -> Any:
+def _known(table: dict[int, tuple[Any, Any]], state: Any, tensors: Tensors) -> Any:
     """By the mapping itself or by its first tensor, which a copy of the mapping has, too."""
-    for thing in (state, *(state[name] for name in list(found)[:1])):
+    for thing in (state, *(state[name] for name in list(tensors)[:1])):
         reference, about = table.get(identity(thing), (None, None))
         if reference is not None and reference() is thing:
             return about
     return None
 
 
-def _lies(found: Tensors) -> dict[str, tuple[int, int]]:
-    return {name: (tensor.data_ptr(), tensor._version) for name, tensor in found.items()}
+def _lies(tensors: Tensors) -> dict[str, tuple[int, int]]:
+    return {name: (tensor.data_ptr(), tensor._version) for name, tensor in tensors.items()}
 
 
-def _taken_of(state: Any, found: Tensors) -> Taken | None:
+def _taken_of(state: Any, tensors: Tensors) -> Taken | None:
     """Where copies of the tensors hide which state dict it was, the last that lies there: if even
     that was changed since, all were."""
-    known: Taken | None = _known(seen.taken, state, found)
+    known: Taken | None = _known(so_far.taken, state, tensors)
     if known is not None:
         return known
-    name = next(iter(found))
-    at = found[name].data_ptr()
-    every = [taken for taken in seen.recent.values() if taken.lies.get(name, (0, 0))[0] == at]
+    name = next(iter(tensors))
+    at = tensors[name].data_ptr()
+    every = [taken for taken in so_far.recent.values() if taken.lies.get(name, (0, 0))[0] == at]
     return max(every, key=lambda taken: taken.step, default=None)
 
 
@@ -181,29 +181,29 @@ def _loads(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
     if not isinstance(state, Mapping) or not readable.can_look():
         return False
     with budget, readable.looking():
-        given = state_tensors.in_mapping(state)
+        entries = state_tensors.in_mapping(state)
         own = state_tensors.of_module(module)
-        is_own = _look_at_live(state, given, own) if given else False
+        is_own = _look_at_live(state, entries, own) if entries else False
         ties = state_tensors.ties(own)
-    seen.loading.append((identity(module), state, bool(strict), given, is_own, ties))
+    so_far.loading.append((identity(module), state, bool(strict), entries, is_own, ties))
     return True
 
 
-def _look_at_live(state: Any, given: Tensors, own: Tensors) -> bool:
+def _look_at_live(state: Any, entries: Tensors, own: Tensors) -> bool:
     """Notes what is no longer what it was; whether it is the module's own, unchanged."""
     shared = [
         name
-        for name, tensor in given.items()
+        for name, tensor in entries.items()
         if name in own and own[name].data_ptr() == tensor.data_ptr()
     ]
-    itself = len(shared) >= NEARLY_ALL * len(given)
-    taken = _taken_of(state, given) if itself else _known(seen.taken, state, given)
+    itself = len(shared) >= NEARLY_ALL * len(entries)
+    taken = _taken_of(state, entries) if itself else _known(so_far.taken, state, entries)
     if taken is None:
         return itself
-    now = own if itself else given
+    now = own if itself else entries
     changed = _changed(taken, now)
     if changed and (itself or taken.step):
-        _note_live("loaded", taken, len(given), changed, itself)
+        _note_live("loaded", taken, len(entries), changed, itself)
     return itself and not changed
 
 
@@ -217,16 +217,16 @@ def _changed(taken: Taken, now: Tensors) -> int:
         for name, (at, version) in taken.lies.items()
         if name in now and at == now[name].data_ptr() and version != now[name]._version
     ]
-    by_training = not seen.trained or not seen.trained.isdisjoint(changed)
+    by_training = not so_far.trained or not so_far.trained.isdisjoint(changed)
     return len(changed) if by_training else 0
 
 
 def _note_live(how: str, taken: Taken, tensors: int, changed: int, itself: bool) -> None:
     place = own_code.own_place()
     key = how, taken.place, place
-    if key in seen.live or len(seen.live) >= MOST:
+    if key in so_far.live or len(so_far.live) >= MOST:
         return
-    seen.live[key] = LiveState(
+    so_far.live[key] = LiveState(
         how=how,
         model=taken.model,
         taken_at=taken.place,
@@ -240,23 +240,23 @@ def _note_live(how: str, taken: Taken, tensors: int, changed: int, itself: bool)
 
 
 def _loaded(args: tuple[Any, ...], result: Any) -> None:
-    if not seen.loading:
+    if not so_far.loading:
         return
-    key, state, strict, given, is_own, ties = seen.loading.pop()
+    key, state, strict, entries, is_own, ties = so_far.loading.pop()
     if result is None or key != identity(args[0]):
-        seen.loading.clear()
+        so_far.loading.clear()
         return
     place = own_code.own_place()
-    if (place, key) in seen.loads:
-        known = seen.loads[place, key]
-        seen.loads[place, key] = replace(known, times=known.times + 1)
+    if (place, key) in so_far.loads:
+        known = so_far.loads[place, key]
+        so_far.loads[place, key] = replace(known, times=known.times + 1)
         return
-    if len(seen.loads) >= MOST:
+    if len(so_far.loads) >= MOST:
         return
     with budget, readable.looking():
         own = state_tensors.of_module(args[0])
-        _note_load(args[0], place, key, state, strict, given, own, is_own)
-        _note_ties(args[0], place, ties, own, given)
+        _note_load(args[0], place, key, state, strict, entries, own, is_own)
+        _note_ties(args[0], place, ties, own, entries)
 
 
 def _note_load(
@@ -265,19 +265,19 @@ def _note_load(
     key: int,
     state: Any,
     strict: bool,
-    given: Tensors,
+    entries: Tensors,
     own: Tensors,
     is_own: bool,
 ) -> None:
-    file: FileRead | None = _known(seen.files, state, given) if given else None
-    shapes = {name: tuple(tensor.shape) for name, tensor in given.items()}
-    if is_own and file is None and seen.last_file is not None:
-        file, shapes = seen.last_file, seen.last_file.shapes
+    file: LoadedFile | None = _known(so_far.files, state, entries) if entries else None
+    shapes = {name: tuple(tensor.shape) for name, tensor in entries.items()}
+    if is_own and file is None and so_far.last_file is not None:
+        file, shapes = so_far.last_file, so_far.last_file.shapes
     targets = {name: tuple(tensor.shape) for name, tensor in own.items()}
     drop, add, would = state_tensors.best_prefix(shapes, targets)
     unknown = [name for name in shapes if name not in targets]
     missing = [name for name in targets if name not in shapes]
-    seen.loads[place, key] = LoadSeen(
+    so_far.loads[place, key] = LoadSeen(
         place=place,
         model=type(module).__name__,
         step=noted.steps,
@@ -302,16 +302,16 @@ def _note_ties(
     place: Place | None,
     before: frozenset[frozenset[str]],
     own: Tensors,
-    given: Tensors,
+    entries: Tensors,
 ) -> None:
     after = state_tensors.ties(own)
-    seen.tied = max(seen.tied, len(after))
+    so_far.tied = max(so_far.tied, len(after))
     together = [(group, False) for group in before]
-    together += [(group, True) for group in state_tensors.ties(given)]
+    together += [(group, True) for group in state_tensors.ties(entries)]
     for group, in_file in together:
         parted = group <= own.keys() and not any(group <= other for other in after)
-        if parted and len(seen.ties) < MOST:
-            seen.ties.setdefault(
+        if parted and len(so_far.ties) < MOST:
+            so_far.ties.setdefault(
                 (identity(module), group),
                 TieSeen(
                     model=type(module).__name__,
@@ -325,16 +325,16 @@ def _note_ties(
 
 def _saves(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
     saved = args[0] if args else kwargs.get("obj", kwargs.get("tensors"))
-    seen.saves += 1
+    so_far.saves += 1
     if not budget.allows() or not readable.can_look():
         return False
     with budget, readable.looking():
         for state in _states_in(saved):
-            found = state_tensors.in_mapping(state)
-            taken = _known(seen.taken, state, found) if found else None
-            changed = _changed(taken, found) if taken is not None else 0
+            tensors = state_tensors.in_mapping(state)
+            taken = _known(so_far.taken, state, tensors) if tensors else None
+            changed = _changed(taken, tensors) if taken is not None else 0
             if taken is not None and changed and taken.step:
-                _note_live("saved", taken, len(found), changed, False)
+                _note_live("saved", taken, len(tensors), changed, False)
     return False
 
 
@@ -349,54 +349,54 @@ def _states_in(saved: Any) -> Iterator[Mapping[str, Any]]:
 
 
 def _reads(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-    seen.loading.append((None, args[0] if args else kwargs.get("f", kwargs.get("filename"))))
+    so_far.loading.append((None, args[0] if args else kwargs.get("f", kwargs.get("filename"))))
     return True
 
 
 def _read(_args: tuple[Any, ...], result: Any) -> None:
-    if not seen.loading or seen.loading[-1][0] is not None:
+    if not so_far.loading or so_far.loading[-1][0] is not None:
         return
-    file = seen.loading.pop()[1]
+    file = so_far.loading.pop()[1]
     if result is None or not readable.can_look():
         return
     with budget, readable.looking():
         for state in _states_in(result):
-            found = state_tensors.in_mapping(state)
-            if len(found) < 2 and state is not result:
+            tensors = state_tensors.in_mapping(state)
+            if len(tensors) < 2 and state is not result:
                 continue
-            if found:
-                shapes = {name: tuple(tensor.shape) for name, tensor in found.items()}
+            if tensors:
+                shapes = {name: tuple(tensor.shape) for name, tensor in tensors.items()}
                 name = (
                     str(file)
                     if isinstance(file, str | bytes) or hasattr(file, "__fspath__")
                     else ""
                 )
-                read = FileRead(name, own_code.own_place(), shapes)
-                seen.last_file = read
-                for thing in (state[next(iter(found))], state):
-                    _remember(seen.files, thing, read)
+                read = LoadedFile(name, own_code.own_place(), shapes)
+                so_far.last_file = read
+                for thing in (state[next(iter(tensors))], state):
+                    _remember(so_far.files, thing, read)
 
 
 @finishing.at_end
 @periodic.every_few_seconds
 @spool.guarded("what is saved")
 def write() -> None:
-    if seen.state_dicts or seen.saves or seen.loads or seen.best_looks:
+    if so_far.state_dicts or so_far.saves or so_far.loads or so_far.best_looks:
         spool.saw(
-            Saving(
+            SavingSeen(
                 process=spool.process(),
-                state_dicts=seen.state_dicts,
-                saves=seen.saves,
-                loads=tuple(seen.loads.values()),
-                live=tuple(seen.live.values()),
-                ties=tuple(seen.ties.values()),
-                best_looks=seen.best_looks,
-                tied=seen.tied,
+                state_dicts=so_far.state_dicts,
+                saves=so_far.saves,
+                loads=tuple(so_far.loads.values()),
+                live=tuple(so_far.live.values()),
+                ties=tuple(so_far.ties.values()),
+                best_looks=so_far.best_looks,
+                tied=so_far.tied,
             )
         )
 
 
 @finishing.after_fork
 def forget_parent() -> None:
-    global seen
-    seen = Seen()
+    global so_far
+    so_far = StatesSoFar()

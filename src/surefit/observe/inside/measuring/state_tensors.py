@@ -18,15 +18,15 @@ Shapes = dict[str, tuple[int, ...]]
 
 def in_mapping(state: Mapping[Any, Any]) -> Tensors:
     """Those that have elements which lie here."""
-    found: Tensors = {}
+    tensors: Tensors = {}
     if not isinstance(state, dict):
-        return found
+        return tensors
     for name, value in list(state.items())[:MOST]:
         if type(name) is str and is_tensor(value):
             plain = readable.plain(value)
             if plain is not None and _has_an_address(plain):
-                found[name] = plain
-    return found
+                tensors[name] = plain
+    return tensors
 
 
 def _has_an_address(tensor: Any) -> bool:
@@ -36,8 +36,8 @@ def _has_an_address(tensor: Any) -> bool:
 
 def of_module(module: Any) -> Tensors:
     """Parameters and buffers; one that has several names under each."""
-    found = dict(_tables("", module, 0))
-    return in_mapping(found)
+    tensors = dict(_tables("", module, 0))
+    return in_mapping(tensors)
 
 
 def _tables(path: str, module: Any, depth: int) -> Iterator[tuple[str, Any]]:
@@ -61,18 +61,18 @@ def ties(tensors: Tensors) -> frozenset[frozenset[str]]:
     return frozenset(frozenset(names) for names in groups.values() if len(names) > 1)
 
 
-def best_prefix(given: Shapes, targets: Shapes) -> tuple[str, str, int]:
-    """The prefix to take off the given names, or to put before them, after which most of them have
+def best_prefix(entries: Shapes, targets: Shapes) -> tuple[str, str, int]:
+    """The prefix to take off the names, or to put before them, after which most of them have
     the name and shape of a target; and how many have then. Empty where the names fit as well."""
-    plain = sum(targets.get(name) == shape for name, shape in given.items())
+    plain = sum(targets.get(name) == shape for name, shape in entries.items())
     best = "", "", plain
-    for drop in _prefixes(given):
-        cut = {name.removeprefix(drop): shape for name, shape in given.items()}
+    for drop in _prefixes(entries):
+        cut = {name.removeprefix(drop): shape for name, shape in entries.items()}
         fits = sum(targets.get(name) == shape for name, shape in cut.items())
-        best = max(best, (drop, "", fits), key=lambda found: found[2])
+        best = max(best, (drop, "", fits), key=lambda tensors: tensors[2])
     for add in _prefixes(targets):
-        fits = sum(targets.get(add + name) == shape for name, shape in given.items())
-        best = max(best, ("", add, fits), key=lambda found: found[2])
+        fits = sum(targets.get(add + name) == shape for name, shape in entries.items())
+        best = max(best, ("", add, fits), key=lambda tensors: tensors[2])
     return best if best[2] >= FEWEST and best[2] > plain else ("", "", plain)
 
 
