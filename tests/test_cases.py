@@ -24,6 +24,7 @@ UPDATE = bool(os.environ.get("SUREFIT_UPDATE"))
 RULES = [rule.name for rule in rules()]
 REALLY = {rule.code[:3]: rule.name for rule in reversed(rules())}.values()
 """One of each family."""
+GENERAL = [rule.name for rule in rules() if rule.general]
 UNFORKED = ("extra-axis-in-rows",)
 """With the oldest libraries, a second run that is forked in this test shows nothing of its
 tokenizer; as a user starts it, it does."""
@@ -66,7 +67,8 @@ def run(
     with nothing imported beforehand."""
     shutil.copy(script, folder)
     way = surefit_run if really else forked_run
-    ran = way([script.name, *arguments], folder, ["--proof" if proof else "--no-proof"])
+    flags = ["--proof" if proof else "--no-proof", "--no-in-time"]
+    ran = way([script.name, *arguments], folder, flags)
     return Ran(ran.code, ran.out + ran.err, ran.document)
 
 

@@ -11,6 +11,7 @@ from surefit.doctor.diagnose import Diagnosis, diagnose
 from surefit.doctor.findings import Finding
 from surefit.doctor.observations import Answer, Crash, NotObserved, Question, Steps
 from surefit.doctor.recording import Recording
+from surefit.laws.in_time import InTime
 from surefit.observe import launched
 from surefit.observe.forks import Forks
 from surefit.observe.script import Ask, Launch, Watched, watch
@@ -70,6 +71,8 @@ class Examination:
     """Of surefit itself, a line each: they never hide the user's own error."""
     seat: launched.Seat | None = None
     """Among ranks of the same launch, where this is one of several."""
+    stopped: str = ""
+    """Why the run was ended before its time: see `Watched`."""
 
     @property
     def exception(self) -> str | None:
@@ -97,8 +100,10 @@ def examine(
     proof_seconds: float = 60.0,
     hang_after: float | None = None,
     progress: Progress = lambda _text: nullcontext(),
+    in_time: InTime | None = None,
 ) -> Examination:
-    """Runs the command to its end, then finds and proves; only the run itself can raise."""
+    """Runs the command to its end, then finds and proves; only the run itself can raise. `in_time`
+    is told what is certain before."""
     faults: list[str] = []
     seat = guarded(launched.take_seat, None, faults, "sharing with the other ranks")
     if seat is not None and not seat.reports:
@@ -108,7 +113,13 @@ def examine(
     proofs = Proofs(prove_fixes, proof_seconds, progress)
     with Forks(launch, IN_EVERY_COPY) as forks:
         subject = Subject(launch, before, forks, proofs, faults)
-        watched = watch(launch, hang_after=hang_after, on_crash=subject.on_crash, seat=seat)
+        watched = watch(
+            launch,
+            hang_after=hang_after,
+            on_crash=subject.on_crash,
+            seat=seat,
+            on_news=in_time.news if in_time is not None else None,
+        )
         return concluded(watched, subject, seat)
 
 
@@ -123,7 +134,7 @@ def concluded(watched: Watched, subject: Subject, seat: launched.Seat | None = N
                 lambda: proved(findings, seen, subject), findings, "the proof"
             )
     faults = tuple(dict.fromkeys([*subject.faults, *diagnosis.broken_rules]))
-    return Examination(seen, tuple(findings), watched.code, faults, seat)
+    return Examination(seen, tuple(findings), watched.code, faults, seat, watched.stopped)
 
 
 def diagnosed(seen: Recording, subject: Subject) -> Diagnosis:

@@ -1,4 +1,5 @@
-"""A script run to its first optimizer step in a copy of its folder, so that nothing is written.
+"""A script run to its first optimizer step in a copy of its folder, so that nothing is written, and
+from there to its first evaluation and its first save, as far as it comes in a given time.
 
 Its batches are cut to their first rows. That hides faults (memory, a row further on), which is
 said, and makes others: shapes written for one batch size, a loss over pairs. So whatever goes wrong
@@ -13,15 +14,16 @@ from functools import partial
 from typing import IO
 
 from surefit.doctor.findings import Finding
+from surefit.doctor.measures.reaching import Reached
 from surefit.doctor.observations import Chance, Crash, Process, Shrunk, Steps
 from surefit.doctor.progress import first_crash, steps_taken
 from surefit.doctor.recording import Recording
 from surefit.examination import Examination, Proofs, Subject, concluded
 from surefit.observe.forks import Forks
-from surefit.observe.inside import small_batches, spool
+from surefit.observe.inside import reaching, small_batches, spool
 from surefit.observe.script import Ask, Launch, Watched, watch
 from surefit.proof.chance import again, that_can_be_repeated
-from surefit.proof.sandbox import IN_EVERY_COPY, attempt, snapshot
+from surefit.proof.sandbox import IN_EVERY_COPY, CannotTry, attempt, snapshot
 
 TO_THE_FIRST_STEP = {spool.STOP_AFTER: "1"}
 OF_THE_COPY = frozenset(
@@ -91,6 +93,22 @@ class Ran:
         return dict.fromkeys(replace(one, process=Process()) for one in seen)
 
     @property
+    def reached(self) -> Reached:
+        """What it came to after its first step, in any of its processes."""
+        every = list(self.recording.all(Reached))
+        return Reached(
+            process=Process(),
+            evaluation=any(reached.evaluation for reached in every),
+            save=any(reached.save for reached in every),
+            ended=any(reached.ended for reached in every) or bool(self.stopped),
+            batches=next((reached.batches for reached in every), None),
+        )
+
+    @property
+    def losses_not_finite(self) -> int:
+        return sum(steps.losses_not_finite for steps in self.recording.all(Steps))
+
+    @property
     def failed(self) -> bool:
         """It came to no step, for another reason than time or what a copy lacks."""
         came_to_it = self.reached_a_step and self.crash is None
@@ -127,6 +145,14 @@ class Terms:
     seconds: float
     """In which each run must come to its first step."""
     proofs: Proofs
+    further: float = 0.0
+    """Seconds after the first step in which it goes on to an evaluation and a save."""
+
+    @property
+    def environment(self) -> dict[str, str]:
+        if self.further:
+            return {reaching.FURTHER: str(self.further)}
+        return TO_THE_FIRST_STEP
 
 
 def preflight(launch: Launch, terms: Terms) -> Preflight:
@@ -140,7 +166,7 @@ def preflight(launch: Launch, terms: Terms) -> Preflight:
 def to_the_first_step(subject: Subject, terms: Terms) -> Preflight:
     few = replace(subject, launch=with_rows(subject.launch, terms.rows))
     with terms.proofs.progress("running to the first step, in a copy"):
-        small = run_to_its_first_step(few, terms.seconds)
+        small = run_to_its_first_step(few, terms)
     if not small.cut:
         return Preflight(small, examined(small, subject), small)
     found: tuple[Finding, ...] = ()
@@ -168,12 +194,22 @@ def with_own_batches(subject: Subject, small: Ran, terms: Terms) -> Ran:
         terms.proofs.progress("running it again with its own batches"),
         again(subject.launch, small.recording) as same,
     ):
-        ran = run_to_its_first_step(replace(subject, launch=same), terms.seconds)
+        ran = run_to_its_first_step(replace(subject, launch=same), terms)
     began = [*small.recording.all(Chance)]
     return replace(ran, recording=Recording([*began, *ran.recording.observations]))
 
 
-def run_to_its_first_step(subject: Subject, seconds: float) -> Ran:
+def run_to_its_first_step(subject: Subject, terms: Terms) -> Ran:
+    """And further; a script that reaches outside of its copy only then is ended at its step."""
+    try:
+        return run(subject, terms)
+    except CannotTry:
+        if not terms.further:
+            raise
+        return run(subject, replace(terms, further=0.0))
+
+
+def run(subject: Subject, terms: Terms) -> Ran:
     def on_crash(seen: Recording, ask: Ask) -> None:
         if all(one.why_not for one in seen.all(Shrunk)):  # or the run with whole batches is asked
             subject.on_crash(seen, ask)
@@ -183,8 +219,8 @@ def run_to_its_first_step(subject: Subject, seconds: float) -> Ran:
             subject.launch,
             subject.before,
             {},
-            environment=TO_THE_FIRST_STEP,
-            seconds=seconds,
+            environment=terms.environment,
+            seconds=terms.seconds,
             bytes_=None,
             watch=partial(watch, on_crash=on_crash, output=printed),
         )

@@ -65,8 +65,8 @@ def test_a_script_is_run_to_its_first_step_and_writes_nothing(folder: Path) -> N
     assert "Read: nothing found\n" in made.out
     assert "Run to its first optimizer step, in a copy: " in made.out
     assert ", loss " in made.out
-    assert "Not checked: what comes after the first optimizer step" in made.out
-    assert made.document["not_observed"][-1].startswith("not checked: what comes after")
+    assert "Not checked: evaluation and save: the script ended without one" in made.out
+    assert made.document["not_observed"][-1].startswith("not checked: later batches")
     assert made.document["script"] == "train.py"
     assert "starts" not in made.out + made.err
 
@@ -100,7 +100,7 @@ SLICED = """
 @pytest.mark.slow
 def test_what_was_read_is_told_beside_what_was_seen(folder: Path) -> None:
     script = written(folder, train=SLICED.format(rows="(1, 2, 2)"))
-    made = Checked(folder, script.name)
+    made = Checked(folder, "--further", "0", script.name)
     assert made.code == 0
     assert [(one["rule"], one["severity"]) for one in made.findings] == [
         ("view-of-a-slice", "warning")
@@ -240,10 +240,11 @@ def test_batches_of_a_trainer_are_cut(folder: Path) -> None:
     made = Checked(folder, written(folder, train=TRAINER).name)
     assert made.code == 0, made.err
     assert made.findings == []
-    assert "Run to its first optimizer step, in a copy, on 4 rows of 16: " in made.out
+    reached = "Run to its first optimizer step and its first save, in a copy, on 4 rows of 16: "
+    assert reached in made.out
     assert "Not checked: what needs whole batches (16 -> 4 rows): " in made.out
     assert made.document["batches"]["told_of"] == "shrunk"
-    assert made.document["not_observed"][-2].startswith("not checked: what needs whole batches")
+    assert made.document["not_observed"][-3].startswith("not checked: what needs whole batches")
 
 
 def test_a_script_that_ends_early(folder: Path) -> None:
@@ -324,3 +325,69 @@ def test_wrong_calls(
 def test_help_has_an_example(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["check", "--help"]) == 0
     assert "surefit check train.py --lr 3e-4" in capsys.readouterr().out
+
+
+EVALUATES = """
+    import torch
+    from torch import nn
+    from torch.utils.data import DataLoader, TensorDataset
+
+    torch.manual_seed(0)
+    rows = TensorDataset(torch.randn(4000, 4), torch.randint(2, (4000,)))
+    loader = DataLoader(rows, batch_size=8, shuffle=True)
+    model = nn.Linear(4, 2)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+
+    def evaluate():
+        model.eval()
+        with torch.no_grad():
+            for features, labels in loader:
+                {evaluation}
+        model.train()
+
+    for epoch in range(1000):
+        for features, labels in loader:
+            loss = nn.functional.cross_entropy(model(features), labels) {factor}
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+        evaluate()
+        {after}
+        torch.save(model.state_dict(), "model.pt")
+"""
+
+
+def evaluates(folder: Path, **parts: str) -> Checked:
+    plain = {"evaluation": "model(features)", "factor": "", "after": "pass"}
+    return Checked(folder, written(folder, train=EVALUATES.format(**{**plain, **parts})).name)
+
+
+@pytest.mark.slow
+def test_it_goes_on_to_the_first_evaluation_and_the_first_save(folder: Path) -> None:
+    made = evaluates(folder)
+    assert (made.code, made.findings) == (0, [])
+    reached = "Run to its first optimizer step, its first evaluation and its first save, in a copy"
+    assert reached in made.out
+    assert "Not checked: evaluation" not in made.out
+    assert sorted(path.name for path in folder.iterdir()) == ["train.py"]
+
+
+@pytest.mark.slow
+def test_an_evaluation_that_fails_is_met(folder: Path) -> None:
+    made = evaluates(folder, evaluation="model(features[:, :3])")
+    assert (made.code, made.rules) == (1, ["feature-width-mismatch"])
+
+
+@pytest.mark.slow
+def test_a_loss_that_is_not_finite_is_an_error(folder: Path) -> None:
+    made = evaluates(folder, factor="* float('nan')")
+    assert made.code == 1
+    assert "error" in {one["severity"] for one in made.findings}
+
+
+@pytest.mark.slow
+def test_a_broken_law_is_an_error(folder: Path) -> None:
+    step = "model(features).sum().backward(); optimizer.step()"
+    state = f"state = model.state_dict(); {step}; model.load_state_dict(state)"
+    made = evaluates(folder, after=state)
+    assert (made.code, made.rules) == (1, ["state-dict-not-copied"])

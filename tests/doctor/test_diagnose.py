@@ -146,3 +146,19 @@ def test_a_fix_that_could_be_tried_and_should_not_be_is_a_choice(use: Use) -> No
     assert [fix.choice for fix in finding.fixes] == [True, False, False]
     assert [fix.why_not_tried for fix in finding.fixes] == ["", reason, ""]
     assert finding.fixes[0].text == "Declare 4. How wide it is only you can choose."
+
+
+def test_what_no_rule_explains_is_a_note_beside_an_error_that_a_rule_does(use: Use) -> None:
+    general = Rule("SF991", "general", Severity.WARNING, "", general=True)
+
+    @general.on(Crash)
+    def every_run(_seen: Crash, _recording: Recording) -> Finding:
+        return general.finding(HERE, "It is so.", about="the law")
+
+    use(general)
+    assert [one.severity for one in diagnose(Recording([crash("a")])).findings] == ["warning"]
+    use(general, rule("SF201", "special", severity=Severity.WARNING))
+    assert {one.severity for one in diagnose(Recording([crash("a")])).findings} == {"warning"}
+    use(general, rule("SF201", "special"))
+    severities = {one.rule: one.severity for one in diagnose(Recording([crash("a")])).findings}
+    assert severities == {"special": "error", "general": "note"}

@@ -36,3 +36,17 @@ def test_more_seldom_as_the_run_grows(written: list[float]) -> None:
     run(36_000)
     assert 100 < len(written) < 200
     assert written[-1] - written[-2] == pytest.approx(0.05 * 34_000, rel=0.2)
+
+
+def test_at_some_steps_in_any_case(written: list[float]) -> None:
+    for second in (0, 0.01, 0.02):
+        now[0] = 1e9 + second
+        periodic.write_early(now[0], always=True)
+    assert len(written) == 3
+
+
+def test_at_the_end_of_an_evaluation_but_not_at_each_of_many(written: list[float]) -> None:
+    for second in range(36_000):
+        now[0] = 1e9 + second
+        periodic.write_early(now[0])
+    assert 200 < len(written) < 1000

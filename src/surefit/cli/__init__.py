@@ -153,7 +153,7 @@ def read_call(argv: Sequence[str]) -> Call:
 RUN_A_SCRIPT = ("run", "check")
 VALUED = (
     *("--proof-seconds", "--proof_seconds", "--hang-after", "--hang_after", "--record"),
-    *("--seconds", "--rows"),
+    *("--seconds", "--rows", "--further", "--stop-on", "--stop_on"),
 )
 """Flags of these commands that a value follows."""
 

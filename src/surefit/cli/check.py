@@ -10,7 +10,9 @@ from cyclopts import Parameter
 
 from surefit.doctor.cells import Cells
 from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
+from surefit.doctor.observations import Steps
 from surefit.doctor.rule import Rule, refusal
+from surefit.doctor.words import counted, spoken
 from surefit.errors import BadInput
 from surefit.render import console, outcome
 from surefit.settings import Bound
@@ -34,11 +36,15 @@ NO_STEP = Rule(
     "A script ended well without a step of an optimizer: nothing of a training was checked.",
 )
 
-LAST_LINES = 6
-LATER = (
-    "what comes after the first optimizer step: later batches, evaluation, saving, memory that"
-    " grows, and faults that show only over several steps"
+NOT_FINITE = Rule(
+    "SF025",
+    "first-losses-not-finite",
+    Severity.ERROR,
+    "The loss of a script is NaN or infinite in the first steps of a check.",
 )
+
+LAST_LINES = 6
+LATER = "later batches, memory that grows, and faults that show only over many steps"
 FEWEST = 2
 """Rows that batch normalisation and a loss over pairs can do with."""
 
@@ -52,6 +58,10 @@ class Check:
 
     seconds: float = 300.0
     """Seconds in which the script must come to its first optimizer step."""
+
+    further: float = 30.0
+    """Seconds after the first step in which it goes on to its first evaluation and its first save;
+    0: it is ended at the first step."""
 
     proof: bool = True
     """Try fixes on a copy of the folder."""
@@ -71,7 +81,7 @@ DEFAULTS = Check()
 
 
 def check(*command: str, settings: Annotated[Check, Parameter(name="*")] = DEFAULTS) -> int:
-    """Check a training script before a long run: read it, then run it to its first step.
+    """Check a training script before a long run: read it, then run its first steps.
 
     surefit check train.py --lr 3e-4
     surefit check train.ipynb
@@ -80,12 +90,13 @@ def check(*command: str, settings: Annotated[Check, Parameter(name="*")] = DEFAU
     surefit check --self-test
 
     The run is made in a copy of the folder, offline, and ended after the first optimizer
-    step: nothing of yours is written. Batches of a `DataLoader` are cut to their first rows,
-    in the order that they have anyway. What goes wrong then is told only if it goes wrong
-    with whole batches, too: the script is run again with these. Streams, batches that a
-    class of yours puts together, and launched runs are taken as they are. What it prints
-    is not shown. The exit code is 0 if there is no error, 1 if there is one or the step was
-    not reached.
+    step, the first evaluation and the first save, or half a minute after the first step:
+    nothing of yours is written. Batches of a `DataLoader` are cut to their first rows,
+    in the order that they have anyway, and then epochs to a few batches. What goes wrong
+    then is told only if it goes wrong with whole batches, too: the script is run again with
+    these. Streams, batches that a class of yours puts together, and launched runs are taken
+    as they are. What it prints is not shown. The exit code is 0 if there is no error, 1 if
+    there is one, if a law is broken, if the loss is not finite, or if no step was reached.
 
     `--self-test` tries views of slices, the gradient scaler, precisions and losses on the
     device that is here, in seconds; a script that is named is checked after it.
@@ -95,6 +106,7 @@ def check(*command: str, settings: Annotated[Check, Parameter(name="*")] = DEFAU
     command
         The script and its arguments; or `-m`, a module and its arguments; or a launcher.
     """
+    from surefit.laws.runs import states
     from surefit.proof.snapshot import CannotTry
 
     failed = self_test() if settings.self_test else 0
@@ -114,7 +126,8 @@ def check(*command: str, settings: Annotated[Check, Parameter(name="*")] = DEFAU
         findings = [cells.finding(one) for one in findings]
     findings += [one for one in read if not any(is_same(one, other) for other in findings)]
     tell(made, findings, cells)
-    return failed or int(any(one.severity is Severity.ERROR for one in findings))
+    broken = any(state.broken for state in states(made.examined.recording))
+    return failed or int(broken or any(one.severity is Severity.ERROR for one in findings))
 
 
 def script_in(command: Sequence[str]) -> str | None:
@@ -152,6 +165,7 @@ def run_to_the_first_step(
             settings.rows,
             settings.seconds,
             Proofs(settings.proof, settings.proof_seconds, console.working),
+            settings.further,
         ),
     )
 
@@ -177,6 +191,15 @@ def how_it_ended(made: "Preflight", script: str | None) -> Iterator[Finding]:
     ran = made.ran
     place, seconds = Place(script or ""), f"{ran.seconds:,.1f} s"
     told = any(one.severity is Severity.ERROR for one in met(made))
+    if ran.losses_not_finite and not told:
+        steps = next(steps for steps in ran.recording.all(Steps) if steps.losses_not_finite)
+        yield NOT_FINITE.finding(
+            steps.loss_at or place,
+            f"The loss was NaN or infinite {counted(steps.losses_not_finite, 'time')} in"
+            f" {counted(steps.backwards, 'backward pass')}.",
+            why="A gradient of a loss that is not finite is not finite, and one such step ruins"
+            " every weight.",
+        )
     if ran.reached_a_step or told:
         return
     if ran.lacked is not None:
@@ -223,6 +246,28 @@ def mentions(finding: Finding, place: Place) -> bool:
     return re.search(rf"{re.escape(text)}\b", said) is not None
 
 
+def as_far_as(made: "Preflight") -> str:
+    """`its first optimizer step, its first evaluation and its first save`."""
+    reached = made.ran.reached
+    parts = ["optimizer step", *["evaluation"] * reached.evaluation, *["save"] * reached.save]
+    return spoken(f"its first {part}" for part in parts)
+
+
+def not_reached(made: "Preflight") -> list[str]:
+    """What was not come to, and why."""
+    reached = made.ran.reached
+    missing = [*["evaluation"] * (not reached.evaluation), *["save"] * (not reached.save)]
+    if not missing:
+        return []
+    if made.ran.lacked is not None:
+        why = f"it stops with {made.ran.lacked.said.partition(chr(10))[0]}, as it does in a copy"
+    elif reached.ended:
+        why = "it was ended before one; `--further` gives it longer"
+    else:
+        why = "the script ended without one"
+    return [f"{spoken(missing)}: {why}"]
+
+
 def tell(made: "Preflight", findings: Sequence[Finding], cells: Cells | None) -> None:
     examined, ran = made.examined, made.ran
     outcome.exception = examined.exception
@@ -234,7 +279,7 @@ def tell(made: "Preflight", findings: Sequence[Finding], cells: Cells | None) ->
     if ran.reached_a_step:
         loss = "" if ran.loss is None else f", loss {ran.loss:.4f}"
         where = f"in a copy{few_rows.on(made)}"
-        console.say(f"Run to its first optimizer step, {where}: {ran.seconds:,.1f} s{loss}")
+        console.say(f"Run to {as_far_as(made)}, {where}: {ran.seconds:,.1f} s{loss}")
     outcome.tell(*findings)
     outcome.add_part("batches", few_rows.part(made, cells))
     for line in outcome.not_observed:
@@ -242,6 +287,6 @@ def tell(made: "Preflight", findings: Sequence[Finding], cells: Cells | None) ->
     for line in examined.faults:
         console.errors.print(f"surefit: {line}", soft_wrap=True)
     if ran.reached_a_step:
-        for line in [*few_rows.not_checked(made), LATER]:
+        for line in [*few_rows.not_checked(made), *not_reached(made), LATER]:
             outcome.not_observed.append(f"not checked: {line}")
             console.say(f"Not checked: {line}")

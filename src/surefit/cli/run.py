@@ -1,24 +1,27 @@
 """`surefit run`."""
 
 import atexit
+from collections.abc import Sequence
 from dataclasses import dataclass
 from os import environ
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
 from surefit.did_you_mean import nearest
 from surefit.doctor.cells import Cells
-from surefit.doctor.findings import COMMAND_LINE, Fix, Severity
+from surefit.doctor.findings import COMMAND_LINE, Finding, Fix, Severity
 from surefit.doctor.rule import refusal
 from surefit.errors import WrongCall
 from surefit.render import console, outcome
 
+from . import watched_laws
 from .notebooks import cells_in
 
 if TYPE_CHECKING:
     from surefit.examination import Examination
+    from surefit.laws.in_time import InTime
 
 NO_SCRIPT = refusal("SF014", "no-such-script", "There is no script of that name to run.")
 
@@ -45,6 +48,16 @@ class Run:
 
     record: Path | None = None
     """A file that keeps all observations, as JSON Lines."""
+
+    in_time: bool = True
+    """Print what is certain while the run goes on, not only at its end."""
+
+    stop_on: Literal["error", "warning"] | None = None
+    """End the run, with exit code 1, at the first finding of this severity, or a graver, that is
+    certain."""
+
+    laws: bool = False
+    """Say of each law whether it holds, on what it was measured, or why it was not."""
 
 
 DEFAULTS = Run()
@@ -73,22 +86,28 @@ def run(*command: str, settings: Annotated[Run, Parameter(name="*")] = DEFAULTS)
 
     from surefit.examination import examine
     from surefit.observe.script import Launch, python_command
+    from surefit.observe.watching import FINDING
 
     script = command[0] if Path(command[0]).is_file() else None
     outcome.script = script or " ".join(command)
+    in_time = watcher(settings, cells)
     examined = examine(
         Launch(python_command(command), Path.cwd(), script, surroundings(cells)),
         prove_fixes=settings.proof,
         proof_seconds=settings.proof_seconds,
         hang_after=settings.hang_after,
         progress=console.working,
+        in_time=in_time,
     )
     if examined.seat is not None:
         if not examined.seat.reports:
             outcome.told_elsewhere = True
             return examined.code
         atexit.register(examined.seat.close)  # when all is told, on stderr and in files
-    tell(examined, cells)
+    if examined.stopped == FINDING:
+        said = f"the run was ended at its first {settings.stop_on} that is certain"
+        console.errors.print(f"surefit: {said}", soft_wrap=True)
+    tell(examined, cells, in_time, each_law=settings.laws)
     if settings.record is not None:
         keep(examined, settings.record)
     if settings.fix:
@@ -119,31 +138,70 @@ def refuse_missing(command: tuple[str, ...], name_of_command: str = "run") -> No
     raise WrongCall(NO_SCRIPT.finding(COMMAND_LINE, headline, fixes=fixes))
 
 
+def watcher(settings: Run, cells: Cells | None) -> "InTime | None":
+    """Who prints what is certain while the run goes on."""
+    from surefit.laws.in_time import InTime
+
+    def shown(findings: Sequence[Finding]) -> None:
+        console.errors.print()
+        outcome.show(*(findings if cells is None else map(cells.finding, findings)))
+
+    if not (settings.in_time or settings.stop_on):
+        return None
+    return InTime(shown, Severity(settings.stop_on) if settings.stop_on else None)
+
+
 def surroundings(cells: Cells | None) -> dict[str, str]:
     """Of a notebook: its pictures are drawn to nowhere, as no browser shows them."""
     return {} if cells is None or "MPLBACKEND" in environ else {"MPLBACKEND": "agg"}
 
 
-def tell(examined: "Examination", cells: Cells | None = None) -> None:
-    """Findings, then what was not observed, then faults of surefit itself, a line each."""
+def tell(
+    examined: "Examination",
+    cells: Cells | None = None,
+    in_time: "InTime | None" = None,
+    *,
+    each_law: bool = False,
+) -> None:
+    """What was watched, findings, then what was not observed, then faults of surefit itself, a line
+    each. What was shown while the run went on is a line, unless there is a proof to show."""
     outcome.exception = examined.exception
     outcome.not_observed = [*examined.not_observed]
     findings = examined.findings
     if cells is not None:
         findings = tuple(map(cells.finding, findings))
         outcome.not_observed = [*map(cells.text, examined.not_observed), *cells.left_out()]
+    tell_of_laws(examined, cells, each_law)
     if findings:
         console.errors.print()
-    outcome.tell(*findings)
+    outcome.keep(*findings)
+    for plain, finding in zip(examined.findings, findings, strict=True):
+        again = in_time is not None and shown_enough(plain, in_time)
+        (outcome.show_in_a_line if again else outcome.show)(finding)
     for line in outcome.not_observed:
         console.errors.print(f"surefit: not observed: {line}", soft_wrap=True)
     for line in examined.faults:
         console.errors.print(f"surefit: {line}", soft_wrap=True)
-    if not examined.findings and not examined.code and not console.quiet:
-        from surefit.doctor.catalogue import rule_files
 
-        said = f"surefit: {len(rule_files())} rules found nothing in {examined.steps} steps"
-        console.errors.print(said, soft_wrap=True, style="dim")
+
+def shown_enough(finding: Finding, in_time: "InTime") -> bool:
+    """It was shown in full, and nothing was tried since."""
+    tried = [fix.proof for fix in finding.fixes if fix.proof and fix.proof.status != "not-tried"]
+    return in_time.was_said(finding) and not tried
+
+
+def tell_of_laws(examined: "Examination", cells: Cells | None, each_law: bool) -> None:
+    """Which laws were measured; of a script that failed, only in the JSON document."""
+    from surefit.laws.runs import states
+
+    known = states(examined.recording)
+    outcome.add_part("laws", watched_laws.part(known, cells))
+    if (examined.code and not examined.stopped) or console.quiet:
+        return
+    said = [*watched_laws.lines(known, examined.steps, cells)]
+    said += watched_laws.detail(known, cells) if each_law else []
+    for line in said:
+        console.errors.print(f"surefit: {line}", soft_wrap=True, style="dim")
 
 
 def keep(examined: "Examination", file: Path) -> None:

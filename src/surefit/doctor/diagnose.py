@@ -12,12 +12,13 @@ from surefit.doctor.findings import Fact, Finding, Severity
 from surefit.doctor.observations import Answer, Crash, Question
 from surefit.doctor.ranks import by_rank, with_ranks
 from surefit.doctor.recording import Recording
-from surefit.doctor.rule import Rule, Shown, failed
+from surefit.doctor.rule import Cases, Rule, Shown, failed
 from surefit.doctor.violations import Violation
 
 MOST_ROUNDS = 8
 """A question may lead to another; no rule needs more than this."""
 
+Look = tuple[Rule, Callable[[], Iterable[Finding]]]
 AnswerQuestions = Callable[[Sequence[Question]], Iterable[Answer]]
 
 
@@ -46,14 +47,25 @@ def diagnose(seen: Recording, answer: AnswerQuestions | None = None) -> Diagnosi
 def look(seen: Recording) -> Diagnosis:
     """Every rule that is about what was seen; what a comment in the user's source allows is left
     out."""
-    found: list[tuple[Rule, Finding]] = []
     broken = list(catalogue.broken())
     cases = violations_in(seen, broken)
     kinds = kinds_of((*seen.observations, *(violation for violation, _ in cases)))
-    looks: list[tuple[Rule, Callable[[], Iterable[Finding]]]] = [
+    looks: list[Look] = [
         *((rule, partial(rule.look, seen, cases)) for rule in rules_on(kinds)),
         (UNKNOWN_ALLOWANCE, partial(unknown_allowances, seen, rule_files())),
     ]
+    return said_by(looks, seen, broken)
+
+
+def look_at(cases: Cases, seen: Recording) -> Diagnosis:
+    """What rules say of these violations alone, with no question answered."""
+    nothing = Recording([])
+    rules = rules_on(kinds_of(violation for violation, _ in cases))
+    return said_by([(rule, partial(rule.look, nothing, cases)) for rule in rules], seen, [])
+
+
+def said_by(looks: Sequence[Look], seen: Recording, broken: list[str]) -> Diagnosis:
+    found: list[tuple[Rule, Finding]] = []
     for rule, find in sorted(looks, key=lambda pair: pair[0].general):
         asked = list(seen.open_questions)
         try:
@@ -64,7 +76,8 @@ def look(seen: Recording) -> Diagnosis:
         if rule.general and {one.about for one in meant} <= {one.about for _, one in found}:
             seen.open_questions[:] = asked  # nothing is asked about what another rule explains
         found += [(rule, with_handler(one, seen)) for one in meant]
-    return Diagnosis(tuple(by_rank(in_order(one_each(found), seen), seen)), tuple(broken))
+    findings = one_each(as_consequences(found))
+    return Diagnosis(tuple(by_rank(in_order(findings, seen), seen)), tuple(broken))
 
 
 def violations_in(seen: Recording, broken: list[str]) -> list[tuple[Violation, Shown]]:
@@ -93,6 +106,20 @@ def with_handler(finding: Finding, seen: Recording) -> Finding:
     often = f"{caught.times:,} of {caught.entries:,} times"
     fact = Fact("caught at", f"{caught.handler}, {often}: the error is swallowed there")
     return replace(finding, facts=(*finding.facts, fact))
+
+
+def as_consequences(found: Sequence[tuple[Rule, Finding]]) -> list[tuple[Rule, Finding]]:
+    """Where a rule knows the cause of an error, what no rule explains can follow from it: a note of
+    it."""
+    explained = any(
+        finding.severity is Severity.ERROR and not rule.general for rule, finding in found
+    )
+    return [
+        (rule, replace(finding, severity=Severity.NOTE))
+        if explained and rule.general and finding.severity is Severity.WARNING
+        else (rule, finding)
+        for rule, finding in found
+    ]
 
 
 def one_each(found: Sequence[tuple[Rule, Finding]]) -> list[Finding]:

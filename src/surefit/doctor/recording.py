@@ -94,6 +94,11 @@ def read(lines: Iterable[str], folder: Path | None = None) -> Recording:
 
     A half-written last line, as a kill leaves it, is passed over.
     """
+    return Recording(joined(latest(observations_in(lines, folder))))
+
+
+def observations_in(lines: Iterable[str], folder: Path | None = None) -> list[Observation]:
+    """Line by line, with what was written again and again as it grew."""
     seen: list[Observation] = []
     for line in lines:
         try:
@@ -106,7 +111,7 @@ def read(lines: Iterable[str], folder: Path | None = None) -> Recording:
         except (KeyError, TypeError, AttributeError, msgspec.ValidationError) as error:
             why = f"this line of it cannot be read: {line[:LONGEST]} ({error})"
             seen.append(observations.NotObserved("the recording", why))
-    return Recording(joined(latest(seen)))
+    return seen
 
 
 def joined(seen: list[Observation]) -> list[Observation]:

@@ -7,6 +7,7 @@ MOST_NAMED = 3
 
 IRREGULAR = {
     "axis": "axes",
+    "backward pass": "backward passes",
     "batch": "batches",
     "class": "classes",
     "entry": "entries",

@@ -32,6 +32,9 @@ class BrokenLaw(Violation):
     certain: bool = True
     """False where healthy runs can look like this, too: then only a rule that has found the cause
     speaks of it."""
+    lasting: bool = True
+    """Nothing that the run does later can mend it, so that it is said while the run goes on. Not so
+    of what has not happened yet: a weight that has not moved, a file that was not written."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

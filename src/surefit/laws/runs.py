@@ -8,6 +8,7 @@ from importlib import import_module
 from math import isfinite
 
 from surefit.doctor.conditions.condition import Judgement, Needs
+from surefit.doctor.measures.reaching import Reached
 from surefit.doctor.progress import final_steps, steps_taken
 from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Unanswered, failed
@@ -15,6 +16,7 @@ from surefit.doctor.violations import Violation
 from surefit.doctor.words import counted
 from surefit.laws import invariants
 from surefit.laws.case import Case
+from surefit.laws.lasting import shows_in_a_part
 from surefit.laws.law import BrokenLaw, Law, Watched
 
 FEWEST_STEPS = 3
@@ -44,11 +46,14 @@ def every_invariant() -> dict[str, Invariant]:
 
 def violations_in(recording: Recording, broken: list[str]) -> list[tuple[Violation, Case]]:
     """Every law that does not hold, each with its case; a law that fails itself is added to
-    `broken`."""
+    `broken`. Of a run that a check has ended, only what nothing later could mend."""
     found: list[tuple[Violation, Case]] = []
+    was_cut_short = any(reached.ended for reached in recording.all(Reached))
     for name, invariant in every_invariant().items():
         try:
             for violation in invariant.violations_of(Case(recording)):
+                if was_cut_short and not shows_in_a_part(violation):
+                    continue
                 found.append((violation, Case(recording, about=violation.fault)))
         except Unanswered:
             continue
@@ -74,9 +79,17 @@ def states(recording: Recording) -> list[LawState]:
         if isinstance(violation, BrokenLaw) and violation.certain
     }
     return [
-        LawState(invariant.law, invariant.watched(recording), name in violated)
+        LawState(invariant.law, watched_by(invariant, recording), name in violated)
         for name, invariant in every_invariant().items()
     ]
+
+
+def watched_by(invariant: Invariant, recording: Recording) -> Watched:
+    """A law that fails itself was not measured."""
+    try:
+        return invariant.watched(recording)
+    except Exception as error:  # noqa: BLE001 - the other laws were measured
+        return Watched(why_not=failed(f"the law {invariant.law.name}", error))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

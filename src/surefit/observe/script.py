@@ -13,7 +13,7 @@ from surefit.observe.launch import program as program
 from surefit.observe.launch import python_command as python_command
 from surefit.observe.launched import Seat
 from surefit.observe.watching import Ask as Ask
-from surefit.observe.watching import Limits, OnCrash, Watch
+from surefit.observe.watching import Limits, OnCrash, OnNews, Watch
 from surefit.observe.watching import Watched as Watched
 
 
@@ -29,17 +29,20 @@ def watch(
     seat: Seat | None = None,
     output: IO[bytes] | None = None,
     start: Start | None = None,
+    on_news: OnNews | None = None,
 ) -> Watched:
     """Runs the command to its end; quiet: in a session of its own, and what it prints is dropped,
     or goes to `output`.
 
     `seat`: the place among ranks that share a spool; whoever reports for all waits for them.
-    `start`: another way to start it.
+    `start`: another way to start it. `on_news`: shown what was recorded while the run goes on.
     """
     where = seat.folder if seat else Path(tempfile.mkdtemp(prefix="surefit-"))
     limits = Limits(seconds, bytes_, hang_after)
     try:
-        with Watch(launch, where, limits, quiet, on_crash, seat, output, start) as watching:
+        with Watch(
+            launch, where, limits, quiet, on_crash, seat, output, start, on_news
+        ) as watching:
             watching.start(environment or {})
             stopped = watching.until_it_ends()
             watching.leave_word(stopped)

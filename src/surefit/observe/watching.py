@@ -23,6 +23,7 @@ from surefit.doctor.recording import Recording, as_line, latest, read
 from surefit.observe.asking import Asker
 from surefit.observe.child import Child, Start
 from surefit.observe.deaths import Remains
+from surefit.observe.growing import Growing
 from surefit.observe.inside.autopsy import stacks
 from surefit.observe.inside.training.last_event import read_last
 from surefit.observe.launch import Launch, observed_environment
@@ -33,10 +34,17 @@ from surefit.observe.signals import PassedOn
 POLL = 0.02
 SAMPLE = 0.25
 """Seconds between looks at memory and progress."""
+NEWS, NEWS_COST = 1.0, 20
+"""Seconds between looks at what was recorded, and times that such a look takes."""
+INTERRUPTED = 10.0
+"""Seconds that a script has to end after what Ctrl-C would send."""
+FINDING = "finding"
 
 Result = TypeVar("Result")
 Ask = Callable[[Sequence[Question]], Iterable[Answer]]
 OnCrash = Callable[[Recording, Ask], None]
+OnNews = Callable[[Recording], bool]
+"""Is given what was recorded so far, while the run goes on; whether that ends it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +55,7 @@ class Watched:
     code: int
     seconds: float
     stopped: str = ""
-    """Why the watcher itself ended it: `time`, `memory`, `hang` or `rank`."""
+    """Why the watcher itself ended it: `time`, `memory`, `hang`, `rank` or `finding`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +80,7 @@ class Watch:
         seat: Seat | None = None,
         output: IO[bytes] | None = None,
         start: Start | None = None,
+        on_news: OnNews | None = None,
     ) -> None:
         self.launch = launch
         self.folder = folder
@@ -81,6 +90,9 @@ class Watch:
         self.seat = seat
         self.output = output
         self.start_child = start
+        self.on_news = on_news
+        self.growing = Growing(folder, launch.cwd)
+        self.next_news = 0.0
         self.answers: list[Answer] = []
         self.seen: list[Observation] = []
         self.peak = 0
@@ -130,6 +142,7 @@ class Watch:
             if now - looked >= SAMPLE:
                 looked = now
                 stopped = self._guarded("the running script", self._too_much, now) or ""
+                stopped = stopped or self._news(now)
         if stopped:
             self._stop(stopped)
         self.child.wait()
@@ -151,6 +164,19 @@ class Watch:
                 return "rank"
         return ""
 
+    def _news(self, now: float) -> str:
+        """Looks at what was recorded since the last time, seldom enough to cost little."""
+        if self.on_news is None or now < self.next_news:
+            return ""
+        ends = self._guarded("the growing recording", self._look_at_news, self.on_news)
+        cost = time.monotonic() - now
+        self.next_news = now + max(NEWS, NEWS_COST * cost)
+        return FINDING if ends else ""
+
+    def _look_at_news(self, on_news: OnNews) -> bool:
+        recording = self.growing.news()
+        return recording is not None and on_news(recording)
+
     def _stands_still(self, now: float, seconds: float) -> bool:
         events = sum(last.events for last in map(read_last, self.folder.glob("*.last")) if last)
         if events != self.progress[0]:
@@ -165,6 +191,10 @@ class Watch:
             self._end(signal.SIGTERM)
             with suppress(subprocess.TimeoutExpired):
                 self.child.wait(5)
+        if why == FINDING:
+            self._end(signal.SIGINT)
+            with suppress(subprocess.TimeoutExpired):
+                self.child.wait(INTERRUPTED)
         self._end(signal.SIGKILL)
 
     def _end(self, number: signal.Signals) -> None:
@@ -215,6 +245,8 @@ class Watch:
         """As a shell would say it; that of the rank that failed, where this one was only ended."""
         if stopped == "rank" and self.seat is not None:
             return self.seat.failed() or 1
+        if stopped == FINDING:
+            return 1
         code = self.child.returncode or 0
         return code if code >= 0 else 128 - code
 

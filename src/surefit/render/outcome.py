@@ -28,12 +28,21 @@ def begin() -> None:
 
 def tell(*found: Finding) -> None:
     """Shows findings on stderr, and keeps them for the JSON document."""
-    findings.extend(found)
+    keep(*found)
+    show(*found)
+
+
+def show(*found: Finding) -> None:
+    """On stderr alone."""
     if as_lines:
-        for finding in found:
-            console.errors.print(brief.line(finding), soft_wrap=True)
+        show_in_a_line(*found)
     else:
         terminal.show(found, console.errors)
+
+
+def show_in_a_line(*found: Finding) -> None:
+    for finding in found:
+        console.errors.print(brief.line(finding), soft_wrap=True)
 
 
 def keep(*found: Finding) -> None:

@@ -5,6 +5,7 @@ its loop. Numbers are kept of it, and no reference.
 """
 
 import sys
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from types import ModuleType
@@ -14,6 +15,8 @@ from surefit.doctor.findings import Place
 from surefit.observe.inside import events, origins
 from surefit.observe.inside.after_import import after_import
 from surefit.observe.inside.autopsy.values import attributes, is_a, is_tensor
+from surefit.observe.inside.training import periodic
+from surefit.observe.inside.training.letters import noted
 from surefit.observe.inside.unseen import around
 
 LOADER = "torch.utils.data.dataloader"
@@ -68,6 +71,8 @@ def _came(args: tuple[Any, ...], batch: Any) -> None:
     _epochs[id(args[0])] = epoch
     if len(_epochs) > MOST_KEPT:
         del _epochs[next(iter(_epochs))]
+    if batch is None and noted.events:
+        periodic.write_early(time.time())
 
 
 def _begun(held: dict[str, Any]) -> Epoch:

@@ -17,6 +17,7 @@ PARTS = (
     "epochs",
     "small_batches",
     "training.steps",
+    "reaching",
     "workers",
     "children",
     "caught.swallowed",

@@ -64,7 +64,9 @@ def begin(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
             return False
         now.thread = thread
         grad = readable.torch().is_grad_enabled()
+        turned = False
         if vars(module).get("training", True):
+            turned = now.training is False
             now.training = training = True
             letters.note("T" if grad else "t", True)
             known.training = count = known.training + 1
@@ -87,6 +89,8 @@ def begin(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
             inputs.look(args, kwargs, training)
         if noted.now >= periodic.due:
             periodic.write(noted.now)
+        elif turned:  # an evaluation has ended
+            periodic.write_early(noted.now)
     except Exception as error:  # noqa: BLE001 - the user's module runs, whatever happens here
         could_not("calls of modules", error)
     now.inside = True

@@ -122,12 +122,14 @@ def _after(optimizer: Any, _args: tuple[Any, ...], _kwargs: dict[str, Any]) -> N
             _look_outside(step)
         if noted.now >= periodic.due:
             periodic.write(noted.now)
+        elif step in periodic.STEPS:
+            periodic.write_early(noted.now, always=True)
         if step == 1:
             seen.first_at = time.perf_counter()
     except Exception as error:  # noqa: BLE001 - see above
         could_not("optimizer steps", error)
     if seen.stop_after is not None and noted.steps >= seen.stop_after:
-        _stop()
+        stop()
 
 
 def _ask(running: Running, known: Optimizer, optimizer: Any) -> None:
@@ -220,8 +222,8 @@ def _on_stack() -> Iterator[int]:
         frame = frame.f_back
 
 
-def _stop() -> None:
-    """In a proof: everything is written down, and nothing of the script runs any more."""
+def stop() -> None:
+    """In a proof or a check: all is written down, and nothing of the script runs any more."""
     finishing.finish()
     for stream in (sys.stdout, sys.stderr):
         with suppress(Exception):
