@@ -9,6 +9,7 @@ from typing import Any
 
 from surefit.lineage.producers import Input, Way
 from surefit.observe.inside.autopsy.values import attributes, is_module, mapping
+from surefit.observe.inside.lineage import regions
 from surefit.observe.inside.lineage.contents import ContentIndex, rows_of
 from surefit.observe.inside.lineage.records import (
     AUGMENTED,
@@ -60,7 +61,7 @@ class Tracing:
         links = [
             Input(serial=serial, way=way, name=name)
             for serial, way, name in record.came
-            if way is not Way.ITEM or kind == "mutation"
+            if way is not Way.EARLIER and (way is not Way.ITEM or kind == "mutation")
         ]
         if kind in PASSING:
             links += self.of_passing(record, node, kind)
@@ -122,7 +123,7 @@ class Tracing:
     def of_passing(self, record: Record, node: Node, kind: str) -> list[Input]:
         """Of a name, a parameter, an attribute, an item: what is not known from the time it ran."""
         value = record.value
-        known = [link for link in record.came if link[1] is not Way.ITEM]
+        known = [link for link in record.came if link[1] not in (Way.ITEM, Way.EARLIER)]
         if known:
             return []
         for serial, _, path in (link for link in record.came if link[1] is Way.ITEM):
@@ -149,7 +150,7 @@ class Tracing:
         return [
             Input(serial=serial, way=way, name=path)
             for serial, way, path in record.came
-            if way is Way.ITEM
+            if way is Way.ITEM or (way is Way.EARLIER and regions.has_gaps())
         ]
 
     def key_of(self, record: Record, node: Node) -> str:
@@ -255,7 +256,8 @@ class Tracing:
             if record is None:
                 continue
             yield record
-            waiting += [before for before, way, _ in record.came if way is not Way.ITEM]
+            passed_on = (Way.ITEM, Way.EARLIER)
+            waiting += [before for before, way, _ in record.came if way not in passed_on]
             kind = self.kind(record)
             if kind == "call":
                 waiting += record.children if self.is_through(record) else ()
@@ -297,7 +299,8 @@ class Tracing:
                 return exact
             return next((child.serial for child in children if self.has(child.serial, value)), None)
         elements = self.element_serials(record, node)
-        if key.isdigit() and not node.filtered and int(key) < len(elements):
+        complete = not node.filtered and self.is_complete(record, elements)
+        if complete and key.isdigit() and int(key) < len(elements):
             return elements[int(key)]
         return next((element for element in reversed(elements) if self.has(element, value)), None)
 
@@ -353,6 +356,12 @@ class Tracing:
             for serial in every
             if began < serial < record.serial and serial in self.records.by_serial
         ]
+
+    def is_complete(self, record: Record, elements: list[int]) -> bool:
+        """No element of a comprehension was left out."""
+        if type(record.value) in (list, dict):
+            return len(record.value) == len(elements)
+        return not regions.has_gaps()
 
     def constructor_argument(self, serial: int, name: str, value: Any) -> Input | None:
         """An attribute that the constructor of an object was given."""

@@ -74,10 +74,14 @@ class Made:
 class Recorder:
     """Tensors are known by weak reference: an id alone is soon another tensor's."""
 
-    def __init__(self, torch: Any, lineage: Records | None = None) -> None:
+    def __init__(self, torch: Any, lineage: Records | None = None, stories: bool = True) -> None:
         self.torch = torch
         self.lineage = lineage
+        self.stories = stories
+        """Stories are asked for, and not lineage alone."""
         self.active = True
+        self.idle = False
+        """Nothing is asked about this step."""
         self.made: dict[int, Made] = {}
         self.failed: Made | None = None
         """The last operation that raised; it takes what it was given, and has no result."""
@@ -137,16 +141,19 @@ class Recorder:
             outs = [out for out in outs if not any(out is one for one in ins)]
         if not outs:
             return
-        takes = tuple(self.serial_of(one, changed=one is outs[0]) for one in ins)
         line, inside = lines(func)
-        numbers = tuple(itertools.islice(plain_numbers((args, kwargs)), MOST_NUMBERS))
-        for out in outs:
-            self._add(out, name, line, inside, takes, numbers, before)
+        if self.stories:
+            takes = tuple(self.serial_of(one, changed=one is outs[0]) for one in ins)
+            numbers = tuple(itertools.islice(plain_numbers((args, kwargs)), MOST_NUMBERS))
+            for out in outs:
+                self._add(out, name, line, inside, takes, numbers, before)
         if self.lineage is not None and inside is not None and is_of_values(inside.code):
             for out in outs:
                 self.lineage.operation(name, line, inside, ins, out)
 
     def note_failure(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        if not self.stories:
+            return
         takes = tuple(self.serial_of(one) for one in self.tensors((args, kwargs)))
         line, inside = lines(func)
         numbers = tuple(itertools.islice(plain_numbers((args, kwargs)), MOST_NUMBERS))
@@ -218,7 +225,7 @@ def note_arrays(recorder: Recorder) -> None:
     @wraps(plain)
     def from_numpy(array: Any) -> Any:
         result = plain(array)
-        if recorder.active:
+        if recorder.active and not recorder.idle:
             note(plain, (), {}, result, None)
         return result
 
@@ -240,9 +247,9 @@ def recording_mode(recorder: Recorder) -> Any:
             self, func: Any, types: Any, args: Any = (), kwargs: Any = None
         ) -> Any:
             kwargs = kwargs or {}
-            if not recorder.active:
+            if recorder.idle or not recorder.active:
                 return func(*args, **kwargs)
-            before = look_before(torch, name_of(func), args, kwargs)
+            before = look_before(torch, name_of(func), args, kwargs) if recorder.stories else None
             try:
                 result = func(*args, **kwargs)
             except Exception:

@@ -17,7 +17,7 @@ from surefit.lineage.producers import LINEAGE
 from surefit.observe.inside.after_import import after_import
 from surefit.observe.inside.autopsy import questions
 from surefit.observe.inside.autopsy.values import is_tensor, untouched
-from surefit.observe.inside.lineage import libraries, records
+from surefit.observe.inside.lineage import libraries, records, regions
 from surefit.observe.inside.lineage.records import Records
 from surefit.observe.inside.spool import guarded, process, saw
 from surefit.observe.inside.stories.graphs import OF_GRAPH, Graphs, watch
@@ -25,8 +25,14 @@ from surefit.observe.inside.stories.recorder import Recorder, note_arrays, recor
 from surefit.observe.inside.stories.telling import story, story_of_failure
 
 STORY = "SUREFIT_STORY"
-"""Environment: {"until_step": n or null, "questions": [...]}, as `Asked` writes them."""
+"""Environment: {"until_step": n or null, "questions": [...], "fault": null or a turn of a loop}, as
+`Asked` and an answer about a lineage write them."""
 OF_VALUE, OF_LOSS, OF_FAILURE = "story", "story-of-loss", "story-of-failure"
+
+LEFT_OUT = "left_out"
+"""In the answer about a lineage: the turn of a loop that was not noted, and has the fault."""
+FIRST_STEPS = 2
+"""In which operations are recorded, also if another step is asked about."""
 
 Stood = tuple[str, str, int]
 """A function, the last part of its file (a second run stands in another folder), a line."""
@@ -63,9 +69,18 @@ def stood(frame: Frame) -> Stood:
 class Stories:
     """What this process was asked, and the operations that answer it."""
 
-    def __init__(self, asked: Sequence[Asked], until_step: int | None) -> None:
+    def __init__(
+        self,
+        asked: Sequence[Asked],
+        until_step: int | None,
+        fault: dict[str, int] | None = None,
+    ) -> None:
         self.open = list(asked)
         self.until_step = until_step
+        steps = (one.question.about.get("step") for one in asked)
+        self.steps_asked = {until_step or 0, *(step for step in steps if isinstance(step, int))}
+        self.fault = fault
+        """The turn of a loop in which the fault comes, where an earlier run told that."""
         self.steps = 0
         self.recorder: Recorder | None = None
         self.lineage: Records | None = None
@@ -74,7 +89,8 @@ class Stories:
     def record(self, torch: Any) -> None:
         if any(asked.question.kind == OF_GRAPH for asked in self.open):
             self.graphs = watch(torch)
-        self.recorder = Recorder(torch, self.lineage)
+        stories = any(asked.question.kind != LINEAGE for asked in self.open)
+        self.recorder = Recorder(torch, self.lineage, stories)
         note_arrays(self.recorder)
         recording_mode(self.recorder).__enter__()
 
@@ -108,7 +124,9 @@ class Stories:
     def stepped(self, optimizer: Any = None) -> None:
         self.steps += 1
         if self.lineage is not None:
-            self.lineage.stepped(self.steps, self.until_step)
+            self.lineage.stepped(self.steps, self.steps_asked)
+            if self.recorder is not None and not self.recorder.stories:
+                self.recorder.idle = self.steps >= FIRST_STEPS and not self.lineage.everything
         if self.graphs is not None:
             self.graphs.steps = self.steps
             self.graphs.stepped.append(optimizer)
@@ -146,7 +164,9 @@ class Stories:
         except Exception as error:
             self.settle(asked, Answer(asked.question, None, f"{type(error).__name__}: {error}"))
             raise
-        self.settle(asked, Answer(asked.question, said))
+        turn = regions.left_out(frames)
+        again: dict[str, Json] = {LEFT_OUT: {**turn}} if turn is not None else {}
+        self.settle(asked, Answer(asked.question, {**said, **again}))
 
     def wait_for_expressions(self, file: str) -> None:
         """A module has been wrapped: expressions in it may be those that are asked about."""
@@ -159,6 +179,7 @@ class Stories:
             if os.path.basename(str(about["file"])) != os.path.basename(file):
                 continue
             at = int(about["line"]), str(about["text"])
+            regions.note_always(os.path.abspath(file), at[0])
             for number in answering.expressions_at(str(about["file"]), *at):
                 self.lineage.wanted[number] = partial(self.tell_expression, asked)
 
@@ -186,7 +207,8 @@ def asked_here() -> Stories | None:
     if not raw:
         return None
     document = json.loads(raw)
-    return Stories([read(one) for one in document["questions"]], document["until_step"])
+    asked = [read(one) for one in document["questions"]]
+    return Stories(asked, document["until_step"], document.get("fault"))
 
 
 def read(raw: dict[str, Any]) -> Asked:
@@ -208,7 +230,7 @@ def install() -> None:
     if stories is None:
         return
     if any(asked.question.kind == LINEAGE for asked in stories.open):
-        stories.lineage = records.start()
+        stories.lineage = records.start(stories.fault)
         libraries.install()
         stories.lineage.wrapped = stories.wait_for_expressions
     after_import("torch")(_record)
