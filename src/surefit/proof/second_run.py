@@ -13,9 +13,7 @@ from surefit.observe.inside.lineage.libraries import WITH_WORKERS
 from surefit.observe.inside.stories.graphs import OF_GRAPH
 from surefit.observe.inside.stories.stories import (
     LEFT_OUT,
-    OF_FAILURE,
     OF_LOSS,
-    OF_VALUE,
     STORY,
     Asked,
     stood,
@@ -91,13 +89,7 @@ def recognisable(question: Question, seen: Recording) -> Asked | None:
     if question.kind == OF_LOSS or (question.kind == LINEAGE and not question.crash):
         return Asked(question)
     crash = seen.crash(question.crash)
-    if crash is None or question.kind not in (
-        OF_VALUE,
-        OF_GRAPH,
-        OF_FAILURE,
-        LINEAGE,
-        *probes(),
-    ):
+    if crash is None or question.kind not in (OF_GRAPH, LINEAGE, *probes()):
         return None
     own, number = crash.own_frame, question.about.get("frame")
     known = isinstance(number, int) and 0 <= number < len(crash.frames)

@@ -83,8 +83,6 @@ class Recorder:
         self.idle = False
         """Nothing is asked about this step."""
         self.made: dict[int, Made] = {}
-        self.failed: Made | None = None
-        """The last operation that raised; it takes what it was given, and has no result."""
         self._known: dict[int, tuple[Callable[[], Any], int]] = {}
         self._serials = itertools.count(1) if lineage is None else lineage.serials
 
@@ -150,15 +148,6 @@ class Recorder:
         if self.lineage is not None and inside is not None and is_of_values(inside.code):
             for out in outs:
                 self.lineage.operation(name, line, inside, ins, out)
-
-    def note_failure(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        if not self.stories:
-            return
-        takes = tuple(self.serial_of(one) for one in self.tensors((args, kwargs)))
-        line, inside = lines(func)
-        numbers = tuple(itertools.islice(plain_numbers((args, kwargs)), MOST_NUMBERS))
-        serial = next(self._serials)
-        self.failed = Made(serial, name_of(func), line, inside, (), "", True, takes, numbers)
 
     def _add(
         self,
@@ -237,7 +226,6 @@ def recording_mode(recorder: Recorder) -> Any:
     torch = recorder.torch
     look_before = guarded("what a clamp was given")(clamped)
     note_after = guarded("the story of a tensor")(recorder.note)
-    note_failure = guarded("the story of a failure")(recorder.note_failure)
     mode: Any = torch.overrides.TorchFunctionMode
 
     class Recording(mode):  # type: ignore[misc]
@@ -250,11 +238,7 @@ def recording_mode(recorder: Recorder) -> Any:
             if recorder.idle or not recorder.active:
                 return func(*args, **kwargs)
             before = look_before(torch, name_of(func), args, kwargs) if recorder.stories else None
-            try:
-                result = func(*args, **kwargs)
-            except Exception:
-                note_failure(func, args, kwargs)
-                raise
+            result = func(*args, **kwargs)
             note_after(func, args, kwargs, result, before)
             return result
 

@@ -22,12 +22,12 @@ from surefit.observe.inside.lineage.records import Records
 from surefit.observe.inside.spool import guarded, process, saw
 from surefit.observe.inside.stories.graphs import OF_GRAPH, Graphs, watch
 from surefit.observe.inside.stories.recorder import Recorder, note_arrays, recording_mode
-from surefit.observe.inside.stories.telling import story, story_of_failure
+from surefit.observe.inside.stories.telling import story
 
 STORY = "SUREFIT_STORY"
 """Environment: {"until_step": n or null, "questions": [...], "fault": null or a turn of a loop}, as
 `Asked` and an answer about a lineage write them."""
-OF_VALUE, OF_LOSS, OF_FAILURE = "story", "story-of-loss", "story-of-failure"
+OF_LOSS = "story-of-loss"
 
 LEFT_OUT = "left_out"
 """In the answer about a lineage: the turn of a loop that was not noted, and has the fault."""
@@ -101,15 +101,11 @@ class Stories:
                 self.answer(asked, loss)
 
     def of_crash(self, crash: Crash, frames: Sequence[FrameType]) -> None:
-        """Stories of values, and what a probe answers while the frames of a swallowed one live."""
+        """Lineage, and what a probe answers while the frames of a swallowed one live."""
         for asked in [one for one in self.open if one.is_about(crash)]:
             here = asked.here(crash)
-            if asked.question.kind == OF_VALUE:
-                self.answer(asked, questions.value_in(frames, here.about))
-            elif asked.question.kind == OF_GRAPH:
+            if asked.question.kind == OF_GRAPH:
                 self.settle(asked, Answer(asked.question, self.of_graph(frames)))
-            elif asked.question.kind == OF_FAILURE:
-                self.tell_failure(asked, frames)
             elif asked.question.kind == LINEAGE:
                 self.tell_lineage(asked, crash, frames)
             else:
@@ -133,24 +129,13 @@ class Stories:
         if self.until_step is not None and self.steps > self.until_step:
             os._exit(0)
 
-    def answer(self, asked: Asked, value: Any) -> None:
+    def answer(self, asked: Asked, loss: Any) -> None:
         recorder = self.recorder
-        if recorder is None or not is_tensor(value):
+        if recorder is None or not is_tensor(loss):
             self.settle(asked, Answer(asked.question, None, "it is no tensor in the second run"))
             return
         with recorder.pause():
-            of_loss = asked.question.kind == OF_LOSS
-            said = story(recorder, value, of_loss, bool(asked.question.about.get("beside")))
-        self.settle(asked, Answer(asked.question, said))
-
-    def tell_failure(self, asked: Asked, frames: Sequence[FrameType]) -> None:
-        recorder = self.recorder
-        failed = recorder.failed if recorder is not None else None
-        if recorder is None or failed is None:
-            self.settle(asked, Answer(asked.question, None, "no operation on tensors failed"))
-            return
-        with recorder.pause():
-            said = story_of_failure(recorder, failed, frames)
+            said = story(recorder, loss, bool(asked.question.about.get("beside")))
         self.settle(asked, Answer(asked.question, said))
 
     def tell_lineage(self, asked: Asked, crash: Crash, frames: Sequence[FrameType]) -> None:
