@@ -93,6 +93,7 @@ class Record:
     __slots__ = (
         "came",
         "children",
+        "earlier",
         "held",
         "identity",
         "light",
@@ -112,6 +113,9 @@ class Record:
         self.identity = id(value)
         self.children: tuple[int, ...] = ()
         self.came: tuple[Came, ...] = ()
+        self.earlier = 0
+        """What the name, the attribute or the parameter was last noted with, if that is another
+        value: turns of a loop between may not have been noted."""
         self.light: dict[str, Any] | None = None
         self.operation: Any = None
         """Of what no expression of the user's did: its name and line."""
@@ -255,9 +259,10 @@ class Records:
         """Where the value of an expression came from, as far as that is known now."""
         if node.kind == "name":
             serial = state.names.get(node.key) if node.local else self.shared.get(node.shared)
-            if serial is not None:
-                way = Way.BINDING if self.is_value(serial, value) else Way.EARLIER
-                record.came = ((serial, way, node.name),)
+            if serial is not None and self.is_value(serial, value):
+                record.came = ((serial, Way.BINDING, node.name),)
+            elif serial is not None:
+                record.earlier = serial
         elif node.kind == "attribute":
             self.of_attribute(record, node, value)
         elif node.kind == "subscript":
@@ -273,7 +278,7 @@ class Records:
                 self.mutated(record, node)
         if node.kind in CREATED:
             self.created(record, value)
-        elif record.came and record.came[0][1] is not Way.EARLIER:
+        elif record.came:
             self.changed_since(record, value)
 
     def changed_since(self, record: Record, value: Any) -> None:
@@ -310,8 +315,8 @@ class Records:
         if new and not is_stored(holder.value, node.name, value):
             record.operation = CREATES
             self.created(record, value)
-        elif stored is not None and known and not record.came:
-            record.came = ((stored[1], Way.EARLIER, node.name),)
+        elif stored is not None and known:
+            record.earlier = stored[1]
 
     def of_subscript(self, record: Record, node: Node, value: Any, state: FrameState) -> None:
         """An item of a list or a dict; or what a class makes of an index."""
@@ -355,9 +360,8 @@ class Records:
             record = self.add(target.node, value, times)
             name = target.shared[1]
             record.came = self.argument(arguments, direct, name, value, function, number)
-            earlier = self.shared.get(target.shared)
-            if not record.came and earlier is not None:
-                record.came = ((earlier, Way.EARLIER, name),)
+            if not record.came:
+                record.earlier = self.shared.get(target.shared, 0)
             self.bind(state, target, record.serial)
 
     def argument(

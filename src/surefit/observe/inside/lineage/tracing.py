@@ -61,7 +61,7 @@ class Tracing:
         links = [
             Input(serial=serial, way=way, name=name)
             for serial, way, name in record.came
-            if way is not Way.EARLIER and (way is not Way.ITEM or kind == "mutation")
+            if way is not Way.ITEM or kind == "mutation"
         ]
         if kind in PASSING:
             links += self.of_passing(record, node, kind)
@@ -123,7 +123,7 @@ class Tracing:
     def of_passing(self, record: Record, node: Node, kind: str) -> list[Input]:
         """Of a name, a parameter, an attribute, an item: what is not known from the time it ran."""
         value = record.value
-        known = [link for link in record.came if link[1] not in (Way.ITEM, Way.EARLIER)]
+        known = [link for link in record.came if link[1] is not Way.ITEM]
         if known:
             return []
         for serial, _, path in (link for link in record.came if link[1] is Way.ITEM):
@@ -145,13 +145,18 @@ class Tracing:
             key = node.name or self.key_of(record, node)
             if holder is not None and mapping(holder.value) is not None:
                 located = self.sibling(holder.value, key, record.serial)
-        if located:
-            return located
-        return [
+        items = [
             Input(serial=serial, way=way, name=path)
             for serial, way, path in record.came
-            if way is Way.ITEM or (way is Way.EARLIER and regions.has_gaps())
+            if way is Way.ITEM
         ]
+        return located or items or self.earlier(record, node)
+
+    def earlier(self, record: Record, node: Node) -> list[Input]:
+        """Of what a loop carries on, where not every turn was noted."""
+        if record.earlier not in self.records.by_serial or not regions.has_gaps():
+            return []
+        return [Input(serial=record.earlier, way=Way.EARLIER, name=node.name)]
 
     def key_of(self, record: Record, node: Node) -> str:
         numbers = [number for number, role in node.slots if role == "key"]
@@ -256,15 +261,13 @@ class Tracing:
             if record is None:
                 continue
             yield record
-            passed_on = (Way.ITEM, Way.EARLIER)
-            waiting += [before for before, way, _ in record.came if way not in passed_on]
+            waiting += [before for before, way, _ in record.came if way is not Way.ITEM]
             kind = self.kind(record)
             if kind == "call":
                 waiting += record.children if self.is_through(record) else ()
             elif kind in PASSING:
-                waiting += [
-                    link.serial for link in self.of_passing(record, nodes[record.node], kind)
-                ]
+                links = self.of_passing(record, nodes[record.node], kind)
+                waiting += [link.serial for link in links if link.way is not Way.EARLIER]
 
     def is_through(self, record: Record) -> bool:
         """`list(x)`, `enumerate(x)`, `zip(x, y)`, `x.items()`: items go through as they are."""
