@@ -119,3 +119,12 @@ def test_an_expression_that_is_asked_about_is_noted_in_every_turn(tmp_path: Path
         recorder.wrapped = lambda file: regions.note_always(file, 2)
         run(source, tmp_path, recorder)
     assert not regions.has_gaps() or max(recorder.counts.values()) >= 300
+
+
+def test_everything_is_noted_in_the_steps_that_are_asked_about_and_before_each() -> None:
+    with recording() as recorder:
+        noted = []
+        for step in range(1, 11):
+            recorder.stepped(step, [0, 5, 9])
+            noted.append((step, bool(regions.everything)))
+    assert [step for step, everything in noted if everything] == [4, 5, 8, 9]

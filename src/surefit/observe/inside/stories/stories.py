@@ -164,7 +164,8 @@ class Stories:
             if os.path.basename(str(about["file"])) != os.path.basename(file):
                 continue
             at = int(about["line"]), str(about["text"])
-            regions.note_always(os.path.abspath(file), at[0])
+            if not about.get("step"):  # of a later step everything is noted
+                regions.note_always(os.path.abspath(file), at[0])
             for number in answering.expressions_at(str(about["file"]), *at):
                 self.lineage.wanted[number] = partial(self.tell_expression, asked)
 
