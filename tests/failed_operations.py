@@ -1,10 +1,7 @@
-"""Hand-made stories of operations that failed, for tests of rules."""
-
-from collections.abc import Sequence
-from dataclasses import asdict
+"""Hand-made crashes and operations on tensors, for tests of rules."""
 
 from surefit.doctor.findings import Place
-from surefit.doctor.observations import Answer, Crash, Frame, Layer, Operation, Process, Question
+from surefit.doctor.observations import Crash, Frame, Operation, Process
 from surefit.source.spans import Span
 
 FILE = "train.py"
@@ -20,7 +17,6 @@ def operation(
     numbers: tuple[float, ...] = (),
     dtype: str = "float32",
     device: str = "cpu",
-    layer: Layer | None = None,
     own: bool = True,
 ) -> Operation:
     return Operation(
@@ -35,24 +31,6 @@ def operation(
         takes=takes,
         numbers=numbers,
         device=device,
-        layer=layer,
-    )
-
-
-def weight(
-    serial: int, layer: Layer, shape: tuple[int, ...], dtype: str = "float32", device: str = "cpu"
-) -> Operation:
-    return operation(serial, "parameter", shape, layer=layer, dtype=dtype, device=device)
-
-
-def story(*operations: Operation, layers: Sequence[Layer] = ()) -> Answer:
-    """The failing one first, then the newest."""
-    return Answer(
-        Question("story-of-failure", "1-1"),
-        {
-            "operations": [asdict(one) for one in operations],
-            "layers": [asdict(one) for one in layers],
-        },
     )
 
 

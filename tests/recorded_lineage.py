@@ -12,13 +12,14 @@ import msgspec
 from surefit.lineage.asking import lineage_from
 from surefit.lineage.lineage import Lineage
 from surefit.lineage.producers import ProducerGraph
-from surefit.observe.inside.lineage import answering, records
+from surefit.observe.inside.lineage import answering, records, regions
 from surefit.observe.inside.lineage.records import Records
 
 
 @contextmanager
-def recording() -> Iterator[Records]:
-    kept = records.start()
+def recording(fault: dict[str, int] | None = None) -> Iterator[Records]:
+    regions.regions.clear()
+    kept = records.start(fault)
     try:
         yield kept
     finally:
@@ -26,7 +27,8 @@ def recording() -> Iterator[Records]:
 
 
 def run(source: str, folder: Path, kept: Records, name: str = "program.py") -> dict[str, Any]:
-    """Executes a program; `ask(x)` in it keeps the lineage of `x`, under `asked`."""
+    """Executes a program; `ask(x)` in it keeps the lineage of `x`, under `asked`; `stepped(n)` says
+    that an optimizer has."""
     file = folder / name
     file.write_text(source)
     linecache.checkcache(str(file))
@@ -42,7 +44,8 @@ def run(source: str, folder: Path, kept: Records, name: str = "program.py") -> d
         graph = msgspec.convert(told, ProducerGraph, strict=False)
         asked.append(lineage_from(graph, graph.roots[0]))
 
-    names: dict[str, Any] = {"__name__": "program", "__file__": str(file), "ask": ask}
+    names: dict[str, Any] = {"__name__": "program", "__file__": str(file)}
+    names |= {"ask": ask, "stepped": kept.stepped}
     exec(compile(tree, str(file), "exec"), names)
     names["asked"] = asked
     return names

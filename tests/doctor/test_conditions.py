@@ -455,19 +455,19 @@ class TestAll:
     def test_the_past_and_the_steps(self) -> None:
         plain: Condition = All((Moves(("a",), steps=7), NoUpdatesLost(0.1, steps=30)))
         assert plain.needs(recording()) == Needs(steps=30)
-        changing: Condition = All((plain, RowsArrive(1, None, changes_the_past=True)))
+        changing: Condition = All((plain, RowsArrive(rows=1, place=None, changes_the_past=True)))
         assert changing.needs(recording()).changes_the_past
         assert All((ReExecuted(QUESTION, WHAT),)).needs(recording()).steps is None
 
     def test_what_is_watched_at_one_line_at_several_and_in_parts(self) -> None:
         here, there = Place("train.py", 3), Place("train.py", 9)
-        arrives = RowsArrive(4, here, ("batch",))
+        arrives = RowsArrive(rows=4, place=here, names=("batch",))
         first = FirstBatchComes(here, ("batch",), 8)
         later = ValuesAt(there, (Wanted("frame", rows=2),))
         both = All((arrives, All((first, later))))
         lines = [one.place.line for one in both.needs(recording()).watchpoints]
         assert lines == [3, 9]
-        assert RowsArrive(4, None).needs(recording()).watchpoints == ()
+        assert RowsArrive(rows=4, place=None).needs(recording()).watchpoints == ()
         assert Moves(("a",)).needs(recording()).watchpoints == ()
 
     def test_evaluation_wants_to_get_past_the_first_time(self) -> None:

@@ -59,7 +59,7 @@ def arrived(condition: RowsArrive, *rows: int) -> Recording:
 
 
 def test_rows_that_an_epoch_loses_are_counted_where_all_of_it_was_seen() -> None:
-    arrive = RowsArrive(6, LINE, ("x",), epoch=(40, 5))
+    arrive = RowsArrive(rows=6, place=LINE, names=("x",), epoch=(40, 5))
     judged = arrive.judge(crashed(1), arrived(arrive, 8, 6, 8, 7, 8))
     assert judged.held
     assert judged.said.endswith("; 37 of the 40 rows arrive in an epoch, 3 are lost")
@@ -75,13 +75,13 @@ def test_rows_that_an_epoch_loses_are_counted_where_all_of_it_was_seen() -> None
 def test_an_epoch_is_gone_through_only_if_that_is_cheap(
     steps: int, batches: int, seconds: float, wanted: int | None
 ) -> None:
-    arrive = RowsArrive(6, LINE, ("x",), epoch=(40, batches))
+    arrive = RowsArrive(rows=6, place=LINE, names=("x",), epoch=(40, batches))
     assert arrive.needs(crashed(steps, seconds)).steps == wanted
     assert replace(arrive, epoch=None).needs(crashed(steps)).steps is None
 
 
 def test_batches_of_an_evaluation_are_told_from_those_of_training() -> None:
-    whole = WholeBatches(LINE, "x", "net.training", 8, training=False)
+    whole = WholeBatches(place=LINE, text="x", mode="net.training", rows=8, training=False)
 
     def came(rows: int, training: bool) -> Passed:
         mode = Value("net.training", "bool", scalar=training)

@@ -20,7 +20,7 @@ def fits(must: IdsFit, *came: Passed) -> bool:
 
 
 def test_every_id_must_have_a_row_from_the_fault_on() -> None:
-    must = IdsFit(8, 30, 31, 30)
+    must = IdsFit(width=8, rows=30, becomes=31, arrive=30)
     assert fits(must, lookup(0, 30, 31))
     assert not fits(must, lookup(0, 30, 31), lookup(0, 31, 31))
     assert not fits(must, lookup(-1, 30, 31))
@@ -28,15 +28,17 @@ def test_every_id_must_have_a_row_from_the_fault_on() -> None:
 
 
 def test_ids_that_lacked_a_row_must_arrive_as_they_are() -> None:
-    must = IdsFit(8, 30, 31, 30)
+    must = IdsFit(width=8, rows=30, becomes=31, arrive=30)
     assert not fits(must, lookup(0, 29, 31))
-    assert fits(IdsFit(8, 30, 31), lookup(0, 29, 31))
+    assert fits(IdsFit(width=8, rows=30, becomes=31), lookup(0, 29, 31))
 
 
 def test_another_table_is_not_taken_for_it() -> None:
-    judged = IdsFit(8, 30, 31, 30).judge(BEFORE, Recording([lookup(0, 90, 100)]))
+    judged = IdsFit(width=8, rows=30, becomes=31, arrive=30).judge(
+        BEFORE, Recording([lookup(0, 90, 100)])
+    )
     assert not judged.held
-    nothing = IdsFit(8, 30, 31, 30).judge(BEFORE, Recording([]))
+    nothing = IdsFit(width=8, rows=30, becomes=31, arrive=30).judge(BEFORE, Recording([]))
     assert not nothing.held
     assert not nothing.decided
 

@@ -13,7 +13,14 @@ TEXT = "loss = criterion(model(x), y)\n"
 PLACE = Place("train.py", 1)
 BEFORE = Recording([Script("train.py", TEXT), Crash("1-1", 1.0, Process(1), "E", "E", steps=2)])
 RIGHT = LossGiven(2, (8, 3), "float32", (8,), "int64", 8, 7.0)
-GETS = LossGets("cross_entropy", PLACE, (8,), ("int64",), 8, 7.0)
+GETS = LossGets(
+    name="cross_entropy",
+    place=PLACE,
+    target_shape=(8,),
+    target_dtypes=("int64",),
+    supervised=8,
+    total=7.0,
+)
 
 
 def after(*each: LossGiven, line: int = 1) -> Recording:
@@ -69,6 +76,6 @@ def test_too_few_labels_show_nothing() -> None:
 
 
 def test_both_sides_agree_at_any_size() -> None:
-    gets = LossGets("cross_entropy", PLACE, (4,), shape=(4,), any_size=True)
+    gets = LossGets(name="cross_entropy", place=PLACE, target_shape=(4,), shape=(4,), any_size=True)
     assert gets.judge(BEFORE, after(replace(RIGHT, shape=(8,)))).held
     assert not gets.judge(BEFORE, after(replace(RIGHT, shape=(8, 1)))).held

@@ -1,9 +1,8 @@
 """Losses whose two sides do not fit: dtypes, axes and class indices, derived from source."""
 
-from textwrap import dedent
-
 import pytest
 
+from loss_scripts import tagger
 from surefit.interpreter import violations_of
 from surefit.interpreter.violations import TargetAxesMismatch, TargetDtypeMismatch
 from surefit.source.reading import Source
@@ -20,32 +19,6 @@ def derived(text: str) -> list[str]:
         else:
             words.append(type(broken).__name__)
     return words
-
-
-def tagger(loss: str, forward: str = "return self.head(self.embed(words))") -> str:
-    """Words in rows, and a score for each class at each word."""
-    return dedent(
-        f"""
-        import torch
-        from torch import nn
-        import torch.nn.functional as F
-        CLASSES = 5
-        class Tagger(nn.Module):
-            def __init__(self, classes=CLASSES):
-                super().__init__()
-                self.embed = nn.Embedding(100, 16)
-                self.head = nn.Linear(16, classes)
-            def forward(self, words):
-                {forward}
-        model = Tagger()
-        words = torch.randint(0, 100, (8, 12))
-        tags = words % CLASSES
-        for _ in range(3):
-            logits = model(words)
-            loss = {loss}
-            loss.backward()
-        """
-    )
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ def test_a_long_loop_is_noted_in_samples(tmp_path: Path, monkeypatch: pytest.Mon
 def test_the_last_step_is_noted_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(records, "MOST_IN_DETAIL", 4)
     with recording() as recorder:
-        recorder.stepped(2, 2)
+        recorder.stepped(2, [2])
         names = run("for i in range(90):\n    x = [i, 3]\nask(x)\n", tmp_path, recorder)
     assert recorder.left_out == 0
     assert texts(names["asked"][0]) == ["[i, 3]", "3", "range(90)", "90"]

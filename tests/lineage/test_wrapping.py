@@ -10,6 +10,7 @@ from types import ModuleType
 import pytest
 
 from recorded_lineage import recording, run
+from surefit.observe.inside.lineage import regions
 
 PROGRAMS = {
     "generators": """
@@ -165,10 +166,57 @@ result = t(0) or t(2), t(0) and t(3), t(1) if t(0) else t(4), 1 < t(2) < t(1) < 
 }
 
 
+PROGRAMS["loops"] = """
+def walk(n, pairs=()):
+    found = []
+    for i in range(n):
+        with_names = [globals_ for globals_ in globals() if globals_ == "walk"]
+        if i % 7 == 3:
+            continue
+        for j, (a, b) in enumerate(pairs):
+            try:
+                found.append((lambda q, r=j: q * 2 + r)(a) + sum(k * b for k in range(i) if k % 2))
+            except TypeError:
+                break
+        else:
+            found.append(sum(1 for _ in with_names))
+    left = n
+    while left > 0 and (half := left // 2) >= 0:
+        left = half
+        if left == 1:
+            break
+    else:
+        found.append("else")
+    return found, left
+def several(n):
+    for i in range(n):
+        def inner(x, i=i):
+            return x + i
+        class Box:
+            size = i
+            sizes = [size, *(k for k in range(2))]
+        yield inner(i), Box.sizes, {k: v for k, v in zip("ab", [i, i + 1])}, {x for x in "aab"}
+turns = [[x * y for y in range(x) if y] for x in range(9)]
+functions = [lambda x, i=i: x + i for i in range(9)]
+names = name = value = 0
+for name, value in globals().items():
+    names += not name.startswith("__") and name not in ("ask", "stepped")
+result = walk(40, [(1, 2), (3, 4)]), walk(3, [("a", None)]), list(several(12)), turns, names
+result = result, [f(1) for f in functions], [x for row in turns for x in row if x > 3]
+"""
+
+
+@pytest.mark.parametrize("left_out", [False, True])
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_a_program_gives_what_it_gave(name: str, tmp_path: Path) -> None:
+def test_a_program_gives_what_it_gave(
+    name: str, left_out: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     plain: dict[str, object] = {"__name__": "program"}
     exec(compile(PROGRAMS[name], "program.py", "exec"), plain)
+    if left_out:
+        monkeypatch.setattr(regions, "FREE_NOTES", -1)
+        monkeypatch.setattr(regions, "FIRST_TURNS", 0)
+        monkeypatch.setattr(regions, "FIRST_GAP", 2)
     with recording() as kept:
         wrapped = run(PROGRAMS[name], tmp_path, kept)
     assert wrapped["result"] == plain["result"]

@@ -7,6 +7,8 @@ import pytest
 from running import observed, plainly, written
 from surefit.doctor.observations import DivergenceSeen, Steps
 
+pytestmark = pytest.mark.slow
+
 SCRIPT = """
     import torch
     import torch.nn.functional as F

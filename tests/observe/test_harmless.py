@@ -13,9 +13,9 @@ slow = pytest.mark.slow
 
 HEALTHY = [
     pytest.param("plain_loop.py", ["--epochs", "3"], 0, id="plain loop"),
-    pytest.param("threads.py", [], 0, id="threads"),
-    pytest.param("torch_function.py", [], 0, id="custom __torch_function__"),
-    pytest.param("forked_model.py", [], 0, id="a model that is forked"),
+    pytest.param("threads.py", [], 0, marks=slow, id="threads"),
+    pytest.param("torch_function.py", [], 0, marks=slow, id="custom __torch_function__"),
+    pytest.param("forked_model.py", [], 0, marks=slow, id="a model that is forked"),
     pytest.param("workers_fork.py", [], 0, marks=slow, id="workers by fork"),
     pytest.param("workers_spawn.py", [], 0, marks=slow, id="workers by spawn"),
     pytest.param("trainer.py", [], 0, marks=slow, id="Trainer"),

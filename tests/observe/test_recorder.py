@@ -217,16 +217,6 @@ def test_what_is_no_clamp_is_not_looked_at(recorder: Recorder, harmless: Any) ->
     assert of(recorder, out).clamped is None
 
 
-def test_an_operation_that_fails_is_noted_with_what_it_was_given(recorder: Recorder) -> None:
-    left, right = torch.zeros(2, 3), torch.ones(4, 3)
-    with pytest.raises(RuntimeError):
-        torch.cat([left, right], dim=1)
-    assert recorder.failed is not None
-    assert recorder.failed.name == "cat"
-    assert [recorder.made[serial].name for serial in recorder.failed.takes] == ["zeros", "ones"]
-    assert recorder.failed.numbers == (1,)
-
-
 def test_a_cast_parameter_is_told_as_it_is_now(recorder: Recorder) -> None:
     layer = nn.Linear(2, 2)
     layer(torch.zeros(1, 2))

@@ -17,6 +17,7 @@ from surefit.doctor.recording import read
 from surefit.observe.inside import spool
 from surefit.observe.inside.training.last_event import read_last
 
+pytestmark = pytest.mark.slow  # it trains in many ways, in two processes
 HERE = Path(__file__).parent
 COMPILED = ("compiled", "compiled_step")
 

@@ -21,7 +21,7 @@ BOOT = Path(next(iter(boot.__path__)))
 
 FRAME = Frame(Place("/copy/train.py", 7), "loss", own=True)
 CRASH = Crash("9-1", 1.0, Process(9), "RuntimeError", "RuntimeError: no", (FRAME, FRAME))
-QUESTION = Question("story", "4-1", {"frame": 0, "text": "labels"})
+QUESTION = Question("lineage", "4-1", {"frame": 0, "text": "labels"})
 
 
 def test_a_crash_is_known_again_by_its_kind_and_line() -> None:
@@ -87,16 +87,15 @@ def test_a_second_run_tells_of_a_value_and_answers_probes(tmp_path: Path, swallo
     value = {"frame": 7, "text": "shifted"}
     base = {"kind": "RuntimeError", "swallowed": swallowed, **here}
     questions = [
-        {"question": {"kind": "story", "crash": "4-1", "about": value}, **base},
+        {"question": {"kind": "lineage", "crash": "4-1", "about": {}}, **base},
         {"question": {"kind": "reshape", "crash": "4-1", "about": value}, **base},
     ]
     seen, said = run(script, questions, spool)
     answers = {answer.question.kind: answer for answer in seen.all(Answer)}
-    operations: Any = (answers["story"].said or {})["operations"]
-    assert [one["name"] for one in operations] == ["__getitem__", "reshape", "arange"]
-    assert operations[0]["place"]["file"] == "train.py"
-    assert operations[0]["place"]["line"] == 4
-    assert operations[0]["names"] == ["shifted"]
+    producers: Any = (answers["lineage"].said or {})["producers"]
+    sliced = next(producer for producer in producers if producer["text"] == "labels[:, 1:]")
+    assert sliced["place"]["file"] == "train.py"
+    assert sliced["place"]["line"] == 4
     assert (answers["reshape"].said or {})["equal"] is True
     assert answers["reshape"].question.about == value
     assert said == ""

@@ -20,7 +20,7 @@ def told(loss_of: Any) -> LossStory:
     with recording_mode(recorder):
         loss = loss_of()
         with recorder.pause():
-            said = story(recorder, loss, of_loss=True)
+            said = story(recorder, loss)
     return msgspec.convert(json.loads(json.dumps(said)), LossStory, strict=False)
 
 
@@ -100,9 +100,9 @@ def test_a_long_story_is_cut_but_not_its_closed_clamps() -> None:
 def test_names_are_those_that_the_line_assigns() -> None:
     recorder = Recorder(torch)
     with recording_mode(recorder):
-        first, second = torch.zeros(4, 2)[1:], torch.ones(3)
+        first, second = torch.zeros(4, 2, requires_grad=True)[1:], torch.ones(3)
         with recorder.pause():
-            said = story(recorder, first, of_loss=False)
+            said = story(recorder, first)
     operations: Any = said["operations"]
     assert operations[0]["names"] == ("first", "second")
     assert second.shape == (3,)

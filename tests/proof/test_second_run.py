@@ -39,7 +39,7 @@ CRASH = Crash(
     ),
     steps=6,
 )
-OF_VALUE = Question("story", "7-1", {"frame": 1, "text": "labels"})
+OF_VALUE = Question("lineage", "7-1", {"frame": 1, "text": "labels"})
 OF_LOSS = Question("story-of-loss", "", {"step": 0})
 RESHAPE = Question("reshape", "7-1", {"frame": 1, "text": "labels"})
 
@@ -90,7 +90,11 @@ def test_a_value_is_asked_about_by_what_its_crash_looks_like(launch: Launch) -> 
     assert watch.asked["until_step"] == 6
     assert watch.asked["questions"] == [
         {
-            "question": {"kind": "story", "crash": "7-1", "about": {"frame": 1, "text": "labels"}},
+            "question": {
+                "kind": "lineage",
+                "crash": "7-1",
+                "about": {"frame": 1, "text": "labels"},
+            },
             "kind": "RuntimeError",
             "swallowed": False,
             "raised": ["loss", "train.py", 12],
@@ -117,7 +121,7 @@ def test_probes_of_a_process_that_has_gone_on_are_asked_of_the_second_run(launch
 
 def test_what_nothing_can_tell_is_answered_without_a_run(launch: Launch) -> None:
     watch = FakeWatch()
-    unknown = Question("story", "8-1", {"frame": 0, "text": "x"})
+    unknown = Question("lineage", "8-1", {"frame": 0, "text": "x"})
     answers = ask(launch, watch, unknown, Question("weather", "7-1", {}))
     assert [answer.said for answer in answers] == [None, None]
     assert watch.runs == 0

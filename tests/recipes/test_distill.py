@@ -118,6 +118,7 @@ def test_the_best_evaluation_is_kept(plain: Path) -> None:
     assert report.gap_closed is not None
 
 
+@pytest.mark.slow
 def test_the_sources_command_runs(
     texts: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -191,6 +192,7 @@ def test_sar_trains_routers_and_leaves_the_teacher_as_it_was(
     assert report.updates == 3
 
 
+@pytest.mark.slow
 def test_ka_takes_two_updates_and_compares_with_as_many(
     texts: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -218,6 +220,7 @@ def test_a_dense_teacher_has_no_router_and_teaches_all_the_same(
     assert not any(record["on_policy"] for record in records(tmp_path / "run", "learning_rate"))
 
 
+@pytest.mark.slow
 def test_a_cache_stands_in_for_the_teacher(
     texts: Path, plain: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -243,6 +246,7 @@ def test_a_cache_stands_in_for_the_teacher(
     assert main(["distill", *words, f"--cache-teacher={cache}", "--temperature=3"]) == 1
 
 
+@pytest.mark.slow
 def test_a_teacher_on_disk_teaches_the_same_to_the_bit(
     texts: Path, plain: Path, tmp_path: Path
 ) -> None:

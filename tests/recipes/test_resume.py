@@ -133,6 +133,7 @@ def stop_at(out: Path, rows: Path, step: int, monkeypatch: pytest.MonkeyPatch) -
         assert main(["sft", *as_words(flags(rows, out))]) == 130
 
 
+@pytest.mark.slow
 def test_resumed_with_nothing_saved_it_starts_again(unbroken: Path, tmp_path: Path) -> None:
     out = tmp_path / "run"
     shutil.copytree(unbroken, out)
@@ -225,6 +226,7 @@ def test_resume_of_a_folder_that_is_no_run(
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_stopped_in_an_evaluation_it_answers_again(
     rows: Path, unbroken: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -780,8 +780,6 @@ class Operation:
     grad: bool = False
     """Its result belongs to a graph."""
     device: str = ""
-    layer: Layer | None = None
-    """Of a parameter, in the story of a failure: the module that holds it."""
 
 
 @dataclass(frozen=True, slots=True)

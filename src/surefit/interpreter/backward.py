@@ -68,9 +68,11 @@ def is_several(tensor: TensorValue) -> bool:
     return tensor.unreduced is not None or any(isinstance(size, int) and size > 1 for size in sizes)
 
 
-def position_of(operation: RecordedOperation) -> tuple[int, int]:
-    node = operation.node
-    return getattr(node, "lineno", 0), getattr(node, "col_offset", 0)
+def position_of(operation: RecordedOperation) -> tuple[int, int, int, int]:
+    """Start and end: in `a(x).b()` both calls start at the same column."""
+    start = getattr(operation.node, "lineno", 0), getattr(operation.node, "col_offset", 0)
+    end_line = getattr(operation.node, "end_lineno", None) or 0
+    return *start, end_line, getattr(operation.node, "end_col_offset", None) or 0
 
 
 def check_freed(run: Evaluator, tensor: TensorValue, node: ast.Call) -> bool:

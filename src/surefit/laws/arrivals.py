@@ -98,4 +98,4 @@ def batch_arrives(crash: Crash, seen: Recording) -> RowsArrive | None:
     came = arrival(crash, seen)
     if not isinstance(rows, int) or not rows or came is None:
         return None
-    return RowsArrive(rows, came.place, came.names, came.after)
+    return RowsArrive(rows=rows, place=came.place, names=came.names, after=came.after)

@@ -47,6 +47,9 @@ class Way(StrEnum):
     """An operation on tensors inside a library took it."""
     DEFAULT = "default"
     """The default of a parameter that a call left out."""
+    EARLIER = "earlier"
+    """What the name or the attribute was bound to when that was last noted; turns of a loop between
+    were not."""
     CONTROL = "control"
     """It decides how many or which, not what: a condition, an index, arguments of a function whose
     returned expression is known. A lineage does not go that way."""

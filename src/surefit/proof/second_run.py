@@ -5,7 +5,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 
 from surefit.doctor.findings import Place
-from surefit.doctor.observations import Answer, Crash, Ended, Passed, Question, Watchpoint
+from surefit.doctor.observations import (
+    Answer,
+    Crash,
+    Ended,
+    Json,
+    Passed,
+    Question,
+    Watchpoint,
+)
 from surefit.doctor.progress import steps_before
 from surefit.doctor.recording import Recording
 from surefit.lineage.producers import LINEAGE
@@ -14,8 +22,7 @@ from surefit.observe.inside.autopsy.questions import probes
 from surefit.observe.inside.lineage.libraries import WITH_WORKERS
 from surefit.observe.inside.stories.graphs import OF_GRAPH
 from surefit.observe.inside.stories.stories import (
-    OF_FAILURE,
-    OF_VALUE,
+    LEFT_OUT,
     SILENT,
     STORY,
     Asked,
@@ -49,9 +56,9 @@ def answer_by_second_run(
     answers: dict[tuple[str, str, str], Answer] = {}
     missing = "the second run did not come to it"
 
-    def run(open_: Sequence[Asked], environment: Mapping[str, str]) -> None:
+    def run(open_: Sequence[Asked], environment: Mapping[str, str], fault: Json = None) -> None:
         environment = {
-            STORY: as_environment(open_, seen),
+            STORY: as_environment(open_, seen, fault),
             WATCH: json.dumps([line_of(question) for question in earlier]),
             **environment,
         }
@@ -74,8 +81,15 @@ def answer_by_second_run(
         refuse_outside(seen)
         run(asked, {})
         left = [one for one in asked if key(one.question) not in answers]
-        if about_workers := [one for one in left if needs_workers(one.question, seen)]:
-            run(about_workers, {WITH_WORKERS: "1"})
+        about_workers = [one for one in left if needs_workers(one.question, seen)]
+        workers = {WITH_WORKERS: "1"} if about_workers else {}
+        if about_workers:
+            run(about_workers, workers)
+        for one in asked:
+            answer = answers.get(key(one.question))
+            turn = (answer.said or {}).get(LEFT_OUT) if answer is not None else None
+            if turn is not None:
+                run([one], workers if one in about_workers else {}, turn)
     except CannotTry as reason:
         missing = str(reason)
     return [answers.get(key(question), Answer(question, None, missing)) for question in questions]
@@ -104,13 +118,7 @@ def recognisable(question: Question, seen: Recording) -> Asked | None:
     if question.kind in SILENT and not question.crash:
         return Asked(question)
     crash = seen.crash(question.crash)
-    if crash is None or question.kind not in (
-        OF_VALUE,
-        OF_GRAPH,
-        OF_FAILURE,
-        LINEAGE,
-        *probes(),
-    ):
+    if crash is None or question.kind not in (OF_GRAPH, LINEAGE, *probes()):
         return None
     own, number = crash.own_frame, question.about.get("frame")
     known = isinstance(number, int) and 0 <= number < len(crash.frames)
@@ -124,12 +132,12 @@ def recognisable(question: Question, seen: Recording) -> Asked | None:
     )
 
 
-def as_environment(asked: Sequence[Asked], seen: Recording) -> str:
+def as_environment(asked: Sequence[Asked], seen: Recording, fault: Json = None) -> str:
     """The recorder needs not go on beyond the last step that is asked about."""
     steps = [last_step(one.question, seen) for one in asked]
-    return json.dumps(
-        {"until_step": max(steps, default=None), "questions": [asdict(one) for one in asked]}
-    )
+    questions = [asdict(one) for one in asked]
+    until = max(steps, default=None)
+    return json.dumps({"until_step": until, "questions": questions, "fault": fault})
 
 
 def last_step(question: Question, seen: Recording) -> int:

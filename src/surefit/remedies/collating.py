@@ -85,8 +85,8 @@ def loader_of(case: Case) -> tuple[Source, ast.Call] | None:
 def arriving(case: Case, rows: int, epoch: tuple[int, int] | None = None) -> RowsArrive:
     came = arrival(case.crash, case.recording) if case.crash is not None else None
     if came is None:
-        return RowsArrive(rows, None, epoch=epoch)
-    return RowsArrive(rows, came.place, came.names, came.after, epoch=epoch)
+        return RowsArrive(rows=rows, place=None, epoch=epoch)
+    return RowsArrive(rows=rows, place=came.place, names=came.names, after=came.after, epoch=epoch)
 
 
 def first_epoch(case: Case, collator: CollatorSeen) -> tuple[int, int] | None:

@@ -37,7 +37,14 @@ def drop_last(case: Case, last: LastBatch, *, in_order: bool = False) -> SetArgu
     counted = counts_batches(source) or trainer is call
     must = None
     if line is not None:
-        must = WholeBatches(line.place, line.text, line.mode, last.size, counted, training)
+        must = WholeBatches(
+            place=line.place,
+            text=line.text,
+            mode=line.mode,
+            rows=last.size,
+            changes_the_past=counted,
+            training=training,
+        )
     at = case.expression(source, call)
     return SetArgument(at=at, name=name, value=value, words=words, must=must, choice=True)
 

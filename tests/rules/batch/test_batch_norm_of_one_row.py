@@ -86,7 +86,9 @@ def test_the_remainder_is_counted_and_dropped_where_the_loader_is_made() -> None
     assert "1 of 385 rows" in fix.text
     assert fix.edit is not None
     assert patched(fix.edit, TEXT) == TEXT.replace("True)", "True, drop_last=True)")
-    assert fix.must == WholeBatches(Place("train.py", 3), "x", "model.training", 32)
+    assert fix.must == WholeBatches(
+        place=Place("train.py", 3), text="x", mode="model.training", rows=32
+    )
 
 
 def test_a_line_that_makes_the_loader_of_evaluation_too_drops_where_it_shuffles() -> None:
@@ -135,7 +137,7 @@ def passed(step: int, rows: int, training: bool) -> Passed:
 
 
 def test_whole_batches_in_training_hold_and_others_do_not() -> None:
-    must = WholeBatches(Place("train.py", 3), "x", "model.training", 32)
+    must = WholeBatches(place=Place("train.py", 3), text="x", mode="model.training", rows=32)
     before = Recording([CRASH])
     good = [passed(11, 32, True), passed(12, 1, False), passed(12, 32, True)]
     assert must.judge(before, Recording([*good])).held

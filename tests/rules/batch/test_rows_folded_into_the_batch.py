@@ -13,7 +13,6 @@ from surefit.doctor.observations import (
     LossCall,
     Operation,
     Process,
-    Question,
     Steps,
     Value,
 )
@@ -54,7 +53,6 @@ LOSS = Frame(
     arguments=("input", "target"),
 )
 CRASH = Crash("1-1", 1.0, Process(1), "ValueError", "ValueError: rows", (OWN, LOSS))
-QUESTION = Question("story", "1-1", {"frame": 1, "text": "input"})
 
 
 def made(serial: int, name: str, line: int, shape: tuple[int, ...], *takes: int) -> Operation:

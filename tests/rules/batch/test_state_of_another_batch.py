@@ -89,7 +89,9 @@ def test_the_last_batch_is_left_out_and_the_rows_are_counted() -> None:
     assert "shuffle" not in fix.text
     assert fix.edit is not None
     assert "batch_size=16, drop_last=True)" in patched(fix.edit, TEXT)
-    assert fix.must == WholeBatches(Place("train.py", 3), "x", "rnn.training", 16)
+    assert fix.must == WholeBatches(
+        place=Place("train.py", 3), text="x", mode="rnn.training", rows=16
+    )
 
 
 def test_rows_of_an_evaluation_are_not_evaluated() -> None:
@@ -99,7 +101,9 @@ def test_rows_of_an_evaluation_are_not_evaluated() -> None:
     (finding,) = found(replace(CRASH, frames=frames))
     fix = finding.fixes[0]
     assert "6 of 70 rows are then not evaluated: a mean over them is one over 64" in fix.text
-    assert fix.must == WholeBatches(Place("train.py", 3), "x", "rnn.training", 16, training=False)
+    assert fix.must == WholeBatches(
+        place=Place("train.py", 3), text="x", mode="rnn.training", rows=16, training=False
+    )
 
 
 def test_look_alikes_are_silent() -> None:

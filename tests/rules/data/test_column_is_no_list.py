@@ -56,7 +56,7 @@ def test_a_tokenizer_gets_a_list() -> None:
     assert finding.headline == '`rows["text"]` is a `Column`, and `tok` takes a list.'
     assert after(finding, text) == 'out = tok(list(rows["text"]), padding=True)\n'
     must = finding.fixes[0].must
-    assert must == RowsArrive(16, Place("train.py", 1), ("out",), after=True, at=0)
+    assert must == RowsArrive(rows=16, place=Place("train.py", 1), names=("out",), after=True, at=0)
 
 
 def test_a_column_becomes_a_list_where_it_got_its_name() -> None:
@@ -80,7 +80,9 @@ def test_columns_are_added_as_lists() -> None:
     columns = Value("a['t']", "Column", 1, length=3), Value("b['t']", "Column", 2, length=4)
     (finding,) = found(text, 'a["t"] + b["t"]', *columns, kind="TypeError")
     assert after(finding, text) == 'both = list(a["t"]) + list(b["t"])\n'
-    assert finding.fixes[0].must == RowsArrive(7, Place("train.py", 1), ("both",), after=True, at=0)
+    assert finding.fixes[0].must == RowsArrive(
+        rows=7, place=Place("train.py", 1), names=("both",), after=True, at=0
+    )
 
 
 @pytest.mark.parametrize(

@@ -71,7 +71,7 @@ def test_the_line_that_makes_it_none_is_named() -> None:
     assert "`mask` of 2 of 8 samples" in finding.headline
     fix = finding.fixes[0]
     assert "loses 2 of its 8 rows and keeps 6" in fix.text
-    assert fix.must == RowsArrive(6, Place("train.py", 9), ("batch",))
+    assert fix.must == RowsArrive(rows=6, place=Place("train.py", 9), names=("batch",))
     assert fix.choice
     assert 'if row["mask"] is not None' in mended(finding, TEXT)
 

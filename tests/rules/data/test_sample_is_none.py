@@ -78,7 +78,7 @@ def test_the_return_is_named_and_the_rows_that_are_lost() -> None:
     assert "returns None for 2 of the 8 rows" in finding.headline
     first, second = finding.fixes
     assert "loses 2 of its 8 rows and keeps 6" in first.text
-    assert first.must == RowsArrive(6, Place("train.py", 12), ("photos", "labels"))
+    assert first.must == RowsArrive(rows=6, place=Place("train.py", 12), names=("photos", "labels"))
     assert first.edit is not None
     after = patched(first.edit, TEXT)
     assert "from torch.utils.data import DataLoader, Dataset, default_collate" in after

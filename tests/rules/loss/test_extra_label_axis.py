@@ -35,7 +35,14 @@ def test_it_is_removed_where_it_was_created() -> None:
     )
     assert "torch.randint(0, 3, (80, 1)).squeeze(1)\n" in broken.mended(finding)
     must = finding.fixes[0].must
-    assert must == LossGets("cross_entropy", Place("train.py", 3), (8,), ("int64", "uint8"), 8, 7.0)
+    assert must == LossGets(
+        name="cross_entropy",
+        place=Place("train.py", 3),
+        target_shape=(8,),
+        target_dtypes=("int64", "uint8"),
+        supervised=8,
+        total=7.0,
+    )
 
 
 def test_an_expression_that_adds_it_goes() -> None:

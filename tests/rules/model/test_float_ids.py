@@ -76,7 +76,7 @@ def test_integers_where_they_became_floats(row: str, patch: str) -> None:
     (finding,) = looked_up(text, numbers(1, "input"), chain=chain)
     assert finding.place.line == 2
     assert patch in mended(finding, text)
-    assert [fix.must for fix in finding.fixes] == [IdsFit(0, 9, 9)]
+    assert [fix.must for fix in finding.fixes] == [IdsFit(width=0, rows=9, becomes=9)]
 
 
 def test_fractions_are_not_cast() -> None:

@@ -6,7 +6,7 @@ from failed_operations import crash, span_of
 from looking import look
 from surefit.doctor.conditions.numbers import NumberAt
 from surefit.doctor.findings import Finding, Place
-from surefit.doctor.observations import Answer, Frame, Passed, Process, Question, Script, Value
+from surefit.doctor.observations import Frame, Passed, Process, Script, Value
 from surefit.doctor.recording import Recording
 from surefit.rules.model.fractions_of_whole_numbers import RULE
 from surefit.source.edits import patched
@@ -17,8 +17,7 @@ def found(call: str, dtype: str = "bool", *below: Frame) -> tuple[list[Finding],
     x = Value("x", "Tensor", 1, shape=(8,), dtype=dtype, least=0, greatest=1)
     span = span_of(text, 3, call)
     own = Frame(Place("train.py", 3), "<module>", True, f"y = {call}", call, span, (x,))
-    told = Answer(Question("story-of-failure", "1-1"), None)
-    return look(RULE, [Script("train.py", text), crash(own, *below), told]), text
+    return look(RULE, [Script("train.py", text), crash(own, *below)]), text
 
 
 @pytest.mark.parametrize(

@@ -206,7 +206,7 @@ def test_padding_gets_a_row_of_its_own_and_labels_keep_the_marker() -> None:
     assert "padded with -1 (`PAD`)" in finding.headline
     (fix,) = finding.fixes
     assert fix.choice
-    assert fix.must == IdsFit(8, 30, 31, changes_the_past=True)
+    assert fix.must == IdsFit(width=8, rows=30, becomes=31, changes_the_past=True)
     patch = mended(finding, TEXT)
     assert "nn.Embedding(n + 1, dim, padding_idx=n)" in patch
     assert "self.table(ids.masked_fill(ids == -1, self.table.padding_idx))" in patch
@@ -254,7 +254,9 @@ def test_ids_that_count_from_one_can_be_shifted_where_they_come_from() -> None:
     chains = ids_from("ids", "table.item", least=1, greatest=30)
     (finding,) = looked_up(crash(), outside(), text, chains)
     assert "rows = table.item - 1" in mended(finding, text)
-    assert finding.fixes[0].must == IdsFit(8, 30, 30, 29, changes_the_past=True)
+    assert finding.fixes[0].must == IdsFit(
+        width=8, rows=30, becomes=30, arrive=29, changes_the_past=True
+    )
 
 
 def test_ids_far_beyond_the_last_row_can_be_re_indexed() -> None:
@@ -327,7 +329,7 @@ def test_labels_that_a_decoder_reads_get_the_pad_token() -> None:
     chains: Chains = {(3, "input"): [("y[:, :-1]", tensor, Way.ARGUMENT, "decoder_input_ids")]}
     (finding,) = looked_up(broken, said, DECODED, chains)
     padded, alone = finding.fixes
-    assert padded.must == IdsFit(8, 30, 30)
+    assert padded.must == IdsFit(width=8, rows=30, becomes=30)
     assert "shifted to the right" in alone.text
     assert "labels=y[:, 1:])" in mended(finding, DECODED)  # the labels keep -100
 

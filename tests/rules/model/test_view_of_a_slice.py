@@ -7,7 +7,6 @@ import pytest
 
 from lineages import lineage_answer
 from looking import look
-from surefit.doctor.catalogue import rules
 from surefit.doctor.conditions.evaluation import EvaluationRuns
 from surefit.doctor.conditions.re_executed import ReExecuted
 from surefit.doctor.findings import Finding, Place, Severity
@@ -23,7 +22,6 @@ from surefit.doctor.observations import (
     Swallowed,
     Value,
 )
-from surefit.doctor.recording import Recording
 from surefit.rules.model.view_of_a_slice import RULE
 from surefit.source.edits import patched
 from surefit.source.reading import Source
@@ -68,15 +66,6 @@ def found(one: Crash, *more: Observation, text: str = TEXT) -> list[Finding]:
 
 def with_value(value: Value) -> Crash:
     return replace(CRASH, frames=(replace(OWN, values=(value, LABELS)),))
-
-
-def test_no_rule_wants_a_second_run_for_it() -> None:
-    logits = Value("logits", "Tensor", 1, shape=(2, 23, 9), dtype="float32")
-    beside = replace(CRASH, frames=(replace(OWN, values=(TARGETS, LABELS, logits)),))
-    seen = Recording([Script("train.py", TEXT), beside])
-    for rule in rules():
-        list(rule.look(seen))
-    assert "story-of-failure" not in {question.kind for question in seen.open_questions}
 
 
 LIBRARY = Frame(

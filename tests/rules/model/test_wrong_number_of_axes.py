@@ -1,6 +1,5 @@
 """Axes lost and added, told by the operations of a second run; layers that got what they take."""
 
-from dataclasses import asdict
 from textwrap import dedent
 
 import pytest
@@ -8,7 +7,7 @@ import pytest
 from failed_operations import crash
 from looking import look
 from surefit.doctor.findings import Finding, Place
-from surefit.doctor.observations import Answer, Frame, Layer, Operation, Question, Script, Value
+from surefit.doctor.observations import Frame, Layer, Script, Value
 from surefit.doctor.recording import Recording
 from surefit.rules.model.wrong_number_of_axes import RULE
 
@@ -29,7 +28,7 @@ Shape = tuple[int, ...]
 def recording(
     kind: str,
     shape: Shape,
-    *story: Operation,
+    *,
     row: str = "self.x[i]",
     data: str = "torch.randn(64, 20, 31)",
     batch: str = "x.float()",
@@ -51,9 +50,7 @@ def recording(
         ),
     )
     text = TEXT.format(row=row, data=data, batch=batch)
-    question = Question("story", "1-1", {"frame": 1, "text": argument})
-    answer = Answer(question, {"operations": [asdict(one) for one in story]})
-    return Recording([Script("train.py", text), crash(*frames), answer])
+    return Recording([Script("train.py", text), crash(*frames)])
 
 
 def found(recording: Recording) -> list[Finding]:

@@ -64,7 +64,7 @@ def test_a_lambda_becomes_a_function_of_the_module() -> None:
     assert finding.place == Place("train.py", 5)
     assert "`collate_fn`, a lambda, cannot be pickled" in finding.headline
     fix = finding.fixes[0]
-    assert fix.must == RowsArrive(4, Place("train.py", 7), ("batch",))
+    assert fix.must == RowsArrive(rows=4, place=Place("train.py", 7), names=("batch",))
     assert fix.edit is not None
     after = patched(fix.edit, TEXT)
     assert "def collate_fn(rows):\n    return f(rows)\n" in after

@@ -70,13 +70,13 @@ class LossArguments(Violation):
         """The same labels, in these dtypes and shapes."""
         labels = self.labels
         return LossGets(
-            self.loss,
-            self.place,
-            self.target.shape if target_shape is None else target_shape,
-            dtypes,
-            labels.elements if labels else None,
-            labels.total if labels else None,
-            shape,
+            name=self.loss,
+            place=self.place,
+            target_shape=self.target.shape if target_shape is None else target_shape,
+            target_dtypes=dtypes,
+            supervised=labels.elements if labels else None,
+            total=labels.total if labels else None,
+            shape=shape,
             predictions=self.predicted,
         )
 
@@ -93,12 +93,12 @@ class LossArguments(Violation):
     ) -> LossGets:
         """Each label has become a class index, and these add up to `total`."""
         return LossGets(
-            loss or self.loss,
-            self.place,
-            target_shape,
-            INDICES,
-            labels,
-            total,
+            name=loss or self.loss,
+            place=self.place,
+            target_shape=target_shape,
+            target_dtypes=INDICES,
+            supervised=labels,
+            total=total,
             converted=True,
             predictions=self.predicted,
         )

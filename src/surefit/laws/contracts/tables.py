@@ -81,7 +81,9 @@ class IdsOutside(Violation):
         self, becomes: int | None = None, arrive: int | None = None, *, past: bool = False
     ) -> IdsFit:
         """No id has no row; a table that grows starts with other numbers."""
-        return IdsFit(self.width, self.rows, becomes, arrive, changes_the_past=past)
+        return IdsFit(
+            width=self.width, rows=self.rows, becomes=becomes, arrive=arrive, changes_the_past=past
+        )
 
 
 class PositionsOutside(IdsOutside):

@@ -149,7 +149,11 @@ def of_loop(broken: OneValuePerChannel, case: Case, cut: CutBatches) -> Finding:
     whole = cut.total // cut.size
     arithmetic = f"{cut.total} = {times((whole, cut.size))} + 1"
     line = batch_line(case.crash, 1) if case.crash is not None else None
-    must = WholeBatches(line.place, line.text, line.mode, cut.size) if line is not None else None
+    must = (
+        WholeBatches(place=line.place, text=line.text, mode=line.mode, rows=cut.size)
+        if line is not None
+        else None
+    )
     words = (
         f"Leave out the batch of one row: {code(cut.text)}. 1 of {cut.total} rows is then not"
         " trained on in an epoch; shuffle, so that it is another one each time."

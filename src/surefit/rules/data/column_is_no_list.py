@@ -102,6 +102,8 @@ def condition(broken: ColumnForList, at: list[Written], case: Case) -> RowsArriv
         return None
     line = Place(broken.use.place.file, statement.lineno)
     if at[0] is not column.use:
-        return RowsArrive(rows_of(column.value), line, (column.value.text,), at=0)
+        return RowsArrive(rows=rows_of(column.value), place=line, names=(column.value.text,), at=0)
     name = assigned_name(case, broken.use)
-    return RowsArrive(broken.rows, line, (name,), after=True, at=0) if name else None
+    return (
+        RowsArrive(rows=broken.rows, place=line, names=(name,), after=True, at=0) if name else None
+    )

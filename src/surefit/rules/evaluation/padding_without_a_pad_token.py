@@ -82,4 +82,4 @@ def condition(broken: NoPadToken, case: Case) -> Condition:
     if batch is not None and broken.texts and "return_tensors" in broken.use.text:
         wanted = Wanted(f'{batch}["input_ids"]', shape=(broken.texts, None), least=0)
         return ValuesAt(broken.use.place, (wanted,), after=True)
-    return IdsFit(0, 0)
+    return IdsFit(width=0, rows=0)

@@ -112,9 +112,9 @@ def compared(
     meant, place = sides.shapes[1], call.place
     assert place is not None
     must = LossGets(
-        call.name,
-        Place(place.file, place.line),
-        meant,
+        name=call.name,
+        place=Place(place.file, place.line),
+        target_shape=meant,
         shape=meant,
         changes_the_past=True,
         steps=PROOF_STEPS,

@@ -108,7 +108,7 @@ def remedies(
             choice=True,
         )
         return
-    must = IdsFit(0, broken.rows, broken.rows) if broken.rows else None
+    must = IdsFit(width=0, rows=broken.rows, becomes=broken.rows) if broken.rows else None
     site = cut or birth
     at = site or broken.ids.use or case.lineage(broken.ids).handed_over()
     yield Cast(at=at, to="int64", value=site.value if site else None, must=must)

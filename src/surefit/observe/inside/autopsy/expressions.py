@@ -3,6 +3,7 @@
 import ast
 import linecache
 import sys
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -57,9 +58,8 @@ def failed_at(frame: FrameType, instruction: int, line: int) -> Failed:
     statement = _statement(tree, line)
     position = _position(frame, instruction)
     node = _exactly(tree, position) if position else None
-    text = "".join(lines)
-    part = ast.get_source_segment(text, node) if node is not None else None
-    whole = ast.get_source_segment(text, statement) if statement is not None else None
+    part = _text(node, lines) if node is not None else None
+    whole = _text(statement, lines) if statement is not None else None
     if whole is not None and whole.count("\n") < 3 and not hasattr(statement, "body"):
         shown = whole
     span = _span(node, lines) if node is not None else None
@@ -77,7 +77,7 @@ def _position(frame: FrameType, instruction: int) -> tuple[int, int, int, int] |
 
 
 def _exactly(tree: ast.Module, position: tuple[int, int, int, int]) -> ast.expr | None:
-    for node in ast.walk(tree):
+    for node in _around(tree, position[0], position[2]):
         if isinstance(node, ast.expr) and position == (
             node.lineno,
             node.col_offset,
@@ -88,10 +88,39 @@ def _exactly(tree: ast.Module, position: tuple[int, int, int, int]) -> ast.expr 
     return None
 
 
+def _around(tree: ast.Module, line: int, end_line: int) -> Iterator[ast.AST]:
+    """Nodes that reach over these lines, as `ast.walk` orders them: files of libraries are long."""
+    waiting: deque[ast.AST] = deque([tree])
+    while waiting:
+        node = waiting.popleft()
+        yield node
+        waiting += (
+            inner
+            for inner in ast.iter_child_nodes(node)
+            if not hasattr(inner, "lineno")
+            or _first_line(inner) <= line <= end_line <= (inner.end_lineno or end_line)  # type: ignore[attr-defined]
+        )
+
+
+def _first_line(node: Any) -> int:
+    """Decorators stand above what they decorate."""
+    first: int = min([node.lineno, *(mark.lineno for mark in getattr(node, "decorator_list", ()))])
+    return first
+
+
+def _text(node: ast.stmt | ast.expr, lines: list[str]) -> str:
+    """As it is written; `ast.get_source_segment` splits the whole file each time."""
+    end_line = node.end_lineno or node.lineno
+    text = [line.encode() for line in lines[node.lineno - 1 : end_line]]
+    text[-1] = text[-1][: node.end_col_offset]
+    text[0] = text[0][node.col_offset :]
+    return b"".join(text).decode(errors="replace")
+
+
 def _statement(tree: ast.Module, line: int) -> ast.stmt | None:
     covering = [
         node
-        for node in ast.walk(tree)
+        for node in _around(tree, line, line)
         if isinstance(node, ast.stmt) and node.lineno <= line <= (node.end_lineno or line)
     ]
     return min(covering, key=lambda n: ((n.end_lineno or 0) - n.lineno, -n.lineno), default=None)

@@ -3,6 +3,7 @@
 import sys
 import time
 from array import array
+from bisect import bisect_left
 from collections.abc import Iterator
 from typing import Any
 
@@ -153,7 +154,13 @@ class ContentIndex:
         self.inside: dict[Fingerprint, list[int]] = {}
         """What mappings hold that a library made, as a tokenizer does, and rows of that."""
         self.rows: dict[Fingerprint, list[tuple[int, int]]] | None = None
+        """Row -> identities of what has it, and its number there."""
+        self.serials: dict[int, list[int]] = {}
+        """Of each of these: the records that it is the value of."""
+        self.held: list[Any] = []
         self.complete = True
+        self.read: dict[int, tuple[Any, Fingerprint | None]] = {}
+        """Identity -> the object and its content: a list that grows has many records."""
         ends = time.monotonic() + SECONDS
         for record in list(records.by_serial.values()):
             if record.node < 0 or nodes[record.node].kind in ("name", "parameter"):
@@ -161,11 +168,18 @@ class ContentIndex:
             if time.monotonic() > ends:
                 self.complete = False
                 break
-            known = safe_fingerprint(record.value)
+            known = self.fingerprint(record.value)
             if known is not None:
                 self.whole.setdefault(known, []).append(record.serial)
             elif nodes[record.node].kind == "call" and record.operation != "mutation":
                 self.index_members(record)
+
+    def fingerprint(self, value: Any) -> Fingerprint | None:
+        """Of an object that is recorded."""
+        known = self.read.get(id(value))
+        if known is None or known[0] is not value:
+            known = self.read[id(value)] = value, safe_fingerprint(value)
+        return known[1]
 
     def index_members(self, record: Record) -> None:
         for held in (mapping(record.value) or {}).values():
@@ -206,7 +220,8 @@ class ContentIndex:
                     self.index_rows(record)
         known = safe_fingerprint(row)
         places = self.rows.get(known, ()) if known is not None else ()
-        return next((place for place in reversed(places) if place[0] < before), (0, 0))
+        newest = ((newest_before(self.serials[identity], before), at) for identity, at in places)
+        return max((place for place in newest if place[0]), default=(0, 0))
 
     def index_rows(self, record: Record) -> None:
         kind = nodes[record.node].kind
@@ -215,10 +230,20 @@ class ContentIndex:
         value = record.value
         if not is_nested(value) and not is_tensor(value) and not is_a(value, "numpy", "ndarray"):
             return
+        if id(value) in self.serials:
+            self.serials[id(value)].append(record.serial)
+            return
+        self.serials[id(value)] = [record.serial]
+        self.held.append(value)
         for at, row in enumerate(rows_of(value, MOST_ROWS)):
-            known = safe_fingerprint(row)
+            known = safe_fingerprint(row) if type(row) not in (list, str) else self.fingerprint(row)
             if known is not None:
-                self.rows.setdefault(known, []).append((record.serial, at))
+                self.rows.setdefault(known, []).append((id(value), at))
+
+
+def newest_before(serials: list[int], before: int) -> int:
+    at = bisect_left(serials, before)
+    return serials[at - 1] if at else 0
 
 
 def safe_fingerprint(value: Any) -> Fingerprint | None:

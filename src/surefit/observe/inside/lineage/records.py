@@ -1,18 +1,19 @@
 """Expressions of the user's as they are evaluated: each with its value and what it came from."""
 
 import builtins
+import gc
 import itertools
 import os
 import sys
 import weakref
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from types import CodeType, FrameType, MethodType, ModuleType
 from typing import Any
 
 from surefit.lineage.producers import Way
 from surefit.observe.inside import spool
-from surefit.observe.inside.lineage import wrapping
+from surefit.observe.inside.lineage import regions, wrapping
 from surefit.observe.inside.lineage.wrapping import (
     Binding,
     Node,
@@ -38,8 +39,13 @@ MOST_CONTAINERS = 48
 MOST_CALLBACKS = 16
 ONLY_CHOOSE = ("sorted", "filter", "min", "max", "sort", "any", "all", "groupby", "argsort")
 """Calls that choose or order by what a function of the user's returns, and give none of it."""
+STEPS_BEFORE = 1
+"""Noted in full before the step that is asked about: what it carries on was made there."""
 MOST_FRAMES = 60
 """Between a function of the user's and the frame of the user's whose call led to it."""
+
+FEW_COLLECTIONS = 10_000
+"""Objects between two collections of garbage: records are many, and none of them is any."""
 
 SCALARS = (bool, int, float, complex, str, bytes, type(None))
 PASSED_OVER = frozenset(
@@ -87,6 +93,7 @@ class Record:
     __slots__ = (
         "came",
         "children",
+        "earlier",
         "held",
         "identity",
         "light",
@@ -106,6 +113,9 @@ class Record:
         self.identity = id(value)
         self.children: tuple[int, ...] = ()
         self.came: tuple[Came, ...] = ()
+        self.earlier = 0
+        """What the name, the attribute or the parameter was last noted with, if that is another
+        value: turns of a loop between may not have been noted."""
         self.light: dict[str, Any] | None = None
         self.operation: Any = None
         """Of what no expression of the user's did: its name and line."""
@@ -164,6 +174,8 @@ class Records:
         self.states: dict[int, FrameState] = {}
         self.shared: dict[tuple[int, str], int] = {}
         self.sources: dict[int, int] = {}
+        self.began: dict[int, int] = {}
+        """Loop -> turns of it that had been left out when it began."""
         self.attributes: dict[tuple[int, str], tuple[int, int]] = {}
         """Identity and name -> serials of the storing, and of what was stored."""
         self.of_node: dict[int, list[int]] = {}
@@ -235,6 +247,9 @@ class Records:
         if node.source_of >= 0:
             state.sources[node.source_of] = self.sources[node.source_of] = record.serial
             state.counters[node.source_of] = -1
+            region = bindings[node.source_of].region
+            if region is not None:
+                self.began[node.source_of] = region.skipped()
         if node.returns:
             self.hand_back(record, frame)
         if self.wanted and number in self.wanted:
@@ -246,6 +261,8 @@ class Records:
             serial = state.names.get(node.key) if node.local else self.shared.get(node.shared)
             if serial is not None and self.is_value(serial, value):
                 record.came = ((serial, Way.BINDING, node.name),)
+            elif serial is not None:
+                record.earlier = serial
         elif node.kind == "attribute":
             self.of_attribute(record, node, value)
         elif node.kind == "subscript":
@@ -298,6 +315,8 @@ class Records:
         if new and not is_stored(holder.value, node.name, value):
             record.operation = CREATES
             self.created(record, value)
+        elif stored is not None and known:
+            record.earlier = stored[1]
 
     def of_subscript(self, record: Record, node: Node, value: Any, state: FrameState) -> None:
         """An item of a list or a dict; or what a class makes of an index."""
@@ -341,6 +360,8 @@ class Records:
             record = self.add(target.node, value, times)
             name = target.shared[1]
             record.came = self.argument(arguments, direct, name, value, function, number)
+            if not record.came:
+                record.earlier = self.shared.get(target.shared, 0)
             self.bind(state, target, record.serial)
 
     def argument(
@@ -419,6 +440,8 @@ class Records:
         source = state.sources.get(number) or self.sources.get(number, 0)
         looping = binding.kind in ("loop", "comprehension")
         index = state.counters[number] = state.counters.get(number, -1) + 1
+        if binding.region is not None:
+            index += binding.region.skipped() - self.began.get(number, 0)
         returned = state.returned if looping else None
         for target, value in zip(binding.targets, values, strict=True):
             times = self.counts[target.node] = self.counts.get(target.node, 0) + 1
@@ -498,10 +521,20 @@ class Records:
         self.created(record, value)
         self.bind(state, target, record.serial)
 
-    def stepped(self, steps: int, last: int | None) -> None:
-        """Of the last step that is asked about everything is noted."""
+    def stepped(self, steps: int, asked: Collection[int]) -> None:
+        """Of a step that is asked about everything is noted."""
         self.step = steps
-        self.everything = last is not None and 0 < last <= steps
+        self.everything = any(0 < step - STEPS_BEFORE <= steps <= step for step in asked)
+        if self.everything and not regions.everything:
+            self.forget_left_out(sys._getframe(1))
+        regions.note_everything(self.everything)
+
+    def forget_left_out(self, frame: FrameType | None) -> None:
+        """A call that was not noted may have the frame of an earlier one that was."""
+        while frame is not None:
+            if id(frame) in self.states and regions.is_left_out(frame):
+                del self.states[id(frame)]
+            frame = frame.f_back
 
     def augment(self, binding: Binding, holder: Any, state: FrameState) -> None:
         """`x.total += y`: what is stored now came from what was stored before, and from `y`."""
@@ -776,10 +809,12 @@ def augmented(number: int, value: Any) -> None:
             spool.could_not("an assignment in place", error)
 
 
-def start() -> Records:
+def start(fault: dict[str, int] | None = None) -> Records:
     """From now on the user's modules are wrapped as they are compiled."""
     global records
     records = Records()
+    regions.install(lambda: records.total if records is not None else 0, fault)
+    gc.set_threshold(FEW_COLLECTIONS, *gc.get_threshold()[1:])
     for name, function in (
         (wrapping.NOTE, note),
         (wrapping.ENTER, enter),

@@ -9,6 +9,7 @@ from typing import Any
 
 from surefit.lineage.producers import Input, Way
 from surefit.observe.inside.autopsy.values import attributes, is_module, mapping
+from surefit.observe.inside.lineage import regions
 from surefit.observe.inside.lineage.contents import ContentIndex, rows_of
 from surefit.observe.inside.lineage.records import (
     AUGMENTED,
@@ -144,13 +145,18 @@ class Tracing:
             key = node.name or self.key_of(record, node)
             if holder is not None and mapping(holder.value) is not None:
                 located = self.sibling(holder.value, key, record.serial)
-        if located:
-            return located
-        return [
+        items = [
             Input(serial=serial, way=way, name=path)
             for serial, way, path in record.came
             if way is Way.ITEM
         ]
+        return located or items or self.earlier(record, node)
+
+    def earlier(self, record: Record, node: Node) -> list[Input]:
+        """Of what a loop carries on, where not every turn was noted."""
+        if record.earlier not in self.records.by_serial or not regions.has_gaps():
+            return []
+        return [Input(serial=record.earlier, way=Way.EARLIER, name=node.name)]
 
     def key_of(self, record: Record, node: Node) -> str:
         numbers = [number for number, role in node.slots if role == "key"]
@@ -260,9 +266,8 @@ class Tracing:
             if kind == "call":
                 waiting += record.children if self.is_through(record) else ()
             elif kind in PASSING:
-                waiting += [
-                    link.serial for link in self.of_passing(record, nodes[record.node], kind)
-                ]
+                links = self.of_passing(record, nodes[record.node], kind)
+                waiting += [link.serial for link in links if link.way is not Way.EARLIER]
 
     def is_through(self, record: Record) -> bool:
         """`list(x)`, `enumerate(x)`, `zip(x, y)`, `x.items()`: items go through as they are."""
@@ -297,7 +302,8 @@ class Tracing:
                 return exact
             return next((child.serial for child in children if self.has(child.serial, value)), None)
         elements = self.element_serials(record, node)
-        if key.isdigit() and not node.filtered and int(key) < len(elements):
+        complete = not node.filtered and self.is_complete(record, elements)
+        if complete and key.isdigit() and int(key) < len(elements):
             return elements[int(key)]
         return next((element for element in reversed(elements) if self.has(element, value)), None)
 
@@ -353,6 +359,12 @@ class Tracing:
             for serial in every
             if began < serial < record.serial and serial in self.records.by_serial
         ]
+
+    def is_complete(self, record: Record, elements: list[int]) -> bool:
+        """No element of a comprehension was left out."""
+        if type(record.value) in (list, dict):
+            return len(record.value) == len(elements)
+        return not regions.has_gaps()
 
     def constructor_argument(self, serial: int, name: str, value: Any) -> Input | None:
         """An attribute that the constructor of an object was given."""

@@ -8,8 +8,20 @@ import ast
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import count
+from itertools import count, groupby
 from typing import Any
+
+from surefit.observe.inside.lineage import regions
+from surefit.observe.inside.lineage.choices import (
+    PlainCopy,
+    assigned,
+    begun,
+    is_short,
+    name_of,
+    reads_its_names,
+    turn_of,
+)
+from surefit.observe.inside.lineage.regions import Region
 
 NOTE, ENTER, BOUND, HOLD, AUGMENTED = (
     f"__surefit_{name}__" for name in ("note", "enter", "bound", "hold", "augmented")
@@ -122,6 +134,8 @@ class Binding:
     """Of what is stored: the statement as a producer of the object that it changes."""
     augmented: bool = False
     """`x.total += y`: the object is read before the value."""
+    region: Region | None = None
+    """Of a loop: its body."""
 
 
 nodes: list[Node] = []
@@ -171,6 +185,11 @@ class Wrapping:
         self.lines = text.encode().splitlines(keepends=True)
         self.scopes: list[SourceScope] = []
         self.calls = calls.setdefault(file, {})
+        self.flags = [""]
+        """Variables that say whether a turn is noted; empty where all are."""
+        self.in_full = [False]
+        """Of functions and classes: whether they may not have variables of ours."""
+        self.of_module: list[str] = []
 
     # Scopes
 
@@ -179,16 +198,35 @@ class Wrapping:
             SourceScope(next(_scopes), "module", set(bound_names(tree.body)), "<module>")
         ]
         self.block(tree.body)
+        if self.of_module:
+            # At once: the user may be going through `globals()` when a loop begins.
+            put_first(tree.body, [assigned(self.of_module, ast.Constant(True))])
         self.entered(tree.body, len(functions), ())
         functions.append(WrappedFunction(len(functions), ()))
 
-    def entered(self, body: list[ast.stmt], number: int, parameters: Sequence[ast.arg]) -> None:
+    def entered(
+        self,
+        body: list[ast.stmt],
+        number: int,
+        parameters: Sequence[ast.arg],
+        region: Region | None = None,
+    ) -> None:
         """Puts a call at the start of a block that has a frame of its own."""
-        at = after_preamble(body)
-        if not body:
-            return
         call = ast.Expr(entering(number, parameters))
-        body.insert(at, placed(call, body[min(at, len(body) - 1)]))
+        if region is None:
+            put_first(body, [call])
+        else:
+            put_first(body, [begun(region), ast.If(name_of(region.flag), [call], [])])
+
+    def region(self, node: ast.stmt | ast.expr) -> Region | None:
+        """The body of a loop or a function of which turns can be left out."""
+        if self.in_full[-1]:
+            return None
+        is_call = isinstance(node, FUNCTIONS)
+        region = regions.add(self.file, node.lineno, node.end_lineno or node.lineno, is_call)
+        if self.scopes[-1].kind == "module" and isinstance(node, ast.stmt):
+            self.of_module.append(region.flag)
+        return region
 
     def parameter(self, argument: ast.arg) -> Target:
         scope = self.scopes[-1]
@@ -204,7 +242,10 @@ class Wrapping:
         every = arguments(node.args)
         names = {argument.arg for argument in every} | set(bound_names(node.body))
         scope = self.opened("function", names, node.name, node.body)
-        self.block(node.body)
+        self.in_full.append(reads_its_names(node.body))
+        region = self.region(node)
+        self.part(node.body, region)
+        self.in_full.pop()
         targets = tuple(self.parameter(argument) for argument in every)
         functions[number] = WrappedFunction(
             number,
@@ -212,7 +253,7 @@ class Wrapping:
             node.args.vararg.arg if node.args.vararg else "",
             node.args.kwarg.arg if node.args.kwarg else "",
         )
-        self.entered(node.body, number, every)
+        self.entered(node.body, number, every, region)
         self.closed(scope)
 
     def defaults(self, signature: ast.arguments, function: int) -> None:
@@ -270,12 +311,50 @@ class Wrapping:
 
     # Statements
 
+    def part(self, body: list[ast.stmt], region: Region | None) -> None:
+        """A block with turns of its own."""
+        self.flags.append(region.flag if region is not None else "")
+        self.block(body)
+        self.flags.pop()
+
     def block(self, body: list[ast.stmt]) -> None:
-        at = 0
-        while at < len(body):
-            after = self.statement(body[at])
-            body[at + 1 : at + 1] = after
-            at += 1 + len(after)
+        """Where turns are left out, short statements stand there twice."""
+        flag = self.flags[-1]
+        wrapped: list[ast.stmt] = []
+        for twice, group in groupby(list(body), lambda node: bool(flag) and is_short(node)):
+            statements = list(group)
+            plain = PlainCopy(statements) if twice else None
+            self.flags.append("" if twice else flag)
+            noted = [inner for node in statements for inner in self.wrapped(node)]
+            self.flags.pop()
+            if plain is not None:
+                choice = ast.If(name_of(flag), noted, plain.nodes())
+                noted = [placed(choice, statements[0])]
+            wrapped += noted
+        body[:] = wrapped
+
+    def wrapped(self, node: ast.stmt) -> list[ast.stmt]:
+        """With what must stand before it and after it."""
+        if not isinstance(node, ast.While):
+            return [node, *self.statement(node)]
+        region = self.region(node)
+        self.while_(node, region)
+        if region is None:
+            return [node]
+        outer = name_of(self.flags[-1]) if self.flags[-1] else ast.Constant(True)
+        return [placed(assigned([region.flag], outer), node), node]
+
+    def chosen(
+        self, node: ast.expr, *, constants: bool = False, top: bool = False
+    ) -> tuple[ast.expr, int | None]:
+        """The expression, wrapped in turns that are noted, and its number."""
+        flag = self.flags[-1]
+        plain = PlainCopy([node]) if flag else None
+        wrapped = self.expression(node, constants=constants, top=top)
+        number = number_of(wrapped)
+        if plain is None:
+            return wrapped, number
+        return placed(ast.IfExp(name_of(flag), wrapped, plain.nodes()[0]), node), number
 
     def statement(self, node: ast.stmt) -> list[ast.stmt]:
         """Wraps what is inside; gives statements that must follow it."""
@@ -283,7 +362,9 @@ class Wrapping:
             self.function(node)
         elif isinstance(node, ast.ClassDef):
             scope = self.opened("class", set(bound_names(node.body)), node.name)
-            self.block(node.body)
+            self.in_full.append(True)
+            self.part(node.body, None)
+            self.in_full.pop()
             self.entered(node.body, len(functions), ())
             functions.append(WrappedFunction(len(functions), ()))
             self.closed(scope)
@@ -306,8 +387,8 @@ class Wrapping:
         elif isinstance(node, ast.Expr):
             if not is_ours(node.value) and not isinstance(node.value, ast.Constant):
                 node.value = self.expression(node.value, top=True)
-        elif isinstance(node, ast.If | ast.While):
-            node.test = self.expression(node.test, top=True)
+        elif isinstance(node, ast.If):
+            node.test, _ = self.chosen(node.test, top=True)
             self.block(node.body)
             self.block(node.orelse)
         elif isinstance(node, ast.Try | ast.TryStar):
@@ -351,7 +432,7 @@ class Wrapping:
             nodes[number].source_of = len(bindings) - 1
         return [placed(ast.Expr(call), node)]
 
-    def binding(self, kind: str, target: ast.expr) -> ast.expr | None:
+    def binding(self, kind: str, target: ast.expr, region: Region | None = None) -> ast.expr | None:
         """A call that tells what the names in a target are bound to by now."""
         names = list(names_in(target))
         if not names:
@@ -362,7 +443,7 @@ class Wrapping:
             bound.path = path
             bound.node = self.add(name, "name", len(nodes), text=name.id, name=name.id).number
             targets.append(bound)
-        bindings.append(Binding(len(bindings), kind, tuple(targets)))
+        bindings.append(Binding(len(bindings), kind, tuple(targets), region=region))
         values = ast.Tuple([ast.Name(name.id, ast.Load()) for name, _ in names], ast.Load())
         call: ast.expr = placed(call_of(BOUND, len(bindings) - 1, values), target)
         return call
@@ -401,36 +482,56 @@ class Wrapping:
         return [placed(ast.Expr(call), node)]
 
     def loop(self, node: ast.For | ast.AsyncFor) -> None:
-        node.iter = self.expression(node.iter, top=True)
-        number = number_of(node.iter)
-        call = self.binding("loop", node.target)
+        node.iter, number = self.chosen(node.iter, top=True)
+        region = self.region(node)
+        call = self.binding("loop", node.target, region)
         if call is not None and number is not None:
             nodes[number].source_of = len(bindings) - 1
-        self.block(node.body)
+        self.part(node.body, region)
         self.block(node.orelse)
-        if call is not None:
-            node.body.insert(0, placed(ast.Expr(call), node.body[0]))
+        first = [ast.Expr(call)] if call is not None else []
+        self.turned(node.body, region, first)
+
+    def while_(self, node: ast.While, region: Region | None) -> None:
+        """Its condition is part of the turn before."""
+        self.flags.append(region.flag if region is not None else "")
+        node.test, _ = self.chosen(node.test, top=True)
+        self.block(node.body)
+        self.flags.pop()
+        self.block(node.orelse)
+        self.turned(node.body, region, [])
+
+    def turned(
+        self, body: list[ast.stmt], region: Region | None, first: Sequence[ast.stmt]
+    ) -> None:
+        """Puts what begins a turn at the start of a loop's body."""
+        statements = list(first)
+        if region is not None:
+            noted = [ast.If(name_of(region.flag), statements, [])] if statements else []
+            statements = [begun(region, self.flags[-1]), *noted]
+        body[:0] = [placed(statement, body[0]) for statement in statements]
 
     def with_(self, node: ast.With | ast.AsyncWith) -> None:
-        first = []
+        first: list[ast.stmt] = []
         for item in node.items:
-            item.context_expr = self.expression(item.context_expr, top=True)
-            number = number_of(item.context_expr)
+            item.context_expr, number = self.chosen(item.context_expr, top=True)
             call = None
             if item.optional_vars is not None:
                 call = self.binding("with", item.optional_vars)
             if call is not None:
-                first.append(call)
+                first.append(ast.Expr(call))
                 if number is not None:
                     nodes[number].source_of = len(bindings) - 1
         self.block(node.body)
-        node.body[:0] = [placed(ast.Expr(call), node.body[0]) for call in first]
+        if first and self.flags[-1]:
+            first = [ast.If(name_of(self.flags[-1]), first, [])]
+        node.body[:0] = [placed(statement, node.body[0]) for statement in first]
 
     def match(self, node: ast.Match) -> None:
-        node.subject = self.expression(node.subject, top=True)
+        node.subject, _ = self.chosen(node.subject, top=True)
         for case in node.cases:
             if case.guard is not None:
-                case.guard = self.expression(case.guard)
+                case.guard, _ = self.chosen(case.guard)
             self.block(case.body)
 
     # Expressions
@@ -438,6 +539,9 @@ class Wrapping:
     def expression(self, node: ast.expr, *, constants: bool = False, top: bool = False) -> ast.expr:
         """The expression with what is in it wrapped, and itself where that changes nothing."""
         first = len(nodes)
+        filtered = isinstance(node, COMPREHENSIONS) and (
+            any(generator.ifs for generator in node.generators) or len(node.generators) > 1
+        )
         wrapped = self.parts(node, constants)
         if wrapped is None:
             return node
@@ -454,9 +558,7 @@ class Wrapping:
             added.sliced = isinstance(node.slice, ast.Slice)
         elif isinstance(node, COMPREHENSIONS):
             added.elements = tuple(number for number, role in slots if role == "element")
-            added.filtered = (
-                any(generator.ifs[1:] for generator in node.generators) or len(node.generators) > 1
-            )
+            added.filtered = filtered
         noted: ast.expr = placed(call_of(NOTE, added.number, node), node)
         return noted
 
@@ -600,32 +702,49 @@ class Wrapping:
         targets = {
             name.id for generator in node.generators for name, _ in names_in(generator.target)
         }
-        slots: list[tuple[int, str]] = []
-        for at, generator in enumerate(node.generators):
-            if at == 0:
-                generator.iter = self.expression(generator.iter)
-                slots += self.slot(generator.iter, "iterable")
-                name = f"<{type(node).__name__.lower().replace('generatorexp', 'genexpr')}>"
-                scope = self.opened("comprehension", targets, name)
-            else:
-                generator.iter = self.expression(generator.iter)
-            number = number_of(generator.iter)
-            call = self.binding("comprehension" if at == 0 else "loop", generator.target)
-            if call is not None and number is not None:
-                nodes[number].source_of = len(bindings) - 1
-            generator.ifs = [self.expression(test) for test in generator.ifs]
-            if call is not None:
-                generator.ifs.insert(0, call)
+        first = node.generators[0]
+        first.iter = self.expression(first.iter)
+        slots = list(self.slot(first.iter, "iterable"))
+        name = f"<{type(node).__name__.lower().replace('generatorexp', 'genexpr')}>"
+        scope = self.opened("comprehension", targets, name)
+        region = self.region(node)
+        self.flags.append(region.flag if region is not None else "")
+        for generator in node.generators:
+            self.generator(generator, generator is first, region)
         for name in ("key", "value", "elt"):
             if hasattr(node, name):
-                wrapped = self.expression(getattr(node, name), constants=True)
+                wrapped, number = self.chosen(getattr(node, name), constants=True)
                 setattr(node, name, wrapped)
-                slots += self.slot(wrapped, "element" if name != "key" else "key")
-                number = number_of(wrapped)
-                if number is not None and isinstance(node, ast.GeneratorExp):
-                    nodes[number].returns = True
+                if number is not None:
+                    slots.append((number, "element" if name != "key" else "key"))
+                    nodes[number].returns = isinstance(node, ast.GeneratorExp) and name == "elt"
+        if region is not None:
+            # `for y in [f(x)]` is compiled as an assignment.
+            once = ast.List([turn_of(region)], ast.Load())
+            flag = ast.Name(region.flag, ast.Store())
+            turn = ast.comprehension(flag, once, first.ifs, 0)
+            first.ifs = []
+            node.generators.insert(1, turn)
+            placed(flag, node)
+            placed(once, node)
+        self.flags.pop()
         self.closed(scope)
         return tuple(slots)
+
+    def generator(self, generator: ast.comprehension, first: bool, region: Region | None) -> None:
+        if first:
+            number = number_of(generator.iter)
+        else:
+            generator.iter, number = self.chosen(generator.iter)
+        kind = "comprehension" if first else "loop"
+        call = self.binding(kind, generator.target, region if first else None)
+        if call is not None and number is not None:
+            nodes[number].source_of = len(bindings) - 1
+        generator.ifs = [self.chosen(test)[0] for test in generator.ifs]
+        if call is not None and region is not None:
+            call = placed(ast.IfExp(name_of(region.flag), call, ast.Constant(True)), call)
+        if call is not None:
+            generator.ifs.insert(0, call)
 
     def lambda_(self, node: ast.Lambda) -> None:
         every = arguments(node.args)
@@ -633,14 +752,18 @@ class Wrapping:
         functions.append(WrappedFunction(number, ()))
         self.defaults(node.args, number)
         scope = self.opened("lambda", {argument.arg for argument in every}, "<lambda>")
+        region = self.region(node)
+        plain = PlainCopy([node.body])
         body = self.expression(node.body, constants=True, top=True)
         returned = number_of(body)
         if returned is not None:
             nodes[returned].returns = True
         targets = tuple(self.parameter(argument) for argument in every)
         functions[number] = WrappedFunction(number, targets)
-        entered = placed(entering(number, every), node.body)
-        node.body = placed(ast.BoolOp(ast.Or(), [entered, body]), node.body)
+        noted: ast.expr = ast.BoolOp(ast.Or(), [entering(number, every), body])
+        if region is not None:
+            noted = ast.IfExp(turn_of(region), noted, plain.nodes()[0])
+        node.body = placed(noted, node.body)
         self.closed(scope)
 
     def inside(self, node: ast.expr) -> ast.expr:
@@ -704,6 +827,13 @@ class Wrapping:
         lines[-1] = lines[-1][: node.end_col_offset]
         lines[0] = lines[0][node.col_offset :]
         return b"".join(lines).decode(errors="replace")
+
+
+def put_first(body: list[ast.stmt], statements: Sequence[ast.stmt]) -> None:
+    if body:
+        at = after_preamble(body)
+        before = body[min(at, len(body) - 1)]
+        body[at:at] = [placed(statement, before) for statement in statements]
 
 
 def after_preamble(body: Sequence[ast.stmt]) -> int:

@@ -74,13 +74,15 @@ class Made:
 class Recorder:
     """Tensors are known by weak reference: an id alone is soon another tensor's."""
 
-    def __init__(self, torch: Any, lineage: Records | None = None) -> None:
+    def __init__(self, torch: Any, lineage: Records | None = None, stories: bool = True) -> None:
         self.torch = torch
         self.lineage = lineage
+        self.stories = stories
+        """Stories are asked for, and not lineage alone."""
         self.active = True
+        self.idle = False
+        """Nothing is asked about this step."""
         self.made: dict[int, Made] = {}
-        self.failed: Made | None = None
-        """The last operation that raised; it takes what it was given, and has no result."""
         self._known: dict[int, tuple[Callable[[], Any], int]] = {}
         self._serials = itertools.count(1) if lineage is None else lineage.serials
 
@@ -137,21 +139,15 @@ class Recorder:
             outs = [out for out in outs if not any(out is one for one in ins)]
         if not outs:
             return
-        takes = tuple(self.serial_of(one, changed=one is outs[0]) for one in ins)
         line, inside = lines(func)
-        numbers = tuple(itertools.islice(plain_numbers((args, kwargs)), MOST_NUMBERS))
-        for out in outs:
-            self._add(out, name, line, inside, takes, numbers, before)
+        if self.stories:
+            takes = tuple(self.serial_of(one, changed=one is outs[0]) for one in ins)
+            numbers = tuple(itertools.islice(plain_numbers((args, kwargs)), MOST_NUMBERS))
+            for out in outs:
+                self._add(out, name, line, inside, takes, numbers, before)
         if self.lineage is not None and inside is not None and is_of_values(inside.code):
             for out in outs:
                 self.lineage.operation(name, line, inside, ins, out)
-
-    def note_failure(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        takes = tuple(self.serial_of(one) for one in self.tensors((args, kwargs)))
-        line, inside = lines(func)
-        numbers = tuple(itertools.islice(plain_numbers((args, kwargs)), MOST_NUMBERS))
-        serial = next(self._serials)
-        self.failed = Made(serial, name_of(func), line, inside, (), "", True, takes, numbers)
 
     def _add(
         self,
@@ -218,7 +214,7 @@ def note_arrays(recorder: Recorder) -> None:
     @wraps(plain)
     def from_numpy(array: Any) -> Any:
         result = plain(array)
-        if recorder.active:
+        if recorder.active and not recorder.idle:
             note(plain, (), {}, result, None)
         return result
 
@@ -230,7 +226,6 @@ def recording_mode(recorder: Recorder) -> Any:
     torch = recorder.torch
     look_before = guarded("what a clamp was given")(clamped)
     note_after = guarded("the story of a tensor")(recorder.note)
-    note_failure = guarded("the story of a failure")(recorder.note_failure)
     mode: Any = torch.overrides.TorchFunctionMode
 
     class Recording(mode):  # type: ignore[misc]
@@ -240,14 +235,10 @@ def recording_mode(recorder: Recorder) -> Any:
             self, func: Any, types: Any, args: Any = (), kwargs: Any = None
         ) -> Any:
             kwargs = kwargs or {}
-            if not recorder.active:
+            if recorder.idle or not recorder.active:
                 return func(*args, **kwargs)
-            before = look_before(torch, name_of(func), args, kwargs)
-            try:
-                result = func(*args, **kwargs)
-            except Exception:
-                note_failure(func, args, kwargs)
-                raise
+            before = look_before(torch, name_of(func), args, kwargs) if recorder.stories else None
+            result = func(*args, **kwargs)
             note_after(func, args, kwargs, result, before)
             return result
 

@@ -17,23 +17,28 @@ from surefit.lineage.producers import LINEAGE
 from surefit.observe.inside.after_import import after_import
 from surefit.observe.inside.autopsy import questions
 from surefit.observe.inside.autopsy.values import is_tensor, untouched
-from surefit.observe.inside.lineage import libraries, records
+from surefit.observe.inside.lineage import libraries, records, regions
 from surefit.observe.inside.lineage.records import Records
 from surefit.observe.inside.spool import guarded, process, saw
 from surefit.observe.inside.stories import gradient_births
 from surefit.observe.inside.stories.gradient_births import OF_CUTS, OF_GRADIENT, Births
 from surefit.observe.inside.stories.graphs import OF_GRAPH, Graphs, watch
 from surefit.observe.inside.stories.recorder import Recorder, note_arrays, recording_mode
-from surefit.observe.inside.stories.telling import story, story_of_failure
+from surefit.observe.inside.stories.telling import story
 from surefit.observe.inside.training import readable
 
 STORY = "SUREFIT_STORY"
-"""Environment: {"until_step": n or null, "questions": [...]}, as `Asked` writes them."""
-OF_VALUE, OF_LOSS, OF_FAILURE = "story", "story-of-loss", "story-of-failure"
+"""Environment: {"until_step": n or null, "questions": [...], "fault": null or a turn of a loop}, as
+`Asked` and an answer about a lineage write them."""
+OF_LOSS = "story-of-loss"
 SILENT = (OF_LOSS, OF_GRAPH, OF_GRADIENT, OF_CUTS, LINEAGE)
 """What is asked about runs that do not crash, too."""
 MOST_PASSES = 2_000
 """Backward passes after which nobody waits for a bad gradient any more."""
+LEFT_OUT = "left_out"
+"""In the answer about a lineage: the turn of a loop that was not noted, and has the fault."""
+FIRST_STEPS = 2
+"""In which operations are recorded, also if another step is asked about."""
 
 Stood = tuple[str, str, int]
 """A function, the last part of its file (a second run stands in another folder), a line."""
@@ -70,9 +75,18 @@ def stood(frame: Frame) -> Stood:
 class Stories:
     """What this process was asked, and the operations that answer it."""
 
-    def __init__(self, asked: Sequence[Asked], until_step: int | None) -> None:
+    def __init__(
+        self,
+        asked: Sequence[Asked],
+        until_step: int | None,
+        fault: dict[str, int] | None = None,
+    ) -> None:
         self.open = list(asked)
         self.until_step = until_step
+        steps = (one.question.about.get("step") for one in asked)
+        self.steps_asked = {until_step or 0, *(step for step in steps if isinstance(step, int))}
+        self.fault = fault
+        """The turn of a loop in which the fault comes, where an earlier run told that."""
         self.steps = 0
         self.recorder: Recorder | None = None
         self.lineage: Records | None = None
@@ -91,7 +105,7 @@ class Stories:
             gradient_births.noting_mode(torch, self.births).__enter__()
         if kinds <= set(gradient_births.KINDS):
             return
-        self.recorder = Recorder(torch, self.lineage)
+        self.recorder = Recorder(torch, self.lineage, stories=kinds != {LINEAGE})
         note_arrays(self.recorder)
         recording_mode(self.recorder).__enter__()
 
@@ -152,15 +166,11 @@ class Stories:
         return next((asked for asked in self.open if asked.question.kind == OF_GRADIENT), None)
 
     def of_crash(self, crash: Crash, frames: Sequence[FrameType]) -> None:
-        """Stories of values, and what a probe answers while the frames of a swallowed one live."""
+        """Lineage, and what a probe answers while the frames of a swallowed one live."""
         for asked in [one for one in self.open if one.is_about(crash)]:
             here = asked.here(crash)
-            if asked.question.kind == OF_VALUE:
-                self.answer(asked, questions.value_in(frames, here.about))
-            elif asked.question.kind == OF_GRAPH:
+            if asked.question.kind == OF_GRAPH:
                 self.settle(asked, Answer(asked.question, self.of_graph(frames)))
-            elif asked.question.kind == OF_FAILURE:
-                self.tell_failure(asked, frames)
             elif asked.question.kind == LINEAGE:
                 self.tell_lineage(asked, crash, frames)
             else:
@@ -175,31 +185,22 @@ class Stories:
     def stepped(self, optimizer: Any = None) -> None:
         self.steps += 1
         if self.lineage is not None:
-            self.lineage.stepped(self.steps, self.until_step)
+            self.lineage.stepped(self.steps, self.steps_asked)
+            if self.recorder is not None and not self.recorder.stories:
+                self.recorder.idle = self.steps >= FIRST_STEPS and not self.lineage.everything
         if self.graphs is not None:
             self.graphs.steps = self.steps
             self.graphs.stepped.append(optimizer)
         if self.until_step is not None and self.steps > self.until_step:
             os._exit(0)
 
-    def answer(self, asked: Asked, value: Any) -> None:
+    def answer(self, asked: Asked, loss: Any) -> None:
         recorder = self.recorder
-        if recorder is None or not is_tensor(value):
+        if recorder is None or not is_tensor(loss):
             self.settle(asked, Answer(asked.question, None, "it is no tensor in the second run"))
             return
         with recorder.pause():
-            of_loss = asked.question.kind == OF_LOSS
-            said = story(recorder, value, of_loss, bool(asked.question.about.get("beside")))
-        self.settle(asked, Answer(asked.question, said))
-
-    def tell_failure(self, asked: Asked, frames: Sequence[FrameType]) -> None:
-        recorder = self.recorder
-        failed = recorder.failed if recorder is not None else None
-        if recorder is None or failed is None:
-            self.settle(asked, Answer(asked.question, None, "no operation on tensors failed"))
-            return
-        with recorder.pause():
-            said = story_of_failure(recorder, failed, frames)
+            said = story(recorder, loss, bool(asked.question.about.get("beside")))
         self.settle(asked, Answer(asked.question, said))
 
     def tell_lineage(self, asked: Asked, crash: Crash, frames: Sequence[FrameType]) -> None:
@@ -213,7 +214,9 @@ class Stories:
         except Exception as error:
             self.settle(asked, Answer(asked.question, None, f"{type(error).__name__}: {error}"))
             raise
-        self.settle(asked, Answer(asked.question, said))
+        turn = regions.left_out(frames)
+        again: dict[str, Json] = {LEFT_OUT: {**turn}} if turn is not None else {}
+        self.settle(asked, Answer(asked.question, {**said, **again}))
 
     def wait_for_expressions(self, file: str) -> None:
         """A module has been wrapped: expressions in it may be those that are asked about."""
@@ -226,6 +229,8 @@ class Stories:
             if os.path.basename(str(about["file"])) != os.path.basename(file):
                 continue
             at = int(about["line"]), str(about["text"])
+            if not about.get("step"):  # of a later step everything is noted
+                regions.note_always(os.path.abspath(file), at[0])
             for number in answering.expressions_at(str(about["file"]), *at):
                 self.lineage.wanted[number] = partial(self.tell_expression, asked)
 
@@ -253,7 +258,8 @@ def asked_here() -> Stories | None:
     if not raw:
         return None
     document = json.loads(raw)
-    return Stories([read(one) for one in document["questions"]], document["until_step"])
+    asked = [read(one) for one in document["questions"]]
+    return Stories(asked, document["until_step"], document.get("fault"))
 
 
 def read(raw: dict[str, Any]) -> Asked:
@@ -275,7 +281,7 @@ def install() -> None:
     if stories is None:
         return
     if any(asked.question.kind == LINEAGE for asked in stories.open):
-        stories.lineage = records.start()
+        stories.lineage = records.start(stories.fault)
         libraries.install()
         stories.lineage.wrapped = stories.wait_for_expressions
     after_import("torch")(_record)

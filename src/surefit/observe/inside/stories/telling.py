@@ -4,84 +4,29 @@ import ast
 import heapq
 import linecache
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, replace
-from itertools import islice
-from types import FrameType
+from dataclasses import asdict
 from typing import Any, cast
 
 from surefit.doctor.findings import Place
-from surefit.doctor.observations import Json, Layer, Operation
-from surefit.observe.inside.autopsy.layers import layer_of, walk
-from surefit.observe.inside.autopsy.values import attributes, is_module
+from surefit.doctor.observations import Json, Operation
 from surefit.observe.inside.own_code import is_own
 from surefit.observe.inside.stories.recorder import Made, Recorder
 
 MOST_TOLD = 60
 """Operations in one story, newest first; clamps that hold values back are told beyond that."""
-MOST_BEFORE_A_FAILURE = 400
-"""Operations in the story of one that failed, over all that it was given."""
-MOST_LAYERS = 300
 MOST_BESIDE = 200
 MOST_FOLLOWED = 20_000
 
 
-def story(recorder: Recorder, tensor: Any, of_loss: bool, beside: bool = False) -> dict[str, Json]:
-    """Of a loss only what a gradient passes through, and the single numbers beside that; if asked,
-    also the other tensors that these operations took, and what those were made from."""
-    serial = recorder.serial_of(tensor)
-    made = list(told(recorder.made, serial, is_of_gradient if of_loss else lambda _: True))
+def story(recorder: Recorder, loss: Any, beside: bool = False) -> dict[str, Json]:
+    """What a gradient passes through, and the single numbers beside that; if asked, also the other
+    tensors that these operations took, and what those were made from."""
+    serial = recorder.serial_of(loss)
+    made = list(told(recorder.made, serial))
     if beside:
         made += taken_beside(recorder.made, made)
-    said: dict[str, Json] = {"operations": [cast(Json, asdict(operation(one))) for one in made]}
-    return said | ways(recorder.made, serial) if of_loss else said
-
-
-def story_of_failure(
-    recorder: Recorder, failed: Made, frames: Sequence[FrameType]
-) -> dict[str, Json]:
-    """The operation that failed, then those that made what it was given, newest first; and the
-    layers of the largest module that the frames know."""
-    every = back({**recorder.made, failed.serial: failed}, failed.serial)
-    told = list(islice(every, MOST_BEFORE_A_FAILURE))
-    held = holders(recorder, {one.serial for one in told}, frames)
-    operations = [replace(operation(one), layer=held.get(one.serial)) for one in told]
-    layers = [layer_of(module, root) for module, root in leaves(frames)]
-    return {
-        "operations": [cast(Json, asdict(one)) for one in operations],
-        "layers": [cast(Json, asdict(one)) for one in layers],
-    }
-
-
-def holders(recorder: Recorder, serials: set[int], frames: Sequence[FrameType]) -> dict[int, Layer]:
-    """Serials of parameters -> the modules that hold them, as seen from the largest of these."""
-    found: dict[int, Layer] = {}
-    for root in roots(frames):
-        for _, module in walk(root):
-            for one in list(attributes(module).get("_parameters", {}).values()):
-                serial = recorder.known(one) if one is not None else 0
-                if serial in serials and (serial not in found or is_table(module, found[serial])):
-                    found[serial] = layer_of(module, root)
-    return found
-
-
-def is_table(module: Any, known: Layer) -> bool:
-    """Of two that share a weight, the table of embeddings and not the head."""
-    return type(module).__name__ == "Embedding" and known.kind != "Embedding"
-
-
-def roots(frames: Sequence[FrameType]) -> list[Any]:
-    """Modules that the frames know, those with most inside first."""
-    every = (value for frame in frames for value in list(frame.f_locals.values()))
-    modules = {id(one): one for one in every if is_module(one)}
-    return sorted(modules.values(), key=lambda one: -sum(1 for _ in walk(one)))
-
-
-def leaves(frames: Sequence[FrameType]) -> list[tuple[Any, Any]]:
-    """Modules without others inside, below the largest that the frames know, each with that."""
-    for root in roots(frames)[:1]:
-        below = [inside for _, inside in walk(root) if not attributes(inside).get("_modules")]
-        return [(inside, root) for inside in below[:MOST_LAYERS]]
-    return []
+    operations = [cast(Json, asdict(operation(one))) for one in made]
+    return {"operations": operations} | ways(recorder.made, serial)
 
 
 def is_of_gradient(one: Made) -> bool:
@@ -102,8 +47,8 @@ def back(made: dict[int, Made], serial: int) -> Iterator[Made]:
                 heapq.heappush(waiting, -taken)
 
 
-def told(made: dict[int, Made], serial: int, wanted: Callable[[Made], bool]) -> Iterator[Made]:
-    for number, one in enumerate(filter(wanted, back(made, serial))):
+def told(made: dict[int, Made], serial: int) -> Iterator[Made]:
+    for number, one in enumerate(filter(is_of_gradient, back(made, serial))):
         if number < MOST_TOLD or (one.clamped and one.clamped.saturated):
             yield one
 
