@@ -1,0 +1,447 @@
+"""The learning rate follows a plan that fits the run: it is in use for most of it."""
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+
+from surefit.doctor.findings import Fact, Place
+from surefit.doctor.measures.rates import CheckpointRead, LearningRates, RateCourse, ScheduleSeen
+from surefit.doctor.observations import Ended
+from surefit.doctor.progress import first_crash
+from surefit.doctor.recording import Recording
+from surefit.doctor.violations import Expression
+from surefit.doctor.words import counted
+from surefit.laws.case import Case
+from surefit.laws.law import BrokenLaw, Law, Watched
+from surefit.laws.made_names import name_at
+from surefit.laws.resuming import reads_progress
+from surefit.source.reading import Source, dotted
+
+LAW = Law("learning_rate", "the learning rate follows a plan that fits the run")
+
+FEWEST_STEPS = 8
+MOST_LOW = 0.5
+"""Share of the steps that a rate may be below a thousandth of its peak."""
+HALF_WAY = 0.5
+"""Of the rate that a warm-up rises to: a run that ends below it had none of the planned rate."""
+SEVERAL = 4
+"""Times that a plan is longer or shorter than what is counted by it."""
+FEWEST_EPOCHS = 3
+LASTING = ("T_max", "total_steps", "num_training_steps", "total_iters", "max_steps")
+"""Lengths after which a schedule has ended."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RateVanishes(BrokenLaw):
+    """For most of the run the rate is practically zero."""
+
+    course: RateCourse
+    schedule: ScheduleSeen | None
+    epochs: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScheduleTooFast(BrokenLaw):
+    """It counts batches, and its lengths are in epochs."""
+
+    course: RateCourse
+    schedule: ScheduleSeen
+    epochs: int
+    length: tuple[str, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScheduleTooSlow(BrokenLaw):
+    """It counts epochs, and its lengths are in steps."""
+
+    course: RateCourse
+    schedule: ScheduleSeen
+    epochs: int
+    length: tuple[str, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WarmupNeverEnds(BrokenLaw):
+    """The rate rises to the end of the run and stays far below what it was to reach."""
+
+    course: RateCourse
+    schedule: ScheduleSeen | None
+    length: tuple[str, int] | None
+    """Name and number of the warm-up, where it is known."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RateRisesAgain(BrokenLaw):
+    """A cosine goes on after its end, where it rises."""
+
+    course: RateCourse
+    schedule: ScheduleSeen
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SchedulerNeverStepped(BrokenLaw):
+    """A scheduler is created, and its `step` is never called."""
+
+    course: RateCourse
+    schedule: ScheduleSeen
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SchedulerOfAnotherOptimizer(BrokenLaw):
+    """It sets the rate of an optimizer that no longer steps."""
+
+    schedule: ScheduleSeen
+    stepping: RateCourse
+    """The optimizer that does."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScheduleStartsOver(BrokenLaw):
+    """Training goes on from a checkpoint, without the optimizer's or the scheduler's state."""
+
+    checkpoint: CheckpointRead
+    missing: tuple[str, ...]
+    """Keys of what was not loaded."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OptimizerCreatedAgain(BrokenLaw):
+    """The same line creates an optimizer or a scheduler for the same parameters, epoch by epoch."""
+
+    courses: tuple[RateCourse, ...]
+    schedule: ScheduleSeen | None
+
+
+def violations_of(case: Case) -> Iterator[BrokenLaw]:
+    recording = case.recording
+    for rates in recording.all(LearningRates):
+        if rates.process.rank in (None, 0) and ran_to_its_end(rates, recording):
+            yield from of_rates(rates, case)
+
+
+def ran_to_its_end(rates: LearningRates, recording: Recording) -> bool:
+    """What was planned beyond the end of a run that was cut short says nothing."""
+    failed = any(ended.code for ended in recording.all(Ended))
+    return rates.complete and not failed and first_crash(recording) is None
+
+
+def of_rates(rates: LearningRates, case: Case) -> Iterator[BrokenLaw]:
+    again = list(created_again(rates))
+    yield from again
+    yield from of_checkpoints(rates, case)
+    if again:
+        return
+    for course in rates.optimizers:
+        own = [known for known in rates.schedules if known.optimizer == course.serial]
+        if course.steps >= FEWEST_STEPS:
+            yield from of_course(course, [known for known in own if not known.inner], rates)
+        for schedule in own:
+            yield from never_stepped(course, schedule, case)
+    yield from of_another_optimizer(rates)
+
+
+def of_course(
+    course: RateCourse, own: list[ScheduleSeen], rates: LearningRates
+) -> Iterator[BrokenLaw]:
+    schedule = own[0] if len(own) == 1 else None
+    stepped = schedule if schedule is not None and schedule.calls else None
+    yield from next(
+        (
+            [found]
+            for found in (
+                too_fast(course, stepped, rates.epochs) if stepped else None,
+                vanished(course, stepped, rates.epochs),
+                too_slow(course, stepped, rates.epochs) if stepped else None,
+                still_warming_up(course, stepped),
+                rises_again(course, stepped) if stepped else None,
+            )
+            if found is not None
+        ),
+        [],
+    )
+
+
+def vanished(course: RateCourse, schedule: ScheduleSeen | None, epochs: int) -> BrokenLaw | None:
+    place = (schedule.at if schedule else None) or course.made_at
+    if not course.highest or course.low < MOST_LOW * course.steps or place is None:
+        return None
+    return RateVanishes(
+        law=LAW,
+        use=Expression(place),
+        steps=course.steps,
+        fault=f"rate of {course.serial}",
+        said=f"The learning rate falls to practically zero ({course.last:.2g}, from"
+        f" {course.highest:g}) at step {course.low_from:,} of {course.steps:,}.",
+        facts=rate_facts(course),
+        course=course,
+        schedule=schedule,
+        epochs=epochs,
+    )
+
+
+def too_fast(course: RateCourse, schedule: ScheduleSeen, epochs: int) -> BrokenLaw | None:
+    """All of its plan is over in a small part of the run, and the plan fits the epochs."""
+    plan = dict(schedule.plan)
+    name = "milestones" if "milestones" in plan else "T_max" if "T_max" in plan else ""
+    length = plan.get(name, 0)
+    if schedule.at is None or epochs < FEWEST_EPOCHS or not length > 1:
+        return None
+    fits = length <= epochs if name == "milestones" else abs(length - epochs) <= 1
+    by_batch = schedule.calls >= SEVERAL * epochs and schedule.calls >= 0.9 * course.steps
+    if not fits or not by_batch or course.steps < SEVERAL * length:
+        return None
+    return ScheduleTooFast(
+        law=LAW,
+        use=Expression(schedule.at),
+        steps=course.steps,
+        fault=f"rate of {course.serial}",
+        said=f"`{schedule.kind}` is planned for {length:,} epochs and is stepped after every batch:"
+        f" {schedule.calls:,} times in {counted(epochs, 'epoch')}.",
+        facts=(*rate_facts(course), Fact(name, f"{length:,}")),
+        course=course,
+        schedule=schedule,
+        epochs=epochs,
+        length=(name, length),
+    )
+
+
+def too_slow(course: RateCourse, schedule: ScheduleSeen, epochs: int) -> BrokenLaw | None:
+    """A plan as long as the run has steps, of which each epoch takes one."""
+    if schedule.at is None or schedule.calls > max(epochs, 1) + 1 or schedule.watches:
+        return None
+    lengths = [(name, length) for name, length in schedule.plan if name in LASTING]
+    for name, length in lengths:
+        fits = 0.5 * course.steps <= length <= 2 * course.steps
+        if fits and length >= SEVERAL * schedule.calls and course.steps >= SEVERAL * schedule.calls:
+            return ScheduleTooSlow(
+                law=LAW,
+                use=Expression(schedule.at),
+                steps=course.steps,
+                fault=f"rate of {course.serial}",
+                said=f"`{schedule.kind}` is planned for {length:,} steps and is stepped"
+                f" {schedule.calls:,} times, once per epoch: the rate ends at {course.last:g}.",
+                facts=(*rate_facts(course), Fact(name, f"{length:,}")),
+                course=course,
+                schedule=schedule,
+                epochs=epochs,
+                length=(name, length),
+            )
+    return None
+
+
+def still_warming_up(course: RateCourse, schedule: ScheduleSeen | None) -> BrokenLaw | None:
+    rates = [rate for _, rate in course.course]
+    rises = sum(later > rate for rate, later in pairwise(rates))
+    place = (schedule.made_at if schedule else None) or course.made_at
+    if place is None or course.fallen or not course.base or rises < min(5, len(rates) - 1):
+        return None
+    if course.highest > HALF_WAY * course.base or course.last < course.highest or rises < 3:
+        return None
+    warmup = next(
+        ((name, length) for name, length in (schedule.plan if schedule else ()) if "warm" in name),
+        None,
+    )
+    words = f" A warm-up of {warmup[1]:,} steps is longer than the run." if warmup else ""
+    return WarmupNeverEnds(
+        law=LAW,
+        use=Expression(place),
+        steps=course.steps,
+        fault=f"rate of {course.serial}",
+        said=f"The run ends during the warm-up: after {counted(course.steps, 'step')} the learning"
+        f" rate is {course.last:.2g}, {course.last / course.base:.1%} of {course.base:g}.{words}",
+        facts=rate_facts(course),
+        course=course,
+        schedule=schedule,
+        length=warmup,
+    )
+
+
+def rises_again(course: RateCourse, schedule: ScheduleSeen) -> BrokenLaw | None:
+    """Once: where it goes up and down several times, that is a way to train."""
+    length = dict(schedule.plan).get("T_max", 0)
+    over = schedule.position - length
+    if schedule.kind != "CosineAnnealingLR" or length < 2 or schedule.made_at is None:
+        return None
+    if not 0.15 * length < over < 0.95 * length or schedule.calls < schedule.position:
+        return None
+    lowest = min((rate for _, rate in course.course), default=0.0)
+    if course.last < 0.05 * course.highest or lowest > 0.5 * course.last:
+        return None
+    return RateRisesAgain(
+        law=LAW,
+        use=Expression(schedule.made_at),
+        steps=course.steps,
+        fault=f"rate of {course.serial}",
+        said=f"The learning rate rises again: `T_max` is {length:,} and `{schedule.kind}` stepped"
+        f" {schedule.position:,} times, so that the rate ends at {course.last:.2g} after"
+        f" {lowest:.2g}.",
+        facts=rate_facts(course),
+        course=course,
+        schedule=schedule,
+    )
+
+
+def never_stepped(course: RateCourse, schedule: ScheduleSeen, case: Case) -> Iterator[BrokenLaw]:
+    """Its name has no `step` anywhere in the source, and nothing else gets it."""
+    place = schedule.made_at
+    source = case.source(place)
+    idle = not (schedule.calls or schedule.inner or schedule.watches)
+    if place is None or source is None or not idle or schedule.optimizer_steps < FEWEST_STEPS:
+        return
+    name = only_name(source, place.line or 0)
+    if name is None or is_used(source, name):
+        return
+    yield SchedulerNeverStepped(
+        law=LAW,
+        use=Expression(place),
+        steps=course.steps,
+        fault=f"rate of {course.serial}",
+        said=f"`{name}.step()` is never called: the learning rate stays at {course.last:g} for all"
+        f" {counted(course.steps, 'step')}.",
+        facts=rate_facts(course),
+        course=course,
+        schedule=schedule,
+    )
+
+
+def only_name(source: Source, line: int) -> str | None:
+    """The plain name that a scheduler gets where it is created."""
+    name = name_at(source, Place(source.file, line))
+    return name if name and name.isidentifier() else None
+
+
+def is_used(source: Source, name: str) -> bool:
+    """Handed on, stepped, or stepped by another scheduler; its rate may be asked for."""
+    for node in source.every(ast.Name):
+        if node.id != name or not isinstance(node.ctx, ast.Load):
+            continue
+        parent = source.parents.get(node)
+        if not isinstance(parent, ast.Attribute) or parent.attr in ("step", "load_state_dict"):
+            return True
+    return any(dotted(node).endswith(f".{name}") for node in source.every(ast.Attribute))
+
+
+def of_another_optimizer(rates: LearningRates) -> Iterator[BrokenLaw]:
+    """At nearly every call another optimizer of the same parameters had stepped, not its own."""
+    for schedule in rates.schedules:
+        place = schedule.at
+        if schedule.unheard < 2 or schedule.unheard < 0.9 * schedule.calls or place is None:
+            continue
+        if schedule.optimizer_steps or schedule.inner:
+            continue
+        stepping = [known for known in rates.optimizers if known.steps >= 2]
+        if len(stepping) == 1 and schedule.made_at is not None:
+            yield SchedulerOfAnotherOptimizer(
+                law=LAW,
+                use=Expression(schedule.made_at),
+                steps=stepping[0].steps,
+                fault=f"rate of {stepping[0].serial}",
+                said=f"`{schedule.kind}` sets the rate of another optimizer than the one that"
+                f" steps: that rate stays at {stepping[0].last:g}.",
+                facts=rate_facts(stepping[0]),
+                schedule=schedule,
+                stepping=stepping[0],
+            )
+
+
+def created_again(rates: LearningRates) -> Iterator[BrokenLaw]:
+    """Of one line, for one model, three times or more, once for each epoch at most; weights that
+    were loaded in between begin something new."""
+    if rates.weights_set or rates.epochs < FEWEST_EPOCHS:
+        return
+    kinds: dict[object, list[RateCourse]] = {}
+    for course in rates.optimizers:
+        if course.made_at is not None:
+            kinds.setdefault((course.made_at, course.parameters), []).append(course)
+    for courses in kinds.values():
+        each = 0.7 * rates.epochs <= len(courses) <= rates.epochs + 1
+        if len(courses) >= FEWEST_EPOCHS and each and any(known.keeps_state for known in courses):
+            yield created(courses, None, rates)
+    by_line: dict[object, list[ScheduleSeen]] = {}
+    for schedule in rates.schedules:
+        if not schedule.inner and schedule.made_at is not None and schedule.calls:
+            by_line.setdefault((schedule.made_at, schedule.optimizer), []).append(schedule)
+    for schedules in by_line.values():
+        own = [known for known in rates.optimizers if known.serial == schedules[0].optimizer]
+        each = 0.7 * rates.epochs <= len(schedules) <= rates.epochs + 1
+        if len(schedules) >= FEWEST_EPOCHS and each and own:
+            yield created(own, schedules[0], rates)
+
+
+def created(
+    courses: list[RateCourse], schedule: ScheduleSeen | None, rates: LearningRates
+) -> BrokenLaw:
+    place = schedule.made_at if schedule else courses[0].made_at
+    assert place is not None
+    what, often = (schedule.kind, rates.epochs) if schedule else (courses[0].kind, len(courses))
+    return OptimizerCreatedAgain(
+        law=LAW,
+        use=Expression(place),
+        steps=sum(course.steps for course in courses),
+        fault=f"created again at {place}",
+        said=f"`{what}` is created anew in every epoch, {often:,} times for the same parameters.",
+        facts=(Fact("steps of each", f"{courses[0].steps:,}"),),
+        courses=tuple(courses),
+        schedule=schedule,
+    )
+
+
+def of_checkpoints(rates: LearningRates, case: Case) -> Iterator[BrokenLaw]:
+    for checkpoint in rates.checkpoints:
+        place = checkpoint.place
+        missing = tuple(not_loaded(checkpoint, rates))
+        if place is None or not missing or not checkpoint.model_loaded:
+            continue
+        if not checkpoint.steps_after or not reads_progress(case.source(place), place):
+            continue
+        keys = " and ".join(f'`["{key}"]`' for key in missing)
+        yield ScheduleStartsOver(
+            law=LAW,
+            use=Expression(place),
+            steps=checkpoint.step + checkpoint.steps_after,
+            fault=f"checkpoint read at {place}",
+            said=f"Training goes on from a checkpoint whose {keys} is not loaded: the optimizer"
+            " and its schedule start over.",
+            facts=tuple(checkpoint_facts(checkpoint)),
+            checkpoint=checkpoint,
+            missing=missing,
+        )
+
+
+def not_loaded(checkpoint: CheckpointRead, rates: LearningRates) -> Iterator[str]:
+    if checkpoint.optimizer_key and checkpoint.has_state and not checkpoint.optimizer_loaded:
+        yield checkpoint.optimizer_key
+    own = any(known.optimizer == checkpoint.optimizer for known in rates.schedules)
+    if checkpoint.scheduler_key and own and not checkpoint.scheduler_loaded:
+        yield checkpoint.scheduler_key
+
+
+def checkpoint_facts(checkpoint: CheckpointRead) -> Iterator[Fact]:
+    if checkpoint.rate:
+        rate = f"{checkpoint.rate:.3g} in the checkpoint, {checkpoint.rate_after:.3g} at the next"
+        yield Fact("learning rate", f"{rate} step")
+    if checkpoint.has_state and not checkpoint.optimizer_loaded:
+        yield Fact("momentum and averages", "in the checkpoint; empty at the next step")
+    yield Fact("steps after it", f"{checkpoint.steps_after:,}")
+
+
+def rate_facts(course: RateCourse) -> tuple[Fact, ...]:
+    first = course.course[0][1] if course.course else 0.0
+    points = [course.course[i * (len(course.course) - 1) // 4] for i in range(5)]
+    shown = ", ".join(f"{rate:.2g} at {step:,}" for step, rate in dict.fromkeys(points))
+    return (
+        Fact("learning rate", f"{first:.2g} at first, {course.highest:.2g} at most"),
+        Fact("at steps", shown),
+    )
+
+
+def watched(recording: Recording) -> Watched:
+    rates = [known for known in recording.all(LearningRates) if known.steps]
+    steps = sum(known.steps for known in rates)
+    if not rates:
+        return Watched(why_not="no step was taken")
+    if not any(ran_to_its_end(known, recording) for known in rates):
+        return Watched(why_not="the run did not come to its end")
+    count = sum(len(known.schedules) for known in rates)
+    return Watched(on=f"{counted(steps, 'step')}, {counted(count, 'scheduler')}")
