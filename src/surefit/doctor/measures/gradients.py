@@ -95,6 +95,8 @@ class GradientUse(Measure):
     """Passes of all these epochs."""
     trainer_groups: int = 0
     """`gradient_accumulation_steps` of a Trainer."""
+    trainer_at: Place | None = None
+    """Where it was created."""
     compute_loss_at: Place | None = None
     """Its `compute_loss`, where that is the user's own."""
     ended: bool = False

@@ -60,6 +60,8 @@ class TrainerLossNotAveraged(BrokenLaw):
     """The same inside a Trainer, whose `compute_loss` is the user's."""
 
     group: int
+    created_at: Place | None
+    """Where the Trainer was created."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,6 +106,7 @@ class StepNeverTaken(BrokenLaw):
     """Backward passes, an optimizer, and no step."""
 
     optimizer: StepGradients
+    passes: int
 
 
 def violations_of(case: Case) -> Iterator[BrokenLaw]:
@@ -174,9 +177,10 @@ def of_optimizer(use: GradientUse, optimizer: StepGradients) -> Iterator[BrokenL
             use=Expression(optimizer.made_at or at),
             steps=FEWEST,
             fault="step never taken",
-            said=f"`{optimizer.kind}` never takes a step: {counted(use.passes, 'backward pass')}"
+            said=f"`{optimizer.kind}` never takes a step: {use.passes:,} backward passes"
             " in this run, and no call of its `step`.",
             optimizer=optimizer,
+            passes=use.passes,
         )
 
 
@@ -236,6 +240,7 @@ def of_groups(use: GradientUse, optimizer: StepGradients, case: Case) -> Iterato
             f" {group} times too large.",
             facts=group_facts(optimizer, group),
             group=group,
+            created_at=use.trainer_at,
         )
         return
     found = accumulation_at(case, stepped, at) if stepped is not None else None

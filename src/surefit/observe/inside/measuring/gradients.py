@@ -189,7 +189,7 @@ def finish() -> None:
 def write() -> None:
     if not seen.passes:
         return
-    groups, place = _trainer()
+    groups, place, trainer_at = _trainer()
     cleared_at = most_frequent(seen.cleared_at)
     used = [ledger.as_seen(cleared_at) for ledger in seen.ledgers.values()]
     spool.saw(
@@ -209,6 +209,7 @@ def write() -> None:
             dropped=seen.dropped,
             in_epochs=seen.in_epochs,
             trainer_groups=groups,
+            trainer_at=trainer_at,
             compute_loss_at=place,
             ended=seen.ended,
         )
@@ -227,7 +228,7 @@ def _never_stepped() -> list[Any]:
     return [ledger_of(optimizer).as_seen(()) for optimizer in every][:MOST]
 
 
-def _trainer() -> tuple[int, Place | None]:
+def _trainer() -> tuple[int, Place | None, Place | None]:
     """How many batches a Trainer puts together, and where a `compute_loss` of the user's stands."""
     module = sys.modules.get("transformers.trainer")
     for trainer in origins.alive(module.Trainer) if module is not None else ():
@@ -236,8 +237,8 @@ def _trainer() -> tuple[int, Place | None]:
         code = getattr(method, "__code__", None)
         own = code is not None and own_code.own(code)
         place = Place(code.co_filename, code.co_firstlineno) if own and code else None
-        return groups, place
-    return 0, None
+        return groups, place, origins.made_at(trainer)
+    return 0, None, None
 
 
 @finishing.after_fork

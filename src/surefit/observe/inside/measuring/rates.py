@@ -108,13 +108,15 @@ class Schedule:
         self.calls += 1
         if self.at is None:
             self.at = own_code.own_place()
+            self.read()
 
-    def as_seen(self) -> ScheduleSeen:
+    def read(self) -> None:
         scheduler = self.alive()
         if scheduler is not None:
             self.plan = _plan(scheduler)
-            position = vars(scheduler).get("last_epoch")
-            self.position = position if type(position) is int else 0
+
+    def as_seen(self) -> ScheduleSeen:
+        self.read()
         return ScheduleSeen(
             kind=self.kind,
             serial=self.serial,
@@ -205,8 +207,12 @@ def _steps(args: tuple[Any, ...], _kwargs: dict[str, Any]) -> bool:
     return True
 
 
-def _stepped(_args: tuple[Any, ...], _result: Any) -> None:
+def _stepped(args: tuple[Any, ...], _result: Any) -> None:
     seen.depth = max(0, seen.depth - 1)
+    position = vars(args[0]).get("last_epoch")
+    known = seen.schedules.get(identity(args[0]))
+    if known is not None and type(position) is int:
+        known.position = position
 
 
 def _innermost(optimizer: Any) -> int:
