@@ -40,7 +40,7 @@ class StepGradients:
     """In one such gradient."""
     norm_own: float = 0.0
     norm_used: float = 0.0
-    """Of the newest such gradient: what the passes since the last step gave, and all of it."""
+    """Where they differ most: of what the passes since the last step gave, and of all of it."""
     carried_by: tuple[str, ...] = ()
     """Sampled parameters whose gradient was carried on."""
     sampled: tuple[str, ...] = ()

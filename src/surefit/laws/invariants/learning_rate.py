@@ -2,7 +2,7 @@
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from surefit.doctor.findings import Fact, Place
@@ -135,10 +135,20 @@ def of_rates(rates: LearningRates, case: Case) -> Iterator[BrokenLaw]:
     for course in rates.optimizers:
         own = [known for known in rates.schedules if known.optimizer == course.serial]
         if course.steps >= FEWEST_STEPS:
-            yield from of_course(course, [known for known in own if not known.inner], rates)
+            yield from of_course(course, outermost(own), rates)
         for schedule in own:
             yield from never_stepped(course, schedule, case)
     yield from of_another_optimizer(rates)
+
+
+def outermost(own: list[ScheduleSeen]) -> list[ScheduleSeen]:
+    """Those that no other steps; where the place of such a one is not known, that of its parts."""
+    inner = [known for known in own if known.inner and known.made_at is not None]
+    return [
+        replace(known, made_at=known.made_at or (inner[0].made_at if inner else None))
+        for known in own
+        if not known.inner
+    ]
 
 
 def of_course(
@@ -238,10 +248,7 @@ def still_warming_up(course: RateCourse, schedule: ScheduleSeen | None) -> Broke
         return None
     if course.highest > HALF_WAY * course.base or course.last < course.highest or rises < 3:
         return None
-    warmup = next(
-        ((name, length) for name, length in (schedule.plan if schedule else ()) if "warm" in name),
-        None,
-    )
+    warmup = warmup_of(course, schedule)
     words = f" A warm-up of {warmup[1]:,} steps is longer than the run." if warmup else ""
     return WarmupNeverEnds(
         law=LAW,
@@ -255,6 +262,14 @@ def still_warming_up(course: RateCourse, schedule: ScheduleSeen | None) -> Broke
         schedule=schedule,
         length=warmup,
     )
+
+
+def warmup_of(course: RateCourse, schedule: ScheduleSeen | None) -> tuple[str, int] | None:
+    """The length that is longer than the run; of several the one that is named so."""
+    plan = schedule.plan if schedule else ()
+    longer = [(name, length) for name, length in plan if length > course.steps]
+    named = [(name, length) for name, length in longer if "warm" in name.lower()]
+    return named[0] if named else longer[0] if len(longer) == 1 else None
 
 
 def rises_again(course: RateCourse, schedule: ScheduleSeen) -> BrokenLaw | None:

@@ -313,7 +313,7 @@ def of_epochs(use: GradientUse) -> Iterator[BrokenLaw]:
     at = line_of(optimizer.stepped_at)
     if group < 2 or at is None:
         return
-    each = counted(use.in_epochs // max(1, use.epochs), "backward pass")
+    each = f"{use.in_epochs // max(1, use.epochs):,} backward passes"
     yield LastGroupDropped(
         law=LAW,
         use=Expression(at),

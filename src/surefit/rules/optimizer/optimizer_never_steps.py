@@ -51,12 +51,12 @@ def no_step_is_taken(broken: StepNeverTaken, case: Case) -> Finding:
         if len(backward) == 1 and not steps
         else Fix(words)
     )
-    never = Fact("its step", f"stands at {steps[0].place} and is never reached")
+    reached = [Fact("its step", f"stands at {call.place} and is never reached") for call in steps]
     place = steps[0].place if steps else backward[0].place if backward else broken.use.place
     return case.finding(
         place,
         f"`{name}.step()` is never called: no weight changes in {broken.passes:,} backward passes.",
-        facts=(*broken.facts, *((never,) if steps else ())),
+        facts=(*broken.facts, *reached),
         why="`backward` computes gradients; only a step applies them.",
         remedies=(fix,),
     )

@@ -18,6 +18,8 @@ SAME = 0.01
 """Share of a norm by which two gradients may differ and still be the same."""
 PARALLEL = 0.98
 """Cosine from which on a gradient is a multiple of another, as after clipping by its norm."""
+LARGEST = 1e15
+"""A norm from which on sums of gradients lose what is added to them."""
 SCALE_FREE = (
     *("Adam", "AdamW", "NAdam", "RAdam", "Adamax", "RMSprop", "Adagrad", "Adadelta", "Adafactor"),
     *("Rprop", "Muon", "SparseAdam", "Lion", "LAMB"),
@@ -169,6 +171,8 @@ class Ledger:
     def judge(self) -> None:
         """Notes what the gradient of this step holds; the worst of the samples counts."""
         kinds = {self._of(witness) for witness in self.witnesses}
+        if "not finite" in kinds:
+            return  # nothing can be told from sums of these
         self.counts["looked"] += 1
         for kind in ("carried", "emptied", "by_hand", "cut", "again", "own"):
             if kind in kinds:
@@ -181,6 +185,8 @@ class Ledger:
 
     def _of(self, witness: Witness) -> str:
         now = witness.look()
+        if any(known is not None and not _finite(known) for known in (now, witness.left)):
+            return "not finite"
         if not witness.since_step:
             same = now is not None and witness.used is not None and _same(now, witness.used)
             return "again" if same and not self.closure else ""
@@ -197,7 +203,9 @@ class Ledger:
         if witness.own is None or witness.left is None or _same(witness.own, witness.left):
             return "own"
         self.most_passes = max(self.most_passes, witness.since_cleared)
-        self.norms = float(witness.own.norm()), float(witness.left.norm())
+        own, used = float(witness.own.norm()), float(witness.left.norm())
+        if used * self.norms[0] >= own * self.norms[1]:  # the step that stands out most
+            self.norms = own, used
         self.carried_by[witness.name] = None
         return "carried"
 
@@ -233,6 +241,10 @@ class Ledger:
 
 def ledger_of(optimizer: Any) -> Ledger:
     return Ledger(optimizer)
+
+
+def _finite(sample: Any) -> bool:
+    return float(sample.norm()) < LARGEST
 
 
 def _same(first: Any, other: Any) -> bool:

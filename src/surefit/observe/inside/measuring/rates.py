@@ -265,6 +265,8 @@ def _numbers_in(function: Any) -> dict[str, int]:
     held = dict(getattr(function, "keywords", {}) or {})
     plain = getattr(function, "func", function)
     code, cells = getattr(plain, "__code__", None), getattr(plain, "__closure__", None) or ()
+    around_it = getattr(plain, "__globals__", {})
+    held |= {name: around_it.get(name) for name in getattr(code, "co_names", ())}
     for name, cell in zip(getattr(code, "co_freevars", ()), cells, strict=False):
         try:
             held[name] = cell.cell_contents
