@@ -90,6 +90,8 @@ class LearningRates(Measure):
     steps: int
     epochs: int
     """Ends of a loader from which backward passes came."""
+    datasets: int = 1
+    """That these loaders went through."""
     optimizers: tuple[RateCourse, ...] = ()
     schedules: tuple[ScheduleSeen, ...] = ()
     checkpoints: tuple[CheckpointRead, ...] = ()

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from surefit.doctor.findings import Fact, Place
+from surefit.doctor.findings import Fact
 from surefit.doctor.measures.rates import CheckpointRead, LearningRates, RateCourse, ScheduleSeen
 from surefit.doctor.observations import Ended
 from surefit.doctor.progress import first_crash
@@ -304,8 +304,8 @@ def never_stepped(course: RateCourse, schedule: ScheduleSeen, case: Case) -> Ite
     idle = not (schedule.calls or schedule.inner or schedule.watches)
     if place is None or source is None or not idle or schedule.optimizer_steps < FEWEST_STEPS:
         return
-    name = only_name(source, place.line or 0)
-    if name is None or is_used(source, name):
+    name = name_at(source, place)
+    if name is None or not name.isidentifier() or is_used(source, name, place.line or 0):
         return
     yield SchedulerNeverStepped(
         law=LAW,
@@ -320,15 +320,14 @@ def never_stepped(course: RateCourse, schedule: ScheduleSeen, case: Case) -> Ite
     )
 
 
-def only_name(source: Source, line: int) -> str | None:
-    """The plain name that a scheduler gets where it is created."""
-    name = name_at(source, Place(source.file, line))
-    return name if name and name.isidentifier() else None
-
-
-def is_used(source: Source, name: str) -> bool:
-    """Handed on, stepped, or stepped by another scheduler; its rate may be asked for."""
-    for node in source.every(ast.Name):
+def is_used(source: Source, name: str, line: int) -> bool:
+    """Handed on, stepped, or stepped by another scheduler; its rate may be asked for. A name of a
+    function is looked for in that alone."""
+    statement = source.statement_at(line)
+    scope = source.scope_of(statement) if statement is not None else source.tree
+    for node in ast.walk(scope):
+        if not isinstance(node, ast.Name):
+            continue
         if node.id != name or not isinstance(node.ctx, ast.Load):
             continue
         parent = source.parents.get(node)
@@ -361,9 +360,9 @@ def of_another_optimizer(rates: LearningRates) -> Iterator[BrokenLaw]:
 
 
 def created_again(rates: LearningRates) -> Iterator[BrokenLaw]:
-    """Of one line, for one model, three times or more, once for each epoch at most; weights that
-    were loaded in between begin something new."""
-    if rates.weights_set or rates.epochs < FEWEST_EPOCHS:
+    """Of one line, for one model, three times or more, once for each epoch at most; other data,
+    and weights that were loaded in between, begin something new."""
+    if rates.weights_set or rates.epochs < FEWEST_EPOCHS or rates.datasets > 1:
         return
     kinds: dict[object, list[RateCourse]] = {}
     for course in rates.optimizers:

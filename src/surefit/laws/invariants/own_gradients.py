@@ -17,6 +17,7 @@ LAW = Law("own_gradients", "a step uses its own gradients, once")
 FEWEST = 3
 """Steps at which a fault must show."""
 MOSTLY = 0.9
+HALF = 0.5
 OFTEN = 0.3
 DROPPED = 0.1
 """Share of an epoch's backward passes that must be lost to be told of."""
@@ -126,7 +127,7 @@ def of_optimizer(use: GradientUse, optimizer: StepGradients) -> Iterator[BrokenL
     if at is None or optimizer.by_hand > OFTEN * looked:
         return
     use_at = Expression(at)
-    if optimizer.carried >= FEWEST and optimizer.carried >= MOSTLY * looked:
+    if optimizer.carried >= FEWEST and optimizer.carried >= HALF * looked:
         yield GradientsCarriedOver(
             law=LAW,
             use=use_at,
@@ -138,7 +139,7 @@ def of_optimizer(use: GradientUse, optimizer: StepGradients) -> Iterator[BrokenL
             optimizer=optimizer,
             cleared=use.cleared,
         )
-    elif optimizer.emptied >= FEWEST and optimizer.emptied >= MOSTLY * looked:
+    elif optimizer.emptied >= FEWEST and optimizer.emptied >= HALF * looked:
         yield GradientsClearedBeforeStep(
             law=LAW,
             use=use_at,

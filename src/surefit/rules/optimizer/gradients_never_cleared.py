@@ -30,6 +30,9 @@ from surefit.remedies.statements import Insert
 
 RULE = Rule("SF661", "gradients-never-cleared", Severity.ERROR, __doc__)
 
+SELDOM = 0.7
+"""Calls for each step, below which gradients are cleared too seldom."""
+
 
 @RULE.on(GradientsCarriedOver)
 def gradients_accumulate_over_steps(broken: GradientsCarriedOver, case: Case) -> Finding:
@@ -38,12 +41,15 @@ def gradients_accumulate_over_steps(broken: GradientsCarriedOver, case: Case) ->
     backward = call_at(case, optimizer.passes_at[0][0] if optimizer.passes_at else None, "backward")
     name = (optimizer_of(step) if step else "") or optimizer.kind
     never = f"because `{name}.zero_grad()` is never called"
-    if broken.cleared and optimizer.cleared_at:
+    if 0 < broken.cleared < SELDOM * optimizer.steps:
+        often = f"{broken.cleared:,} times in {optimizer.steps:,} steps"
+        never = f"because `zero_grad` is called only {often}"
+    elif broken.cleared and optimizer.cleared_at:
         at = optimizer.cleared_at[0][0]
         never = f"because `zero_grad` at {at} does not clear those that `{name}` uses"
     return case.finding(
         step.place if step else broken.use.place,
-        f"Gradients accumulate over all steps, {never}: the gradient of a step held"
+        f"Gradients accumulate over steps, {never}: the gradient of a step held"
         f" {optimizer.most_passes:,} backward passes.",
         facts=broken.facts,
         why="`backward` adds to `.grad`. What is not cleared after a step is applied again by every"

@@ -21,7 +21,7 @@ from surefit.doctor.rule import Rule
 from surefit.laws.case import Case, Remedy
 from surefit.laws.invariants.learning_rate import ScheduleTooSlow
 from surefit.laws.runs import law_holds
-from surefit.laws.step_calls import LoopCall, after_statement, call_at, calls_named
+from surefit.laws.step_calls import LoopCall, after_statement, call_at, calls_named, same_function
 from surefit.remedies.change import Change
 
 RULE = Rule("SF672", "scheduler-stepped-per-epoch", Severity.ERROR, __doc__)
@@ -55,6 +55,6 @@ def optimizer_step(call: LoopCall) -> LoopCall | None:
     others = [
         known
         for known in calls_named(call.source, "step")
-        if known.owner != call.owner and known.is_alone
+        if known.owner != call.owner and known.is_alone and same_function(known, call)
     ]
     return others[0] if len(others) == 1 else None

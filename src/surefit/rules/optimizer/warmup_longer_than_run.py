@@ -16,8 +16,11 @@ The run came to its end, the rate never fell, it was highest at the last step, a
 than half of the rate that the optimizer was created with or that the schedule rises to.
 """
 
+import ast
+
 from surefit.doctor.findings import Fact, Finding, Fix, Severity
 from surefit.doctor.rule import Rule
+from surefit.doctor.violations import Expression
 from surefit.laws.case import Case
 from surefit.laws.invariants.learning_rate import WarmupNeverEnds
 from surefit.laws.only_literals import only_literal
@@ -33,9 +36,10 @@ SHARE = 0.1
 @RULE.on(WarmupNeverEnds)
 def the_run_ends_in_the_warmup(broken: WarmupNeverEnds, case: Case) -> Finding:
     course, length = broken.course, broken.length
-    literal = only_literal(case, length[1]) if length else None
+    literal = only_literal(case, length[1]) if length else number_at(case, course.steps)
     shorter = max(1, round(SHARE * course.steps))
-    long = f"The warm-up of {length[1]:,} steps" if length else "The warm-up"
+    number = length[1] if length else int(literal.text) if literal else 0
+    long = f"The warm-up of {number:,} steps" if number else "The warm-up"
     words = f"Choose a warm-up that ends early in the run, {shorter:,} steps for instance."
     fix = (
         ReplaceWith(at=literal, text=str(shorter), words=words, must=law_holds(broken), choice=True)
@@ -51,3 +55,18 @@ def the_run_ends_in_the_warmup(broken: WarmupNeverEnds, case: Case) -> Finding:
         why="The rate rises from zero over the steps of the warm-up; the run is over before that.",
         remedies=(fix,),
     )
+
+
+def number_at(case: Case, steps: int) -> Expression | None:
+    """The only number beyond the run's steps in a statement that sets `group["lr"]`."""
+    found = [
+        case.expression(source, number)
+        for source in case.recording.sources()
+        for target in source.every(ast.Subscript)
+        if isinstance(target.ctx, ast.Store)
+        and isinstance(target.slice, ast.Constant)
+        and target.slice.value == "lr"
+        for number in ast.walk(source.statement_of(target))
+        if isinstance(number, ast.Constant) and type(number.value) is int and number.value > steps
+    ]
+    return found[0] if len(found) == 1 else None

@@ -55,6 +55,8 @@ class Use:
         self.dropped_epochs = 0
         self.dropped = 0
         self.in_epochs = 0
+        self.trainer: tuple[int, Place | None, Place | None] | None = None
+        """Batches of a step, `compute_loss` of the user's, and where it was created."""
         self.ended = False
 
 
@@ -145,6 +147,7 @@ def after_the_step(optimizer: Any) -> None:
         if not (begins and time_for_it.allows()) or not readable.can_look():
             return
         seen.active = True
+        seen.trainer = seen.trainer or _trainer()
         seen.until = max(FIRST, step + WINDOW)
         for other in seen.ledgers.values():
             other.begin_again()
@@ -189,7 +192,7 @@ def finish() -> None:
 def write() -> None:
     if not seen.passes:
         return
-    groups, place, trainer_at = _trainer()
+    groups, place, trainer_at = seen.trainer or (0, None, None)
     cleared_at = most_frequent(seen.cleared_at)
     used = [ledger.as_seen(cleared_at) for ledger in seen.ledgers.values()]
     spool.saw(
@@ -228,8 +231,7 @@ def _never_stepped() -> list[Any]:
     return [ledger_of(optimizer).as_seen(()) for optimizer in every][:MOST]
 
 
-def _trainer() -> tuple[int, Place | None, Place | None]:
-    """How many batches a Trainer puts together, and where a `compute_loss` of the user's stands."""
+def _trainer() -> tuple[int, Place | None, Place | None] | None:
     module = sys.modules.get("transformers.trainer")
     for trainer in origins.alive(module.Trainer) if module is not None else ():
         groups = numbers_of(vars(trainer).get("args"), "gradient_accumulation_steps")
@@ -238,7 +240,7 @@ def _trainer() -> tuple[int, Place | None, Place | None]:
         own = code is not None and own_code.own(code)
         place = Place(code.co_filename, code.co_firstlineno) if own and code else None
         return groups, place, origins.made_at(trainer)
-    return 0, None, None
+    return None
 
 
 @finishing.after_fork

@@ -39,7 +39,7 @@ class Course:
         groups = optimizer.param_groups
         tensors = groups[0]["params"] if groups else []
         self.parameters = origins.number(tensors[0]) if tensors else 0
-        self.base = max((_base(group) for group in groups), default=0.0)
+        self.base = max((_base(group, optimizer) for group in groups), default=0.0)
         self.keeps_state = any(_keeps_state(group) for group in groups)
         self.steps = self.low = self.low_from = self.fallen = 0
         self.highest = self.last = 0.0
@@ -146,6 +146,8 @@ class Rates:
         self.passes = 0
         """Since the last end of a loader."""
         self.epochs = 0
+        self.datasets: set[int] = set()
+        """That these epochs went through."""
         self.complete = False
 
 
@@ -175,9 +177,10 @@ def after_the_pass() -> None:
 
 
 @events.on(events.batch_came)
-def comes_a_batch(_iterator: Any, batch: Any) -> None:
+def comes_a_batch(iterator: Any, batch: Any) -> None:
     if batch is None and seen.passes:
         seen.epochs += 1
+        seen.datasets.add(identity(vars(iterator).get("_dataset")))
         seen.passes = 0
 
 
@@ -197,6 +200,10 @@ def _steps(args: tuple[Any, ...], _kwargs: dict[str, Any]) -> bool:
             return False
         known = seen.schedules[identity(scheduler)] = Schedule(scheduler)
         seen.every_schedule.append(known)
+        for part in vars(scheduler).get("_schedulers", ()):
+            inner = seen.schedules.get(identity(part))
+            if inner is not None:
+                inner.inner = True
     held = vars(scheduler)
     if not held.get("_is_initial") and held.get("_step_count", 1):
         if seen.depth:
@@ -230,9 +237,13 @@ def _steps_of(serial: int) -> int:
     return course.steps if course is not None else 0
 
 
-def _base(group: dict[str, Any]) -> float:
-    names = ("max_lr", "initial_lr", "lr")
-    return next((_number(group[name]) for name in names if name in group), 0.0)
+def _base(group: dict[str, Any], optimizer: Any) -> float:
+    """What a schedule rises to; a program that sets rates itself begins with that of the
+    optimizer."""
+    for name in ("max_lr", "initial_lr"):
+        if name in group:
+            return _number(group[name])
+    return max(_number(group.get("lr")), _number(optimizer.defaults.get("lr")))
 
 
 def _keeps_state(group: dict[str, Any]) -> bool:
@@ -292,6 +303,7 @@ def write() -> None:
             process=spool.process(),
             steps=noted.steps,
             epochs=seen.epochs,
+            datasets=len(seen.datasets),
             optimizers=tuple(course.as_seen() for course in seen.by_serial.values()),
             schedules=tuple(schedule.as_seen() for schedule in seen.every_schedule),
             checkpoints=tuple(resumed.as_seen(noted.steps)),
