@@ -56,6 +56,8 @@ class StepGradients:
     """It is not what the last pass left, nor a multiple of that: the program computes it."""
     groups: tuple[tuple[int, int], ...] = ()
     """(Passes of a step that come from one line, how many such steps)."""
+    fed: int = 0
+    """Steps of these for which a loader gave as many batches as there were passes."""
     undivided: int = 0
     """Passes that went back from the mean that a loss function gave, as it came."""
     divided: int = 0
@@ -79,7 +81,7 @@ class GradientUse(Measure):
     """A gradient scaler is in use."""
     optimizers: tuple[StepGradients, ...] = ()
     clips: int = 0
-    """Calls that clip gradients, with a finite bound."""
+    """Calls that clip gradients, with a bound that can be met."""
     clipped_scaled: int = 0
     """They were still multiplied by a scaler's factor, and the bound was not."""
     clipped_late: int = 0

@@ -1,24 +1,28 @@
 """The learning rate follows a plan that fits the run: it is in use for most of it."""
 
-import ast
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 
 from surefit.doctor.findings import Fact
-from surefit.doctor.measures.rates import CheckpointRead, LearningRates, RateCourse, ScheduleSeen
+from surefit.doctor.measures.rates import LearningRates, RateCourse, ScheduleSeen
 from surefit.doctor.observations import Ended
 from surefit.doctor.progress import first_crash
 from surefit.doctor.recording import Recording
 from surefit.doctor.violations import Expression
 from surefit.doctor.words import counted
 from surefit.laws.case import Case
-from surefit.laws.law import BrokenLaw, Law, Watched
-from surefit.laws.made_names import name_at
-from surefit.laws.resuming import reads_progress
-from surefit.source.reading import Source, dotted
-
-LAW = Law("learning_rate", "the learning rate follows a plan that fits the run")
+from surefit.laws.idle_schedules import never_stepped, of_another_optimizer, rate_facts
+from surefit.laws.law import BrokenLaw, Watched
+from surefit.laws.rate_violations import (
+    LAW,
+    RateRisesAgain,
+    RateVanishes,
+    ScheduleTooFast,
+    ScheduleTooSlow,
+    WarmupNeverEnds,
+)
+from surefit.laws.restarted_schedules import created_again, of_checkpoints
 
 FEWEST_STEPS = 8
 MOST_LOW = 0.5
@@ -30,87 +34,6 @@ SEVERAL = 4
 FEWEST_EPOCHS = 3
 LASTING = ("T_max", "total_steps", "num_training_steps", "total_iters", "max_steps")
 """Lengths after which a schedule has ended."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RateVanishes(BrokenLaw):
-    """For most of the run the rate is practically zero."""
-
-    course: RateCourse
-    schedule: ScheduleSeen | None
-    epochs: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ScheduleTooFast(BrokenLaw):
-    """It counts batches, and its lengths are in epochs."""
-
-    course: RateCourse
-    schedule: ScheduleSeen
-    epochs: int
-    length: tuple[str, int]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ScheduleTooSlow(BrokenLaw):
-    """It counts epochs, and its lengths are in steps."""
-
-    course: RateCourse
-    schedule: ScheduleSeen
-    epochs: int
-    length: tuple[str, int]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WarmupNeverEnds(BrokenLaw):
-    """The rate rises to the end of the run and stays far below what it was to reach."""
-
-    course: RateCourse
-    schedule: ScheduleSeen | None
-    length: tuple[str, int] | None
-    """Name and number of the warm-up, where it is known."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RateRisesAgain(BrokenLaw):
-    """A cosine goes on after its end, where it rises."""
-
-    course: RateCourse
-    schedule: ScheduleSeen
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SchedulerNeverStepped(BrokenLaw):
-    """A scheduler is created, and its `step` is never called."""
-
-    course: RateCourse
-    schedule: ScheduleSeen
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SchedulerOfAnotherOptimizer(BrokenLaw):
-    """It sets the rate of an optimizer that no longer steps."""
-
-    schedule: ScheduleSeen
-    stepping: RateCourse
-    """The optimizer that does."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ScheduleStartsOver(BrokenLaw):
-    """Training goes on from a checkpoint, without the optimizer's or the scheduler's state."""
-
-    checkpoint: CheckpointRead
-    missing: tuple[str, ...]
-    """Keys of what was not loaded."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OptimizerCreatedAgain(BrokenLaw):
-    """The same line creates an optimizer or a scheduler for the same parameters, epoch by epoch."""
-
-    courses: tuple[RateCourse, ...]
-    schedule: ScheduleSeen | None
 
 
 def violations_of(case: Case) -> Iterator[BrokenLaw]:
@@ -294,159 +217,6 @@ def rises_again(course: RateCourse, schedule: ScheduleSeen) -> BrokenLaw | None:
         facts=rate_facts(course),
         course=course,
         schedule=schedule,
-    )
-
-
-def never_stepped(course: RateCourse, schedule: ScheduleSeen, case: Case) -> Iterator[BrokenLaw]:
-    """Its name has no `step` anywhere in the source, and nothing else gets it."""
-    place = schedule.made_at
-    source = case.source(place)
-    idle = not (schedule.calls or schedule.inner or schedule.watches)
-    if place is None or source is None or not idle or schedule.optimizer_steps < FEWEST_STEPS:
-        return
-    name = name_at(source, place)
-    if name is None or not name.isidentifier() or is_used(source, name, place.line or 0):
-        return
-    yield SchedulerNeverStepped(
-        law=LAW,
-        use=Expression(place),
-        steps=course.steps,
-        fault=f"rate of {course.serial}",
-        said=f"`{name}.step()` is never called: the learning rate stays at {course.last:g} for all"
-        f" {counted(course.steps, 'step')}.",
-        facts=rate_facts(course),
-        course=course,
-        schedule=schedule,
-    )
-
-
-def is_used(source: Source, name: str, line: int) -> bool:
-    """Handed on, stepped, or stepped by another scheduler; its rate may be asked for. A name of a
-    function is looked for in that alone."""
-    statement = source.statement_at(line)
-    scope = source.scope_of(statement) if statement is not None else source.tree
-    for node in ast.walk(scope):
-        if not isinstance(node, ast.Name):
-            continue
-        if node.id != name or not isinstance(node.ctx, ast.Load):
-            continue
-        parent = source.parents.get(node)
-        if not isinstance(parent, ast.Attribute) or parent.attr in ("step", "load_state_dict"):
-            return True
-    return any(dotted(node).endswith(f".{name}") for node in source.every(ast.Attribute))
-
-
-def of_another_optimizer(rates: LearningRates) -> Iterator[BrokenLaw]:
-    """At nearly every call another optimizer of the same parameters had stepped, not its own."""
-    for schedule in rates.schedules:
-        place = schedule.at
-        if schedule.unheard < 2 or schedule.unheard < 0.9 * schedule.calls or place is None:
-            continue
-        if schedule.optimizer_steps or schedule.inner:
-            continue
-        stepping = [known for known in rates.optimizers if known.steps >= 2]
-        if len(stepping) == 1 and schedule.made_at is not None:
-            yield SchedulerOfAnotherOptimizer(
-                law=LAW,
-                use=Expression(schedule.made_at),
-                steps=stepping[0].steps,
-                fault=f"rate of {stepping[0].serial}",
-                said=f"`{schedule.kind}` sets the rate of another optimizer than the one that"
-                f" steps: that rate stays at {stepping[0].last:g}.",
-                facts=rate_facts(stepping[0]),
-                schedule=schedule,
-                stepping=stepping[0],
-            )
-
-
-def created_again(rates: LearningRates) -> Iterator[BrokenLaw]:
-    """Of one line, for one model, three times or more, once for each epoch at most; other data,
-    and weights that were loaded in between, begin something new."""
-    if rates.weights_set or rates.epochs < FEWEST_EPOCHS or rates.datasets > 1:
-        return
-    kinds: dict[object, list[RateCourse]] = {}
-    for course in rates.optimizers:
-        if course.made_at is not None:
-            kinds.setdefault((course.made_at, course.parameters), []).append(course)
-    for courses in kinds.values():
-        each = 0.7 * rates.epochs <= len(courses) <= rates.epochs + 1
-        if len(courses) >= FEWEST_EPOCHS and each and any(known.keeps_state for known in courses):
-            yield created(courses, None, rates)
-    by_line: dict[object, list[ScheduleSeen]] = {}
-    for schedule in rates.schedules:
-        if not schedule.inner and schedule.made_at is not None and schedule.calls:
-            by_line.setdefault((schedule.made_at, schedule.optimizer), []).append(schedule)
-    for schedules in by_line.values():
-        own = [known for known in rates.optimizers if known.serial == schedules[0].optimizer]
-        each = 0.7 * rates.epochs <= len(schedules) <= rates.epochs + 1
-        if len(schedules) >= FEWEST_EPOCHS and each and own:
-            yield created(own, schedules[0], rates)
-
-
-def created(
-    courses: list[RateCourse], schedule: ScheduleSeen | None, rates: LearningRates
-) -> BrokenLaw:
-    place = schedule.made_at if schedule else courses[0].made_at
-    assert place is not None
-    what, often = (schedule.kind, rates.epochs) if schedule else (courses[0].kind, len(courses))
-    return OptimizerCreatedAgain(
-        law=LAW,
-        use=Expression(place),
-        steps=sum(course.steps for course in courses),
-        fault=f"created again at {place}",
-        said=f"`{what}` is created anew in every epoch, {often:,} times for the same parameters.",
-        facts=(Fact("steps of each", f"{courses[0].steps:,}"),),
-        courses=tuple(courses),
-        schedule=schedule,
-    )
-
-
-def of_checkpoints(rates: LearningRates, case: Case) -> Iterator[BrokenLaw]:
-    for checkpoint in rates.checkpoints:
-        place = checkpoint.place
-        missing = tuple(not_loaded(checkpoint, rates))
-        if place is None or not missing or not checkpoint.model_loaded:
-            continue
-        if not checkpoint.steps_after or not reads_progress(case.source(place), place):
-            continue
-        keys = " and ".join(f'`["{key}"]`' for key in missing)
-        yield ScheduleStartsOver(
-            law=LAW,
-            use=Expression(place),
-            steps=checkpoint.step + checkpoint.steps_after,
-            fault=f"checkpoint read at {place}",
-            said=f"Training goes on from a checkpoint whose {keys} is not loaded: the optimizer"
-            " and its schedule start over.",
-            facts=tuple(checkpoint_facts(checkpoint)),
-            checkpoint=checkpoint,
-            missing=missing,
-        )
-
-
-def not_loaded(checkpoint: CheckpointRead, rates: LearningRates) -> Iterator[str]:
-    if checkpoint.optimizer_key and checkpoint.has_state and not checkpoint.optimizer_loaded:
-        yield checkpoint.optimizer_key
-    own = any(known.optimizer == checkpoint.optimizer for known in rates.schedules)
-    if checkpoint.scheduler_key and own and not checkpoint.scheduler_loaded:
-        yield checkpoint.scheduler_key
-
-
-def checkpoint_facts(checkpoint: CheckpointRead) -> Iterator[Fact]:
-    if checkpoint.rate:
-        rate = f"{checkpoint.rate:.3g} in the checkpoint, {checkpoint.rate_after:.3g} at the next"
-        yield Fact("learning rate", f"{rate} step")
-    if checkpoint.has_state and not checkpoint.optimizer_loaded:
-        yield Fact("momentum and averages", "in the checkpoint; empty at the next step")
-    yield Fact("steps after it", f"{checkpoint.steps_after:,}")
-
-
-def rate_facts(course: RateCourse) -> tuple[Fact, ...]:
-    first = course.course[0][1] if course.course else 0.0
-    points = [course.course[i * (len(course.course) - 1) // 4] for i in range(5)]
-    shown = ", ".join(f"{rate:.2g} at {step:,}" for step, rate in dict.fromkeys(points))
-    return (
-        Fact("learning rate", f"{first:.2g} at first, {course.highest:.2g} at most"),
-        Fact("at steps", shown),
     )
 
 

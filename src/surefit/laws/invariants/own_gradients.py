@@ -1,18 +1,29 @@
 """A step uses its own gradients, once: those of the backward passes since the step before it."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from surefit.doctor.findings import Fact, Place
-from surefit.doctor.measures.gradients import GradientClip, GradientUse, Lines, StepGradients
+from surefit.doctor.measures.gradients import GradientUse, Lines, StepGradients
 from surefit.doctor.recording import Recording
 from surefit.doctor.violations import Expression
 from surefit.doctor.words import counted, some
-from surefit.laws.accumulation import Accumulation, accumulation_at
+from surefit.laws.accumulation import accumulation_at
 from surefit.laws.case import Case
-from surefit.laws.law import BrokenLaw, Law, Watched
-
-LAW = Law("own_gradients", "a step uses its own gradients, once")
+from surefit.laws.gradient_violations import (
+    LAW,
+    AccumulationCleared,
+    AccumulationNotAveraged,
+    ClippedAfterStep,
+    ClippedWhileScaled,
+    GradientsCarriedOver,
+    GradientsClearedBeforeStep,
+    GradientsUsedAgain,
+    LastGroupDropped,
+    LossUsedTwice,
+    StepNeverTaken,
+    TrainerLossNotAveraged,
+)
+from surefit.laws.law import BrokenLaw, Watched
 
 FEWEST = 3
 """Steps at which a fault must show."""
@@ -21,93 +32,6 @@ HALF = 0.5
 OFTEN = 0.3
 DROPPED = 0.1
 """Share of an epoch's backward passes that must be lost to be told of."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GradientsCarriedOver(BrokenLaw):
-    """Steps use gradients that earlier steps have used."""
-
-    optimizer: StepGradients
-    cleared: int
-    """Calls of `zero_grad` in the run."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GradientsClearedBeforeStep(BrokenLaw):
-    """Nothing is left of the gradients when the step is taken."""
-
-    optimizer: StepGradients
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AccumulationCleared(BrokenLaw):
-    """Of several backward passes from one line only the last is used."""
-
-    optimizer: StepGradients
-    group: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AccumulationNotAveraged(BrokenLaw):
-    """Means of several batches are added up and not divided by their number."""
-
-    optimizer: StepGradients
-    group: int
-    accumulation: Accumulation
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TrainerLossNotAveraged(BrokenLaw):
-    """The same inside a Trainer, whose `compute_loss` is the user's."""
-
-    group: int
-    created_at: Place | None
-    """Where the Trainer was created."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClippedWhileScaled(BrokenLaw):
-    """Gradients are clipped while they are multiplied by a scaler's factor."""
-
-    clip: GradientClip
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClippedAfterStep(BrokenLaw):
-    """Gradients are clipped when the step has been taken."""
-
-    clip: GradientClip
-    optimizer: StepGradients
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GradientsUsedAgain(BrokenLaw):
-    """Steps without a backward pass since the step before."""
-
-    optimizer: StepGradients
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LossUsedTwice(BrokenLaw):
-    """One loss goes back twice into one step."""
-
-    optimizer: StepGradients
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LastGroupDropped(BrokenLaw):
-    """Gradients at the end of an epoch are thrown away."""
-
-    optimizer: StepGradients | None
-    group: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StepNeverTaken(BrokenLaw):
-    """Backward passes, an optimizer, and no step."""
-
-    optimizer: StepGradients
-    passes: int
 
 
 def violations_of(case: Case) -> Iterator[BrokenLaw]:
@@ -214,7 +138,9 @@ def of_groups(use: GradientUse, optimizer: StepGradients, case: Case) -> Iterato
     at, stepped = line_of(optimizer.passes_at), line_of(optimizer.stepped_at)
     if group < 2 or times < FEWEST or times < 0.6 * optimizer.looked or at is None:
         return
-    if optimizer.cut >= FEWEST and optimizer.cut >= MOSTLY * optimizer.looked:
+    found = accumulation_at(case, stepped, at) if stepped is not None else None
+    of_batches = found is not None or optimizer.fed >= MOSTLY * times
+    if optimizer.cut >= FEWEST and optimizer.cut >= MOSTLY * optimizer.looked and of_batches:
         yield AccumulationCleared(
             law=LAW,
             use=Expression(line_of(optimizer.cleared_at) or stepped or at),
@@ -244,7 +170,6 @@ def of_groups(use: GradientUse, optimizer: StepGradients, case: Case) -> Iterato
             created_at=use.trainer_at,
         )
         return
-    found = accumulation_at(case, stepped, at) if stepped is not None else None
     if found is None or found.divides or optimizer.scale_free:
         return
     yield AccumulationNotAveraged(

@@ -13,14 +13,15 @@ Call `zero_grad` right after `step`, in the same branch.
 
 ## How it is recognised
 Several backward passes from one line come before each step, always as many, and the gradient of the
-step holds fewer. Passes from different lines, as of two losses or of two models, are not judged;
-nor are programs that compute `.grad` themselves.
+step holds fewer; each pass has a batch of its own, or a remainder (`% n`) decides when to step.
+Passes from different lines, as of two losses or of two models, are not judged; nor are programs
+that compute `.grad` themselves.
 """
 
 from surefit.doctor.findings import Finding, Fix, Severity
 from surefit.doctor.rule import Rule
 from surefit.laws.case import Case, Remedy
-from surefit.laws.invariants.own_gradients import AccumulationCleared
+from surefit.laws.gradient_violations import AccumulationCleared
 from surefit.laws.runs import law_holds
 from surefit.laws.step_calls import LoopCall, after_statement, call_at
 from surefit.remedies.change import Change

@@ -13,13 +13,14 @@ Clip between `backward` and `step`; with a gradient scaler, after `scaler.unscal
 
 ## How it is recognised
 Nearly every clip with a finite bound comes when no backward pass has run since the last step, and
-none comes between `backward` and `step`. A bound of infinity only measures the norm.
+none comes between `backward` and `step`. A bound that is infinite or very large only measures the
+norm.
 """
 
 from surefit.doctor.findings import Finding, Fix, Severity
 from surefit.doctor.rule import Rule
 from surefit.laws.case import Case
-from surefit.laws.invariants.own_gradients import ClippedAfterStep
+from surefit.laws.gradient_violations import ClippedAfterStep
 from surefit.laws.runs import law_holds
 from surefit.laws.step_calls import call_at
 from surefit.remedies.change import Change

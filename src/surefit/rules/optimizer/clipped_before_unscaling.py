@@ -21,7 +21,7 @@ multiplied with it, is not reported.
 from surefit.doctor.findings import Finding, Fix, Severity
 from surefit.doctor.rule import Rule
 from surefit.laws.case import Case, Remedy
-from surefit.laws.invariants.own_gradients import ClippedWhileScaled
+from surefit.laws.gradient_violations import ClippedWhileScaled
 from surefit.laws.runs import law_holds
 from surefit.laws.step_calls import LoopCall, call_at, calls_named, same_function
 from surefit.remedies.statements import Insert

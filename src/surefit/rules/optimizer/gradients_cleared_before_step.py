@@ -21,7 +21,7 @@ import ast
 from surefit.doctor.findings import Finding, Fix, Place, Severity
 from surefit.doctor.rule import Rule
 from surefit.laws.case import Case, Remedy
-from surefit.laws.invariants.own_gradients import GradientsClearedBeforeStep
+from surefit.laws.gradient_violations import GradientsClearedBeforeStep
 from surefit.laws.runs import law_holds
 from surefit.laws.step_calls import LoopCall, between, call_at, optimizer_of
 from surefit.remedies.change import Change

@@ -23,7 +23,7 @@ import ast
 from surefit.doctor.findings import Finding, Fix, Severity
 from surefit.doctor.rule import Rule
 from surefit.laws.case import Case, Remedy
-from surefit.laws.invariants.own_gradients import GradientsCarriedOver
+from surefit.laws.gradient_violations import GradientsCarriedOver
 from surefit.laws.runs import law_holds
 from surefit.laws.step_calls import LoopCall, call_at, optimizer_of
 from surefit.remedies.statements import Insert

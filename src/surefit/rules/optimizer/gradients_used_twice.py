@@ -20,7 +20,7 @@ were the same as then. Or the same loss tensor went back twice before a step, at
 from surefit.doctor.findings import Finding, Fix, Severity
 from surefit.doctor.rule import Rule
 from surefit.laws.case import Case, Remedy
-from surefit.laws.invariants.own_gradients import GradientsUsedAgain, LossUsedTwice
+from surefit.laws.gradient_violations import GradientsUsedAgain, LossUsedTwice
 from surefit.laws.law import BrokenLaw
 from surefit.laws.runs import law_holds
 from surefit.laws.step_calls import LoopCall, call_at, optimizer_of

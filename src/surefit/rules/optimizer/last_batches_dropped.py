@@ -22,7 +22,7 @@ from surefit.doctor.findings import Finding, Fix, Severity
 from surefit.doctor.rule import Rule
 from surefit.laws.accumulation import remainder_of
 from surefit.laws.case import Case, Remedy
-from surefit.laws.invariants.own_gradients import LastGroupDropped
+from surefit.laws.gradient_violations import LastGroupDropped
 from surefit.laws.rounds import loops_around
 from surefit.laws.runs import law_holds
 from surefit.laws.step_calls import LoopCall, call_at

@@ -22,8 +22,8 @@ import ast
 from surefit.doctor.findings import Finding, Fix, Severity
 from surefit.doctor.rule import Rule
 from surefit.laws.case import Case
-from surefit.laws.invariants.learning_rate import OptimizerCreatedAgain
 from surefit.laws.made_names import name_at
+from surefit.laws.rate_violations import OptimizerCreatedAgain
 from surefit.laws.rounds import loops_around
 from surefit.laws.runs import law_holds
 from surefit.remedies.change import Change

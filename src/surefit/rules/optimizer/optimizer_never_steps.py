@@ -20,7 +20,7 @@ no optimizer took a step; no gradient scaler left steps out.
 from surefit.doctor.findings import Fact, Finding, Fix, Severity
 from surefit.doctor.rule import Rule
 from surefit.laws.case import Case
-from surefit.laws.invariants.own_gradients import StepNeverTaken
+from surefit.laws.gradient_violations import StepNeverTaken
 from surefit.laws.made_names import name_at
 from surefit.laws.runs import law_holds
 from surefit.laws.step_calls import calls_named, optimizer_of

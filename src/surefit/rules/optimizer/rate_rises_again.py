@@ -19,7 +19,7 @@ end is well above its lowest. Several ups and downs are a way to train and are n
 from surefit.doctor.findings import Fact, Finding, Fix, Severity
 from surefit.doctor.rule import Rule
 from surefit.laws.case import Case, Remedy
-from surefit.laws.invariants.learning_rate import RateRisesAgain
+from surefit.laws.rate_violations import RateRisesAgain
 from surefit.laws.runs import law_holds
 from surefit.laws.step_calls import call_at
 from surefit.remedies.replace import ReplaceWith

@@ -23,8 +23,8 @@ from surefit.doctor.findings import Fact, Finding, Fix, Severity
 from surefit.doctor.rule import Rule
 from surefit.doctor.words import counted
 from surefit.laws.case import Case, Remedy
-from surefit.laws.invariants.learning_rate import RateVanishes, ScheduleTooFast
 from surefit.laws.law import BrokenLaw
+from surefit.laws.rate_violations import RateVanishes, ScheduleTooFast
 from surefit.laws.runs import law_holds
 from surefit.laws.step_calls import after_the_batches, call_at
 from surefit.remedies.change import Change

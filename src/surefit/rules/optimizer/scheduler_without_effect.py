@@ -21,11 +21,11 @@ from surefit.doctor.findings import Fact, Finding, Fix, Severity
 from surefit.doctor.rule import Rule
 from surefit.laws.case import Case, Remedy
 from surefit.laws.creation_order import both_in_one_block
-from surefit.laws.invariants.learning_rate import (
+from surefit.laws.made_names import name_at
+from surefit.laws.rate_violations import (
     SchedulerNeverStepped,
     SchedulerOfAnotherOptimizer,
 )
-from surefit.laws.made_names import name_at
 from surefit.laws.runs import law_holds
 from surefit.laws.step_calls import calls_named, optimizer_of
 from surefit.remedies.change import Change

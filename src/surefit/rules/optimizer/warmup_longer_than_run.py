@@ -22,8 +22,8 @@ from surefit.doctor.findings import Fact, Finding, Fix, Severity
 from surefit.doctor.rule import Rule
 from surefit.doctor.violations import Expression
 from surefit.laws.case import Case
-from surefit.laws.invariants.learning_rate import WarmupNeverEnds
 from surefit.laws.only_literals import only_literal
+from surefit.laws.rate_violations import WarmupNeverEnds
 from surefit.laws.runs import law_holds
 from surefit.remedies.replace import ReplaceWith
 

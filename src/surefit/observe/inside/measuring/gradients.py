@@ -25,6 +25,8 @@ WINDOW = 12
 """Steps for which they are, from every power of two on."""
 MOST = 16
 """Optimizers that are followed."""
+ONLY_MEASURES = 1e3
+"""A bound from which on a clip serves to learn the norm; a scaler's factor can be part of it."""
 SMALL_BOUND = 0.01
 """Share of a scaler's factor from which on a bound for clipping was meant for scaled gradients."""
 
@@ -49,6 +51,8 @@ class Use:
         self.pending = 0
         """Passes since the last step."""
         self.in_epoch = 0
+        self.batches = 0
+        """That loaders have given."""
         self.open_end = False
         """An epoch has ended with passes that no step has used."""
         self.epochs = 0
@@ -99,7 +103,7 @@ def are_cleared(_owner: Any) -> None:
 @events.on(events.gradients_clipped)
 def are_clipped(_name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     bound: Any = args[1] if len(args) > 1 else kwargs.get("max_norm", kwargs.get("clip_value"))
-    if type(bound) not in (float, int) or bound == float("inf"):
+    if type(bound) not in (float, int) or bound >= ONLY_MEASURES:
         return
     seen.clips += 1
     scale = loss_means.scale() if "U" not in _since_the_pass() else 1.0
@@ -130,7 +134,7 @@ def before_the_step(optimizer: Any) -> None:
     if seen.active and _can_look():
         running = stepping.seen.running
         with time_for_it, readable.looking():
-            ledger.before_step(bool(running and running[-1].closure))
+            ledger.before_step(bool(running and running[-1].closure), seen.batches)
 
 
 @events.on(events.step_ended)
@@ -164,6 +168,7 @@ def _can_look() -> bool:
 
 @events.on(events.batch_came)
 def comes_a_batch(_iterator: Any, batch: Any) -> None:
+    seen.batches += batch is not None
     if batch is not None or not seen.in_epoch:
         return
     seen.epochs += 1

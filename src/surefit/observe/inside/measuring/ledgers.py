@@ -86,6 +86,12 @@ class Ledger:
         self.roots: list[Any] = []
         """Weak references to the losses of these passes."""
         self.doubled = False
+        self.changed = False
+        """The program has written into gradients since the last step used them."""
+        self.any_pass = False
+        """A backward pass has run since the last step, whatever it reached."""
+        self.batches = self.batches_then = 0
+        """That loaders have given, now and at the last step."""
         self.passes_at: Counter[Place] = Counter()
         self.stepped_at: Counter[Place] = Counter()
         self.most_passes = 0
@@ -113,9 +119,12 @@ class Ledger:
     def before_pass(self) -> None:
         for witness in self.witnesses if self.ready else ():
             witness.before = witness.look()
+            first = not witness.since_step and witness.used is not None
+            if first and witness.before is not None and not _same(witness.before, witness.used):
+                self.changed = True
 
     def after_pass(self, place: Place | None, root: Any, divided: bool | None) -> None:
-        reached = False
+        reached, self.any_pass = False, True
         for witness in self.witnesses if self.ready else ():
             after, before, witness.before = witness.sample(), witness.before, None
             if after is None:
@@ -145,8 +154,8 @@ class Ledger:
             self.doubled = self.doubled or any(known() is loss for known in self.roots)
             self.roots.append(root)
 
-    def before_step(self, closure: bool) -> None:
-        self.closure = closure
+    def before_step(self, closure: bool, batches: int) -> None:
+        self.closure, self.batches = closure, batches
         if not closure and self.ready:
             self.judge()
 
@@ -163,7 +172,9 @@ class Ledger:
             witness.since_step = 0
             if not self.ready:
                 witness.since_cleared = 1 if witness.used is not None else 0
-        self.passes, self.doubled = 0, False
+        self.passes = 0
+        self.doubled = self.any_pass = self.changed = False
+        self.batches_then = self.batches
         self.lines.clear()
         self.roots.clear()
         self.ready = True
@@ -182,6 +193,7 @@ class Ledger:
             self.counts["doubled"] += 1
         if self.passes and len(self.lines) == 1 and not self.closure:
             self.groups[self.passes] += 1
+            self.counts["fed"] += self.batches - self.batches_then >= self.passes
 
     def _of(self, witness: Witness) -> str:
         now = witness.look()
@@ -189,13 +201,13 @@ class Ledger:
             return "not finite"
         if not witness.since_step:
             same = now is not None and witness.used is not None and _same(now, witness.used)
-            return "again" if same and not self.closure else ""
+            return "again" if same and not self.closure and not self.any_pass else ""
         if now is None:
             return "emptied" if witness.left is not None else ""
         if not self.closure and witness.left is not None and not _parallel(now, witness.left):
             return "by_hand"
         if witness.since_cleared > witness.since_step:
-            return self._carried(witness)
+            return "by_hand" if self.changed else self._carried(witness)
         one_line = len(self.lines) == 1 and not self.closure
         return "cut" if witness.since_cleared < witness.since_step and one_line else "own"
 
@@ -231,6 +243,7 @@ class Ledger:
             doubled=counts["doubled"],
             by_hand=counts["by_hand"],
             groups=tuple(self.groups.most_common(8)),
+            fed=counts["fed"],
             undivided=counts["undivided"],
             divided=counts["divided"],
             passes_at=tuple(self.passes_at.most_common(4)),
