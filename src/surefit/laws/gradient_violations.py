@@ -1,0 +1,97 @@
+"""How a step can fail to use its own gradients, once."""
+
+from dataclasses import dataclass
+
+from surefit.doctor.findings import Place
+from surefit.doctor.measures.gradients import GradientClip, StepGradients
+from surefit.laws.accumulation import Accumulation
+from surefit.laws.law import BrokenLaw, Law
+
+LAW = Law("own_gradients", "a step uses its own gradients, once")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GradientsCarriedOver(BrokenLaw):
+    """Steps use gradients that earlier steps have used."""
+
+    optimizer: StepGradients
+    cleared: int
+    """Calls of `zero_grad` in the run."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GradientsClearedBeforeStep(BrokenLaw):
+    """Nothing is left of the gradients when the step is taken."""
+
+    optimizer: StepGradients
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AccumulationCleared(BrokenLaw):
+    """Of several backward passes from one line only the last is used."""
+
+    optimizer: StepGradients
+    group: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AccumulationNotAveraged(BrokenLaw):
+    """Means of several batches are added up and not divided by their number."""
+
+    optimizer: StepGradients
+    group: int
+    accumulation: Accumulation
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainerLossNotAveraged(BrokenLaw):
+    """The same inside a Trainer, whose `compute_loss` is the user's."""
+
+    group: int
+    created_at: Place | None
+    """Where the Trainer was created."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClippedWhileScaled(BrokenLaw):
+    """Gradients are clipped while they are multiplied by a scaler's factor."""
+
+    clip: GradientClip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClippedAfterStep(BrokenLaw):
+    """Gradients are clipped when the step has been taken."""
+
+    clip: GradientClip
+    optimizer: StepGradients
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GradientsUsedAgain(BrokenLaw):
+    """Steps without a backward pass since the step before."""
+
+    optimizer: StepGradients
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LossUsedTwice(BrokenLaw):
+    """One loss goes back twice into one step."""
+
+    optimizer: StepGradients
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LastGroupDropped(BrokenLaw):
+    """Gradients at the end of an epoch are thrown away."""
+
+    optimizer: StepGradients | None
+    group: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepNeverTaken(BrokenLaw):
+    """Backward passes, an optimizer, and no step."""
+
+    optimizer: StepGradients
+    passes: int
