@@ -122,7 +122,7 @@ def masked_layers(broken: FutureIsSeen, case: Case) -> Iterator[Remedy]:
         kind = constructed_layer(source, call)
         name = TAKES.get(kind, "")
         if name and source.argument(call, name) is None:
-            text = causal_mask(broken, source, call, GIVEN.get(kind, 0))
+            text = causal_mask(source, call, GIVEN.get(kind, 0))
             if text:
                 yield SetArgument(
                     at=case.expression(source, call),
@@ -133,12 +133,18 @@ def masked_layers(broken: FutureIsSeen, case: Case) -> Iterator[Remedy]:
                 )
 
 
-def causal_mask(broken: FutureIsSeen, source: Source, call: ast.Call, number: int) -> str:
+def rows_come_first(source: Source) -> bool:
+    """Its layers are created with `batch_first=True`."""
+    options = [source.argument(call, "batch_first") for call in source.every(ast.Call)]
+    return any(option is not None and ast.unparse(option) == "True" for option in options)
+
+
+def causal_mask(source: Source, call: ast.Call, number: int) -> str:
     """For as many positions as the layer is given."""
     if len(call.args) <= number or not isinstance(call.args[number], ast.Name | ast.Attribute):
         return ""
-    axes = next((axes for axes in broken.operation.axes if axes), (1,))
-    size = f"{source.segment(call.args[number])}.size({axes[0]})"
+    axis = 1 if rows_come_first(source) else 0
+    size = f"{source.segment(call.args[number])}.size({axis})"
     names = [
         alias.asname or alias.name for node in source.every(ast.Import) for alias in node.names
     ]

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from surefit.observe.inside.autopsy.values import is_tensor, mapping
+from surefit.observe.inside.training import readable
 
 PLAIN = (int, float, bool, str, type(None), complex, bytes)
 DEEPEST = 4
@@ -34,6 +35,14 @@ def leaves(tree: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
 
 def tensors(tree: Any) -> dict[Path, Any]:
     return {path: leaf for path, leaf in leaves(tree) if is_tensor(leaf)}
+
+
+def is_plain(value: Any) -> bool:
+    """A tensor of torch's own class, whose attributes no code of the user's answers."""
+    if not is_tensor(value):
+        return False
+    library = readable.torch()
+    return type(value) is library.Tensor or type(value) is library.nn.Parameter
 
 
 def changed(tree: Any, change: Change, path: Path = ()) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 from surefit.doctor.findings import Place
 from surefit.doctor.measures.alignment import Aligned
 from surefit.observe.inside import events, finishing, spool
-from surefit.observe.inside.autopsy.values import is_tensor
+from surefit.observe.inside.experiments import trees
 from surefit.observe.inside.training import periodic, readable
 from surefit.observe.inside.training.letters import noted
 
@@ -57,7 +57,7 @@ def forward_begun(_module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -
     seen.forwards += 1
     with readable.looking():
         for given in (*args[:2], *list(kwargs.values())[:4]):
-            if is_tensor(given) and given.dim() == 4 and _is_square(given):
+            if trees.is_plain(given) and given.dim() == 4 and _is_square(given):
                 seen.inputs = weakref.ref(given)
                 return
 
@@ -74,7 +74,7 @@ def loss_begun(
         return
     given = seen.inputs()
     target: Any = args[1] if len(args) > 1 else kwargs.get("target")
-    if given is None or not is_tensor(target) or not readable.can_look():
+    if given is None or not trees.is_plain(target) or not readable.can_look():
         return
     with readable.looking():
         shape = (given.shape[0], *given.shape[-2:])

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from surefit.observe.inside import events, finishing, own_code, spool
-from surefit.observe.inside.autopsy.values import attributes, is_a, is_tensor
+from surefit.observe.inside.autopsy.values import attributes, is_a
 from surefit.observe.inside.experiments import forking, trees, trying
 from surefit.observe.inside.experiments.trees import Path
 from surefit.observe.inside.training import hanging, readable
@@ -64,6 +64,8 @@ class Seen:
     """Weak references to the tensors of the last call in training."""
     shape: tuple[int, ...] = ()
     predicts: Path | None = None
+    positions: int = 1
+    """Its axis of positions: the other of the first two holds the rows."""
     compared: int = 0
     targets: int | None = None
     """Labels of the last loss, if they have one axis."""
@@ -93,7 +95,8 @@ def batch_came(iterator: Any, batch: Any) -> None:
     sampler = attributes(iterator).get("_index_sampler")
     size = attributes(sampler).get("batch_size")
     seen.rows = size if type(size) is int else None
-    seen.batch = [weakref.ref(tensor) for tensor in list(trees.tensors(batch).values())[:16]]
+    tensors = filter(trees.is_plain, trees.tensors(batch).values())
+    seen.batch = [weakref.ref(tensor) for tensor in list(tensors)[:16]]
 
 
 @events.on(events.forward_begun)
@@ -108,7 +111,9 @@ def forward_begun(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
         return
     seen.begun = time.perf_counter()
     seen.inputs = {
-        path: weakref.ref(tensor) for path, tensor in trees.tensors((args, kwargs)).items()
+        path: weakref.ref(tensor)
+        for path, tensor in trees.tensors((args, kwargs)).items()
+        if trees.is_plain(tensor)
     }
 
 
@@ -120,24 +125,26 @@ def loss_begun(
     if seen.done or seen.compared > 3 or not grad or name not in COMPARES:
         return
     target: Any = args[1] if len(args) > 1 else kwargs.get("target")
-    if not is_tensor(target) or not readable.can_look():
+    if not trees.is_plain(target) or not readable.can_look():
         return
     seen.compared += 1
     with readable.looking():
         seen.targets = int(target.shape[0]) if target.dim() == 1 else None
         for path, reference in seen.inputs.items():
             given = reference()
-            if given is not None and _is_next(given, target):
-                seen.predicts = path
+            axis = _next_along(given, target) if given is not None else None
+            if axis is not None:
+                seen.predicts, seen.positions = path, axis
                 return
 
 
-def _is_next(given: Any, target: Any) -> bool:
+def _next_along(given: Any, target: Any) -> int | None:
+    """The axis of positions, where the target is the next one of each."""
     if given.dim() < 2 or given.is_floating_point() != target.is_floating_point():
-        return False
+        return None
     if not (given.is_cpu and target.is_cpu) or given.numel() > MOST_COMPARED:
-        return False
-    return any(_is_next_along(given, target, axis) for axis in (1, 0))
+        return None
+    return next((axis for axis in (1, 0) if _is_next_along(given, target, axis)), None)
 
 
 def _is_next_along(given: Any, target: Any, axis: int) -> bool:
@@ -185,6 +192,9 @@ def _prepared(
 ) -> trying.Call | None:
     """None where a later call is awaited."""
     training = bool(vars(module).get("training", True))
+    if not all(map(trees.is_plain, trees.tensors(tree).values())):
+        _give_up(model, training, "the model is given tensors of a class of their own")
+        return None
     first = next((tensor for tensor in trees.tensors(tree).values() if tensor.dim()), None)
     model.calls += 1
     model.sizes.add(int(first.shape[0]) if first is not None else 0)
@@ -193,7 +203,12 @@ def _prepared(
     if model.calls > MOST_CALLS:
         _give_up(model, training, UNLIKE)
         return None
-    rows, assumed = _rows(module, first, model)
+    predicted = trees.tensors(tree).get(seen.predicts) if seen.predicts is not None else None
+    if seen.rows is None and predicted is not None and predicted.dim() >= 2:
+        known: tuple[int | None, bool] = int(predicted.shape[1 - seen.positions]), False
+    else:
+        known = _rows(module, first, model)
+    rows, assumed = known
     return _call(module, tree, rows, assumed, training, took) if rows is not None else None
 
 
@@ -241,6 +256,11 @@ def _call(
         for reference in seen.batch
         if (tensor := reference()) is not None and tensor.dim() and tensor.shape[0] == rows
     }
+    predicted = trees.tensors(tree).get(seen.predicts) if seen.predicts is not None else None
+    if predicted is not None and predicted.dim() >= 2:
+        axis = 1 - seen.positions
+        if predicted.shape[axis] == rows:
+            loaded[id(predicted)] = axis
     return trying.Call(
         module=module,
         tree=tree,

@@ -8,7 +8,8 @@ from surefit.doctor.findings import Place
 from surefit.doctor.measures.experiments import GenerateCall, Generated
 from surefit.observe.inside import finishing, own_code, spool
 from surefit.observe.inside.after_import import after_import
-from surefit.observe.inside.autopsy.values import attributes, is_tensor
+from surefit.observe.inside.autopsy.values import attributes
+from surefit.observe.inside.experiments import trees
 from surefit.observe.inside.training import periodic, readable
 from surefit.observe.inside.training.letters import noted
 from surefit.observe.inside.unseen import around
@@ -59,7 +60,7 @@ def _look(args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     if attributes(config).get("is_encoder_decoder"):
         return
     given: Any = args[1] if len(args) > 1 else kwargs.get("inputs", kwargs.get("input_ids"))
-    if not is_tensor(given):
+    if not trees.is_plain(given):
         return
     with readable.looking():
         if given.dim() != 2 or given.is_floating_point():
@@ -87,7 +88,7 @@ def _at_end(ids: Any, kwargs: dict[str, Any], model: Any) -> Any:
     """Padding tokens after the last token of each row; None where nothing tells padding apart."""
     mask: Any = kwargs.get("attention_mask")
     real: Any
-    if is_tensor(mask) and mask.shape == ids.shape:
+    if trees.is_plain(mask) and mask.shape == ids.shape:
         real = mask != 0
     else:
         token, ends = _special(kwargs, model)
