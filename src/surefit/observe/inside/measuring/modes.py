@@ -1,13 +1,11 @@
 """In which mode models are called, evaluate and learn."""
 
 from dataclasses import dataclass, field
-from types import ModuleType
 from typing import Any
 
 from surefit.doctor.findings import Place
 from surefit.doctor.measures.modes import LayerModes, ModelCalls, Modes, SteppedInMode
 from surefit.observe.inside import events, finishing, own_code, spool
-from surefit.observe.inside.after_import import after_import
 from surefit.observe.inside.identity import identity
 from surefit.observe.inside.measuring import (
     active_dropouts,
@@ -20,12 +18,13 @@ from surefit.observe.inside.measuring.phases import Site
 from surefit.observe.inside.training import hanging, periodic, readable
 from surefit.observe.inside.training.budget import Budget
 from surefit.observe.inside.training.letters import noted
-from surefit.observe.inside.unseen import around
 
 MOST_LOOKS = 12
 MOST_BACKWARD = 8
-FIRST = 4
-"""Calls of a site whose input is compared with others, and then powers of two."""
+FIRST_BACKWARD = 16
+"""Backward passes whose line is looked up, and then one of so many."""
+COMPARED = 256
+"""Calls of a site whose input is compared with that of others."""
 
 budget = Budget(share=0.003, opening=0.1)
 
@@ -39,6 +38,8 @@ class Looks:
     """Modes set so far, at the last look."""
     repeated: int = 0
     as_trained: int = 0
+    compared: int = 0
+    """Calls right after one in training whose input is known; `as_trained` are those with it."""
     drawn: int = 0
     changed: dict[str, None] = field(default_factory=dict)
     trainable: bool = True
@@ -64,6 +65,7 @@ _stepped: dict[int, Stepped] = {}
 _trained_inputs: dict[int, tuple[Any, ...]] = {}
 """Model -> the input of its last call in training."""
 _backward_at: dict[tuple[int, int], Place] = {}
+_backwards = [0]
 
 
 @events.on(phases.called)
@@ -74,14 +76,15 @@ def called(site: Site, args: Any, kwargs: Any, _result: Any) -> None:
     looks.drawn += active_dropouts.drawn_since()
     if looks.switches != mode_switches.count():
         _look(site, looks)
-    given = _input(args, kwargs)
+    given = _input(args, kwargs) if site.calls <= COMPARED else None
     if given is not None:
         looks.repeated += (noted.steps, given) == looks.last_input
         looks.last_input = noted.steps, given
         if site.grad and (site.learned or site.training):
             _trained_inputs[site.serial] = given
-        else:
-            looks.as_trained += given == _trained_inputs.get(site.serial)
+        elif site.serial in _trained_inputs:
+            looks.compared += 1
+            looks.as_trained += given == _trained_inputs.pop(site.serial)
     if site.grad and site.training:
         _of(site).in_training = True
     elif site.grad and site.learned:
@@ -124,12 +127,14 @@ def _alike(before: LayerModes, modes: LayerModes) -> bool:
 
 def _input(args: Any, kwargs: Any) -> tuple[Any, ...] | None:
     """What tells the first tensor of a call from others, without keeping it."""
-    first = next(phases.tensors(args), None)
-    if first is None:
-        first = next(phases.tensors(args[0] if args else kwargs), None)
-    if first is None or first.is_inference():
-        return None
-    return identity(first), first.data_ptr(), tuple(first.shape), first._version
+    with readable.looking():
+        first = next(phases.tensors(args), None)
+        if first is None:
+            first = next(phases.tensors(args[0] if args else kwargs), None)
+        plain = readable.plain(first)
+        if plain is None or plain.is_inference():
+            return None
+        return identity(first), plain.data_ptr(), tuple(plain.shape), plain._version
 
 
 @events.on(events.step_ended)
@@ -167,17 +172,14 @@ def _holds(optimizer: Any, serial: int, model: Stepped) -> bool:
     return model.held[key]
 
 
-@after_import("torch.autograd")
-def passes(module: ModuleType) -> None:
-    setattr(module, "backward", around(vars(module)["backward"], _backward))  # noqa: B010
-
-
-def _backward(_args: tuple[Any, ...], _kwargs: dict[str, Any]) -> bool:
-    if len(_backward_at) < MOST_BACKWARD:
-        frame = own_code.own_frame(depth=3)
-        if frame is not None:
-            _backward_at.setdefault((identity(frame.f_code), frame.f_lasti), own_code.place(frame))
-    return False
+@events.on(events.backward_begun)
+def backward_begun(_loss: Any) -> None:
+    _backwards[0] = count = _backwards[0] + 1
+    if count > FIRST_BACKWARD and count % FIRST_BACKWARD:
+        return
+    frame = own_code.own_frame(depth=4)
+    if frame is not None and len(_backward_at) < MOST_BACKWARD:
+        _backward_at.setdefault((identity(frame.f_code), frame.f_lasti), own_code.place(frame))
 
 
 @finishing.at_end
@@ -226,7 +228,7 @@ def _calls(site: Site) -> ModelCalls:
         last_step=site.last_step,
         looks=tuple(looks.modes),
         repeated=looks.repeated,
-        as_trained=looks.as_trained,
+        as_trained=site.calls if 2 * looks.as_trained > looks.compared else 0,
         drawn=looks.drawn,
         changed=tuple(running_statistics.changed(site)),
         trainable=looks.trainable,
@@ -239,3 +241,4 @@ def forget_parent() -> None:
     _stepped.clear()
     _trained_inputs.clear()
     _backward_at.clear()
+    _backwards[0] = 0

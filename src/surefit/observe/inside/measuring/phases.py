@@ -5,11 +5,12 @@ What no backward pass goes through is evaluation, also where gradients are on.
 """
 
 import os
+import sys
 import weakref
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import islice
-from types import CodeType
+from types import CodeType, FrameType
 from typing import Any
 
 from surefit.doctor.findings import Place
@@ -25,6 +26,8 @@ MOST = 512
 HOOKED = 16
 """First calls of a site of which each is followed to its backward pass; then powers of two."""
 MOST_TENSORS = 4
+CALLER = 5
+"""Frames between `_site` and what calls a module, where that is the user's own."""
 
 Key = tuple[int, int, int, int, int, bool, bool]
 
@@ -52,6 +55,18 @@ class Site:
     first_step: int = 0
     last_step: int = 0
 
+    def is_at(self, frame: FrameType, module: Any, training: bool, grad: bool) -> bool:
+        """The same call as before; asked at every one."""
+        back = frame.f_back
+        return (
+            frame.f_lasti == self.instruction
+            and frame.f_code is self.code
+            and self.training is training
+            and self.grad is grad
+            and self.module() is module
+            and (back.f_lasti if back is not None else 0) == self.back_instruction
+        )
+
     @property
     def call_site(self) -> CallSite | None:
         return _written(self.code, self.instruction)
@@ -75,6 +90,8 @@ called: events.Listeners = []
 """(site, args, kwargs, result): after each outermost call of a model."""
 learned: events.Listeners = []
 """(site): a backward pass has come to a call of it."""
+_last: list[Site] = []
+"""The site of the call before, where the user's frame called the model itself."""
 current: list[Site] = []
 """The site of the outermost call that is running, if one is."""
 
@@ -99,6 +116,9 @@ def end(_module: Any, args: Any, kwargs: Any, result: Any) -> None:
 def _site(module: Any) -> Site:
     training = vars(module).get("training", True) is True
     grad = readable.torch().is_grad_enabled()
+    nearest = sys._getframe(CALLER)
+    if _last and _last[0].is_at(nearest, module, training, grad):
+        return _last[0]
     frame = own_code.own_frame(depth=5)
     back = frame.f_back if frame is not None else None
     key = (
@@ -112,6 +132,7 @@ def _site(module: Any) -> Site:
     )
     known = sites.get(key)
     if known is not None and known.module() is module:
+        _last[:] = [known] if frame is nearest else []
         return known
     own = hanging.unwrapped(module)
     site = Site(
@@ -135,7 +156,8 @@ def _site(module: Any) -> Site:
 
 def _follow(site: Site, result: Any) -> None:
     """Has autograd say when it comes to what this call gave back."""
-    nodes = [node for tensor in tensors(result) if (node := tensor.grad_fn) is not None]
+    with readable.looking():
+        nodes = [node for tensor in tensors(result) if (node := tensor.grad_fn) is not None]
     site.followed += 1
     met: list[bool] = []
 
@@ -176,3 +198,4 @@ def is_evaluation(site: Site) -> bool:
 def forget_parent() -> None:
     sites.clear()
     current.clear()
+    _last.clear()
