@@ -22,8 +22,8 @@ LATEST = 512
 """Training rows that are remembered at most."""
 LOSSES = ("cross_entropy", "nll_loss")
 
-training_budget = Budget(share=0.001, opening=0.05)
-evaluation_budget = Budget(share=0.001, opening=0.15)
+training_budget = Budget(share=0.0005, opening=0.02)
+evaluation_budget = Budget(share=0.0005, opening=0.1)
 
 
 class LabelState:

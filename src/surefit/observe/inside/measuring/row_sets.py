@@ -26,8 +26,8 @@ DEEPEST = 5
 WRAPPERS = ("DistributedDataParallel", "DataParallel", "OptimizedModule")
 EVALUATING = ("evaluation_loop", "prediction_loop", "_run_validation", "validation_step")
 
-training_budget = Budget(share=0.002, opening=0.3)
-evaluation_budget = Budget(share=0.002, opening=0.3)
+training_budget = Budget(share=0.001, opening=0.1)
+evaluation_budget = Budget(share=0.001, opening=0.15)
 
 
 @dataclass(slots=True)

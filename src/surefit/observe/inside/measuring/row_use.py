@@ -27,7 +27,7 @@ MOST_BATCHES = 16
 CLASS_LOSSES = ("cross_entropy", "nll_loss", "binary_cross_entropy_with_logits")
 DATA_PARALLEL = ("DistributedDataParallel", "FullyShardedDataParallel")
 
-budget = Budget(share=0.002, opening=0.3)
+budget = Budget(share=0.001, opening=0.05)
 
 
 @dataclass(slots=True)

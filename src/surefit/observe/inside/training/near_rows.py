@@ -36,7 +36,8 @@ def compared(sketches: list[Any], others: list[Any]) -> Near:
     rows, known = _few(torch.cat(sketches), MOST_LOOKED), _few(torch.cat(others), MOST_OTHERS)
     if known.shape[0] < FEWEST:
         return NOTHING
-    distances = torch.cdist(rows, known)
+    with torch.autocast("cpu", enabled=False):
+        distances = torch.cdist(rows, known)
     nearest = distances.topk(MOST_COPIES + 1, largest=False).values.clamp_min(1e-12)
     jumps = nearest[:, 1:] / nearest[:, :-1]
     jump, at = jumps.max(1)

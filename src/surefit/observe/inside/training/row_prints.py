@@ -63,7 +63,7 @@ def _of_floats(flat: Any) -> RowPrints:
     width = int(flat.shape[1])
     bits = flat.contiguous().view(torch.int32).long()
     coefficients, directions = _coefficients(width), _directions(width)
-    sketch = flat @ directions if width >= FEWEST_WIDTH else None
+    sketch = _product(flat, directions) if width >= FEWEST_WIDTH else None
     return RowPrints(
         (bits * coefficients).sum(1).tolist(),
         _mixed(bits).sum(1).tolist(),
@@ -71,6 +71,15 @@ def _of_floats(flat: Any) -> RowPrints:
         width,
         _is_continuous(flat),
     )
+
+
+def _product(rows: Any, directions: Any) -> Any:
+    """In float32, also where the program computes in less."""
+    torch = readable.torch()
+    if not torch.is_autocast_enabled("cpu"):
+        return rows @ directions
+    with torch.autocast("cpu", enabled=False):
+        return rows @ directions
 
 
 def _is_continuous(flat: Any) -> bool:
