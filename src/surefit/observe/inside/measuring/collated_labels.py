@@ -42,7 +42,7 @@ def collators(module: ModuleType) -> None:
     for name, kind in list(vars(module).items()):
         ours = isinstance(kind, type) and kind.__module__ == module.__name__
         if ours and name.startswith("DataCollator") and "__call__" in vars(kind):
-            kind.__call__ = around(kind.__call__, _is_wanted, _collated)  # type: ignore[operator]
+            kind.__call__ = around(kind.__call__, _is_wanted, _collated)
 
 
 def _is_wanted(args: tuple[Any, ...], _kwargs: dict[str, Any]) -> bool:

@@ -1,4 +1,4 @@
-"""What losses are given in training: which operation predictions come out of, which targets count."""
+"""What losses are given in training: what predictions come out of, and which targets count."""
 
 import inspect
 import math

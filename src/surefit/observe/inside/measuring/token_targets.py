@@ -91,7 +91,8 @@ def _sample(tensor: Any) -> Any:
 
 @after_import("torch.nn.functional")
 def embeddings(module: ModuleType) -> None:
-    module.embedding = around(module.embedding, _embeds)
+    functions: Any = module
+    functions.embedding = around(functions.embedding, _embeds)
 
 
 def _embeds(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
@@ -117,7 +118,7 @@ def ends(_module: Any, _args: tuple[Any, ...], _kwargs: dict[str, Any], result: 
     if not now.active:
         return
     inside = values.mapping(result)
-    output = inside.get("logits") if inside is not None else result
+    output: Any = inside.get("logits") if inside is not None else result
     if type(output) is tuple and output:
         output = output[0]
     if values.is_tensor(output) and output.dim() == 3:
