@@ -8,7 +8,6 @@ from surefit.doctor.findings import Fact
 from surefit.doctor.observations import Steps
 from surefit.doctor.progress import final_steps
 from surefit.doctor.recording import Recording
-from surefit.doctor.words import counted
 from surefit.laws.law import BrokenLaw
 from surefit.laws.loss_law import FEWEST_STEPS, LAW, expression_at
 
@@ -44,9 +43,7 @@ def of_process(steps: Steps, recording: Recording) -> Iterator[LossNotFinite]:
     said = f"The loss is {value:g} {since} to the last, and training went on."
     before = [loss for _, loss in steps.losses[:-tail]]
     facts = (
-        Fact("losses", f"{steps.losses_not_finite:,} of {counted(steps.backwards, 'loss')}")
-        if steps.backwards
-        else Fact("losses", counted(steps.losses_not_finite, "loss")),
+        Fact("not finite", f"{steps.losses_not_finite:,} of {steps.backwards:,} losses"),
         *((Fact("the last finite one", f"{before[-1]:.4g}"),) if before else ()),
     )
     yield LossNotFinite(

@@ -122,7 +122,8 @@ class Collated:
     equal_lengths: bool
     """Every row had as many labels as the batch is wide."""
     labels: int
-    """In the rows; `supervised` are those other than -100, `supervised_after` those of the batch."""
+    """In the rows; `supervised` are those other than -100,
+    `supervised_after` those of the batch."""
     supervised: int
     supervised_after: int
 

@@ -33,7 +33,7 @@ def watched(recording: Recording) -> Watched:
     parts = [
         *([counted(looked, "call") + " of loss functions"] if looked else []),
         *([f"targets against tokens at {counted(compared, 'step')}"] if compared else []),
-        *([counted(losses, "backward pass")] if losses else []),
+        *(["a backward pass" if losses == 1 else f"{losses:,} backward passes"] if losses else []),
     ]
     if not parts:
         return Watched(why_not="no loss was seen")
