@@ -6,7 +6,9 @@ from dataclasses import dataclass
 
 from surefit.laws.case import Case
 from surefit.laws.loss_calls import WrittenLoss
+from surefit.source.edits import replaced
 from surefit.source.origins import origin
+from surefit.source.patches import Edit
 from surefit.source.reading import Source, called
 
 MODULES = {
@@ -98,3 +100,13 @@ def is_last_layer(activation: Activation) -> bool:
 
 def always(_: Activation) -> bool:
     return True
+
+
+def without_activation(activation: Activation) -> Edit | None:
+    """What it was applied to, in its place."""
+    source, call = activation.source, activation.call
+    if activation.is_module:
+        before = source.segment(call.func).removesuffix(called(call))
+        return replaced(source, call, f"{before}Identity()")
+    argument = activation.argument
+    return replaced(source, call, source.segment(argument)) if argument is not None else None

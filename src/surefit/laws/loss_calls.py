@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from surefit.doctor.findings import Place
 from surefit.laws.case import Case
 from surefit.source.definitions import definition
+from surefit.source.edits import replaced
 from surefit.source.origins import origin
+from surefit.source.patches import Edit
 from surefit.source.reading import Source, called
 
 CLASSES = {
@@ -134,3 +136,14 @@ def ends_before_last(part: ast.Slice) -> bool:
         case ast.Slice(lower=None, upper=ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=1))):
             return True
     return False
+
+
+def sibling(loss: WrittenLoss, name: str) -> Edit | None:
+    """Another loss of the same module; None where its name was imported alone."""
+    function = loss.made.func
+    last = called(loss.made)
+    text = loss.source.segment(function)
+    if text == last:
+        return None
+    new = CLASSES[name] if last in CLASSES.values() else name
+    return replaced(loss.source, function, f"{text.removesuffix(last)}{new}")

@@ -177,10 +177,10 @@ def left_out(site: TokenSite, recording: Recording) -> Iterator[OfTokens]:
         )
         return
     if site.ends >= FEWEST_ROWS and not site.ends_scored:
-        because = ", which is the padding token, too" if site.end_is_pad else ""
+        because = ", which is the padding token, too," if site.end_is_pad else ""
         said = (
-            f"The end token {site.end}{because}, is in none of {site.ends:,} rows a target,"
-            " though every one of them ends with it."
+            f"The end token {site.end}{because} is a target in none of {site.ends:,} rows, though"
+            " each of them ends with it."
         )
         yield EndIsNoTarget(**broken(site, recording, said))  # type: ignore[arg-type]
 

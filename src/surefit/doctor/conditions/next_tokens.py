@@ -78,3 +78,44 @@ class LabelsSurvive:
 
 def token_sites(recording: Recording) -> list[TokenSite]:
     return [site for measure in recording.all(LossInputs) for site in measure.tokens]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PaddingLeftOut:
+    """Padding is there, none of it counts, and the other targets do as before."""
+
+    steps: int = STEPS
+
+    def needs(self, before: Recording) -> Needs:  # noqa: ARG002
+        return Needs(steps=self.steps, changes_the_past=True, first_run_shows=True)
+
+    def judge(self, before: Recording, after: Recording) -> Judgement:  # noqa: ARG002
+        sites = [site for site in token_sites(after) if site.padded]
+        if not sites:
+            return Judgement(False, "no padding was seen", decided=False)
+        padded = sum(site.padded for site in sites)
+        counting = sum(site.padded_scored for site in sites)
+        scored = sum(site.scored for site in sites)
+        said = (
+            f"{counting:,} of {counted(padded, 'position')} of padding count, and {scored:,} others"
+        )
+        return Judgement(counting == 0 < scored, said)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EndIsTarget:
+    """The end token is a target in every row that ends with it."""
+
+    steps: int = STEPS
+
+    def needs(self, before: Recording) -> Needs:  # noqa: ARG002
+        return Needs(steps=self.steps, changes_the_past=True, first_run_shows=True)
+
+    def judge(self, before: Recording, after: Recording) -> Judgement:  # noqa: ARG002
+        sites = [site for site in token_sites(after) if site.ends]
+        if not sites:
+            return Judgement(False, "no row with an end token was seen", decided=False)
+        ends, scored = sum(site.ends for site in sites), sum(site.ends_scored for site in sites)
+        return Judgement(
+            ends == scored, f"the end token is a target in {scored:,} of {ends:,} rows"
+        )

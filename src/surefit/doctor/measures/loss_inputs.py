@@ -91,6 +91,8 @@ class TokenSite:
     """Positions of padding, by the mask or by the model's own padding index; `padded_scored` are
     those whose target counts."""
     padded_scored: int = 0
+    padded_target: int | None = None
+    """What the targets there are, where that is one number which no other target is."""
     pad: int | None = None
     ends: int = 0
     """Rows that end with the end token; `ends_scored` are those in which it is a target."""

@@ -29,8 +29,13 @@ from surefit.doctor.findings import Fact, Finding, Place, Severity
 from surefit.doctor.rule import Rule
 from surefit.doctor.words import code
 from surefit.laws.case import Case, Remedy
-from surefit.laws.last_activations import MODULES, Activation, activation_before
-from surefit.laws.loss_calls import CLASSES, WrittenLoss, loss_call_at
+from surefit.laws.last_activations import (
+    MODULES,
+    Activation,
+    activation_before,
+    without_activation,
+)
+from surefit.laws.loss_calls import CLASSES, WrittenLoss, loss_call_at, sibling
 from surefit.laws.loss_predictions import NotLogits
 from surefit.laws.runs import law_holds
 from surefit.remedies.change import Change
@@ -106,7 +111,7 @@ def remedies(
     broken: NotLogits, case: Case, loss: WrittenLoss | None, activation: Activation | None
 ) -> list[Remedy]:
     must = law_holds(broken)
-    removal = without(activation) if activation is not None else None
+    removal = without_activation(activation) if activation is not None else None
     name, operation = broken.site.name, broken.operation
     found: list[Remedy] = []
     if name == "nll_loss":
@@ -115,25 +120,16 @@ def remedies(
             found.append(Change(to=as_logarithm(activation), words=words, must=must))
         elif loss is not None and not operation:
             words = "Use `cross_entropy`, which takes logits."
-            found.append(Change(to=other_loss(loss, "cross_entropy"), words=words, must=must))
+            found.append(Change(to=sibling(loss, "cross_entropy"), words=words, must=must))
         return found
     words = f"Give the loss logits: leave `{operation}` out."
     found.append(Change(to=removal, words=words, must=must))
     if name == "binary_cross_entropy_with_logits" and operation == "sigmoid" and loss is not None:
         words = f"Keep `{operation}`, and use the loss that takes probabilities: `BCELoss`."
-        other = Change(to=other_loss(loss, "binary_cross_entropy"), words=words, must=must)
+        other = Change(to=sibling(loss, "binary_cross_entropy"), words=words, must=must)
         decides = any(THRESHOLD.search(source.text) for source in case.recording.sources())
         found.insert(0 if decides else 1, other)
     return found
-
-
-def without(activation: Activation) -> Edit | None:
-    source, call = activation.source, activation.call
-    if activation.is_module:
-        before = source.segment(call.func).removesuffix(called(call))
-        return replaced(source, call, f"{before}Identity()")
-    argument = activation.argument
-    return replaced(source, call, source.segment(argument)) if argument is not None else None
 
 
 def as_logarithm(activation: Activation) -> Edit:
@@ -141,14 +137,3 @@ def as_logarithm(activation: Activation) -> Edit:
     text = source.segment(function).removesuffix(called(activation.call))
     name = MODULES["log_softmax"] if activation.is_module else "log_softmax"
     return replaced(source, function, f"{text}{name}")
-
-
-def other_loss(loss: WrittenLoss, name: str) -> Edit | None:
-    """The sibling of the same module."""
-    function = loss.made.func
-    last = called(loss.made)
-    text = loss.source.segment(function)
-    if text == last:
-        return None  # imported by its own name
-    new = CLASSES[name] if last in CLASSES.values() else name
-    return replaced(loss.source, function, f"{text.removesuffix(last)}{new}")

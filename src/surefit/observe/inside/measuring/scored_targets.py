@@ -73,6 +73,9 @@ class TokenCounts:
     first_scored: tuple[int, int] | None = None
     begins_alike: bool = True
     beginnings: set[int] = field(default_factory=set)
+    at_padding: set[int] = field(default_factory=set)
+    elsewhere: bool = False
+    """A target at padding is also one somewhere else."""
 
     def count(self, **numbers: int) -> None:
         for name, number in numbers.items():
@@ -106,8 +109,19 @@ class TokenCounts:
         real = _real(tokens.ids, mask, known)
         if matches.is_next:
             self._note_next(tokens.ids, scored, real, known)
+            width = min(int(targets.shape[1]), tokens.width - 1)
+            self._note_padding(targets[:, :width], scored[:, :width], real[:, 1 : width + 1])
         elif alone and int(targets.shape[1]) == tokens.width:
-            self.count(padded=int((~real).sum()), padded_scored=int((~real & scored).sum()))
+            self._note_padding(targets, scored, real)
+
+    def _note_padding(self, targets: Any, scored: Any, real: Any) -> None:
+        there = targets[~real & scored]
+        self.count(padded=int((~real).sum()), padded_scored=int(there.numel()))
+        if there.numel() and len(self.at_padding) < 2:
+            self.at_padding |= {int(there.min()), int(there.max())}
+        if len(self.at_padding) == 1:
+            (target,) = self.at_padding
+            self.elsewhere |= bool((targets[real & scored] == target).any())
 
     def _note_kinds(self, ids: Any, targets: Any, scored: Any) -> None:
         picked = targets[scored]
@@ -124,7 +138,6 @@ class TokenCounts:
             ids[:, 1 : width + 1],
             real[:, 1 : width + 1],
         )
-        self.count(padded=int((~real_next).sum()), padded_scored=int((~real_next & scored).sum()))
         left = following[~scored & real_next]
         if len(self.kinds) == 1 and left.numel():
             (kind,) = self.kinds
@@ -146,6 +159,10 @@ class TokenCounts:
             if at > 0 and int(following[row, at]) == end and bool(scored[row, at - 1]):
                 self.count(ends=1, ends_scored=int(scored[row, at]))
 
+    def _padded_target(self) -> int | None:
+        known = len(self.at_padding) == 1 and not self.elsewhere
+        return next(iter(self.at_padding)) if known else None
+
     def told(self, name: str, place: Place | None) -> TokenSite:
         return TokenSite(
             name=name,
@@ -158,6 +175,7 @@ class TokenCounts:
             constant=next(iter(self.kinds)) if len(self.kinds) == 1 else None,
             first_scored=self.first_scored,
             begins_alike=len(self.beginnings) < 2,
+            padded_target=self._padded_target(),
             causal=self.causal,
             **(self.last | self.counts),
         )

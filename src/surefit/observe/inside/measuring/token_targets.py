@@ -43,6 +43,8 @@ class Cycle:
     """A loss was compared with tokens in it."""
     ids: list[Tokens] = field(default_factory=list)
     mask: Any = None
+    masked: int = 0
+    """Pointer of the ids that the mask is about: a decoder has others."""
     widths: set[int] = field(default_factory=set)
     """Of what the models gave back, where that has three axes."""
     model: str = ""
@@ -53,7 +55,7 @@ class Cycle:
         self.begun = self.active = self.compared = False
         self.ids.clear()
         self.widths.clear()
-        self.mask = None
+        self.mask, self.masked = None, 0
 
 
 now = Cycle()
@@ -78,10 +80,11 @@ def _note_model(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> N
     now.model = type(module).__name__
     now.causal = is_causal(module)
     now.known = known_tokens(module)
-    inside = values.mapping(args[0]) if args else None
-    mask = readable.plain(kwargs.get("attention_mask", (inside or {}).get("attention_mask")))
-    if mask is not None and mask.dim() == 2:
-        now.mask = _sample(mask) != 0
+    inside = (values.mapping(args[0]) if args else None) or {}
+    mask = readable.plain(kwargs.get("attention_mask", inside.get("attention_mask")))
+    ids = readable.plain(kwargs.get("input_ids", inside.get("input_ids")))
+    if mask is not None and mask.dim() == 2 and ids is not None and ids.shape == mask.shape:
+        now.mask, now.masked = _sample(mask) != 0, ids.data_ptr()
 
 
 def _sample(tensor: Any) -> Any:
@@ -160,7 +163,7 @@ def compare(name: str, place: Place | None, target: Any, scored: Any, reduction:
         parts.append((tokens, scored_targets.matched(tokens.ids, *few), *few))
     tokens, matches, few_targets, few_scored = max(parts, key=lambda part: part[1].rank)
     now.compared = True
-    mask = now.mask if now.mask is not None and now.mask.shape == tokens.ids.shape else None
+    mask = now.mask if now.masked == tokens.pointer else None
     counts.model, counts.causal, counts.reduction = now.model, now.causal, reduction
     counts.add(
         tokens, matches, few_targets, few_scored, mask, _known_here(tokens), len(now.ids) == 1
