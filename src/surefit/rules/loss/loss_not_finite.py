@@ -9,9 +9,9 @@ everything is nan.
 Nothing is raised. The run goes on to its end, saves a model of nan and exits with 0.
 
 ## What to do
-Keep the operation away from where it has no value: `torch.log(p.clamp_min(1e-8))`, `a / (b + 1e-8)`,
-`nll.sum() / mask.sum().clamp(min=1)`; losses of torch on logits do it themselves. Stop a run whose
-loss is not finite.
+Keep the operation away from where it has no value: `torch.log(p.clamp_min(1e-8))`,
+`a / (b + 1e-8)`, `nll.sum() / mask.sum().clamp(min=1)`; losses of torch on logits do it themselves.
+Stop a run whose loss is not finite.
 
 ## How it is recognised
 `backward` was called on values that are not finite, at least three times in a row up to the last. A
@@ -30,8 +30,7 @@ from surefit.laws.case import Case, Remedy
 from surefit.laws.finite_losses import LossNotFinite
 from surefit.laws.runs import law_holds
 from surefit.lineage.lineage import Lineage
-from surefit.lineage.producers import Producer
-from surefit.lineage.properties import Property
+from surefit.lineage.producers import PASSING, Producer
 from surefit.remedies.change import Change
 from surefit.source.edits import appended, replaced, wrapped
 from surefit.source.patches import Edit
@@ -50,14 +49,11 @@ def is_not_finite(value: Value) -> bool | None:
     return None
 
 
-NOT_FINITE = Property("is not finite", is_not_finite)
-
-
 @RULE.on(LossNotFinite)
 def loss_is_not_finite_to_the_end(broken: LossNotFinite, case: Case) -> Finding:
     loss = loss_at(broken, case)
     lineage = case.lineage_at(loss, broken.step) if loss is not None else None
-    birth = lineage.birth(NOT_FINITE) if lineage is not None else None
+    birth = first_not_finite(lineage) if lineage is not None else None
     if birth is None or lineage is None:
         return case.finding(
             broken.use.place,
@@ -77,6 +73,24 @@ def loss_is_not_finite_to_the_end(broken: LossNotFinite, case: Case) -> Finding:
 
 
 NOT_KNOWN = "the expression that it begins with was not found"
+
+
+def first_not_finite(lineage: Lineage) -> Producer | None:
+    """The earliest of the user's expressions that is not finite, on a way to the loss on which no
+    value is finite; of some values nothing is known. A mask of infinities is not on such a way."""
+    waiting = [lineage.graph[link.serial] for link in lineage.root if link.serial in lineage.graph]
+    met: dict[int, Producer] = {}
+    for producer in waiting:
+        if producer.serial in met or is_not_finite(producer.value) is False:
+            continue
+        met[producer.serial] = producer
+        waiting += [before for _, before in lineage.inputs(producer)]
+    begun = [
+        producer
+        for producer in met.values()
+        if producer.own and producer.kind not in PASSING and is_not_finite(producer.value)
+    ]
+    return min(begun, key=lambda producer: producer.serial, default=None)
 
 
 def loss_at(broken: LossNotFinite, case: Case) -> Expression | None:

@@ -3,7 +3,8 @@
 ## What happens
 A model ends in `sigmoid`, `tanh`, `softmax` or `relu`, and its targets go beyond that range: an
 autoencoder of standardised inputs that ends in `sigmoid`, a regression of negative numbers that
-ends in `relu`. Or a binary cross entropy is given class indices 0, 1, 2: it takes numbers from 0 to 1.
+ends in `relu`. Or a binary cross entropy, which takes numbers from 0 to 1, is given class indices
+0, 1, 2.
 
 ## Why it matters
 Nothing is raised. The model saturates at the edge of its range and the loss stays high; a binary
