@@ -118,7 +118,7 @@ def test_bad_is_diagnosed(rule: str, tmp_path: Path) -> None:
     if UPDATE:
         accepted.write_text(ran.diagnosis.strip() + "\n", encoding="utf-8")
     assert as_accepted(ran.diagnosis) == as_accepted(accepted.read_text(encoding="utf-8"))
-    assert ran.code != 0
+    assert ran.code != 0 or ran.findings[0]["severity"] == "warning"
     assert ran.findings[0]["rule"] == rule
     assert ran.findings[0]["place"]["file"] == "bad.py"
     proofs = [fix["proof"] for fix in ran.findings[0]["fixes"]]
