@@ -6,8 +6,8 @@ way round. `F.binary_cross_entropy(y, p)` runs: it takes the labels for predicti
 
 ## Why it matters
 Nothing is raised, and the gradient goes through the second argument. What is minimised is not the
-cross entropy: labels of exactly 0 and 1 give logarithms that are cut off at -100, and the gradient
-is the same however wrong a prediction is.
+cross entropy: the gradient is the same however wrong a prediction is, and labels of exactly 0 and 1
+make it infinite.
 
 ## What to do
 `loss(predictions, targets)`.
