@@ -23,6 +23,8 @@ NO_LOGARITHM = 0.01
 """A logarithm of a probability is not above zero, but for rounding."""
 MUCH_BEYOND = 0.1
 FEW_BEYOND = 0.01
+FEWEST_LOOKED = 8
+FEWEST_TARGETS = 64
 RANGES = {"softmax": "0 … 1", "sigmoid": "0 … 1", "tanh": "-1 … 1", "relu": "0 and above"}
 BINARY = ("binary_cross_entropy", "binary_cross_entropy_with_logits")
 SYMMETRIC = ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss")
@@ -74,6 +76,11 @@ class TargetsDoNotCount(OfLossSite):
     """Weights of zero, or a smoothing of 1, leave nothing of the targets."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OneTarget(OfLossSite):
+    """Every target that a loader gave is the same."""
+
+
 def violations_at_losses(recording: Recording) -> Iterator[OfLossSite]:
     for measure in measures(recording):
         for site in measure.sites:
@@ -89,6 +96,7 @@ def violations_of_site(site: LossSite, recording: Recording) -> Iterator[OfLossS
     yield from sides_swapped(site, recording)
     yield from targets_do_not_count(site, recording)
     yield from out_of_reach(site, recording)
+    yield from one_target(site, recording)
 
 
 def broken(site: LossSite, recording: Recording, said: str, *facts: Fact) -> dict[str, object]:
@@ -190,6 +198,21 @@ def targets_do_not_count(site: LossSite, recording: Recording) -> Iterator[Targe
     else:
         return
     yield TargetsDoNotCount(**broken(site, recording, said))  # type: ignore[arg-type]
+
+
+def one_target(site: LossSite, recording: Recording) -> Iterator[OneTarget]:
+    """Targets that a script makes itself are often constant: in a GAN, in a contrastive loss."""
+    least, greatest = site.target_least, site.target_greatest
+    rows = site.looked * (site.target_shape[0] if site.target_shape else 1)
+    if site.loaded != site.looked or site.looked < FEWEST_LOOKED or rows < FEWEST_TARGETS:
+        return
+    if least is None or least != greatest:
+        return
+    said = (
+        f"Every target that the loader gave is {least:g}, in all {counted(site.looked, 'batch')}"
+        " looked at: there is nothing to tell apart."
+    )
+    yield OneTarget(**broken(site, recording, said))  # type: ignore[arg-type]
 
 
 def out_of_reach(site: LossSite, recording: Recording) -> Iterator[OutOfReach]:

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from surefit.doctor.findings import Fact
+from surefit.doctor.findings import Fact, Place
 from surefit.doctor.measures.loss_inputs import SHIFTS, Collated, CollatedLabels, TokenSite
 from surefit.doctor.recording import Recording
 from surefit.doctor.words import code, counted
@@ -15,6 +15,7 @@ from surefit.source.reading import Source, called
 
 FEWEST_TOKENS = 32
 FEWEST_ROWS = 4
+FEWEST_BEGINNINGS = 16
 SOME = 0.9
 """Of the targets: where so many are the next token, periodic rows explain another shift."""
 MUCH_PADDING = 0.05
@@ -58,6 +59,11 @@ class FirstAnswerTokenLeftOut(OfTokens):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class OnlyBeginningsScored(OfTokens):
+    """In every row the first tokens count and the last ones do not: a mask the wrong way round."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class EndIsNoTarget(OfTokens):
     """Rows end with the end token, and it is never a target."""
 
@@ -98,13 +104,24 @@ def broken(site: TokenSite, recording: Recording, said: str, *facts: Fact) -> di
     size = f"{site.rows} rows of {site.width} tokens; {counted(site.looked, 'step')} looked at"
     return {
         "law": LAW,
-        "use": expression_at(recording, site.place),
+        "use": expression_at(recording, place_of(site, recording) or site.place),
         "said": said,
         "facts": (*facts, Fact("batch", size)),
         "steps": FEWEST_STEPS,
         "fault": f"{LAW.name} {site.place} {site.name}",
         "site": site,
     }
+
+
+def place_of(site: TokenSite, recording: Recording) -> Place | None:
+    """Where log-probabilities are picked by hand, if that is at one line alone."""
+    found = {
+        Place(source.file, call.lineno)
+        for source in recording.sources()
+        for call in source.every(ast.Call)
+        if called(call) == site.name == "gather"
+    }
+    return found.pop() if len(found) == 1 else None
 
 
 def compared_fact(site: TokenSite) -> Fact:
@@ -175,6 +192,13 @@ def left_out(site: TokenSite, recording: Recording) -> Iterator[OfTokens]:
             **broken(site, recording, said),  # type: ignore[arg-type]
             length=name,
         )
+        return
+    if site.beginnings >= FEWEST_BEGINNINGS and site.beginnings == site.rows_looked:
+        said = (
+            f"In all {site.beginnings:,} rows looked at the first tokens are targets and the last"
+            " ones are not: the mask of the labels is the wrong way round."
+        )
+        yield OnlyBeginningsScored(**broken(site, recording, said))  # type: ignore[arg-type]
         return
     if site.ends >= FEWEST_ROWS and not site.ends_scored:
         because = ", which is the padding token, too," if site.end_is_pad else ""

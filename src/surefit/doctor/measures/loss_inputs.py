@@ -44,6 +44,8 @@ class LossSite:
     empty: int = 0
     """Calls in which every class index was ignored."""
     ignore_index: int = -100
+    loaded: int = 0
+    """Calls whose targets are a tensor that a loader gave."""
     swapped: int = 0
     """Calls whose targets were in a graph while the predictions were not."""
     smoothing: float = 0.0
@@ -94,6 +96,9 @@ class TokenSite:
     padded_target: int | None = None
     """What the targets there are, where that is one number which no other target is."""
     pad: int | None = None
+    rows_looked: int = 0
+    beginnings: int = 0
+    """Rows whose first tokens are scored and whose last ones, at least two, are not."""
     ends: int = 0
     """Rows that end with the end token; `ends_scored` are those in which it is a target."""
     ends_scored: int = 0

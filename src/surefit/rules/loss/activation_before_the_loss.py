@@ -76,10 +76,13 @@ def headline(broken: NotLogits) -> str:
     loss = code(CLASSES.get(broken.site.name, broken.site.name))
     if not broken.operation:
         return f"{loss} takes log-probabilities and is given logits as they are: no `log_softmax`."
-    kind = "probabilities" if broken.operation in ("softmax", "sigmoid") else "the result"
+    itself = {
+        "cross_entropy": " and applies `log_softmax` again",
+        "binary_cross_entropy_with_logits": " and applies `sigmoid` again",
+    }
     return (
-        f"`{broken.operation}` is applied before {loss}, which takes {broken.takes}, not {kind}"
-        f" of `{broken.operation}`."
+        f"`{broken.operation}` is applied before {loss}, which takes {broken.takes}"
+        f"{itself.get(broken.site.name, '')}."
     )
 
 

@@ -2,6 +2,7 @@
 
 import inspect
 import math
+from collections import deque
 from dataclasses import dataclass, field
 from functools import cache, partial
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 from surefit.doctor.findings import Place
 from surefit.doctor.measures.loss_inputs import LossInputs, LossSite
 from surefit.observe.inside import events, finishing, spool
+from surefit.observe.inside.autopsy import values
 from surefit.observe.inside.measuring import token_targets
 from surefit.observe.inside.training import periodic, readable
 from surefit.observe.inside.training.budget import Budget
@@ -40,6 +42,7 @@ REACH = {
 MARGIN = 0.05
 MOST_NODES = 12
 MOST_SITES = 64
+MOST_LOADED = 32
 MOST_ELEMENTS = 1 << 18
 FIRST = 8
 """Calls from one line that are looked at, and after them each power of two."""
@@ -71,6 +74,19 @@ class Site:
 
 
 _sites: dict[tuple[str, Place | None], Site] = {}
+
+
+_loaded: deque[int] = deque(maxlen=MOST_LOADED)
+"""Addresses of tensors that loaders gave last."""
+
+
+@events.on(events.batch_came)
+def loaded(_iterator: Any, batch: Any) -> None:
+    """Numbers alone are kept; a tensor that was copied since is not known again."""
+    inside = values.mapping(batch)
+    parts = inside.values() if inside is not None else batch
+    if type(parts) is list or inside is not None or type(parts) is tuple:
+        _loaded.extend(part.data_ptr() for part in parts if type(part) is readable.torch().Tensor)
 
 
 @events.on(events.loss_ended)
@@ -130,6 +146,7 @@ def _look(site: Site, predictions: Any, target: Any, given: dict[str, Any]) -> N
         smoothing=float(given.get("label_smoothing") or 0.0),
         ignore_index=int(given.get("ignore_index", -100)),
     )
+    site.count("loaded", target.data_ptr() in _loaded)
     if target.requires_grad and not predictions.requires_grad:
         site.count("swapped", 1)
     plain, targets = predictions.detach(), target.detach()
@@ -181,6 +198,9 @@ def _look_at_indices(site: Site, target: Any, given: dict[str, Any]) -> None:
         site.count("empty", count > 0 and number == count)
 
     readable.read(ignored, add)
+    kept = target[target != int(given.get("ignore_index", -100))]
+    if 0 < kept.numel() <= MOST_ELEMENTS:
+        _read_range(site, "target_", kept)
 
 
 def _look_for_reach(site: Site, target: Any, produced: str, given: dict[str, Any]) -> None:
@@ -241,3 +261,4 @@ def write() -> None:
 @finishing.after_fork
 def forget_parent() -> None:
     _sites.clear()
+    _loaded.clear()

@@ -148,6 +148,7 @@ class TokenCounts:
             least, greatest = int(first.min()), int(first.max())
             known_first = self.first_scored or (least, greatest)
             self.first_scored = min(least, known_first[0]), max(greatest, known_first[1])
+        self.count(rows_looked=int(any_scored.numel()), beginnings=_beginnings(scored, real_next))
         if known.end is not None:
             self._note_ends(following, scored, real_next, known.end)
 
@@ -179,6 +180,15 @@ class TokenCounts:
             causal=self.causal,
             **(self.last | self.counts),
         )
+
+
+def _beginnings(scored: Any, real: Any) -> int:
+    """Rows whose scored tokens are the first ones, with two real ones left after them."""
+    positions = readable.torch().arange(int(scored.shape[1]))
+    last = (scored * (positions + 1)).amax(-1)
+    contiguous = scored[:, 0] & (scored.sum(-1) == last)
+    left = (real & (positions >= last[:, None])).sum(-1) >= 2
+    return int((contiguous & left).sum())
 
 
 def _real(ids: Any, mask: Any, known: KnownTokens) -> Any:
