@@ -1,0 +1,40 @@
+"""Law 4: the loss sees what it is meant to see.
+
+Measured at losses of `torch.nn.functional`, at log-probabilities that a script picks by hand, at
+collators of transformers, and on the value that `backward` is called on.
+"""
+
+from collections.abc import Iterator
+
+from surefit.doctor.progress import final_steps
+from surefit.doctor.recording import Recording
+from surefit.doctor.words import counted
+from surefit.laws.case import Case
+from surefit.laws.finite_losses import losses_not_finite
+from surefit.laws.law import BrokenLaw, Watched
+from surefit.laws.loss_law import LAW as LAW
+from surefit.laws.loss_law import measures
+from surefit.laws.loss_predictions import EveryLabelIgnored, violations_at_losses
+from surefit.laws.token_targets import violations_on_tokens
+
+
+def violations_of(case: Case) -> Iterator[BrokenLaw]:
+    at_losses = list(violations_at_losses(case.recording))
+    yield from at_losses
+    yield from violations_on_tokens(case.recording)
+    if not any(isinstance(violation, EveryLabelIgnored) for violation in at_losses):
+        yield from losses_not_finite(case.recording)
+
+
+def watched(recording: Recording) -> Watched:
+    looked = sum(site.looked for measure in measures(recording) for site in measure.sites)
+    compared = sum(site.looked for measure in measures(recording) for site in measure.tokens)
+    losses = sum(steps.backwards for steps in final_steps(recording))
+    parts = [
+        *([counted(looked, "call") + " of loss functions"] if looked else []),
+        *([f"targets against tokens at {counted(compared, 'step')}"] if compared else []),
+        *(["a backward pass" if losses == 1 else f"{losses:,} backward passes"] if losses else []),
+    ]
+    if not parts:
+        return Watched(why_not="no loss was seen")
+    return Watched(on=", ".join(parts))

@@ -1,0 +1,27 @@
+"""The law on what a loss is given, and what its violations share."""
+
+from collections.abc import Iterator
+
+from surefit.doctor.findings import Place
+from surefit.doctor.measures.loss_inputs import LossInputs
+from surefit.doctor.recording import Recording
+from surefit.doctor.violations import Expression
+from surefit.laws.law import Law
+
+LAW = Law("loss_inputs", "the loss sees what it is meant to see")
+
+FEWEST_STEPS = 3
+"""Steps that a proof looks at."""
+
+
+def measures(recording: Recording) -> Iterator[LossInputs]:
+    """Of every process; of several ranks, of the first."""
+    return (one for one in recording.all(LossInputs) if one.process.rank in (None, 0))
+
+
+def expression_at(recording: Recording, place: Place) -> Expression:
+    """The statement on a line, as it is written."""
+    source = recording.source(place)
+    statement = source.statement_at(place.line) if source and place.line is not None else None
+    text = source.segment(statement).partition("\n")[0] if source and statement else ""
+    return Expression(place, None, text)

@@ -1,0 +1,69 @@
+"""Answers questions of a few words; only the answers are to be learned."""
+
+import random
+
+import torch
+from tokenizers import Tokenizer, models, pre_tokenizers
+from torch.utils.data import DataLoader
+from transformers import (
+    DataCollatorForSeq2Seq,
+    GPT2Config,
+    GPT2LMHeadModel,
+    PreTrainedTokenizerFast,
+)
+
+LONGEST = 12
+WORDS = ["[PAD]", "[UNK]", "[EOS]", *(f"word{number}" for number in range(40))]
+
+
+def word_tokenizer():
+    words = models.WordLevel({word: number for number, word in enumerate(WORDS)}, "[UNK]")
+    tokenizer = Tokenizer(words)
+    tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    return PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer, unk_token="[UNK]", eos_token="[EOS]", pad_token="[PAD]"
+    )
+
+
+def encode(tokenizer, question, answer):
+    asked = tokenizer(question)["input_ids"]
+    told = [*tokenizer(answer)["input_ids"], tokenizer.eos_token_id]
+    left = LONGEST - len(asked + told)
+    return {
+        "input_ids": asked + told + [tokenizer.pad_token_id] * left,
+        "attention_mask": [1] * len(asked + told) + [0] * left,
+        "labels": [-100] * len(asked) + told + [-100] * left,
+    }
+
+
+def main():
+    torch.manual_seed(0)
+    random.seed(0)
+    tokenizer = word_tokenizer()
+    rows = []
+    for _ in range(120):
+        question = random.choices(WORDS[3:], k=random.randint(3, 9))
+        rows.append(encode(tokenizer, " ".join(question), question[-1]))
+    model = GPT2LMHeadModel(
+        GPT2Config(
+            vocab_size=len(WORDS),
+            n_positions=32,
+            n_embd=32,
+            n_layer=1,
+            n_head=2,
+            bos_token_id=2,
+            eos_token_id=2,
+        )
+    )
+    collate = DataCollatorForSeq2Seq(tokenizer)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
+    for _ in range(2):
+        for batch in DataLoader(rows, batch_size=12, shuffle=True, collate_fn=collate):
+            loss = model(**batch).loss
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+    print(f"loss {loss.item():.3f}")
+
+
+main()
