@@ -14,7 +14,7 @@ NEXT = SHIFTS.index(1)
 
 
 @dataclass(frozen=True, slots=True)
-class Tokens:
+class EmbeddedIds:
     """Ids that reached an embedding."""
 
     rows: int
@@ -41,7 +41,7 @@ class Matches:
 
     @property
     def rank(self) -> tuple[bool, int]:
-        """Tokens that are followed by the targets come first, then those with most in common."""
+        """EmbeddedIds that are followed by the targets come first, then those with most in common."""
         return self.is_next, max(self.equal)
 
 
@@ -83,7 +83,7 @@ class TokenCounts:
 
     def add(
         self,
-        tokens: Tokens,
+        tokens: EmbeddedIds,
         matches: Matches,
         targets: Any,
         scored: Any,
