@@ -41,7 +41,7 @@ class Matches:
 
     @property
     def rank(self) -> tuple[bool, int]:
-        """EmbeddedIds that are followed by the targets come first, then those with most in common."""
+        """Tokens that are followed by the targets come first, then those with most in common."""
         return self.is_next, max(self.equal)
 
 

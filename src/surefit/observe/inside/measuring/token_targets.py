@@ -1,4 +1,4 @@
-"""EmbeddedIds that a model embeds against the targets of its loss: shifts, padding, the end of rows.
+"""Tokens that a model embeds against the targets of its loss: shifts, padding, the end of rows.
 
 A cycle begins with the first forward pass after a backward pass. In a few of them the ids that
 reach an embedding are copied, a few rows of each, and compared when the loss is computed.
