@@ -9,14 +9,14 @@ from surefit.doctor.conditions.next_tokens import (
     EndIsTarget,
     LabelsSurvive,
     NextTokenIsTarget,
-    PaddingLeftOut,
+    PaddingNotScored,
     ScoredFrom,
 )
 from surefit.doctor.findings import Place
 from surefit.doctor.measures.loss_inputs import (
     Collated,
     CollatedLabels,
-    LossInputs,
+    LossMeasure,
     LossSite,
     TokenSite,
 )
@@ -67,7 +67,7 @@ def steps(*losses: float) -> Steps:
 
 
 def recording(*seen: LossSite | TokenSite | Steps, text: str = PLAIN) -> Recording:
-    measure = LossInputs(
+    measure = LossMeasure(
         process=Process(1),
         sites=tuple(one for one in seen if isinstance(one, LossSite)),
         tokens=tuple(one for one in seen if isinstance(one, TokenSite)),
@@ -229,7 +229,7 @@ def test_it_says_what_it_was_measured_on() -> None:
     [
         (NextTokenIsTarget(), tokens(1), tokens(2)),
         (ScoredFrom(position=5), tokens(1, first_scored=(5, 5)), tokens(1, first_scored=(6, 6))),
-        (PaddingLeftOut(), tokens(1, padded=9), tokens(1, padded=9, padded_scored=2)),
+        (PaddingNotScored(), tokens(1, padded=9), tokens(1, padded=9, padded_scored=2)),
         (EndIsTarget(), tokens(1, ends=4, ends_scored=4), tokens(1, ends=4, ends_scored=3)),
     ],
 )
@@ -245,4 +245,4 @@ def test_what_a_fix_must_achieve(condition: Any, good: TokenSite, bad: TokenSite
 def test_a_measure_is_read_as_it_was_written() -> None:
     seen = recording(site(produced_by="softmax"), tokens(1, first_scored=(5, 6)))
     again = read([as_line(one) for one in seen.observations])
-    assert list(again.all(LossInputs)) == list(seen.all(LossInputs))
+    assert list(again.all(LossMeasure)) == list(seen.all(LossMeasure))

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from running import Ran, forked_observed, written
-from surefit.doctor.measures.loss_inputs import LossInputs, LossSite, TokenSite
+from surefit.doctor.measures.loss_inputs import LossMeasure, LossSite, TokenSite
 
 SCRIPT = """
     import torch
@@ -67,8 +67,8 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> Ran:
     return ran
 
 
-def measure(ran: Ran) -> LossInputs:
-    (found,) = ran.seen.all(LossInputs)
+def measure(ran: Ran) -> LossMeasure:
+    (found,) = ran.seen.all(LossMeasure)
     return found
 
 

@@ -68,14 +68,14 @@ def named(source: Source, call: ast.Call, name: str) -> ast.Call | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Chain:
+class MethodChain:
     """`logits` and the methods that follow it: `logits.transpose(1, 2).flatten()`."""
 
     base: ast.expr
     methods: tuple[ast.Call, ...]
 
 
-def chain_of(source: Source, node: ast.expr) -> tuple[ast.expr, Chain]:
+def chain_of(source: Source, node: ast.expr) -> tuple[ast.expr, MethodChain]:
     """The expression to change, the argument itself or the assignment that it is from, and what it
     consists of."""
     if isinstance(node, ast.Name):
@@ -88,14 +88,14 @@ def chain_of(source: Source, node: ast.expr) -> tuple[ast.expr, Chain]:
         assert isinstance(base.func, ast.Attribute)
         methods.append(base)
         base = base.func.value
-    return node, Chain(base, tuple(reversed(methods)))
+    return node, MethodChain(base, tuple(reversed(methods)))
 
 
 def is_moved(call: ast.Call) -> bool:
     return isinstance(call.func, ast.Attribute) and call.func.attr in MOVED
 
 
-def with_part(source: Source, chain: Chain, part: str) -> str:
+def with_part(source: Source, chain: MethodChain, part: str) -> str:
     """The same of a part of the tensor; a `view` cannot follow that, and sizes are left open."""
     text = f"{source.segment(chain.base)}{part}"
     for method in chain.methods:

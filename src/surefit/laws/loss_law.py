@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from surefit.doctor.findings import Place
-from surefit.doctor.measures.loss_inputs import LossInputs
+from surefit.doctor.measures.loss_inputs import LossMeasure
 from surefit.doctor.recording import Recording
 from surefit.doctor.violations import Expression
 from surefit.laws.law import Law
@@ -14,9 +14,10 @@ FEWEST_STEPS = 3
 """Steps that a proof looks at."""
 
 
-def measures(recording: Recording) -> Iterator[LossInputs]:
+def measures(recording: Recording) -> Iterator[LossMeasure]:
     """Of every process; of several ranks, of the first."""
-    return (one for one in recording.all(LossInputs) if one.process.rank in (None, 0))
+    every = recording.all(LossMeasure)
+    return (measure for measure in every if measure.process.rank in (None, 0))
 
 
 def expression_at(recording: Recording, place: Place) -> Expression:

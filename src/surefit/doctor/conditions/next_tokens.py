@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from surefit.doctor.conditions.condition import Judgement, Needs
-from surefit.doctor.measures.loss_inputs import SHIFTS, CollatedLabels, LossInputs, TokenSite
+from surefit.doctor.measures.loss_inputs import SHIFTS, CollatedLabels, LossMeasure, TokenSite
 from surefit.doctor.recording import Recording
 from surefit.doctor.words import counted
 
@@ -67,7 +67,9 @@ class LabelsSurvive:
         return Needs(steps=self.steps, changes_the_past=True, first_run_shows=True)
 
     def judge(self, before: Recording, after: Recording) -> Judgement:  # noqa: ARG002
-        every = [one for measure in after.all(CollatedLabels) for one in measure.collators]
+        every = [
+            collated for measure in after.all(CollatedLabels) for collated in measure.collators
+        ]
         if not every:
             return Judgement(False, "no collator was seen with labels", decided=False)
         rows = sum(collated.supervised for collated in every)
@@ -77,11 +79,11 @@ class LabelsSurvive:
 
 
 def token_sites(recording: Recording) -> list[TokenSite]:
-    return [site for measure in recording.all(LossInputs) for site in measure.tokens]
+    return [site for measure in recording.all(LossMeasure) for site in measure.tokens]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PaddingLeftOut:
+class PaddingNotScored:
     """Padding is there, none of it counts, and the other targets do as before."""
 
     steps: int = STEPS

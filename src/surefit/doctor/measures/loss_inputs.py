@@ -109,7 +109,7 @@ class TokenSite:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LossInputs(Measure):
+class LossMeasure(Measure):
     """At losses of one process."""
 
     sites: tuple[LossSite, ...] = ()

@@ -21,7 +21,7 @@ tokenizer. At least one target in twenty that counts stands at such a position. 
 
 import ast
 
-from surefit.doctor.conditions.next_tokens import PaddingLeftOut
+from surefit.doctor.conditions.next_tokens import PaddingNotScored
 from surefit.doctor.findings import Fact, Finding, Place, Severity
 from surefit.doctor.rule import Rule
 from surefit.laws.case import Case
@@ -60,7 +60,7 @@ def padding_counts(broken: PaddingScored, case: Case) -> Finding:
                 to=edit(broken, case, loss),
                 words="Leave padding out: "
                 + (f"`ignore_index={target}`." if loss is not None else "-100 as label there."),
-                must=PaddingLeftOut(),
+                must=PaddingNotScored(),
             ),
         ),
     )

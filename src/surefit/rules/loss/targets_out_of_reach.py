@@ -8,7 +8,7 @@ ends in `relu`. Or a binary cross entropy, which takes numbers from 0 to 1, is g
 
 ## Why it matters
 Nothing is raised. The model saturates at the edge of its range and the loss stays high; a binary
-cross entropy of targets above 1 has no least value and goes to minus infinity.
+cross entropy of targets above 1 is not bounded and goes to minus infinity.
 
 ## What to do
 Leave the last activation out, or scale the targets to its range. For class indices use

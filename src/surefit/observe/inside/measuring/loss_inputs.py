@@ -8,7 +8,7 @@ from functools import cache, partial
 from typing import Any
 
 from surefit.doctor.findings import Place
-from surefit.doctor.measures.loss_inputs import LossInputs, LossSite
+from surefit.doctor.measures.loss_inputs import LossMeasure, LossSite
 from surefit.observe.inside import events, finishing, spool
 from surefit.observe.inside.autopsy import values
 from surefit.observe.inside.measuring import token_targets
@@ -51,7 +51,7 @@ looks = Budget(share=0.001, opening=0.1)
 
 
 @dataclass(slots=True)
-class Site:
+class MeasuredLoss:
     """Of one function from one line."""
 
     name: str
@@ -73,7 +73,7 @@ class Site:
             self.ranges[high] = max(greatest, self.ranges.get(high, greatest))
 
 
-_sites: dict[tuple[str, Place | None], Site] = {}
+_sites: dict[tuple[str, Place | None], MeasuredLoss] = {}
 
 
 _loaded: deque[int] = deque(maxlen=MOST_LOADED)
@@ -104,7 +104,7 @@ def computed(
     if site is None:
         if len(_sites) >= MOST_SITES:
             return
-        site = _sites[name, place] = Site(name, place)
+        site = _sites[name, place] = MeasuredLoss(name, place)
     site.calls += 1
     wide = token_targets.wanted(name)
     due = site.calls <= FIRST or not site.calls & (site.calls - 1) or looks.unlimited
@@ -131,7 +131,7 @@ def arguments_of(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> di
     return dict(zip(parameters_of(name), args, strict=False)) | kwargs
 
 
-def _look(site: Site, predictions: Any, target: Any, given: dict[str, Any]) -> None:
+def _look(site: MeasuredLoss, predictions: Any, target: Any, given: dict[str, Any]) -> None:
     site.looked += 1
     produced, axis = produced_by(predictions)
     site.produced_by.add(produced)
@@ -160,7 +160,7 @@ def _look(site: Site, predictions: Any, target: Any, given: dict[str, Any]) -> N
     _look_at_weights(site, targets, given)
 
 
-def _read_range(site: Site, name: str, values: Any) -> None:
+def _read_range(site: MeasuredLoss, name: str, values: Any) -> None:
     least, greatest = readable.torch().aminmax(values)
     both = readable.torch().stack([least.double(), greatest.double()])
     readable.read(both, lambda pair: site.widen(name, *pair))
@@ -188,7 +188,7 @@ def produced_by(predictions: Any) -> tuple[str, int | None]:
     return "", None
 
 
-def _look_at_indices(site: Site, target: Any, given: dict[str, Any]) -> None:
+def _look_at_indices(site: MeasuredLoss, target: Any, given: dict[str, Any]) -> None:
     count = int(target.numel())
     ignored = (target == int(given.get("ignore_index", -100))).sum()
 
@@ -203,7 +203,7 @@ def _look_at_indices(site: Site, target: Any, given: dict[str, Any]) -> None:
         _read_range(site, "target_", kept)
 
 
-def _look_for_reach(site: Site, target: Any, produced: str, given: dict[str, Any]) -> None:
+def _look_for_reach(site: MeasuredLoss, target: Any, produced: str, given: dict[str, Any]) -> None:
     """Targets that predictions cannot come near; where the script weighs elements itself, nobody
     knows which of them count."""
     if given.get("reduction") == "none" or given.get("weight") is not None:
@@ -219,7 +219,7 @@ def _look_for_reach(site: Site, target: Any, produced: str, given: dict[str, Any
     readable.read(outside, partial(site.count, "beyond"))
 
 
-def _look_at_weights(site: Site, target: Any, given: dict[str, Any]) -> None:
+def _look_at_weights(site: MeasuredLoss, target: Any, given: dict[str, Any]) -> None:
     weight = readable.plain(given.get("pos_weight"))
     if weight is None and site.name in OF_CLASSES:
         weight = readable.plain(given.get("weight"))
@@ -235,7 +235,7 @@ def _look_at_weights(site: Site, target: Any, given: dict[str, Any]) -> None:
             readable.read(nothing, partial(site.count, "nothing_weighs"))
 
 
-def _told(site: Site) -> LossSite:
+def _told(site: MeasuredLoss) -> LossSite:
     always = site.produced_by.copy().pop() if len(site.produced_by) == 1 else ""
     return LossSite(
         name=site.name,
@@ -254,7 +254,7 @@ def write() -> None:
         readable.read_waiting()
         sites = tuple(_told(site) for site in _sites.values() if site.looked)
         spool.saw(
-            LossInputs(process=spool.process(), sites=sites, tokens=tuple(token_targets.sites()))
+            LossMeasure(process=spool.process(), sites=sites, tokens=tuple(token_targets.sites()))
         )
 
 

@@ -14,7 +14,7 @@ NEXT = SHIFTS.index(1)
 
 
 @dataclass(frozen=True, slots=True)
-class Tokens:
+class EmbeddedIds:
     """Ids that reached an embedding."""
 
     rows: int
@@ -83,7 +83,7 @@ class TokenCounts:
 
     def add(
         self,
-        tokens: Tokens,
+        tokens: EmbeddedIds,
         matches: Matches,
         targets: Any,
         scored: Any,

@@ -16,7 +16,7 @@ from surefit.observe.inside.after_import import after_import
 from surefit.observe.inside.autopsy import values
 from surefit.observe.inside.measuring import scored_targets
 from surefit.observe.inside.measuring.known_tokens import KnownTokens, is_causal, known_tokens
-from surefit.observe.inside.measuring.scored_targets import TokenCounts, Tokens
+from surefit.observe.inside.measuring.scored_targets import EmbeddedIds, TokenCounts
 from surefit.observe.inside.training import readable
 from surefit.observe.inside.training.budget import Budget
 from surefit.observe.inside.unseen import around
@@ -41,7 +41,7 @@ class Cycle:
     count: int = 0
     compared: bool = False
     """A loss was compared with tokens in it."""
-    ids: list[Tokens] = field(default_factory=list)
+    ids: list[EmbeddedIds] = field(default_factory=list)
     mask: Any = None
     masked: int = 0
     """Pointer of the ids that the mask is about: a decoder has others."""
@@ -108,11 +108,11 @@ def _embeds(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
         rows, width = (int(size) for size in ids.shape)
         if FEWEST_WIDTH <= width <= MOST_WIDTH and not any(_is(ids, known) for known in now.ids):
             pad = args[2] if len(args) > 2 else kwargs.get("padding_idx")
-            now.ids.append(Tokens(rows, width, _sample(ids), pad, ids.data_ptr()))
+            now.ids.append(EmbeddedIds(rows, width, _sample(ids), pad, ids.data_ptr()))
     return False
 
 
-def _is(ids: Any, known: Tokens) -> bool:
+def _is(ids: Any, known: EmbeddedIds) -> bool:
     return bool(ids.data_ptr() == known.pointer and tuple(ids.shape) == (known.rows, known.width))
 
 
@@ -170,12 +170,12 @@ def compare(name: str, place: Place | None, target: Any, scored: Any, reduction:
     )
 
 
-def _known_here(tokens: Tokens) -> KnownTokens:
+def _known_here(tokens: EmbeddedIds) -> KnownTokens:
     frame = own_code.own_frame(depth=3)
     return now.known.with_names(frame, tokens.padding_idx)
 
 
-def _width(tokens: Tokens, target: Any) -> int:
+def _width(tokens: EmbeddedIds, target: Any) -> int:
     """Targets of a row, where there are about as many as tokens; otherwise 0."""
     count = int(target.numel())
     width = count // tokens.rows
@@ -184,7 +184,7 @@ def _width(tokens: Tokens, target: Any) -> int:
     return width if fits and shaped and width >= FEWEST_WIDTH - 1 else 0
 
 
-def _is_output(tokens: Tokens) -> bool:
+def _is_output(tokens: EmbeddedIds) -> bool:
     """The model gives back a prediction for each of these tokens, as far as that is known."""
     return not now.widths or tokens.width in now.widths
 

@@ -36,7 +36,7 @@ from surefit.source.edits import appended, replaced, wrapped
 from surefit.source.patches import Edit
 from surefit.source.reading import Source, called
 
-RULE = Rule("SF432", "loss-not-finite", Severity.ERROR, __doc__)
+RULE = Rule("SF432", "loss-is-nan", Severity.ERROR, __doc__)
 
 LEAST = "1e-8"
 
