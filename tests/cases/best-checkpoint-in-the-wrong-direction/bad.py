@@ -16,7 +16,7 @@ def evaluate():
 
 
 best = 0.0
-for epoch in range(15):
+for _epoch in range(15):
     loss = nn.functional.mse_loss(model(inputs[:96]), targets[:96])
     optimizer.zero_grad()
     loss.backward()

@@ -22,7 +22,7 @@ torch.save(Model(tied=True).state_dict(), "model.pt")
 model = Model(tied=False)
 model.load_state_dict(torch.load("model.pt"))
 optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
-for step in range(6):
+for _step in range(6):
     ids = torch.randint(20, (4, 10))
     loss = nn.functional.cross_entropy(model(ids[:, :-1]).flatten(0, 1), ids[:, 1:].flatten())
     optimizer.zero_grad()

@@ -19,7 +19,7 @@ def held_out_loss():
 
 
 best_loss, best_state = float("inf"), None
-for epoch in range(20):
+for _epoch in range(20):
     loss = nn.functional.cross_entropy(model(features[train]), labels[train])
     optimizer.zero_grad()
     loss.backward()

@@ -22,7 +22,7 @@ saved = {name: tensor.clone() for name, tensor in Model().state_dict().items()}
 model = Model()
 model.load_state_dict(saved, assign=True)
 optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
-for step in range(6):
+for _step in range(6):
     ids = torch.randint(20, (4, 10))
     loss = nn.functional.cross_entropy(model(ids[:, :-1]).flatten(0, 1), ids[:, 1:].flatten())
     optimizer.zero_grad()
