@@ -107,7 +107,6 @@ def has_pinned_versions() -> bool:
     )
 
 
-GENERAL = ("unrecognised-crash", "sizes-that-differ", "failed-check", "broken-law")
 PINNED = has_pinned_versions()
 as_accepted = settled if PINNED else in_outline
 
