@@ -37,6 +37,12 @@ from surefit.remedies.known_rows import only_known_rows
 
 RULE = Rule("SF711", "gradients-not-finite", Severity.ERROR, __doc__)
 
+WRITTEN = (
+    *("__setitem__", "index_put_", "tensor", "as_tensor", "full", "full_like", "fill_"),
+    *("masked_fill", "masked_fill_", "where"),
+)
+"""Operations that are given the number that they put into a tensor."""
+
 
 @RULE.on(EveryStepSkipped)
 def scaler_skips_every_step(broken: EveryStepSkipped, case: Case) -> Finding | None:
@@ -73,7 +79,8 @@ def culprit_of(birth: GradientBirth) -> ForwardValue | None:
 
 
 def comes_with_the_data(birth: GradientBirth) -> bool:
-    return birth.source is not None and birth.source.name == "given"
+    """No operation computed it: it was read, or written into a tensor as a mark."""
+    return birth.source is not None and birth.source.name in ("given", *WRITTEN)
 
 
 def how(birth: GradientBirth, written: str) -> str:
@@ -104,6 +111,8 @@ def facts(birth: GradientBirth, scaled: bool) -> Iterator[Fact]:
     if origin is not None and comes_with_the_data(birth):
         share = f"{origin.bad:,} of {origin.elements:,} elements"
         yield Fact("in the data", f"{share} of a tensor {shape_of(origin.shape)} are not finite")
+        if origin.name in WRITTEN and origin.stack:
+            yield Fact("written at", str(origin.stack[-1].place))
     elif origin is not None and origin.least is not None and origin.greatest is not None:
         yield Fact("what went in", f"{origin.least:.4g} … {origin.greatest:.4g}")
 
