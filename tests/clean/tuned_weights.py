@@ -1,4 +1,4 @@
-"""Takes the weights of a checkpoint and trains them anew, with a rate that rises to the end."""
+"""Takes the weights of a checkpoint and trains them further, with a rate that rises to the end."""
 
 import torch
 from torch import nn

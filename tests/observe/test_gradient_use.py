@@ -50,7 +50,7 @@ def test_passes_of_one_step_are_a_group(measured: dict[str, Any]) -> None:
 
 def test_gradients_that_are_carried_on_grow(measured: dict[str, Any]) -> None:
     gradients = measured["never"]["gradients"]
-    assert gradients["most_passes"] == 12
+    assert gradients["most_passes"] == 9  # of the first ones
     assert gradients["norm_used"] > 2 * gradients["norm_own"]
 
 

@@ -1,4 +1,4 @@
-"""Optimizers and schedules that begin anew: in every epoch, or where training is resumed."""
+"""Optimizers and schedules that start over: in every epoch, or where training is resumed."""
 
 from collections.abc import Iterator
 
@@ -48,7 +48,7 @@ def created(
         use=Expression(place),
         steps=sum(course.steps for course in courses),
         fault=f"created again at {place}",
-        said=f"`{what}` is created anew in every epoch, {often:,} times for the same parameters.",
+        said=f"`{what}` is created again in every epoch, {often:,} times for the same parameters.",
         facts=(Fact("steps of each", f"{courses[0].steps:,}"),),
         courses=tuple(courses),
         schedule=schedule,

@@ -37,7 +37,7 @@ class StepGradients:
     carried: int = 0
     """It held passes from before the last step, too."""
     most_passes: int = 0
-    """In one such gradient."""
+    """In one such gradient, of the first ones."""
     norm_own: float = 0.0
     norm_used: float = 0.0
     """Where they differ most: of what the passes since the last step gave, and of all of it."""

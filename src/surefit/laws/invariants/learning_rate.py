@@ -120,7 +120,7 @@ def too_fast(course: RateCourse, schedule: ScheduleSeen, epochs: int) -> BrokenL
     length = plan.get(name, 0)
     if schedule.at is None or epochs < FEWEST_EPOCHS or not length > 1:
         return None
-    fits = length <= epochs if name == "milestones" else abs(length - epochs) <= 1
+    fits = length <= epochs if name == "milestones" else length == epochs
     by_batch = schedule.calls >= SEVERAL * epochs and schedule.calls >= 0.9 * course.steps
     if not fits or not by_batch or course.steps < SEVERAL * length:
         return None

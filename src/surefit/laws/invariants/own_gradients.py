@@ -189,7 +189,7 @@ def of_groups(use: GradientUse, optimizer: StepGradients, case: Case) -> Iterato
 def group_facts(optimizer: StepGradients, group: int) -> tuple[Fact, ...]:
     return (
         Fact("backward passes for each step", str(group)),
-        Fact("their losses", f"means of a batch, as they come, at {optimizer.undivided:,} passes"),
+        Fact("their losses", "means of a batch, as they come"),
         Fact("optimizer", optimizer.kind),
     )
 
@@ -270,11 +270,11 @@ def line_of(found: Lines) -> Place | None:
 
 
 def lines(found: Lines) -> str:
-    return ", ".join(f"{place} ({times:,} times)" for place, times in found) or "no line of yours"
+    return ", ".join(str(place) for place, _ in found) or "no line of yours"
 
 
 def of_looked(count: int, looked: int) -> str:
-    return f"{count:,} of {looked:,} steps looked at"
+    return f"{count / max(1, looked):.0%} of {looked:,} steps looked at"
 
 
 def of_times(count: int, every: int) -> str:

@@ -35,7 +35,7 @@ def steps_without_a_backward_pass(broken: GradientsUsedAgain, case: Case) -> Fin
     calls = [known for known in (call_at(case, place, "step") for place in places) if known]
     calls.sort(key=lambda known: known.statement.lineno)
     name = (optimizer_of(calls[0]) if calls else "") or broken.optimizer.kind
-    share = f"{broken.optimizer.again:,} of {broken.optimizer.looked:,} steps looked at"
+    share = f"{broken.optimizer.again / broken.optimizer.looked:.0%} of the steps"
     last = calls[-1] if len(calls) > 1 else None
     return case.finding(
         last.place if last else broken.use.place,

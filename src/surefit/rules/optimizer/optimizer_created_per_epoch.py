@@ -1,4 +1,4 @@
-"""An optimizer or a scheduler is created anew in every epoch.
+"""An optimizer or a scheduler is created again in every epoch.
 
 ## What happens
 A new optimizer has no momentum and no averages; a new scheduler begins its plan at the first step.
@@ -46,7 +46,7 @@ def it_forgets_at_every_epoch(broken: OptimizerCreatedAgain, case: Case) -> Find
     edit = before_the_loop(source, place.line or 0) if source else None
     return case.finding(
         place,
-        f"`{name}` (`{kind}`) is created anew in every epoch for the same parameters: {lost} each"
+        f"`{name}` (`{kind}`) is created again in every epoch for the same parameters: {lost} each"
         " time.",
         facts=broken.facts,
         why="What an optimizer has gathered, and how far a scheduler has come, lies in the object.",

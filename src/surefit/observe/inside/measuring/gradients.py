@@ -30,7 +30,7 @@ ONLY_MEASURES = 1e3
 SMALL_BOUND = 0.01
 """Share of a scaler's factor from which on a bound for clipping was meant for scaled gradients."""
 
-time_for_it = Budget(share=0.003, opening=0.1)
+time_for_it = Budget(share=0.003, opening=0.25)
 
 
 class Use:

@@ -18,6 +18,8 @@ SAME = 0.01
 """Share of a norm by which two gradients may differ and still be the same."""
 PARALLEL = 0.98
 """Cosine from which on a gradient is a multiple of another, as after clipping by its norm."""
+SHOWN = 8
+"""Steps with older gradients whose figures are kept: the first ones, whatever there is time for."""
 LARGEST = 1e15
 """A norm from which on sums of gradients lose what is added to them."""
 SCALE_FREE = (
@@ -214,11 +216,13 @@ class Ledger:
     def _carried(self, witness: Witness) -> str:
         if witness.own is None or witness.left is None or _same(witness.own, witness.left):
             return "own"
+        self.carried_by[witness.name] = None
+        if self.counts["carried"] >= SHOWN:
+            return "carried"
         self.most_passes = max(self.most_passes, witness.since_cleared)
         own, used = float(witness.own.norm()), float(witness.left.norm())
         if used * self.norms[0] >= own * self.norms[1]:  # the step that stands out most
             self.norms = own, used
-        self.carried_by[witness.name] = None
         return "carried"
 
     def as_seen(self, cleared_at: Lines) -> StepGradients:
