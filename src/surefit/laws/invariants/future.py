@@ -10,6 +10,7 @@ from surefit.doctor.words import code
 from surefit.laws.case import Case
 from surefit.laws.invariants.independent_rows import facts, share, why_not
 from surefit.laws.law import BrokenLaw, Law, Watched
+from surefit.laws.mixing_operations import CARRY
 from surefit.laws.operation_calls import line_of
 
 LAW = Law("future", "the future is not visible")
@@ -32,7 +33,7 @@ def violations_of(case: Case) -> Iterator[BrokenLaw]:
         place = operation.place or made.place if operation is not None else None
         if not tried.changed or operation is None or place is None or not operation.numbers:
             continue
-        if f"{place}" in told:
+        if operation.name not in CARRY or f"{place}" in told:
             continue
         told.add(f"{place}")
         yield FutureIsSeen(

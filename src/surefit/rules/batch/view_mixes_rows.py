@@ -52,8 +52,8 @@ def shape_is_right_and_rows_are_not(broken: RowsMix, case: Case) -> Finding | No
         f"{code(operation.name)} from {shape_of(shape)} to {shape_of(operation.output)} mixes the"
         f" rows of the batch, which lie along axis {axis}.",
         facts=broken.facts,
-        why=f"{code(operation.name)} never moves an axis: it cuts the memory anew, so that a row of"
-        " the result holds numbers of several rows. Transpose or permute first.",
+        why=f"{code(operation.name)} never moves an axis: it cuts the memory in other places, so"
+        " that a row of the result holds numbers of several rows. Transpose or permute first.",
         remedies=ways(broken, case, written, len(shape), axis),
     )
 

@@ -18,14 +18,14 @@ CONSTANT, APART, PAIRS, MIXED = "constant", "apart", "pairs", "mixed"
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class Separation:
     """What became of rows or positions in a tensor."""
 
     state: str
     axes: tuple[int, ...] = ()
 
 
-class Probe(Protocol):
+class InputChange(Protocol):
     """A change of the input, and what must follow from it."""
 
     @property
@@ -90,13 +90,13 @@ class Shorter:
             before, after = before.index_select(axis, index), after.index_select(axis, index)
         return difference(before, after)
 
-    def kept(self, before: Any, after: Any) -> Kept:
+    def kept(self, before: Any, after: Any) -> Separation:
         axes = self.axes(before, after)
         if axes is None or not self.follows(before, after, axes):
-            return Kept(MIXED)
+            return Separation(MIXED)
         if not axes:
-            return Kept(CONSTANT)
-        return Kept(APART if len(axes) == 1 else PAIRS, axes)
+            return Separation(CONSTANT)
+        return Separation(APART if len(axes) == 1 else PAIRS, axes)
 
 
 def same(before: Any, after: Any) -> bool:
@@ -111,39 +111,39 @@ def difference(before: Any, after: Any) -> float:
         return 0.0
     if not (before.is_floating_point() or before.is_complex()):
         return 0.0 if bool((before == after).all()) else 1.0
-    one, other = before.detach(), after.detach()
-    if one.is_complex():
-        one, other = one.abs(), other.abs()
-    one, other = one.double(), other.double()
-    alike = (one == other) | (one.isnan() & other.isnan())
+    first, second = before.detach(), after.detach()
+    if first.is_complex():
+        first, second = first.abs(), second.abs()
+    first, second = first.double(), second.double()
+    alike = (first == second) | (first.isnan() & second.isnan())
     if bool(alike.all()):
         return 0.0
-    gap = (one - other).abs()[~alike]
+    gap = (first - second).abs()[~alike]
     if not bool(gap.isfinite().all()):
         return float("inf")
-    scale = one[one.isfinite()].abs().max().item() if bool(one.isfinite().any()) else 0.0
+    scale = first[first.isfinite()].abs().max().item() if bool(first.isfinite().any()) else 0.0
     largest = float(gap.max().item())
     return 0.0 if largest <= ABSOLUTE * min(1.0, scale) else largest / max(scale, 1e-12)
 
 
-def kept(probe: Probe, before: Any, after: Any) -> Kept:
+def kept(probe: InputChange, before: Any, after: Any) -> Separation:
     if isinstance(probe, Shorter):
         return probe.kept(before, after)
     if before.shape != after.shape:
-        return Kept(MIXED)
+        return Separation(MIXED)
     if same(before, after):
-        return Kept(CONSTANT)
+        return Separation(CONSTANT)
     every = list(views(tuple(before.shape), probe.size))
     fitting = [view[0] for view in every if _follows(probe, before, after, (view,))]
     if fitting:
-        return Kept(APART, tuple(dict.fromkeys(fitting)))
+        return Separation(APART, tuple(dict.fromkeys(fitting)))
     for pair in combinations(every, 2):
         if pair[0][0] != pair[1][0] and _follows(probe, before, after, pair):
-            return Kept(PAIRS, (pair[0][0], pair[1][0]))
-    return Kept(MIXED)
+            return Separation(PAIRS, (pair[0][0], pair[1][0]))
+    return Separation(MIXED)
 
 
-def _follows(probe: Probe, before: Any, after: Any, parts: tuple[View, ...]) -> bool:
+def _follows(probe: InputChange, before: Any, after: Any, parts: tuple[View, ...]) -> bool:
     shape: list[int] = []
     axes: list[int] = []
     by_axis = {view[0]: view[1:] for view in parts}

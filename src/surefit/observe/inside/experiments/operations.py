@@ -16,9 +16,9 @@ from surefit.observe.inside.experiments.apart import (
     CONSTANT,
     MIXED,
     PAIRS,
-    Kept,
+    InputChange,
     Others,
-    Probe,
+    Separation,
 )
 from surefit.observe.inside.experiments.live import Live, Tree
 from surefit.observe.inside.training import readable
@@ -34,7 +34,7 @@ class TooLargeError(Exception):
 
 
 @dataclass(slots=True)
-class Step:
+class OperationResults:
     """One operation of the first pass."""
 
     name: str
@@ -44,10 +44,10 @@ class Step:
 
 
 @dataclass(slots=True)
-class Pass:
+class PassResults:
     """What the first pass did."""
 
-    steps: list[Step] = field(default_factory=list)
+    steps: list[OperationResults] = field(default_factory=list)
     elements: int = 0
 
     def keep(self, tensor: Any) -> Any:
@@ -57,14 +57,14 @@ class Pass:
         return tensor.detach().clone()
 
 
-def first_mixing(live: Live, before: Tree, after: Tree, probe: Probe) -> OperationSeen | None:
+def first_mixing(live: Live, before: Tree, after: Tree, probe: InputChange) -> OperationSeen | None:
     """Runs the model on both inputs; None where nothing is certain."""
     mode = readable.torch().overrides.TorchFunctionMode
-    first = Pass()
+    first = PassResults()
     known: set[int] = set()
     alive: list[Any] = []
 
-    class Record(mode):  # type: ignore[misc,valid-type]
+    class FirstPass(mode):  # type: ignore[misc,valid-type]
         def __torch_function__(
             self, func: Any, types: Any, args: Any = (), kwargs: Any = None
         ) -> Any:
@@ -73,17 +73,19 @@ def first_mixing(live: Live, before: Tree, after: Tree, probe: Probe) -> Operati
             results = _tensors(result)
             if results:
                 given = _tensors((args, kwargs))
-                news = [first.keep(one) for one in given if _is_unknown(one, known)]
-                first.steps.append(Step(_name(func), [first.keep(one) for one in results], news))
+                news = [first.keep(member) for member in given if _is_unknown(member, known)]
+                first.steps.append(
+                    OperationResults(_name(func), [first.keep(member) for member in results], news)
+                )
                 alive.extend(results)
                 known.update(map(id, results))
             return result
 
-    with Record():
+    with FirstPass():
         live.run(before)
     compare = _Compare(live, first.steps, probe)
 
-    class Watch(mode):  # type: ignore[misc,valid-type]
+    class SecondPass(mode):  # type: ignore[misc,valid-type]
         def __torch_function__(
             self, func: Any, types: Any, args: Any = (), kwargs: Any = None
         ) -> Any:
@@ -93,7 +95,7 @@ def first_mixing(live: Live, before: Tree, after: Tree, probe: Probe) -> Operati
                 compare.look(func, args, kwargs or {}, result, sys._getframe(1))
             return result
 
-    with Watch():
+    with SecondPass():
         live.run(after)
     return compare.found
 
@@ -105,12 +107,12 @@ def _is_unknown(tensor: Any, known: set[int]) -> bool:
 class _Compare:
     """The second pass, held against the first."""
 
-    def __init__(self, live: Live, steps: list[Step], probe: Probe) -> None:
+    def __init__(self, live: Live, steps: list[OperationResults], probe: InputChange) -> None:
         self.live = live
         self.steps = steps
         self.probe = probe
         self.number = 0
-        self.states: dict[int, Kept] = {}
+        self.states: dict[int, Separation] = {}
         self.alive: list[Any] = []
         self.ended = False
         self.found: OperationSeen | None = None
@@ -154,22 +156,22 @@ class _Compare:
             self.states[id(tensor)] = state
             self.alive.append(tensor)
 
-    def _finds_padding(self, result: Any, state: Kept) -> bool:
+    def _finds_padding(self, result: Any, state: Separation) -> bool:
         """The model compares tokens with that of padding, which was replaced."""
         if not (isinstance(self.probe, Others) and self.probe.padding):
             return False
         return result.dtype is readable.torch().bool and state.state != CONSTANT
 
-    def _given(self, step: Step, given: list[Any]) -> list[Kept] | None:
+    def _given(self, step: OperationResults, given: list[Any]) -> list[Separation] | None:
         """What each tensor that it is given is; None where the passes cannot be compared."""
         unknown = iter(step.unknown)
         known = set(self.states)
-        kept: list[Kept] = []
+        kept: list[Separation] = []
         for tensor in given:
             if id(tensor) in known:
                 kept.append(self.states[id(tensor)])
             elif type(tensor) is readable.torch().nn.Parameter:
-                kept.append(Kept(CONSTANT))
+                kept.append(Separation(CONSTANT))
             else:
                 was = next(unknown, None)
                 if was is None:
@@ -183,7 +185,7 @@ class _Compare:
         args: Any,
         kwargs: dict[str, Any],
         given: list[Any],
-        before: list[Kept],
+        before: list[Separation],
         result: Any,
         frame: FrameType,
     ) -> OperationSeen:
@@ -204,9 +206,9 @@ class _Compare:
         )
 
 
-def _is_spread(given: list[Any], before: list[Kept], result: Any, after: Kept) -> bool:
-    """By broadcasting, rows of one side lie along another axis than those of the other: sides have
-    different numbers of axes, so that nobody has put them there on purpose."""
+def _is_spread(given: list[Any], before: list[Separation], result: Any, after: Separation) -> bool:
+    """By broadcasting, rows of a side lie along another axis than those of the other: they
+    have different numbers of axes, so that nobody has put them there on purpose."""
     sides = [tensor for tensor, state in zip(given, before, strict=True) if state.state == APART]
     if after.state != PAIRS or len(sides) != len(given) or len(sides) < 2:
         return False
@@ -229,7 +231,7 @@ def _plain(args: Any, kwargs: dict[str, Any]) -> dict[str, str]:
         name: repr(value) if type(value) is not str else value
         for name, value in every.items()
         if type(value) in PLAIN
-        or (isinstance(value, list | tuple) and all(type(one) is int for one in value))
+        or (isinstance(value, list | tuple) and all(type(member) is int for member in value))
     }
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from surefit.doctor.measures.experiments import Tried
 from surefit.observe.inside.autopsy.values import is_tensor
 from surefit.observe.inside.experiments import apart, batches, trees
-from surefit.observe.inside.experiments.apart import Others, Probe, Shorter
+from surefit.observe.inside.experiments.apart import InputChange, Others, Shorter
 from surefit.observe.inside.experiments.batches import Batch
 from surefit.observe.inside.experiments.live import Live, Tree
 from surefit.observe.inside.experiments.operations import TooLargeError, first_mixing
@@ -22,7 +22,7 @@ LENGTHS = ("len",)
 
 
 @dataclass(frozen=True, slots=True)
-class Padded:
+class PaddedRow:
     """A row with padding at its end."""
 
     row: int
@@ -46,6 +46,8 @@ def future(live: Live, batch: Batch, path: Path) -> Tried:
     size = int(given.shape[axis])
     if size < FEWEST:
         return Tried(why_not=f"rows have {size} positions")
+    if not given.is_floating_point() and padded_first(given if axis else given.t()):
+        return Tried(why_not="rows are padded at their beginning")
     tree = batch.taken([0, 0])
     fixed = tuple(range(size // 2))
 
@@ -56,6 +58,11 @@ def future(live: Live, batch: Batch, path: Path) -> Tried:
     found = tried(live, tree, after, Others(size, fixed), size)
     name = batches.names(live.module, batch.tree).get(path, "")
     return replace(found, on=f"{size - len(fixed)} of {size} positions", argument=name)
+
+
+def padded_first(ids: Any) -> bool:
+    """The first row begins with the same token twice: positions of padding may see anything."""
+    return ids.dim() == 2 and bool(ids[0, 0] == ids[0, 1])
 
 
 def with_others(tensor: Any, axis: int, begin: int) -> Any:
@@ -72,7 +79,7 @@ def with_others(tensor: Any, axis: int, begin: int) -> Any:
     return after
 
 
-def tried(live: Live, before: Tree, after: Tree, probe: Probe, size: int) -> Tried:
+def tried(live: Live, before: Tree, after: Tree, probe: InputChange, size: int) -> Tried:
     outputs, others = live.run(before), live.run(after)
     if not all(apart.same(outputs[path], again) for path, again in live.run(before).items()):
         return Tried(why_not="the same input does not give the same output")
@@ -95,7 +102,7 @@ def tried(live: Live, before: Tree, after: Tree, probe: Probe, size: int) -> Tri
     return replace(worst, judged=judged, operation=operation)
 
 
-def changed_positions(before: Any, after: Any, probe: Probe) -> float | None:
+def changed_positions(before: Any, after: Any, probe: InputChange) -> float | None:
     """How much changes that must not; None where the output has no axis of positions."""
     if after is None or not before.is_floating_point():
         return None
@@ -133,7 +140,7 @@ def padding(live: Live, batch: Batch) -> Tried:
     return replace(found, on=on, hidden=hidden, argument=padded.known_by if padded.masked else "")
 
 
-def other_tokens(live: Live, tree: Tree, padded: Padded, found: Tried) -> Tried:
+def other_tokens(live: Live, tree: Tree, padded: PaddedRow, found: Tried) -> Tried:
     """Other tokens in place of padding, which a mask hides: several paddings can look like one."""
 
     def filled(path: Path, value: Any) -> Any:
@@ -144,7 +151,7 @@ def other_tokens(live: Live, tree: Tree, padded: Padded, found: Tried) -> Tried:
     return other if other.changed and other.operation is not None else found
 
 
-def shortened(tree: Tree, batch: Batch, padded: Padded, less: int) -> Tree:
+def shortened(tree: Tree, batch: Batch, padded: PaddedRow, less: int) -> Tree:
     def cut(path: Path, value: Any) -> Any:
         if not is_tensor(value):
             return value
@@ -157,7 +164,7 @@ def shortened(tree: Tree, batch: Batch, padded: Padded, less: int) -> Tree:
     return after
 
 
-def sees_nothing(live: Live, tree: Tree, padded: Padded) -> bool:
+def sees_nothing(live: Live, tree: Tree, padded: PaddedRow) -> bool:
     """A change of the first position changes nothing at the others: the model sees padding and not
     what stands before it."""
 
@@ -170,7 +177,7 @@ def sees_nothing(live: Live, tree: Tree, padded: Padded) -> bool:
         for path in before
         if path in after and before[path].is_floating_point()
     ]
-    judged = [one for one in seen if one is not None]
+    judged = [change for change in seen if change is not None]
     return bool(judged) and not any(judged)
 
 
@@ -179,7 +186,7 @@ def flipped_first(tensor: Any) -> Any:
     return changed.flip(1)
 
 
-def others_change(before: Any, after: Any, padded: Padded) -> bool | None:
+def others_change(before: Any, after: Any, padded: PaddedRow) -> bool | None:
     if before.dim() < 2 or before.shape != after.shape or before.shape[0] != 2:
         return None
     if before.shape[1] != padded.positions:
@@ -188,7 +195,7 @@ def others_change(before: Any, after: Any, padded: Padded) -> bool | None:
     return not apart.same(before[:, part], after[:, part])
 
 
-def padded_row(live: Live, batch: Batch) -> Padded | None:
+def padded_row(live: Live, batch: Batch) -> PaddedRow | None:
     """Rows are padded at their end with one token, or with zeros; a mask, lengths or the padding
     token of the model say so, too."""
     names = batches.names(live.module, batch.tree)
@@ -209,7 +216,7 @@ def padded_row(live: Live, batch: Batch) -> Padded | None:
         ):
             row = shortest(value, lengths)
             if row is not None:
-                return Padded(
+                return PaddedRow(
                     row, lengths[row], int(value.shape[1]), path, known_by, known_by in told
                 )
     return None

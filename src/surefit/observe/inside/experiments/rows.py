@@ -5,7 +5,7 @@ from typing import Any
 
 from surefit.doctor.measures.experiments import Tried
 from surefit.observe.inside.experiments import apart
-from surefit.observe.inside.experiments.apart import Others, Probe, Reversed
+from surefit.observe.inside.experiments.apart import InputChange, Others, Reversed
 from surefit.observe.inside.experiments.batches import Batch, UnclearRowsError
 from surefit.observe.inside.experiments.live import Live, Outputs, Tree
 from surefit.observe.inside.experiments.operations import TooLargeError, first_mixing
@@ -43,7 +43,7 @@ def base_of(live: Live, batch: Batch, slow: bool) -> Base | None:
         count = batch.rows
         tree = batch.taken(list(range(count)))
         outputs = live.run(tree)
-    if not all(bool(one.isfinite().any()) for one in outputs.values() if one.numel()):
+    if not all(bool(output.isfinite().any()) for output in outputs.values() if output.numel()):
         raise UnclearRowsError("outputs of the model are not finite")
     if not equal(outputs, live.run(tree)):
         return None
@@ -56,8 +56,11 @@ def base_of(live: Live, batch: Batch, slow: bool) -> Base | None:
 def how_many(batch: Batch, slow: bool) -> int:
     wanted = FEW if slow else USUAL
     sizes = [size for size in batch.sizes() if size > 1]
-    fitting = [one for one in wanted if one <= batch.rows and all(size % one for size in sizes)]
-    return (fitting or [one for one in (*wanted, 2) if one <= batch.rows])[0]
+    fewer = [count for count in wanted if count <= batch.rows]
+    fitting = [
+        count for count in wanted if count <= batch.rows and all(size % count for size in sizes)
+    ]
+    return (fitting or [*fewer, 2])[0]
 
 
 def equal(first: Outputs, second: Outputs) -> bool:
@@ -107,7 +110,7 @@ def reversed_rows(base: Base) -> Tried:
     return tried(base, after, Reversed(base.count))
 
 
-def tried(base: Base, after: Tree, probe: Probe) -> Tried:
+def tried(base: Base, after: Tree, probe: InputChange) -> Tried:
     on = f"{base.count} of {base.batch.rows} rows"
     outputs = base.live.run(after)
     same_shapes = [
@@ -130,7 +133,7 @@ def tried(base: Base, after: Tree, probe: Probe) -> Tried:
         return worst
 
 
-def least_change(before: Any, after: Any, axes: tuple[int, ...], probe: Probe) -> float:
+def least_change(before: Any, after: Any, axes: tuple[int, ...], probe: InputChange) -> float:
     """In whichever way the output holds its rows."""
     state = apart.kept(probe, before, after)
     if state.state != apart.MIXED and (not state.axes or set(state.axes) & set(axes)):

@@ -55,14 +55,14 @@ def changed(tree: Any, change: Change, path: Path = ()) -> Any:
         raise UnknownInputError(type(tree).__name__)
     inside = mapping(tree)
     if inside is not None:
-        members = {key: changed(one, change, (*path, key)) for key, one in inside.items()}
+        members = {key: changed(member, change, (*path, key)) for key, member in inside.items()}
         if type(tree) is dict:
             return members
         return _like(tree, members)
     if isinstance(tree, list | tuple):
-        if tree and all(type(one) in PLAIN for one in tree):
+        if tree and all(type(member) in PLAIN for member in tree):
             return change(path, tree)
-        parts = [changed(one, change, (*path, number)) for number, one in enumerate(tree)]
+        parts = [changed(member, change, (*path, number)) for number, member in enumerate(tree)]
         if type(tree) in (list, tuple):
             return type(tree)(parts)
         return type(tree)(*parts)  # a named tuple

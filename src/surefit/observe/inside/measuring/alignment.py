@@ -30,7 +30,7 @@ TURNS: dict[str, Callable[[Any], Any]] = {
 
 
 @dataclass(slots=True)
-class Seen:
+class PicturesSeen:
     """Sums over rows."""
 
     calls: int = 0
@@ -46,7 +46,7 @@ class Seen:
     written: int = 0
 
 
-seen = Seen()
+seen = PicturesSeen()
 
 
 @events.on(events.forward_begun)

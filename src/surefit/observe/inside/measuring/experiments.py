@@ -41,7 +41,7 @@ budget = Budget(share=0.01, opening=1.5)
 
 
 @dataclass(slots=True)
-class Model:
+class AwaitedModel:
     """A model whose calls are awaited."""
 
     alive: Any
@@ -53,10 +53,10 @@ class Model:
 
 
 @dataclass(slots=True)
-class Seen:
+class ExperimentState:
     """What is known until the experiments are made."""
 
-    models: dict[int, Model] = field(default_factory=dict)
+    models: dict[int, AwaitedModel] = field(default_factory=dict)
     forks: list[tuple[forking.Fork, trying.Call]] = field(default_factory=list)
     done: bool = False
     begun: float = 0.0
@@ -80,7 +80,7 @@ class Seen:
     why_not: str = ""
 
 
-seen = Seen()
+seen = ExperimentState()
 
 
 @events.on(events.batch_came)
@@ -188,7 +188,7 @@ def forward_ended(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any], re
 
 
 def _prepared(
-    model: Model, module: Any, tree: Any, unrecorded: bool, took: float
+    model: AwaitedModel, module: Any, tree: Any, unrecorded: bool, took: float
 ) -> trying.Call | None:
     """None where a later call is awaited."""
     training = bool(vars(module).get("training", True))
@@ -212,22 +212,22 @@ def _prepared(
     return _call(module, tree, rows, assumed, training, took) if rows is not None else None
 
 
-def _has_begun(model: Model) -> bool:
+def _has_begun(model: AwaitedModel) -> bool:
     """Weights have moved once: before that some layers are still zero."""
     return noted.steps >= 1 or model.calls > 3
 
 
-def _model(module: Any) -> Model | None:
+def _model(module: Any) -> AwaitedModel | None:
     known = seen.models.get(id(module))
     if known is not None and known.alive() is module:
         return known
     if len(seen.models) >= MOST_MODELS:
         return None
-    known = seen.models[id(module)] = Model(weakref.ref(module))
+    known = seen.models[id(module)] = AwaitedModel(weakref.ref(module))
     return known
 
 
-def _rows(module: Any, first: Any, model: Model) -> tuple[int | None, bool]:
+def _rows(module: Any, first: Any, model: AwaitedModel) -> tuple[int | None, bool]:
     """How many rows the batch has, and whether only its labels say so."""
     if seen.rows is not None:
         fits = first is not None and seen.rows in tuple(first.shape[:2]) and _loaded(seen.rows)
@@ -275,7 +275,7 @@ def _call(
     )
 
 
-def _try(model: Model, call: trying.Call, took: float, why_not: str) -> None:
+def _try(model: AwaitedModel, call: trying.Call, took: float, why_not: str) -> None:
     if why_not:
         _give_up(model, call.training, why_not)
         return
@@ -308,7 +308,7 @@ def _why_not(call: trying.Call, took: float) -> str:
     return forking.why_not()
 
 
-def _give_up(model: Model, training: bool, why_not: str) -> None:
+def _give_up(model: AwaitedModel, training: bool, why_not: str) -> None:
     model.tried.add(training)
     seen.why_not = seen.why_not or why_not
     _finish_when_complete()
@@ -348,4 +348,4 @@ def _unmade(call: trying.Call | None) -> Any:
 @finishing.after_fork
 def forget_parent() -> None:
     global seen
-    seen = Seen()
+    seen = ExperimentState()

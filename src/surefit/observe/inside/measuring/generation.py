@@ -16,12 +16,12 @@ from surefit.observe.inside.unseen import around
 
 MOST_LINES = 32
 FIRST = 64
-"""Calls from one line that are looked at; powers of two follow."""
+"""Calls from settings line that are looked at; powers of two follow."""
 
 
 @dataclass(slots=True)
-class Line:
-    """Calls of `generate` from one line of the user's."""
+class GenerateLine:
+    """Calls of `generate` from settings line of the user's."""
 
     place: Place | None
     model: str
@@ -33,14 +33,14 @@ class Line:
 
 
 @dataclass(slots=True)
-class Lines:
+class GenerateLines:
     """By file and line."""
 
-    known: dict[Place | None, Line] = field(default_factory=dict)
+    known: dict[Place | None, GenerateLine] = field(default_factory=dict)
     written: int = -1
 
 
-seen = Lines()
+seen = GenerateLines()
 
 
 @after_import("transformers.generation.utils")
@@ -70,7 +70,7 @@ def _look(args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     if line is None:
         if len(seen.known) >= MOST_LINES:
             return
-        line = seen.known[place] = Line(place, type(args[0]).__name__, noted.steps)
+        line = seen.known[place] = GenerateLine(place, type(args[0]).__name__, noted.steps)
     line.calls += 1
     if line.calls > FIRST and line.calls & (line.calls - 1):
         return
@@ -106,12 +106,12 @@ def _special(kwargs: dict[str, Any], model: Any) -> tuple[int | None, set[int]]:
         attributes(attributes(model).get("generation_config")),
         attributes(attributes(model).get("config")),
     )
-    pads = [one.get("pad_token_id") for one in sources]
-    ends = [one.get("eos_token_id") for one in sources]
+    pads = [settings.get("pad_token_id") for settings in sources]
+    ends = [settings.get("eos_token_id") for settings in sources]
     flat = {
         int(end)
-        for one in ends
-        for end in (one if isinstance(one, list | tuple) else [one])
+        for settings in ends
+        for end in (settings if isinstance(settings, list | tuple) else [settings])
         if type(end) is int
     }
     return next((pad for pad in pads if type(pad) is int), None), flat
