@@ -12,6 +12,8 @@ from surefit.source.line_edits import block_of, inserted_after, removed, shares_
 from surefit.source.patches import Edit, both
 from surefit.source.reading import Source, called, dotted
 
+CLIPS = ("clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_")
+
 
 @dataclass(frozen=True, slots=True)
 class LoopCall:

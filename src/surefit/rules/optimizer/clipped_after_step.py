@@ -22,9 +22,8 @@ from surefit.doctor.rule import Rule
 from surefit.laws.case import Case
 from surefit.laws.gradient_violations import ClippedAfterStep
 from surefit.laws.runs import law_holds
-from surefit.laws.step_calls import call_at
+from surefit.laws.step_calls import CLIPS, call_at
 from surefit.remedies.change import Change
-from surefit.rules.optimizer.clipped_before_unscaling import CLIPS
 from surefit.source.line_edits import moved_after
 
 RULE = Rule("SF666", "clipped-after-step", Severity.ERROR, __doc__)

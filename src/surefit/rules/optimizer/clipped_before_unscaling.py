@@ -23,11 +23,10 @@ from surefit.doctor.rule import Rule
 from surefit.laws.case import Case, Remedy
 from surefit.laws.gradient_violations import ClippedWhileScaled
 from surefit.laws.runs import law_holds
-from surefit.laws.step_calls import LoopCall, call_at, calls_named, same_function
+from surefit.laws.step_calls import CLIPS, LoopCall, call_at, calls_named, same_function
 from surefit.remedies.statements import Insert
 
 RULE = Rule("SF665", "clipped-before-unscaling", Severity.ERROR, __doc__)
-CLIPS = ("clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_")
 
 
 @RULE.on(ClippedWhileScaled)
