@@ -35,7 +35,7 @@ from surefit.remedies.arguments import SetArgument
 from surefit.remedies.wrap import Wrap
 
 RULE = Rule(
-    "SF271",
+    "SF289",
     "number-is-text",
     Severity.ERROR,
     __doc__,
