@@ -21,7 +21,7 @@ for epoch in range(3):
         optimizer.step()
     total = 0.0
     with torch.no_grad():
-        for number, (batch, labels) in enumerate(valid, start=1):
+        for batch, labels in valid:
             total += F.cross_entropy(model(batch), labels).item()
-    total /= number
+    total /= len(valid)
     print(f"epoch {epoch} val loss {total:.4f}")

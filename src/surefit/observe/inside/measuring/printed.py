@@ -48,7 +48,7 @@ class Series:
     measured_at: dict[Place, None] = field(default_factory=dict)
 
 
-_series: dict[tuple[str, int, int], Series] = {}
+_series: dict[tuple[str, int, int, str], Series] = {}
 
 
 def install_print() -> None:
@@ -117,11 +117,12 @@ def _own() -> FrameType | None:
 
 
 def _of(place: Place, position: int, before: str) -> Series | None:
-    key = place.file, place.line or 0, position
+    """By its words, too: one line of the user's can have a library print several kinds of lines."""
+    words = re.split(r"\d", before)[-1].strip(PUNCTUATION)[-LABEL:]
+    key = place.file, place.line or 0, position, words
     series = _series.get(key)
     if series is None and len(_series) < MOST_SERIES:
-        words = re.split(r"\d", before)[-1].strip(PUNCTUATION)
-        series = _series[key] = Series(place, position, words[-LABEL:])
+        series = _series[key] = Series(place, position, words)
     return series
 
 
