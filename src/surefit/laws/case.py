@@ -276,7 +276,10 @@ class Case:
         """The condition; where the exception was caught, that its `try` is passed through."""
         crash = self.crash
         caught = caught_by(crash, self.recording) if crash and crash.swallowed else None
-        return EvaluationRuns(caught.handler, caught.entries) if caught else condition
+        if caught is None:
+            return condition
+        changes = condition.needs(self.recording).changes_the_past
+        return EvaluationRuns(caught.handler, caught.entries, changes)
 
     def shown_to(self, rule: Rule) -> "Case":
         return replace(self, rule=rule)

@@ -18,6 +18,8 @@ class EvaluationRuns:
     handler: Place
     entries: int
     """How often its `try` was entered in the first run."""
+    changes_the_past: bool = False
+    """The fix can change what comes before: the size of a model, say."""
 
     def steps_needed(self, before: Recording) -> int | None:
         """Past the first time that it caught something."""
@@ -26,7 +28,7 @@ class EvaluationRuns:
         return min((steps_before(crash, before) + 2 for crash in crashes), default=None)
 
     def needs(self, before: Recording) -> Needs:
-        return Needs(steps=self.steps_needed(before))
+        return Needs(steps=self.steps_needed(before), changes_the_past=self.changes_the_past)
 
     def judge(self, before: Recording, after: Recording) -> Judgement:
         lines = moved_to(self.handler, before, after)

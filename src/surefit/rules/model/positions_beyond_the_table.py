@@ -31,6 +31,7 @@ from surefit.laws.case import Case, Remedy, use_of
 from surefit.laws.contracts.positions import PositionsShort
 from surefit.laws.contracts.tables import PositionsOutside
 from surefit.laws.encodings import encoding_of, lineage_of_tokens
+from surefit.laws.named_arguments import argument_named
 from surefit.laws.table_rows import rows_of
 from surefit.laws.written_numbers import POSITIONS, written_in, written_in_model
 from surefit.remedies.enlarge import Enlarge
@@ -82,7 +83,7 @@ def positions_have_no_row(broken: Short, case: Case) -> Finding:
         why=f"At the end of the longest row, {counted(broken.missing, 'position')} have no {held}."
         if broken.missing > 1
         else f"The last position of the longest row has no {held}.",
-        remedies=remedies(broken, sources),
+        remedies=remedies(broken, sources, passed_apart(sources.size, case)),
     )
 
 
@@ -108,7 +109,19 @@ def generates(case: Case) -> bool:
     return any(frame.function.endswith("generate") and not frame.own for frame in case.frames)
 
 
-def remedies(broken: Short, sources: Sources) -> Iterator[Remedy | Fix]:
+def passed_apart(size: Written | None, case: Case) -> Written | None:
+    """`n_positions=BLOCK`, where the number itself is written elsewhere: a name can be shared with
+    the length of the rows, and is then no place to enlarge one of them."""
+    for name in POSITIONS if size is not None else ():
+        argument = argument_named(name, case)
+        if argument is not None:
+            return argument if size is None or argument.place != size.place else None
+    return None
+
+
+def remedies(
+    broken: Short, sources: Sources, argument: Written | None = None
+) -> Iterator[Remedy | Fix]:
     lost = f"the longest row here loses {counted(broken.missing, 'token')}"
     must = broken.holds(broken.rows) if isinstance(broken, PositionsOutside) else None
     at, usable = sources.length, broken.usable
@@ -117,6 +130,14 @@ def remedies(broken: Short, sources: Sources) -> Iterator[Remedy | Fix]:
         yield ReplaceWith(at=at, text=str(usable), words=words, must=must, choice=True)
     if sources.size is not None:
         yield from larger(broken, sources.size)
+    if argument is not None:
+        past = None
+        if isinstance(broken, PositionsOutside):
+            by = broken.needed - broken.usable
+            past = broken.holds(broken.rows + by, broken.rows, past=True)
+        words = f"{broken.needed:,} positions for the model alone, at {argument.place}."
+        text = str(broken.needed + broken.offset)
+        yield ReplaceWith(at=argument, text=text, words=words, must=past, choice=True)
     if at is None and sources.encoding is not None:
         words = f"Truncate at `max_length={usable}`; {lost}."
         yield Truncate(at=sources.encoding, length=usable, words=words, must=must)
