@@ -149,13 +149,15 @@ def test_the_same_seed_in_workers() -> None:
             process=Process(pid=number, role="worker", worker=number),
             steps=0,
             loaders=(),
-            seeds=(replace(SEED, value=value),),
+            seeds=(replace(SEED, value=value, in_worker=True),),
         )
         for number, value in enumerate(("5", "5"))
     ]
     assert broken_in(*workers) == ["WorkersDrawAlike"]
-    differing = replace(workers[1], seeds=(replace(SEED, value="6"),))
+    differing = replace(workers[1], seeds=(replace(SEED, value="6", in_worker=True),))
     assert broken_in(workers[0], differing) == []
+    imported = [replace(worker, seeds=(replace(SEED, value="5"),)) for worker in workers]
+    assert broken_in(*imported) == []
 
 
 def confused(*pairs: tuple[int, int, int], hits: int = 95) -> Case:

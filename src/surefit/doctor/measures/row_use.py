@@ -86,6 +86,8 @@ class SeedSite:
     """Times that random numbers had been drawn since the call before."""
     trained: int
     """Calls that a forward pass with gradients followed, before the next one."""
+    in_worker: bool = False
+    """Called while a worker of a loader was at work; not while it imported the script."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -186,7 +186,7 @@ def of_workers(recording: Recording) -> Iterator[WorkersDrawAlike]:
     sites: dict[tuple[str, Place, str], SeedSite] = {}
     for measure in recording.all(RowUse):
         if measure.process.role == "worker" and measure.process.worker is not None:
-            for site in measure.seeds:
+            for site in (site for site in measure.seeds if site.in_worker):
                 key = site.function, site.place, site.value
                 seeded[key].add(measure.process.worker)
                 sites[key] = site

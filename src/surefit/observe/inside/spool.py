@@ -51,6 +51,11 @@ def _worker() -> int | None:
     return about.id if about is not None else None
 
 
+def is_worker() -> bool:
+    """A loader's worker that has begun its work."""
+    return _worker() is not None
+
+
 def rank() -> tuple[int | None, int | None]:
     """The rank of this process and how many there are, by its environment or by torch's group."""
     if number("RANK") is not None:

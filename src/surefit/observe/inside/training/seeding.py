@@ -9,7 +9,7 @@ from typing import Any
 
 from surefit.doctor.findings import Place
 from surefit.doctor.measures.row_use import SeedSite
-from surefit.observe.inside import events, finishing, own_code
+from surefit.observe.inside import events, finishing, own_code, spool
 from surefit.observe.inside.after_import import after_import
 from surefit.observe.inside.spool import guarded
 from surefit.observe.inside.training import readable
@@ -35,6 +35,7 @@ class SeedCalls:
     same: bool = True
     drawn: int = 0
     trained: int = 0
+    in_worker: bool = False
     waiting: bool = False
     """No forward pass with gradients came since."""
     after: object = None
@@ -108,6 +109,7 @@ def _begin(function: str, value: str) -> bool:
             return False
         site = _sites[function, place] = SeedCalls(function, place, value, noted.steps)
     site.calls += 1
+    site.in_worker = site.in_worker or spool.is_worker()
     site.same = site.same and value == site.value
     if noted.steps != site.last_step:
         site.last_step = noted.steps
@@ -157,6 +159,7 @@ def seeds_seen() -> tuple[SeedSite, ...]:
             value=site.value,
             drawn=site.drawn,
             trained=site.trained,
+            in_worker=site.in_worker,
         )
         for site in _sites.values()
     )
