@@ -51,6 +51,9 @@ def main():
             loss.backward()
             optimizer.step()
     print(f"loss {loss.item():.3f}")
+    prompt = tokenizer(WORDS[3], return_tensors="pt")
+    written = model.generate(**prompt, max_new_tokens=12, do_sample=False)
+    print(f"{written.shape[1] - 1} tokens written")
 
 
 main()

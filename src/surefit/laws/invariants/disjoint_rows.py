@@ -137,7 +137,8 @@ def on_training_rows(
     unused = unused_rows(case.recording, row)
     datasets = {loader.dataset for loader in known.loaders}
     same = row.loader is not None and row.loader.dataset in datasets
-    if unused is None and (same or (row.loader is None and not names_tell(case, row))):
+    by_name = row.loader is None and not known.loaders and names_tell(case, row)
+    if unused is None and (same or (row.loader is None and not by_name)):
         return None
     loader = row.loader.place if row.loader is not None else None
     return EvaluatedOnTrainingRows(
@@ -166,6 +167,7 @@ def in_both(
         use=Expression(split_place(row, copied)),
         law=LAW,
         said=f"{row.equal:,} of {counted(row.rows, 'evaluated row')} are also training rows.",
+        certain=copied is not None,  # a part of the training set is often watched as well
         facts=facts(row, known),
         steps=row.step + STEPS_MORE,
         fault=f"{LAW.name}: evaluation",

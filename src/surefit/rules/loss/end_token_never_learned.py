@@ -15,11 +15,13 @@ Use a padding token of its own: `tokenizer.pad_token = tokenizer.unk_token`, or 
 
 ## How it is recognised
 Rows are looked at whose last token that is no padding is the end token of the tokenizer, and whose
-token before it is a target. In none of them is the end token one.
+token before it is a target. In none of them is the end token one. A note where the script never
+calls `generate`.
 """
 
 import ast
 from collections.abc import Iterator
+from dataclasses import replace
 
 from surefit.doctor.conditions.next_tokens import EndIsTarget
 from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
@@ -28,7 +30,7 @@ from surefit.laws.case import Case, Remedy
 from surefit.laws.token_targets import EndIsNoTarget
 from surefit.remedies.change import Change
 from surefit.source.edits import replaced
-from surefit.source.reading import Source
+from surefit.source.reading import Source, called
 
 RULE = Rule("SF427", "end-token-never-learned", Severity.ERROR, __doc__)
 
@@ -51,7 +53,7 @@ def rows_end_without_a_target(broken: EndIsNoTarget, case: Case) -> Finding:
             Fix("Keep the label of the end token.", why_not_tried="it is not known what removes it")
         )
     both = " because it is the padding token, too" if site.end_is_pad else ""
-    return case.finding(
+    finding = case.finding(
         place,
         f"The end token {site.end} is ignored by the loss{both}: the model never learns to stop.",
         facts=(Fact("rows that end with it", f"{site.ends:,}; a target in none"), *broken.facts),
@@ -61,6 +63,13 @@ def rows_end_without_a_target(broken: EndIsNoTarget, case: Case) -> Finding:
         else "A target of -100 takes no part in the loss.",
         remedies=remedies,
     )
+    return finding if generates(case) else replace(finding, severity=Severity.NOTE)
+
+
+def generates(case: Case) -> bool:
+    """To stop matters to a script that has its model write."""
+    calls = (call for source in case.recording.sources() for call in source.every(ast.Call))
+    return any("generate" in called(call) for call in calls)
 
 
 def pad_is_end(source: Source) -> Iterator[tuple[Source, ast.expr]]:
