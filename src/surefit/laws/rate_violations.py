@@ -87,3 +87,11 @@ class OptimizerCreatedAgain(BrokenLaw):
 
     courses: tuple[RateCourse, ...]
     schedule: ScheduleSeen | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FactorIsRate(BrokenLaw):
+    """A function that is to give a factor gives the rate itself, so that rates are squared."""
+
+    course: RateCourse
+    schedule: ScheduleSeen

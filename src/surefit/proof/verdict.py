@@ -69,9 +69,21 @@ def judged(made: Try, tried: str, without: str = "") -> Proof:
         raise CannotTry(judgement.said, was_run=True)
     if not judgement.held:
         return Proof("failed", f"{tried}, and it did not hold: {judgement.said}")
-    parts = (progress(made), losses, judgement.said, without and f"without the fix {without}")
+    parts = (
+        progress(made),
+        losses,
+        judgement.said,
+        without and f"without the fix {in_a_sentence(without)}",
+    )
     said = "; ".join(part for part in parts if part)
     return Proof("held", f"{tried}: {said}")
+
+
+def in_a_sentence(said: str) -> str:
+    """A headline in the middle of one: without its capital letter and full stop."""
+    first = said.partition(" ")[0]
+    lowered = said if first.isupper() and len(first) > 1 else said[:1].lower() + said[1:]
+    return lowered.removesuffix(".")
 
 
 def refuse_stopped(made: Try) -> None:

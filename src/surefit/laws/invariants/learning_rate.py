@@ -16,6 +16,7 @@ from surefit.laws.idle_schedules import never_stepped, of_another_optimizer, rat
 from surefit.laws.law import BrokenLaw, Watched
 from surefit.laws.rate_violations import (
     LAW,
+    FactorIsRate,
     RateRisesAgain,
     RateVanishes,
     ScheduleTooFast,
@@ -32,6 +33,9 @@ HALF_WAY = 0.5
 SEVERAL = 4
 """Times that a plan is longer or shorter than what is counted by it."""
 FEWEST_EPOCHS = 3
+MOST_BASE = 0.05
+"""Of a rate whose square is told from a rate; `SAME` is how near it must be."""
+SAME = 1e-3
 LASTING = ("T_max", "total_steps", "num_training_steps", "total_iters", "max_steps")
 """Lengths after which a schedule has ended."""
 
@@ -85,6 +89,7 @@ def of_course(
             for found in (
                 too_fast(course, stepped, rates.epochs) if stepped else None,
                 vanished(course, stepped, rates.epochs),
+                squared(course, stepped) if stepped else None,
                 too_slow(course, stepped, rates.epochs) if stepped else None,
                 still_warming_up(course, stepped),
                 rises_again(course, stepped) if stepped else None,
@@ -110,6 +115,26 @@ def vanished(course: RateCourse, schedule: ScheduleSeen | None, epochs: int) -> 
         course=course,
         schedule=schedule,
         epochs=epochs,
+    )
+
+
+def squared(course: RateCourse, schedule: ScheduleSeen) -> BrokenLaw | None:
+    """The highest factor of a `LambdaLR` is the base rate itself: 1e-3 of 1e-3 is 1e-6."""
+    factor = course.highest / course.base if course.base else 0.0
+    if schedule.kind != "LambdaLR" or not 0 < course.base <= MOST_BASE or schedule.made_at is None:
+        return None
+    if abs(factor - course.base) > SAME * course.base:
+        return None
+    return FactorIsRate(
+        law=LAW,
+        use=Expression(schedule.made_at),
+        steps=course.steps,
+        fault=f"rate of {course.serial}",
+        said=f"The learning rate is at most {course.highest:.3g}, the square of the {course.base:g}"
+        " that the optimizer was created with.",
+        facts=rate_facts(course),
+        course=course,
+        schedule=schedule,
     )
 
 
