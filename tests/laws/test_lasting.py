@@ -11,14 +11,14 @@ from surefit.laws.law import BrokenLaw, Law
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StepNeverTaken(BrokenLaw):
+class NoStepTaken(BrokenLaw):
     """As the law on gradients has it."""
 
 
 PLAIN = BrokenLaw(
     use=Expression(Place("a.py", 1)), law=Law("saving", "it is so"), said="It is not."
 )
-NEVER = StepNeverTaken(use=PLAIN.use, law=PLAIN.law, said="No step.")
+NEVER = NoStepTaken(use=PLAIN.use, law=PLAIN.law, said="No step.")
 
 
 @pytest.mark.parametrize(

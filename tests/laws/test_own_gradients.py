@@ -105,13 +105,6 @@ def test_the_end_of_an_epoch_counts_from_a_tenth_on() -> None:
     assert broken(replace(ends, in_epochs=555), groups=((4, 20),)) == []
 
 
-def test_an_optimizer_that_never_steps() -> None:
-    none: dict[str, Any] = {"steps": 0, "looked": 0, "own": 0, "groups": ()}
-    assert broken(replace(USE, steps=0), **none) == ["StepNeverTaken"]
-    assert broken(replace(USE, steps=0, scaled=True), **none) == []
-    assert broken(replace(USE, steps=0, ended=False), **none) == []
-
-
 def test_what_it_was_measured_on() -> None:
     found = replace(USE, optimizers=(HEALTHY,))
     assert own_gradients.watched(Recording([found])).on == "2 parameters at 30 steps"

@@ -87,11 +87,3 @@ class LastGroupDropped(BrokenLaw):
 
     optimizer: StepGradients | None
     group: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StepNeverTaken(BrokenLaw):
-    """Backward passes, an optimizer, and no step."""
-
-    optimizer: StepGradients
-    passes: int

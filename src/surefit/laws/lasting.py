@@ -8,7 +8,6 @@ WHOLE_RUN = frozenset(
         "rows_as_planned",
         "LastGroupDropped",
         "NoStepTaken",
-        "StepNeverTaken",
     )
 )
 """Laws, and ways to break one, that speak of a run as a whole: of one that was cut short they say

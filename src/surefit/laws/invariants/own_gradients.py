@@ -20,7 +20,6 @@ from surefit.laws.gradient_violations import (
     GradientsUsedAgain,
     LastGroupDropped,
     LossUsedTwice,
-    StepNeverTaken,
     TrainerLossNotAveraged,
 )
 from surefit.laws.law import BrokenLaw, Watched
@@ -96,23 +95,6 @@ def of_optimizer(use: GradientUse, optimizer: StepGradients) -> Iterator[BrokenL
             facts=(Fact("backward passes", lines(optimizer.passes_at)),),
             optimizer=optimizer,
         )
-    elif never_steps(use, optimizer):
-        yield StepNeverTaken(
-            law=LAW,
-            use=Expression(optimizer.made_at or at),
-            steps=FEWEST,
-            fault="step never taken",
-            said=f"`{optimizer.kind}` never takes a step: {use.passes:,} backward passes"
-            " in this run, and no call of its `step`.",
-            optimizer=optimizer,
-            passes=use.passes,
-        )
-
-
-def never_steps(use: GradientUse, optimizer: StepGradients) -> bool:
-    """Its gradients are cleared, so that it was meant to."""
-    ended = use.ended and not use.steps and not use.scaled
-    return ended and not optimizer.steps and use.passes >= FEWEST and use.cleared >= FEWEST
 
 
 def carried_facts(optimizer: StepGradients) -> tuple[Fact, ...]:

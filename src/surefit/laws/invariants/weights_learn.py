@@ -190,6 +190,7 @@ class Looks:
                 f"None of the {tensors} that {name} holds had a gradient at any of {many}, though"
                 f" {held.trainable:,} require one.{without}",
                 optimizer.made_at,
+                fault=f"gradients cleared {optimizer.serial}",  # if they were, that explains it
             )
 
     def has_rivals(self, optimizer: OptimizerSeen, held: HeldWeights) -> bool:
