@@ -215,6 +215,8 @@ class CollatorSeen:
     numbers: tuple[int, ...] = ()
     missing: dict[str, int] = field(default_factory=dict)
     """Column -> how many rows have None there."""
+    lacking: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    """Key -> which rows of the batch, from 0, do not have it, for keys that others have."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,18 +19,25 @@ comparisons. A second run tells where the values came from.
 """
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
-from surefit.doctor.findings import Fact, Finding, Place, Severity
+from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
+from surefit.doctor.observations import Value
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.violations import Expression, Operand
 from surefit.doctor.words import code, spoken
-from surefit.laws.case import Case
+from surefit.laws.case import Case, Remedy, use_of
+from surefit.laws.constructor_settings import Setting, settings_behind
 from surefit.laws.contracts.failed_checks import RefusedByCheck
 from surefit.laws.earlier import unlike_before
 from surefit.laws.named_arguments import passed_as
+from surefit.laws.rounding import rounded_down, rounded_up
+from surefit.laws.sibling_values import left_out
 from surefit.laws.value_origins import origin, shortened
 from surefit.laws.value_words import in_words
+from surefit.remedies.arguments import SetArgument
+from surefit.remedies.replace import ReplaceWith
 
 RULE = Rule(
     "SF898",
@@ -45,6 +52,27 @@ LONGEST = 100
 MOST_OPERANDS = 3
 
 
+@dataclass(frozen=True, slots=True)
+class RoundedDown:
+    """A setting that a division rounded down, and that was exceeded."""
+
+    division: Expression
+    instead: str
+
+    @property
+    def why(self) -> str:
+        return (
+            f"{code(self.division.text)} rounds down: where it leaves a remainder, an incomplete"
+            " last batch is not counted."
+        )
+
+    @property
+    def remedy(self) -> Remedy:
+        words = f"Count an incomplete last batch, too: {code(self.instead)}. Or drop it in the"
+        words = f"{words} loader: `drop_last=True`."
+        return ReplaceWith(at=self.division, text=self.instead, words=words, choice=True)
+
+
 @RULE.on(RefusedByCheck)
 def a_check_failed(broken: RefusedByCheck, case: Case) -> Finding | None:
     crash = case.crash
@@ -57,8 +85,8 @@ def a_check_failed(broken: RefusedByCheck, case: Case) -> Finding | None:
         f"{operand.name} is {in_words(operand.value)}"
         for operand in broken.operands[:MOST_OPERANDS]
     )
-    passed = [setting_of(operand, case) for operand in broken.operands]
-    settings = [setting for setting in passed if setting is not None]
+    settings = [setting for operand in broken.operands for setting in settings_of(operand, case)]
+    low = too_low(broken, case)
     if innermost_is_own(case):
         headline = (
             f"Your own check {code(said)}{holds} in `{broken.function}` raises {kind}: {sides}."
@@ -69,9 +97,11 @@ def a_check_failed(broken: RefusedByCheck, case: Case) -> Finding | None:
             f" {code(said)}{holds} in `{broken.function}`: {sides}."
         )
     return case.finding(
-        settings[0].place if settings and not innermost_is_own(case) else broken.use.place,
+        broken.use.place if innermost_is_own(case) else culprit(broken, settings, low, case),
         headline,
         facts=tuple(facts(broken, case)),
+        why=low.why if low is not None else "",
+        remedies=(low.remedy,) if low is not None else set_where_created(broken, case),
     )
 
 
@@ -79,17 +109,85 @@ def innermost_is_own(case: Case) -> bool:
     return case.frames[-1].own
 
 
-def setting_of(operand: Operand, case: Case) -> Expression | None:
-    """The argument by which the user's script sets a number, a name or a flag that was checked."""
-    if operand.value.scalar is None and operand.value.kind != "NoneType":
+def culprit(
+    broken: RefusedByCheck, settings: list[Setting], low: RoundedDown | None, case: Case
+) -> Place:
+    """The line that sets what was checked; where something is None, the line that created its
+    owner."""
+    if low is not None:
+        return low.division.place
+    if settings:
+        return settings[0].passed.place if len(settings) > 1 else settings[0].computed.place
+    owners = (owner_of(operand, case) for operand in broken.operands)
+    created = (owner.made_at for owner in owners if owner is not None)
+    return next(filter(None, created), broken.use.place)
+
+
+def owner_of(operand: Operand, case: Case) -> Value | None:
+    """The object of the user's whose attribute is None, as the user's line names it: `tokenizer`
+    for `self.tokenizer.mask_token`."""
+    if operand.value.kind != "NoneType" or case.own is None:
         return None
-    return passed_as(operand.value.text, operand.value, case)
+    name = operand.value.text.rpartition(".")[0].rpartition(".")[2]
+    passed = case.argument(use_of(case.own), name, None)
+    return case.own.value(passed.text) if passed is not None else case.own.value(name)
 
 
-def passed_at(setting: Expression | None) -> str:
-    if setting is None:
-        return ""
-    return f", passed at {Place(setting.place.file, setting.place.line)}  {setting.text}"
+def set_where_created(broken: RefusedByCheck, case: Case) -> Iterator[Remedy | Fix]:
+    """What is None in an object that the user's script creates."""
+    for operand in broken.operands:
+        owner, name = owner_of(operand, case), operand.value.text.rpartition(".")[2]
+        if owner is None or owner.made_at is None:
+            continue
+        known = left_out(name, owner.made_at, case)
+        words = f"Set `{name}` where {code(owner.text)} is created."
+        if known is None:
+            yield Fix(words, choice=True)
+        else:
+            call, text = known
+            value = f'"{text}"'
+            yield SetArgument(at=call, name=name, value=value, words=words, choice=True)
+
+
+def settings_of(operand: Operand, case: Case) -> tuple[Setting, ...]:
+    """The arguments by which the user's script sets a number, a name or a flag that was checked."""
+    if operand.value.scalar is None and operand.value.kind != "NoneType":
+        return ()
+    behind = () if innermost_is_own(case) else settings_behind(operand.value.text, case)
+    if behind:
+        return behind
+    passed = passed_as(operand.value.text, operand.value, case)
+    return (Setting(passed, passed),) if passed is not None else ()
+
+
+def too_low(broken: RefusedByCheck, case: Case) -> RoundedDown | None:
+    numbers = [operand.value.scalar for operand in broken.operands]
+    for operand in () if innermost_is_own(case) else broken.operands:
+        number = operand.value.scalar
+        if not isinstance(number, int) or not any(
+            isinstance(other, int) and other > number for other in numbers
+        ):
+            continue
+        for setting in settings_of(operand, case):
+            node, source = case.node(setting.computed), case.source(setting.computed)
+            division = rounded_down(node)
+            if division is not None and source is not None:
+                return RoundedDown(case.expression(source, division), rounded_up(source, division))
+    return None
+
+
+def passed_at(settings: tuple[Setting, ...]) -> str:
+    """`, passed at train.py:12  total_steps=steps, which is 30 // 4 (train.py:9)`."""
+    return "".join(map(passed_in_words, settings))
+
+
+def passed_in_words(setting: Setting) -> str:
+    passed, computed = setting.passed, setting.computed
+    said = f", passed at {Place(passed.place.file, passed.place.line)}  {passed.text}"
+    if computed.span == passed.span:
+        return said
+    place = Place(computed.place.file, computed.place.line)
+    return f"{said}, which is `{shortened(computed.text, LONGEST)}` ({place})"
 
 
 def facts(broken: RefusedByCheck, case: Case) -> Iterator[Fact]:
@@ -97,9 +195,11 @@ def facts(broken: RefusedByCheck, case: Case) -> Iterator[Fact]:
     yield Fact("checked at", f"{innermost.place}  {shortened(innermost.line, LONGEST)}")
     for operand in broken.operands:
         assert operand.frame is not None
-        setting = setting_of(operand, case)
-        where = origin(operand.value, operand.frame, case) or passed_at(setting)
+        where = passed_at(settings_of(operand, case)) or origin(operand.value, operand.frame, case)
         yield Fact(operand.name, in_words(operand.value) + where)
+        owner = owner_of(operand, case)
+        if owner is not None and owner.made_at is not None:
+            yield Fact(code(owner.text), f"{owner.kind}, created at {owner.made_at}")
     yield from unlike_before(case)
     for check in broken.others:
         yield Fact("and", code(check.text) + ("" if check.result else " does not hold"))

@@ -15,10 +15,12 @@ Convert it once, where it is read: `type=float` for a flag, `float(config["lr"])
 
 ## How it is recognised
 An operand of the expression that failed is text that reads as a number. A second run tells which
-setting, key or expression it came from.
+setting, key or expression it came from. Of an argument that is expanded from a mapping with `**`,
+the key is looked for in the script.
 """
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from surefit.doctor.findings import Fact, Finding, Severity
 from surefit.doctor.rule import Rule
@@ -28,11 +30,15 @@ from surefit.doctor.words import code
 from surefit.laws.along import along
 from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.texts import NumberIsText
+from surefit.laws.expanded_keywords import WrittenInText, expanded, in_displays, in_texts
 from surefit.laws.named_arguments import argument_named, flag_declared
 from surefit.lineage.lineage import Lineage
 from surefit.lineage.properties import Property, text
 from surefit.remedies.arguments import SetArgument
+from surefit.remedies.change import Change
+from surefit.remedies.replace import ReplaceWith
 from surefit.remedies.wrap import Wrap
+from surefit.source.patches import Edit, Replace
 
 RULE = Rule(
     "SF289",
@@ -57,7 +63,8 @@ def a_number_was_read_as_text(broken: NumberIsText, case: Case) -> Finding:
     born = lineage.written() or lineage.birth(of=text)
     converted = list(places(lineage, named, broken.written))
     flag = flag_declared(broken.operand.value.text, case)
-    place = (flag or next(iter(converted), broken.use)).place
+    mapped = Mapped.of(broken, case) if flag is None and not converted else Mapped()
+    place = (flag or next(iter(converted), None) or mapped.first or broken.use).place
     to = "int" if broken.is_integer else "float"
     return case.finding(
         place,
@@ -67,11 +74,59 @@ def a_number_was_read_as_text(broken: NumberIsText, case: Case) -> Finding:
             Fact(broken.operand.name, f"str {broken.written!r}"),
             *fact_at("passed as", named),
             *fact_at("from", born),
+            *(fact for text in mapped.texts for fact in fact_at("written at", text.key)),
+            *(fact for written in mapped.displays for fact in fact_at("written at", written)),
+            *(fact for written in mapped.expanded for fact in fact_at("passed with `**`", written)),
             *fact_at("fails at", broken.use),
         ),
         why=why(broken),
-        remedies=remedies(flag, converted, to),
+        remedies=(*remedies(flag, converted, to), *in_mapping(mapped, broken, to)),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Mapped:
+    """Where the key stands in the user's sources, if the argument was expanded from a mapping."""
+
+    texts: tuple[WrittenInText, ...] = ()
+    displays: tuple[Expression, ...] = ()
+    expanded: tuple[Expression, ...] = ()
+
+    @classmethod
+    def of(cls, broken: NumberIsText, case: Case) -> "Mapped":
+        key = broken.operand.value.text.rpartition(".")[2]
+        asked = key, broken.written, case
+        return cls(tuple(in_texts(*asked)), tuple(in_displays(*asked)), tuple(expanded(*asked)))
+
+    @property
+    def first(self) -> Expression | None:
+        written = (*(text.key for text in self.texts), *self.displays)
+        return written[0] if len(written) == 1 else next(iter(self.expanded), None)
+
+
+def in_mapping(mapped: Mapped, broken: NumberIsText, to: str) -> Iterator[Remedy]:
+    """The text itself, where it is written just once; the mapping before it is expanded."""
+    number, key = as_number(broken.written), broken.operand.value.text.rpartition(".")[2]
+    if len(mapped.texts) == 1 and not mapped.displays:
+        text = mapped.texts[0]
+        edit = Edit(text.key.place.file, (Replace(text.number, number),))
+        yield Change(to=edit, words=f"Write it as YAML reads a number: `{key}: {number}`.")
+    if len(mapped.displays) == 1 and not mapped.texts:
+        display = mapped.displays[0]
+        yield ReplaceWith(at=display, text=number, words=f"Write it as a number: `{number}`.")
+    for mapping in mapped.expanded[:1]:
+        words = f"Convert it before it is passed on: `{to}({mapping.text}[{key!r}])`."
+        converting = f'{{**{mapping.text}, "{key}": {to}({mapping.text}["{key}"])}}'
+        yield ReplaceWith(at=mapping, text=converting, words=words)
+
+
+def as_number(written: str) -> str:
+    """`5.0e-3` for `5e-3`: YAML 1.1 wants a dot, and a sign in the exponent."""
+    mantissa, letter, exponent = written.strip().lower().partition("e")
+    if not letter:
+        return mantissa
+    dotted = mantissa if "." in mantissa else f"{mantissa}.0"
+    return f"{dotted}e{exponent if exponent[0] in '+-' else f'+{exponent}'}"
 
 
 def why(broken: NumberIsText) -> str:

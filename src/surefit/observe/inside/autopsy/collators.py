@@ -165,7 +165,18 @@ def _seen(collator: Any, rows: list[Any], dataset: Any) -> CollatorSeen:
         texts=tuple(texts),
         nones=sum(row is None for row in rows),
         missing=missing,
+        lacking=_lacking(tables),
     )
+
+
+def _lacking(tables: list[dict[Any, Any] | None]) -> dict[str, tuple[int, ...]]:
+    """Key -> the rows without it, where every row is a mapping and some have it."""
+    rows = [table for table in tables if table is not None]
+    if len(rows) < len(tables):
+        return {}
+    keys = dict.fromkeys(key for row in rows for key in row if type(key) is str)
+    without = {key: tuple(at for at, row in enumerate(rows) if key not in row) for key in keys}
+    return {key: at for key, at in without.items() if at}
 
 
 def _handed_over_at(collator: Any, dataset: Any) -> Place | None:
