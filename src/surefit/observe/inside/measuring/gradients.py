@@ -69,7 +69,9 @@ seen = Use()
 
 @events.on(events.backward_begun)
 def before_the_pass(loss: Any) -> None:
-    if seen.active and _can_look():
+    if not seen.active:
+        events.backward_begun.rest(before_the_pass)
+    elif _can_look():
         with time_for_it, readable.looking():
             loss_means.goes_back(loss)
             for ledger in seen.ledgers.values():
@@ -150,7 +152,7 @@ def after_the_step(optimizer: Any) -> None:
         begins = step <= FIRST or not step & (step - 1)
         if not (begins and time_for_it.allows()) or not readable.can_look():
             return
-        seen.active = True
+        _begin()
         seen.trainer = seen.trainer or _trainer()
         seen.until = max(FIRST, step + WINDOW)
         for other in seen.ledgers.values():
@@ -160,6 +162,14 @@ def after_the_step(optimizer: Any) -> None:
         ledger.after_step(optimizer, place)
     if step >= seen.until or not time_for_it.allows():
         seen.active = time_for_it.unlimited
+        if not seen.active:
+            loss_means.want(False)
+
+
+def _begin() -> None:
+    seen.active = True
+    loss_means.want(True)
+    events.backward_begun.wake(before_the_pass)
 
 
 def _can_look() -> bool:

@@ -20,6 +20,8 @@ MOST_CLASSES = 64
 MOST_DATASETS = 16
 LATEST = 512
 """Training rows that are remembered at most."""
+REST = 6
+"""Losses that are passed over where there is no time for one."""
 LOSSES = ("cross_entropy", "nll_loss")
 
 training_budget = Budget(share=0.0005, opening=0.02)
@@ -68,7 +70,7 @@ def came(_iterator: Any, batch: Any) -> None:
         state.labels = labels_in(batch)
 
 
-@events.on(events.forward_ended)
+@events.on(events.idle_ended)
 def called(_module: Any, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
     if readable.torch().is_grad_enabled() or not (state.labels or state.datasets):
         return
@@ -102,7 +104,12 @@ def lost(
     _place: Place | None,
     grad: bool,
 ) -> None:
-    if name not in LOSSES or not grad or not training_budget.allows() or not readable.can_look():
+    if name not in LOSSES or not grad:
+        return
+    if not training_budget.allows():
+        events.loss_ended.rest(lost, REST)
+        return
+    if not readable.can_look():
         return
     with training_budget, readable.looking():
         labels = classes(args[1] if len(args) > 1 else kwargs.get("target"))

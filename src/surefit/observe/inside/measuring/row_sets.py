@@ -16,12 +16,15 @@ from surefit.observe.inside.training.budget import Budget
 from surefit.observe.inside.training.letters import noted
 from surefit.observe.inside.training.model_rows import rows_of
 from surefit.observe.inside.training.row_prints import RowPrints
+from surefit.observe.inside.training.under_way import now
 from surefit.observe.inside.unseen import around
 
 MOST_ROWS = 20_000
 MOST_MODELS = 4
 MOST_STREAMS = 16
 MOST_PENDING = 8
+REST = 6
+"""Calls in training that are passed over where there is no time for one."""
 DEEPEST = 5
 WRAPPERS = ("DistributedDataParallel", "DataParallel", "OptimizedModule")
 EVALUATING = ("evaluation_loop", "prediction_loop", "_run_validation", "validation_step")
@@ -138,6 +141,8 @@ class SetState:
         self.loader: LoaderSeen | None = None
         self.loaders: dict[int, tuple[int, LoaderSeen]] = {}
         self.changed = False
+        self.passed_over = 0
+        """Calls in training that are still passed over."""
 
 
 state = SetState()
@@ -163,10 +168,15 @@ def batch_came(iterator: Any, batch: Any) -> None:
 
 @events.on(events.forward_begun)
 def called(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    torch = readable.torch()
-    grad = torch.is_grad_enabled()
+    grad = now.grad
+    if grad and now.training and state.passed_over:
+        state.passed_over -= 1
+        return
     budget = training_budget if grad else evaluation_budget
-    if not budget.allows() or not readable.can_look():
+    if not budget.allows():
+        state.passed_over = REST
+        return
+    if not readable.can_look():
         return
     with budget:
         with readable.looking():
@@ -182,6 +192,7 @@ def called(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
             _evaluated(call)
         elif len(state.pending) < MOST_PENDING:
             state.pending.append(call)
+            events.backward_begun.wake(backward)
         elif evaluating:
             _evaluated(state.pending.pop(0))
             state.pending.append(call)
@@ -190,6 +201,7 @@ def called(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
 @events.on(events.backward_begun)
 def backward(_loss: Any) -> None:
     if not state.pending:
+        events.backward_begun.rest(backward)
         return
     calls, state.pending = state.pending, []
     some_train = any(not call.evaluating for call in calls)

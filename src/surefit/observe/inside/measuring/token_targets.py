@@ -220,6 +220,17 @@ def _when_passed(node: Any, index: Any, place: Place | None) -> None:
 def went_back() -> None:
     if now.begun:
         now.clear()
+    passed_over = events.before_power_of_two(now.count)
+    if now.count >= FIRST and passed_over and not looks.unlimited:
+        now.count += passed_over
+        events.backward_ended.rest(went_back, passed_over - 1)  # until the last of them
+        events.forward_begun.rest(begins)
+        events.forward_ended.rest(ends)
+        events.backward_begun.rest(goes_back)
+    else:
+        events.forward_begun.wake(begins)
+        events.forward_ended.wake(ends)
+        events.backward_begun.wake(goes_back)
 
 
 def sites() -> Iterator[TokenSite]:
