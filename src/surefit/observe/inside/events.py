@@ -31,6 +31,7 @@ class Event:
         self.active: tuple[Callable[..., None], ...] = ()
         """Those that do not rest. A new tuple at each change: somebody may be going through it."""
         self.count = 0
+        """Events so far, in this process."""
         self.wake_at = NEVER
         """The least number in `resting`."""
 
@@ -74,6 +75,10 @@ def before_power_of_two(count: int) -> int:
     return (1 << count.bit_length()) - count - 1
 
 
+model_came = event()
+"""(module): the first of its outermost calls begins."""
+optimizer_came = event()
+"""(optimizer): the first of its steps begins."""
 forward_begun = event()
 """(module, args, kwargs): an outermost call of a module with parameters."""
 forward_ended = event()
@@ -131,4 +136,5 @@ def tell(event: Event, *what: Any) -> None:
 @finishing.after_fork
 def forget_parent() -> None:
     for one in _every:
+        one.count = 0
         one.wake_all()

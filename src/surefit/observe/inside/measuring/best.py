@@ -55,7 +55,8 @@ def lost(
         plain = readable.plain(result)
         if plain is None or not plain.is_cpu or plain.numel() != 1:
             return
-        shape = tuple(args[0].shape) if args and is_tensor(args[0]) else ()
+        given = readable.plain(args[0]) if args else None
+        shape = tuple(given.shape) if given is not None else ()
         rows = int(shape[0]) if shape else 1
         summed = kwargs.get("reduction") == "sum"
         so_far.total += float(plain.item()) * (1 if summed else rows)

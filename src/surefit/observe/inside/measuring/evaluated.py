@@ -141,11 +141,11 @@ def _look(group: Group, name: str, args: Any, kwargs: Any, result: Any) -> None:
         group.numbers.append(compared_numbers(given, target))
 
 
-@events.on(phases.called)
+@events.on(phases.idle_called)
 def called(site: Site, args: Any, kwargs: Any, result: Any) -> None:
     """Predictions beside the targets of the batch that a loader gave, where just one tensor of it
     can be these."""
-    if site.grad or site.learned or not now.batch:
+    if site.learned or not now.batch:
         return
     group = _group(site.place)
     if group is None or not group.complete:

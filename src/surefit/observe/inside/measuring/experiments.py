@@ -110,6 +110,9 @@ def forward_begun(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
         if len(seen.models) >= MOST_MODELS:
             return
     elif vars(module).get("training", True) in known.tried:
+        if not seen.awaits_training:
+            events.forward_begun.rest(forward_begun)
+            events.forward_ended.rest(forward_ended)
         return
     seen.begun = time.perf_counter()
     seen.inputs = {
@@ -117,6 +120,24 @@ def forward_begun(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
         for path, tensor in trees.tensors((args, kwargs)).items()
         if trees.is_plain(tensor)
     }
+
+
+@events.on(events.model_came)
+def model_came(_module: Any) -> None:
+    events.forward_begun.wake(forward_begun)
+    events.forward_ended.wake(forward_ended)
+
+
+@events.on(events.idle_begun)
+def idle_begun(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """Calls in training are not heard of any more: this may be the first in evaluation."""
+    known = seen.models.get(identity(module))
+    if known is None or seen.done or vars(module).get("training", True) in known.tried:
+        return
+    if forward_begun in events.forward_begun.resting:
+        events.forward_begun.wake(forward_begun)
+        events.forward_ended.wake(forward_ended)
+        forward_begun(module, args, kwargs)
 
 
 @events.on(events.loss_begun)

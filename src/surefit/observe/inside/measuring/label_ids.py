@@ -20,7 +20,7 @@ MOST_CLASSES = 64
 MOST_DATASETS = 16
 LATEST = 512
 """Training rows that are remembered at most."""
-REST = 6
+REST = 14
 """Losses that are passed over where there is no time for one."""
 LOSSES = ("cross_entropy", "nll_loss")
 
@@ -56,8 +56,10 @@ def _was_made(args: tuple[Any, ...], _result: Any) -> None:
     tensors = attributes(args[0]).get("tensors")
     if type(tensors) is not tuple or len(tensors) < 2 or not is_tensor(tensors[0]):
         return
-    if tensors[0].is_cpu and len(state.datasets) < MOST_DATASETS:
-        state.datasets[tensors[0].data_ptr()] = weakref.ref(args[0])
+    with readable.looking():
+        first = readable.plain(tensors[0])
+        if first is not None and first.is_cpu and len(state.datasets) < MOST_DATASETS:
+            state.datasets[first.data_ptr()] = weakref.ref(args[0])
 
 
 @events.on(events.batch_came)

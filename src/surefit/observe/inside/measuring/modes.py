@@ -21,8 +21,9 @@ from surefit.observe.inside.training.letters import noted
 
 MOST_LOOKS = 12
 MOST_BACKWARD = 8
-FIRST_BACKWARD = 16
-"""Backward passes whose line is looked up, and then one of so many."""
+FIRST_BACKWARD, SECOND_BACKWARD, SELDOM = 16, 64, 256
+"""Backward passes whose line is looked up; after them one of so many, up to so many lines that were
+looked up; then one in so many."""
 COMPARED = 256
 """Calls of a site whose input is compared with that of others."""
 
@@ -178,7 +179,8 @@ def _holds(optimizer: Any, serial: int) -> bool:
 def backward_begun(_loss: Any) -> None:
     _backwards[0] = count = _backwards[0] + 1
     if count > FIRST_BACKWARD:
-        events.backward_begun.rest(backward_begun, FIRST_BACKWARD - 1)
+        often = count <= SECOND_BACKWARD
+        events.backward_begun.rest(backward_begun, (FIRST_BACKWARD if often else SELDOM) - 1)
     frame = own_code.own_frame(depth=4)
     if frame is not None and len(_backward_at) < MOST_BACKWARD:
         _backward_at.setdefault((identity(frame.f_code), frame.f_lasti), own_code.place(frame))

@@ -91,6 +91,8 @@ def _written(code: CodeType | None, instruction: int) -> CallSite | None:
 sites: dict[Key, Site] = {}
 called = events.event()
 """(site, args, kwargs, result): after each outermost call of a model."""
+idle_called = events.event()
+"""(site, args, kwargs, result): the same, without gradients."""
 learned = events.event()
 """(site): a backward pass has come to a call of it."""
 _last: list[Site] = []
@@ -114,6 +116,8 @@ def end(_module: Any, args: Any, kwargs: Any, result: Any) -> None:
     if site.grad and (count <= HOOKED or not count & (count - 1) or IN_PROOF):
         _follow(site, result)
     events.tell(called, site, args, kwargs, result)
+    if not site.grad:
+        events.tell(idle_called, site, args, kwargs, result)
 
 
 def _site(module: Any) -> Site:

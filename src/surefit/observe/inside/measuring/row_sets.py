@@ -23,7 +23,7 @@ MOST_ROWS = 20_000
 MOST_MODELS = 4
 MOST_STREAMS = 16
 MOST_PENDING = 8
-REST = 6
+REST = 14
 """Calls in training that are passed over where there is no time for one."""
 DEEPEST = 5
 WRAPPERS = ("DistributedDataParallel", "DataParallel", "OptimizedModule")
@@ -141,8 +141,6 @@ class SetState:
         self.loader: LoaderSeen | None = None
         self.loaders: dict[int, tuple[int, LoaderSeen]] = {}
         self.changed = False
-        self.passed_over = 0
-        """Calls in training that are still passed over."""
 
 
 state = SetState()
@@ -168,14 +166,22 @@ def batch_came(iterator: Any, batch: Any) -> None:
 
 @events.on(events.forward_begun)
 def called(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    grad = now.grad
-    if grad and now.training and state.passed_over:
-        state.passed_over -= 1
+    if not (now.grad and now.training):
         return
-    budget = training_budget if grad else evaluation_budget
-    if not budget.allows():
-        state.passed_over = REST
-        return
+    if training_budget.allows():
+        _look(module, args, kwargs, training_budget)
+    else:
+        events.forward_begun.rest(called, REST)
+
+
+@events.on(events.idle_begun)
+def idles(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    budget = training_budget if now.grad else evaluation_budget
+    if budget.allows():
+        _look(module, args, kwargs, budget)
+
+
+def _look(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any], budget: Budget) -> None:
     if not readable.can_look():
         return
     with budget:
@@ -188,7 +194,7 @@ def called(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         number = origins.number(_unwrapped(module))
         call = ModelCall(number, rows, stack, library, state.loader, evaluating)
         state.changed = True
-        if not grad:
+        if not now.grad:
             _evaluated(call)
         elif len(state.pending) < MOST_PENDING:
             state.pending.append(call)
@@ -226,7 +232,7 @@ def _evaluated(call: ModelCall) -> None:
 
 def _stack() -> tuple[tuple[Place, ...], str]:
     """The user's lines, innermost first, and the function of a library that evaluates."""
-    frame: FrameType | None = sys._getframe(2)
+    frame: FrameType | None = sys._getframe(3)
     found: list[Place] = []
     library = ""
     while frame is not None and len(found) < DEEPEST:

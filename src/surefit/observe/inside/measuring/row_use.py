@@ -25,7 +25,7 @@ MOST_LOADERS = 16
 MOST_ITERATIONS = 32
 MOST_BATCHES = 16
 CLASS_LOSSES = ("cross_entropy", "nll_loss", "binary_cross_entropy_with_logits")
-REST = 6
+REST = 14
 """Losses that are passed over where there is no time for one."""
 DATA_PARALLEL = ("DistributedDataParallel", "FullyShardedDataParallel")
 

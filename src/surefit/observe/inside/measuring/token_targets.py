@@ -124,8 +124,10 @@ def ends(_module: Any, _args: tuple[Any, ...], _kwargs: dict[str, Any], result: 
     output: Any = inside.get("logits") if inside is not None else result
     if type(output) is tuple and output:
         output = output[0]
-    if values.is_tensor(output) and output.dim() == 3:
-        now.widths |= {int(output.shape[1]), int(output.shape[2])}
+    with readable.looking():
+        plain = readable.plain(output)
+        if plain is not None and plain.dim() == 3:
+            now.widths |= {int(plain.shape[1]), int(plain.shape[2])}
 
 
 def wanted(name: str) -> bool:
