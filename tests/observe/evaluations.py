@@ -128,7 +128,7 @@ def main() -> None:
     printed = import_module("surefit.observe.inside.measuring.printed")
     finishing = import_module("surefit.observe.inside.finishing")
     for name in sys.argv[1:]:
-        finishing._forget()
+        finishing.forget()
         torch.manual_seed(0)
         globals()[name]()
         for measure in (modes.measured(), printed.measured()):

@@ -60,7 +60,7 @@ def main() -> None:
     torch.set_num_threads(1)
     found: dict[str, Any] = {}
     for name, way in WAYS.items():
-        import_module(f"{INSIDE}.finishing")._forget()
+        import_module(f"{INSIDE}.finishing").forget()
         way()
         (ledger,) = import_module(f"{INSIDE}.measuring.gradients").seen.ledgers.values()
         rates = import_module(f"{INSIDE}.measuring.rates").seen

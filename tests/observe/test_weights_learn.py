@@ -58,7 +58,7 @@ def frozen(model, x):
     return model(x.requires_grad_()).mean()
 
 def run(*given, **settings):
-    finishing._forget()
+    finishing.forget()
     kept = fit(*given, **settings)
     return asdict(import_module("surefit.observe.inside.measuring.weights_learn")._measure())
 

@@ -60,8 +60,7 @@ def _comes(_args: tuple[Any, ...], _kwargs: dict[str, Any]) -> bool:
 
 def _came(args: tuple[Any, ...], batch: Any) -> None:
     """A batch, or the end, where there is none."""
-    if events.batch_came:
-        events.tell(events.batch_came, args[0], batch)
+    events.tell(events.batch_came, args[0], batch)
     held = attributes(args[0])
     yielded = _number(held, "_num_yielded") or 0
     epoch = _epochs.pop(id(args[0]), None)

@@ -38,7 +38,8 @@ class Active:
 
 _active: dict[tuple[str, int, int], Active | None] = {}
 """By function, code and instruction, and id of the layer; None for what needs no word."""
-_drawn = [0]
+drawn = [0]
+"""How often functions drew since somebody has set this to zero."""
 
 
 @after_import("torch.nn.functional")
@@ -63,7 +64,7 @@ def _note(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     caller = sys._getframe(CALLER)
     is_layer = caller.f_globals.get("__name__") == LAYERS
     if not is_layer:
-        _drawn[0] += 1
+        drawn[0] += 1
     if now.training:
         return
     layer = caller.f_locals.get("self") if is_layer else None
@@ -101,12 +102,6 @@ def _first(name: str, layer: Any, rate: Any, asked: bool) -> Active | None:
     )
 
 
-def drawn_since() -> bool:
-    """Whether functions drew since this was asked before."""
-    drawn, _drawn[0] = _drawn[0] > 0, 0
-    return drawn
-
-
 def seen() -> tuple[DropoutCall, ...]:
     return tuple(
         DropoutCall(
@@ -127,4 +122,4 @@ def seen() -> tuple[DropoutCall, ...]:
 @finishing.after_fork
 def forget_parent() -> None:
     _active.clear()
-    _drawn[0] = 0
+    drawn[0] = 0

@@ -3,10 +3,12 @@ are frozen. Read from PEFT's own attributes when optimizers step; no code of it 
 
 import sys
 from collections.abc import Iterator
+from types import ModuleType
 from typing import Any
 
 from surefit.doctor.measures.weights_learn import Adapters, AdapterSeen
 from surefit.observe.inside import events, finishing, origins, spool
+from surefit.observe.inside.after_import import after_import
 from surefit.observe.inside.spool import guarded
 from surefit.observe.inside.training import hanging, optimizers, periodic, readable
 from surefit.observe.inside.training.letters import noted
@@ -20,9 +22,17 @@ _known: dict[int, AdapterSeen] = {}
 _written = 0
 
 
+@after_import(PEFT)
+def peft(_module: ModuleType) -> None:
+    events.step_ended.wake(stepped)
+
+
 @events.on(events.step_ended)
 def stepped(optimizer: Any) -> None:
-    if PEFT not in sys.modules or optimizers.of(optimizer).steps != 1:
+    if PEFT not in sys.modules:
+        events.step_ended.rest(stepped)
+        return
+    if optimizers.of(optimizer).steps != 1:
         return
     with readable.looking():
         for tuner in origins.alive(sys.modules[PEFT].BaseTuner):

@@ -51,9 +51,11 @@ seen = PicturesSeen()
 
 @events.on(events.forward_begun)
 def forward_begun(_module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    if seen.calls >= CALLS or seen.forwards >= FORWARDS:
-        return
     seen.inputs = None
+    if seen.calls >= CALLS or seen.forwards >= FORWARDS:
+        events.forward_begun.rest(forward_begun)
+        events.loss_begun.rest(loss_begun)
+        return
     seen.forwards += 1
     with readable.looking():
         for given in (*args[:2], *list(kwargs.values())[:4]):

@@ -45,33 +45,31 @@ class ChoicesSoFar:
 so_far = ChoicesSoFar()
 
 
-@events.on(events.loss_ended)
+@events.on(events.idle_loss_ended)
 def lost(
-    _name: str,
-    args: tuple[Any, ...],
-    kwargs: dict[str, Any],
-    result: Any,
-    _place: Any,
-    grad: bool,
+    _name: str, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any, _place: Any
 ) -> None:
-    if grad or not is_tensor(result) or not budget.allows():
+    if not is_tensor(result) or not budget.allows():
         return
     with budget, readable.looking():
         plain = readable.plain(result)
         if plain is None or not plain.is_cpu or plain.numel() != 1:
             return
-        shape = tuple(args[0].shape) if args and is_tensor(args[0]) else ()
+        given = readable.plain(args[0]) if args else None
+        shape = tuple(given.shape) if given is not None else ()
         rows = int(shape[0]) if shape else 1
         summed = kwargs.get("reduction") == "sum"
         so_far.total += float(plain.item()) * (1 if summed else rows)
         so_far.rows += rows
         so_far.calls += 1
+        events.backward_begun.wake(trains)
 
 
-@events.on(events.forward_begun)
+@events.on(events.idle_begun)
 def called(module: Any, _args: tuple[Any, ...], _kwargs: dict[str, Any]) -> None:
     if not vars(module).get("training", True):
         so_far.evaluating = True
+        events.backward_begun.wake(trains)
 
 
 @events.on(events.backward_begun)
@@ -80,11 +78,13 @@ def trains(_loss: Any) -> None:
         so_far.turns += bool(noted.steps)
         so_far.evaluating = False
         evaluated()
+    events.backward_begun.rest(trains)
 
 
 @events.on(events.step_ended)
 def stepped(_optimizer: Any) -> None:
     step = noted.steps
+    events.step_ended.rest(stepped, events.before_power_of_two(step))
     if step & (step - 1) or len(so_far.stepped_at) >= MOST_LINES or not budget.allows():
         return
     with budget:

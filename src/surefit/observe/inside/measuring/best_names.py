@@ -21,17 +21,19 @@ _evaluated = False
 """Since the last step."""
 
 
-@events.on(events.forward_begun)
+@events.on(events.idle_begun)
 def called(module: Any, _args: tuple[Any, ...], _kwargs: dict[str, Any]) -> None:
     global _evaluated
     if not vars(module).get("training", True):
         _evaluated = True
+        events.step_ended.wake(stepped)
 
 
 @events.on(events.step_ended)
 def stepped(optimizer: Any) -> None:
     """The first step after an evaluation: what that has called the best is looked at."""
     global _evaluated
+    events.step_ended.rest(stepped)
     if not _evaluated:
         return
     _evaluated = False

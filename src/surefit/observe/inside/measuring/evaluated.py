@@ -78,6 +78,7 @@ def batch_came(iterator: Any, batch: Any) -> None:
 def backward_begun(_loss: Any) -> None:
     if now.groups:
         forget()
+    events.backward_begun.rest(backward_begun)
 
 
 def forget() -> None:
@@ -96,15 +97,12 @@ def _group(place: Place | None) -> Group | None:
     if group is None and len(now.groups) < MOST_GROUPS:
         group = now.groups[key] = Group(place, now.source)
         now.count += 1
+        events.backward_begun.wake(backward_begun)
     return group
 
 
-@events.on(events.loss_ended)
-def loss_ended(
-    name: str, args: Any, kwargs: Any, result: Any, place: Place | None, grad: bool
-) -> None:
-    if grad:
-        return
+@events.on(events.idle_loss_ended)
+def loss_ended(name: str, args: Any, kwargs: Any, result: Any, place: Place | None) -> None:
     group = _group(place)
     if group is None or not group.complete:
         return
@@ -143,11 +141,11 @@ def _look(group: Group, name: str, args: Any, kwargs: Any, result: Any) -> None:
         group.numbers.append(compared_numbers(given, target))
 
 
-@events.on(phases.called)
+@events.on(phases.idle_called)
 def called(site: Site, args: Any, kwargs: Any, result: Any) -> None:
     """Predictions beside the targets of the batch that a loader gave, where just one tensor of it
     can be these."""
-    if site.grad or site.learned or not now.batch:
+    if site.learned or not now.batch:
         return
     group = _group(site.place)
     if group is None or not group.complete:

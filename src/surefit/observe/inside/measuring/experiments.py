@@ -11,6 +11,7 @@ from surefit.observe.inside import events, finishing, own_code, spool
 from surefit.observe.inside.autopsy.values import attributes, is_a
 from surefit.observe.inside.experiments import forking, trees, trying
 from surefit.observe.inside.experiments.trees import Path
+from surefit.observe.inside.identity import identity
 from surefit.observe.inside.training import hanging, readable
 from surefit.observe.inside.training.budget import Budget
 from surefit.observe.inside.training.letters import noted
@@ -87,8 +88,8 @@ seen = ExperimentState()
 def batch_came(iterator: Any, batch: Any) -> None:
     if seen.done or batch is None:
         return
-    if seen.iterator != id(iterator):
-        seen.iterator, seen.looked = id(iterator), 0
+    if seen.iterator != identity(iterator):
+        seen.iterator, seen.looked = identity(iterator), 0
     seen.looked += 1
     if seen.looked > FIRST_BATCHES and not seen.awaits_training:
         return
@@ -102,12 +103,16 @@ def batch_came(iterator: Any, batch: Any) -> None:
 @events.on(events.forward_begun)
 def forward_begun(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     if seen.done:
+        events.forward_begun.rest(forward_begun)
         return
-    known = seen.models.get(id(module))
+    known = seen.models.get(identity(module))
     if known is None:
         if len(seen.models) >= MOST_MODELS:
             return
     elif vars(module).get("training", True) in known.tried:
+        if not seen.awaits_training:
+            events.forward_begun.rest(forward_begun)
+            events.forward_ended.rest(forward_ended)
         return
     seen.begun = time.perf_counter()
     seen.inputs = {
@@ -117,12 +122,33 @@ def forward_begun(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
     }
 
 
+@events.on(events.model_came)
+def model_came(_module: Any) -> None:
+    events.forward_begun.wake(forward_begun)
+    events.forward_ended.wake(forward_ended)
+
+
+@events.on(events.idle_begun)
+def idle_begun(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """Calls in training are not heard of any more: this may be the first in evaluation."""
+    known = seen.models.get(identity(module))
+    if known is None or seen.done or vars(module).get("training", True) in known.tried:
+        return
+    if forward_begun in events.forward_begun.resting:
+        events.forward_begun.wake(forward_begun)
+        events.forward_ended.wake(forward_ended)
+        forward_begun(module, args, kwargs)
+
+
 @events.on(events.loss_begun)
 def loss_begun(
     name: str, args: tuple[Any, ...], kwargs: dict[str, Any], _place: Any, grad: bool
 ) -> None:
     """Whether the loss compares each position with the next one of an input."""
-    if seen.done or seen.compared > 3 or not grad or name not in COMPARES:
+    if seen.done or seen.compared > 3:
+        events.loss_begun.rest(loss_begun)
+        return
+    if not grad or name not in COMPARES:
         return
     target: Any = args[1] if len(args) > 1 else kwargs.get("target")
     if not trees.is_plain(target) or not readable.can_look():
@@ -167,9 +193,12 @@ def _is_next_along(given: Any, target: Any, axis: int) -> bool:
 
 @events.on(events.forward_ended)
 def forward_ended(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
-    if seen.done or result is None:
+    if seen.done:
+        events.forward_ended.rest(forward_ended)
         return
-    known = seen.models.get(id(module))
+    if result is None:
+        return
+    known = seen.models.get(identity(module))
     if known is not None and vars(module).get("training", True) in known.tried:
         return
     took = time.perf_counter() - seen.begun
@@ -218,12 +247,12 @@ def _has_begun(model: AwaitedModel) -> bool:
 
 
 def _model(module: Any) -> AwaitedModel | None:
-    known = seen.models.get(id(module))
+    known = seen.models.get(identity(module))
     if known is not None and known.alive() is module:
         return known
     if len(seen.models) >= MOST_MODELS:
         return None
-    known = seen.models[id(module)] = AwaitedModel(weakref.ref(module))
+    known = seen.models[identity(module)] = AwaitedModel(weakref.ref(module))
     return known
 
 

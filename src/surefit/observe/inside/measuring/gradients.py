@@ -40,17 +40,17 @@ class Use:
         self.ledgers: dict[int, Ledger] = {}
         self.active = False
         self.until = 0
-        self.passes = 0
-        self.cleared = 0
         self.cleared_at: Counter[Place] = Counter()
         self.clips = 0
         self.clipped_scaled = 0
         self.clipped_late = 0
-        self.clip_before_step = False
+        self.clipped_at = -1
+        """Passes when gradients were last clipped in time."""
         self.wrong_clip: GradientClip | None = None
-        self.pending = 0
-        """Passes since the last step."""
-        self.in_epoch = 0
+        self.step_at = 0
+        """Passes at the last step."""
+        self.epoch_at = 0
+        """Passes at the last end of a loader."""
         self.batches = 0
         """That loaders have given."""
         self.open_end = False
@@ -67,9 +67,20 @@ class Use:
 seen = Use()
 
 
+def passes() -> int:
+    return events.backward_ended.count
+
+
+def pending() -> int:
+    """Passes since the last step."""
+    return passes() - seen.step_at
+
+
 @events.on(events.backward_begun)
 def before_the_pass(loss: Any) -> None:
-    if seen.active and _can_look():
+    if not seen.active:
+        events.backward_begun.rest(before_the_pass)
+    elif _can_look():
         with time_for_it, readable.looking():
             loss_means.goes_back(loss)
             for ledger in seen.ledgers.values():
@@ -78,11 +89,9 @@ def before_the_pass(loss: Any) -> None:
 
 @events.on(events.backward_ended)
 def after_the_pass() -> None:
-    seen.passes += 1
-    seen.pending += 1
-    seen.in_epoch += 1
-    seen.clip_before_step = False
-    if seen.active and _can_look():
+    if not seen.active:
+        events.backward_ended.rest(after_the_pass)
+    elif _can_look():
         place = own_code.own_place()
         with time_for_it, readable.looking():
             for ledger in seen.ledgers.values():
@@ -91,10 +100,11 @@ def after_the_pass() -> None:
 
 @events.on(events.gradients_cleared)
 def are_cleared(_owner: Any) -> None:
-    seen.cleared += 1
-    if seen.open_end and seen.pending:
+    if seen.open_end and pending():
         _drop()
-    if seen.active:
+    if not seen.active:
+        events.gradients_cleared.rest(are_cleared)
+    else:
         place = own_code.own_place()
         if place is not None:
             seen.cleared_at[place] += 1
@@ -107,15 +117,15 @@ def are_clipped(_name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> No
         return
     seen.clips += 1
     scale = loss_means.scale() if "U" not in _since_the_pass() else 1.0
-    late = not seen.pending and noted.steps > 0
-    if scale > 1.0 and bound < SMALL_BOUND * scale and seen.pending:
+    late = not pending() and noted.steps > 0
+    if scale > 1.0 and bound < SMALL_BOUND * scale and pending():
         seen.clipped_scaled += 1
         seen.wrong_clip = GradientClip(bound=float(bound), scale=scale, place=own_code.own_place())
-    elif late and not seen.clip_before_step:
+    elif late and seen.clipped_at != passes():
         seen.clipped_late += 1
         seen.wrong_clip = GradientClip(bound=float(bound), place=own_code.own_place())
     elif not late:
-        seen.clip_before_step = True
+        seen.clipped_at = passes()
 
 
 def _since_the_pass() -> list[str]:
@@ -131,15 +141,22 @@ def before_the_step(optimizer: Any) -> None:
         if len(seen.ledgers) >= MOST:
             return
         ledger = seen.ledgers[identity(optimizer)] = ledger_of(optimizer)
-    if seen.active and _can_look():
+    if not seen.active:
+        events.step_begun.rest(before_the_step)
+    elif _can_look():
         running = stepping.seen.running
         with time_for_it, readable.looking():
             ledger.before_step(bool(running and running[-1].closure), seen.batches)
 
 
+@events.on(events.optimizer_came)
+def optimizer_came(_optimizer: Any) -> None:
+    events.step_begun.wake(before_the_step)
+
+
 @events.on(events.step_ended)
 def after_the_step(optimizer: Any) -> None:
-    seen.pending = 0
+    seen.step_at = passes()
     seen.open_end = False
     ledger = seen.ledgers.get(identity(optimizer))
     if ledger is None:
@@ -150,7 +167,7 @@ def after_the_step(optimizer: Any) -> None:
         begins = step <= FIRST or not step & (step - 1)
         if not (begins and time_for_it.allows()) or not readable.can_look():
             return
-        seen.active = True
+        _begin()
         seen.trainer = seen.trainer or _trainer()
         seen.until = max(FIRST, step + WINDOW)
         for other in seen.ledgers.values():
@@ -160,6 +177,17 @@ def after_the_step(optimizer: Any) -> None:
         ledger.after_step(optimizer, place)
     if step >= seen.until or not time_for_it.allows():
         seen.active = time_for_it.unlimited
+        if not seen.active:
+            loss_means.want(False)
+
+
+def _begin() -> None:
+    seen.active = True
+    loss_means.want(True)
+    events.backward_begun.wake(before_the_pass)
+    events.backward_ended.wake(after_the_pass)
+    events.gradients_cleared.wake(are_cleared)
+    events.step_begun.wake(before_the_step)
 
 
 def _can_look() -> bool:
@@ -169,25 +197,26 @@ def _can_look() -> bool:
 @events.on(events.batch_came)
 def comes_a_batch(_iterator: Any, batch: Any) -> None:
     seen.batches += batch is not None
-    if batch is not None or not seen.in_epoch:
+    if batch is not None or passes() == seen.epoch_at:
         return
     seen.epochs += 1
-    seen.in_epochs += seen.in_epoch
-    seen.in_epoch = 0
-    seen.open_end = seen.pending > 0
+    seen.in_epochs += passes() - seen.epoch_at
+    seen.epoch_at = passes()
+    seen.open_end = pending() > 0
+    events.gradients_cleared.wake(are_cleared)
 
 
 def _drop() -> None:
     seen.dropped_epochs += 1
-    seen.dropped += seen.pending
-    seen.pending = 0
+    seen.dropped += pending()
+    seen.step_at = passes()
     seen.open_end = False
 
 
 @finishing.at_end
 def finish() -> None:
     seen.ended = True
-    if seen.open_end and seen.pending:
+    if seen.open_end and pending():
         _drop()
     write()
 
@@ -195,7 +224,7 @@ def finish() -> None:
 @periodic.every_few_seconds
 @guarded("gradients of steps")
 def write() -> None:
-    if not seen.passes:
+    if not passes():
         return
     groups, place, trainer_at = seen.trainer or (0, None, None)
     cleared_at = most_frequent(seen.cleared_at)
@@ -204,8 +233,8 @@ def write() -> None:
         GradientUse(
             process=spool.process(),
             steps=noted.steps,
-            passes=seen.passes,
-            cleared=seen.cleared,
+            passes=passes(),
+            cleared=events.gradients_cleared.count,
             scaled=loss_means.seen.scaler is not None,
             optimizers=(*used, *_never_stepped()),
             clips=seen.clips,

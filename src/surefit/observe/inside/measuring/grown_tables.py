@@ -60,6 +60,8 @@ def _end(args: tuple[Any, ...], _result: Any) -> None:
         name, weight = table
         at = own_code.own_place()
         _grown.append(Grown(ref(weight), at, name, before, int(weight.shape[0])))
+        events.forward_begun.wake(called)
+        events.step_ended.wake(stepped)
 
 
 def _largest(model: Any) -> tuple[str, Any] | None:
@@ -77,7 +79,10 @@ def _largest(model: Any) -> tuple[str, Any] | None:
 @events.on(events.forward_begun)
 def called(_module: Any, _args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     global _read
-    if not _grown or _read >= MOST_INPUTS or "input_ids" not in kwargs:
+    if not _grown or _read >= MOST_INPUTS:
+        events.forward_begun.rest(called)
+        return
+    if "input_ids" not in kwargs:
         return
     _read += 1
     if readable.torch().is_grad_enabled() and readable.can_look():
@@ -92,8 +97,11 @@ def called(_module: Any, _args: tuple[Any, ...], kwargs: dict[str, Any]) -> None
 @events.on(events.step_ended)
 def stepped(optimizer: Any) -> None:
     global _changed
+    if not _grown:
+        events.step_ended.rest(stepped)
+        return
     known = optimizers.of(optimizer)
-    if not _grown or known.steps not in (1, 4):
+    if known.steps not in (1, 4):
         return
     _changed = True
     with readable.looking():

@@ -20,6 +20,8 @@ MOST_CLASSES = 64
 MOST_DATASETS = 16
 LATEST = 512
 """Training rows that are remembered at most."""
+REST = 14
+"""Losses that are passed over where there is no time for one."""
 LOSSES = ("cross_entropy", "nll_loss")
 
 training_budget = Budget(share=0.0005, opening=0.02)
@@ -54,8 +56,10 @@ def _was_made(args: tuple[Any, ...], _result: Any) -> None:
     tensors = attributes(args[0]).get("tensors")
     if type(tensors) is not tuple or len(tensors) < 2 or not is_tensor(tensors[0]):
         return
-    if tensors[0].is_cpu and len(state.datasets) < MOST_DATASETS:
-        state.datasets[tensors[0].data_ptr()] = weakref.ref(args[0])
+    with readable.looking():
+        first = readable.plain(tensors[0])
+        if first is not None and first.is_cpu and len(state.datasets) < MOST_DATASETS:
+            state.datasets[first.data_ptr()] = weakref.ref(args[0])
 
 
 @events.on(events.batch_came)
@@ -68,7 +72,7 @@ def came(_iterator: Any, batch: Any) -> None:
         state.labels = labels_in(batch)
 
 
-@events.on(events.forward_ended)
+@events.on(events.idle_ended)
 def called(_module: Any, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
     if readable.torch().is_grad_enabled() or not (state.labels or state.datasets):
         return
@@ -102,7 +106,12 @@ def lost(
     _place: Place | None,
     grad: bool,
 ) -> None:
-    if name not in LOSSES or not grad or not training_budget.allows() or not readable.can_look():
+    if name not in LOSSES or not grad:
+        return
+    if not training_budget.allows():
+        events.loss_ended.rest(lost, REST)
+        return
+    if not readable.can_look():
         return
     with training_budget, readable.looking():
         labels = classes(args[1] if len(args) > 1 else kwargs.get("target"))

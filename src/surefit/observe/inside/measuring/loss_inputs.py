@@ -74,6 +74,8 @@ class MeasuredLoss:
 
 
 _sites: dict[tuple[str, Place | None], MeasuredLoss] = {}
+_last: list[MeasuredLoss] = []
+"""Of the call before: looking a line up takes longer."""
 
 
 _loaded: deque[int] = deque(maxlen=MOST_LOADED)
@@ -86,7 +88,8 @@ def loaded(_iterator: Any, batch: Any) -> None:
     inside = values.mapping(batch)
     parts = inside.values() if inside is not None else batch
     if type(parts) is list or inside is not None or type(parts) is tuple:
-        _loaded.extend(part.data_ptr() for part in parts if type(part) is readable.torch().Tensor)
+        with readable.looking() as torch:
+            _loaded.extend(part.data_ptr() for part in parts if type(part) is torch.Tensor)
 
 
 @events.on(events.loss_ended)
@@ -100,14 +103,17 @@ def computed(
 ) -> None:
     if not grad or name not in NAMES or result is None:
         return
-    site = _sites.get((name, place))
+    site = _last[0] if _last else None
+    if site is None or site.place is not place or site.name != name:
+        site = _sites.get((name, place))
+        _last[:] = [site] if site is not None else []
     if site is None:
         if len(_sites) >= MOST_SITES:
             return
         site = _sites[name, place] = MeasuredLoss(name, place)
-    site.calls += 1
-    wide = token_targets.wanted(name)
-    due = site.calls <= FIRST or not site.calls & (site.calls - 1) or looks.unlimited
+    site.calls = count = site.calls + 1
+    wide = token_targets.now.active and token_targets.wanted(name)
+    due = count <= FIRST or not count & (count - 1) or looks.unlimited
     if not (due or wide) or not looks.allows() or not readable.can_look():
         return
     with looks, readable.looking():
@@ -118,7 +124,8 @@ def computed(
         if due:
             _look(site, predictions, target, given)
         if wide:
-            token_targets.look(name, place, predictions, target, given)
+            plain, targets = readable.plain(predictions), readable.plain(target)
+            token_targets.look(name, place, plain, targets, given)
 
 
 @cache
@@ -133,23 +140,23 @@ def arguments_of(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> di
 
 def _look(site: MeasuredLoss, predictions: Any, target: Any, given: dict[str, Any]) -> None:
     site.looked += 1
-    produced, axis = produced_by(predictions)
+    plain, targets = readable.plain(predictions).detach(), readable.plain(target).detach()
+    produced, axis = produced_by(predictions, plain.dim())
     site.produced_by.add(produced)
     classes = site.name in OF_CLASSES
     site.said.update(
         reduction=str(given.get("reduction") or "mean"),
-        shape=tuple(int(size) for size in predictions.shape),
-        target_shape=tuple(int(size) for size in target.shape),
-        target_dtype=str(target.dtype)[6:],
-        classes=int(predictions.shape[1 if predictions.dim() > 1 else 0]) if classes else 0,
+        shape=tuple(int(size) for size in plain.shape),
+        target_shape=tuple(int(size) for size in targets.shape),
+        target_dtype=str(targets.dtype)[6:],
+        classes=int(plain.shape[1 if plain.dim() > 1 else 0]) if classes else 0,
         axis=axis,
         smoothing=float(given.get("label_smoothing") or 0.0),
         ignore_index=int(given.get("ignore_index", -100)),
     )
-    site.count("loaded", target.data_ptr() in _loaded)
+    site.count("loaded", targets.data_ptr() in _loaded)
     if target.requires_grad and not predictions.requires_grad:
         site.count("swapped", 1)
-    plain, targets = predictions.detach(), target.detach()
     if 0 < plain.numel() <= MOST_ELEMENTS:
         _read_range(site, "", plain)
     if classes and not targets.is_floating_point():
@@ -166,8 +173,9 @@ def _read_range(site: MeasuredLoss, name: str, values: Any) -> None:
     readable.read(both, lambda pair: site.widen(name, *pair))
 
 
-def produced_by(predictions: Any) -> tuple[str, int | None]:
-    """The operation that a tensor came out of, views aside, and its axis if it has one."""
+def produced_by(predictions: Any, dims: int) -> tuple[str, int | None]:
+    """The operation that a tensor of so many axes came out of, views aside, and its axis if it has
+    one."""
     node, straight = predictions.grad_fn, True
     for _ in range(MOST_NODES):
         if node is None:
@@ -176,7 +184,6 @@ def produced_by(predictions: Any) -> tuple[str, int | None]:
         for prefix, operation in OPERATIONS.items():
             if name.startswith(prefix):
                 axis = getattr(node, "_saved_dim", None) if straight else None
-                dims = predictions.dim()
                 fits = axis is not None and -dims <= axis - (1 << 64 if axis > dims else 0) < dims
                 wrapped = axis - (1 << 64) if axis is not None and axis > dims else axis
                 return operation, wrapped % dims if fits and wrapped is not None else None
@@ -261,4 +268,5 @@ def write() -> None:
 @finishing.after_fork
 def forget_parent() -> None:
     _sites.clear()
+    _last.clear()
     _loaded.clear()

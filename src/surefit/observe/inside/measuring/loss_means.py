@@ -57,7 +57,10 @@ def scale() -> float:
 def comes_a_loss(
     _name: str, _args: Any, kwargs: dict[str, Any], result: Any, _place: Any, grad: bool
 ) -> None:
-    if not seen.wanted or not grad or result is None or not readable.can_look():
+    if not seen.wanted:
+        events.loss_ended.rest(comes_a_loss)
+        return
+    if not grad or result is None or not readable.can_look():
         return
     with readable.looking():
         plain = readable.plain(result)
@@ -68,9 +71,16 @@ def comes_a_loss(
     del seen.values[:-MOST]
 
 
+def want(wanted: bool) -> None:
+    """Whether the next backward passes are looked at."""
+    seen.wanted = wanted
+    seen.values.clear()
+    if wanted:
+        events.loss_ended.wake(comes_a_loss)
+
+
 def goes_back(loss: Any) -> None:
     """A backward pass begins that is looked at."""
-    seen.wanted = True
     values = seen.values[:]
     seen.values.clear()
     seen.root, seen.divided = None, None

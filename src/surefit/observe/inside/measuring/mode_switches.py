@@ -27,12 +27,8 @@ class Switch:
 
 _switches: dict[tuple[int, bool, str, int], Switch] = {}
 _depth = [0]
-_count = [0]
-
-
-def count() -> int:
-    """How often a mode was set; each can change that of every layer."""
-    return _count[0]
+count = [0]
+"""How often a mode was set; each can change that of every layer."""
 
 
 @after_import("torch.nn.modules.module")
@@ -43,7 +39,7 @@ def modes(module: ModuleType) -> None:
 def _begin(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
     _depth[0] += 1
     if _depth[0] == 1:
-        _count[0] += 1
+        count[0] += 1
         mode = args[1] if len(args) > 1 else kwargs.get("mode", True)
         _note(args[0], bool(mode))
     return True
@@ -86,4 +82,4 @@ def seen() -> tuple[ModeSet, ...]:
 @finishing.after_fork
 def forget_parent() -> None:
     _switches.clear()
-    _depth[0] = _count[0] = 0
+    _depth[0] = count[0] = 0

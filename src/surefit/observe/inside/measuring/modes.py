@@ -21,8 +21,9 @@ from surefit.observe.inside.training.letters import noted
 
 MOST_LOOKS = 12
 MOST_BACKWARD = 8
-FIRST_BACKWARD = 16
-"""Backward passes whose line is looked up, and then one of so many."""
+FIRST_BACKWARD, SECOND_BACKWARD, SELDOM = 16, 64, 256
+"""Backward passes whose line is looked up; after them one of so many, up to so many lines that were
+looked up; then one in so many."""
 COMPARED = 256
 """Calls of a site whose input is compared with that of others."""
 
@@ -44,6 +45,7 @@ class Looks:
     changed: dict[str, None] = field(default_factory=dict)
     trainable: bool = True
     last_input: tuple[Any, ...] | None = None
+    stepped: "Stepped | None" = None
 
 
 @dataclass(slots=True, eq=False)
@@ -72,9 +74,11 @@ _backwards = [0]
 def called(site: Site, args: Any, kwargs: Any, _result: Any) -> None:
     looks = _looks.get(site)
     if looks is None:
-        looks = _looks[site] = Looks()
-    looks.drawn += active_dropouts.drawn_since()
-    if looks.switches != mode_switches.count():
+        looks = _looks[site] = Looks(stepped=_of(site) if site.grad and site.training else None)
+    if active_dropouts.drawn[0]:
+        active_dropouts.drawn[0] = 0
+        looks.drawn += 1
+    if looks.switches != mode_switches.count[0]:
         _look(site, looks)
     given = _input(args, kwargs) if site.calls <= COMPARED else None
     if given is not None:
@@ -86,7 +90,7 @@ def called(site: Site, args: Any, kwargs: Any, _result: Any) -> None:
             looks.compared += 1
             looks.as_trained += given == _trained_inputs.pop(site.serial)
     if site.grad and site.training:
-        _of(site).in_training = True
+        (looks.stepped or _of(site)).in_training = True
     elif site.grad and site.learned:
         _of(site).in_evaluation = True
 
@@ -109,7 +113,7 @@ def _look(site: Site, looks: Looks) -> None:
         return
     module = site.module()
     with budget, readable.looking():
-        looks.switches = mode_switches.count()
+        looks.switches = mode_switches.count[0]
         modes = layer_modes.look(module, noted.steps, site.calls - 1)
         looks.trainable = hanging.is_trainable(module)
         if not looks.modes or not _alike(looks.modes[-1], modes):
@@ -139,10 +143,14 @@ def _input(args: Any, kwargs: Any) -> tuple[Any, ...] | None:
 
 @events.on(events.step_ended)
 def stepped(optimizer: Any) -> None:
+    key = identity(optimizer)
     for serial, model in _stepped.items():
         if not (model.in_training or model.in_evaluation):
             continue
-        if not _holds(optimizer, serial, model):
+        held = model.held.get(key)
+        if held is None:
+            held = model.held[key] = _holds(optimizer, serial)
+        if not held:
             continue
         if model.in_training:
             model.training += 1
@@ -155,28 +163,24 @@ def stepped(optimizer: Any) -> None:
         model.in_training = model.in_evaluation = False
 
 
-def _holds(optimizer: Any, serial: int, model: Stepped) -> bool:
-    key = identity(optimizer)
-    if key not in model.held:
-        roots = [site.module() for site in phases.sites.values() if site.serial == serial]
-        inside = {
-            identity(hung.parameter)
-            for root in roots[:1]
-            if root is not None
-            for hung in hanging.parameters(root)
-        }
-        groups = vars(optimizer).get("param_groups") or ()
-        model.held[key] = any(
-            identity(parameter) in inside for group in groups for parameter in group["params"]
-        )
-    return model.held[key]
+def _holds(optimizer: Any, serial: int) -> bool:
+    roots = [site.module() for site in phases.sites.values() if site.serial == serial]
+    inside = {
+        identity(hung.parameter)
+        for root in roots[:1]
+        if root is not None
+        for hung in hanging.parameters(root)
+    }
+    groups = vars(optimizer).get("param_groups") or ()
+    return any(identity(parameter) in inside for group in groups for parameter in group["params"])
 
 
 @events.on(events.backward_begun)
 def backward_begun(_loss: Any) -> None:
     _backwards[0] = count = _backwards[0] + 1
-    if count > FIRST_BACKWARD and count % FIRST_BACKWARD:
-        return
+    if count > FIRST_BACKWARD:
+        often = count <= SECOND_BACKWARD
+        events.backward_begun.rest(backward_begun, (FIRST_BACKWARD if often else SELDOM) - 1)
     frame = own_code.own_frame(depth=4)
     if frame is not None and len(_backward_at) < MOST_BACKWARD:
         _backward_at.setdefault((identity(frame.f_code), frame.f_lasti), own_code.place(frame))

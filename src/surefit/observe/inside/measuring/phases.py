@@ -20,6 +20,7 @@ from surefit.observe.inside.autopsy.values import mapping
 from surefit.observe.inside.identity import identity
 from surefit.observe.inside.training import hanging, readable
 from surefit.observe.inside.training.letters import noted
+from surefit.observe.inside.training.under_way import now
 
 MOST = 512
 """Sites that are told apart."""
@@ -28,6 +29,8 @@ HOOKED = 16
 MOST_TENSORS = 4
 CALLER = 5
 """Frames between `_site` and what calls a module, where that is the user's own."""
+
+IN_PROOF = spool.in_proof()
 
 Key = tuple[int, int, int, int, int, bool, bool]
 
@@ -86,9 +89,11 @@ def _written(code: CodeType | None, instruction: int) -> CallSite | None:
 
 
 sites: dict[Key, Site] = {}
-called: events.Listeners = []
+called = events.event()
 """(site, args, kwargs, result): after each outermost call of a model."""
-learned: events.Listeners = []
+idle_called = events.event()
+"""(site, args, kwargs, result): the same, without gradients."""
+learned = events.event()
 """(site): a backward pass has come to a call of it."""
 _last: list[Site] = []
 """The site of the call before, where the user's frame called the model itself."""
@@ -108,14 +113,15 @@ def end(_module: Any, args: Any, kwargs: Any, result: Any) -> None:
     site = current.pop()
     site.calls = count = site.calls + 1
     site.last_step = noted.steps
-    if site.grad and (count <= HOOKED or not count & (count - 1) or spool.in_proof()):
+    if site.grad and (count <= HOOKED or not count & (count - 1) or IN_PROOF):
         _follow(site, result)
     events.tell(called, site, args, kwargs, result)
+    if not site.grad:
+        events.tell(idle_called, site, args, kwargs, result)
 
 
 def _site(module: Any) -> Site:
-    training = vars(module).get("training", True) is True
-    grad = readable.torch().is_grad_enabled()
+    training, grad = now.training is True, now.grad
     nearest = sys._getframe(CALLER)
     if _last and _last[0].is_at(nearest, module, training, grad):
         return _last[0]

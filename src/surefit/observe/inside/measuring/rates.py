@@ -43,15 +43,16 @@ class Course:
         self.keeps_state = any(_keeps_state(group) for group in groups)
         self.steps = self.low = self.low_from = self.fallen = 0
         self.highest = self.last = 0.0
+        self.is_low = False
         self.points: list[tuple[int, float]] = []
         self.every = 1
 
     def add(self, rate: float) -> None:
         if self.steps and rate < self.last:
             self.fallen += 1
-        if rate > self.highest:
-            self.highest = rate
-        elif rate < LOW * self.highest:
+        self.highest = max(rate, self.highest)
+        self.is_low = rate < LOW * self.highest
+        if self.is_low:
             self.low_from = self.low_from or self.steps
             self.low += 1
         if not self.steps % self.every:
@@ -144,7 +145,7 @@ class Rates:
         self.depth = 0
         """Schedulers whose `step` runs."""
         self.passes = 0
-        """Since the last end of a loader."""
+        """Since the last end of a loader: none, or some."""
         self.epochs = 0
         self.datasets: set[int] = set()
         """That these epochs went through."""
@@ -165,8 +166,14 @@ def before_the_step(optimizer: Any) -> None:
     rate = 0.0
     for group in optimizer.param_groups:
         value = group.get("lr", 0.0)
-        rate = max(rate, value if type(value) is float else _number(value))
-    course.add(rate)
+        if type(value) is not float:
+            value = _number(value)
+        if value > rate:
+            rate = value
+    if rate == course.last and course.steps % course.every and not course.is_low:
+        course.steps += 1
+    else:
+        course.add(rate)
     if resumed.seen.waiting:
         resumed.stepped(course.serial, rate)
 
@@ -174,6 +181,7 @@ def before_the_step(optimizer: Any) -> None:
 @events.on(events.backward_ended)
 def after_the_pass() -> None:
     seen.passes += 1
+    events.backward_ended.rest(after_the_pass)
 
 
 @events.on(events.batch_came)
@@ -182,6 +190,7 @@ def comes_a_batch(iterator: Any, batch: Any) -> None:
         seen.epochs += 1
         seen.datasets.add(identity(vars(iterator).get("_dataset")))
         seen.passes = 0
+        events.backward_ended.wake(after_the_pass)
 
 
 @after_import("torch.optim.lr_scheduler")

@@ -16,12 +16,15 @@ from surefit.observe.inside.training.budget import Budget
 from surefit.observe.inside.training.letters import noted
 from surefit.observe.inside.training.model_rows import rows_of
 from surefit.observe.inside.training.row_prints import RowPrints
+from surefit.observe.inside.training.under_way import now
 from surefit.observe.inside.unseen import around
 
 MOST_ROWS = 20_000
 MOST_MODELS = 4
 MOST_STREAMS = 16
 MOST_PENDING = 8
+REST = 14
+"""Calls in training that are passed over where there is no time for one."""
 DEEPEST = 5
 WRAPPERS = ("DistributedDataParallel", "DataParallel", "OptimizedModule")
 EVALUATING = ("evaluation_loop", "prediction_loop", "_run_validation", "validation_step")
@@ -163,10 +166,23 @@ def batch_came(iterator: Any, batch: Any) -> None:
 
 @events.on(events.forward_begun)
 def called(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    torch = readable.torch()
-    grad = torch.is_grad_enabled()
-    budget = training_budget if grad else evaluation_budget
-    if not budget.allows() or not readable.can_look():
+    if not (now.grad and now.training):
+        return
+    if training_budget.allows():
+        _look(module, args, kwargs, training_budget)
+    else:
+        events.forward_begun.rest(called, REST)
+
+
+@events.on(events.idle_begun)
+def idles(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    budget = training_budget if now.grad else evaluation_budget
+    if budget.allows():
+        _look(module, args, kwargs, budget)
+
+
+def _look(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any], budget: Budget) -> None:
+    if not readable.can_look():
         return
     with budget:
         with readable.looking():
@@ -178,10 +194,11 @@ def called(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         number = origins.number(_unwrapped(module))
         call = ModelCall(number, rows, stack, library, state.loader, evaluating)
         state.changed = True
-        if not grad:
+        if not now.grad:
             _evaluated(call)
         elif len(state.pending) < MOST_PENDING:
             state.pending.append(call)
+            events.backward_begun.wake(backward)
         elif evaluating:
             _evaluated(state.pending.pop(0))
             state.pending.append(call)
@@ -190,6 +207,7 @@ def called(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
 @events.on(events.backward_begun)
 def backward(_loss: Any) -> None:
     if not state.pending:
+        events.backward_begun.rest(backward)
         return
     calls, state.pending = state.pending, []
     some_train = any(not call.evaluating for call in calls)
@@ -214,7 +232,7 @@ def _evaluated(call: ModelCall) -> None:
 
 def _stack() -> tuple[tuple[Place, ...], str]:
     """The user's lines, innermost first, and the function of a library that evaluates."""
-    frame: FrameType | None = sys._getframe(2)
+    frame: FrameType | None = sys._getframe(3)
     found: list[Place] = []
     library = ""
     while frame is not None and len(found) < DEEPEST:

@@ -25,6 +25,8 @@ MOST_LOADERS = 16
 MOST_ITERATIONS = 32
 MOST_BATCHES = 16
 CLASS_LOSSES = ("cross_entropy", "nll_loss", "binary_cross_entropy_with_logits")
+REST = 14
+"""Losses that are passed over where there is no time for one."""
 DATA_PARALLEL = ("DistributedDataParallel", "FullyShardedDataParallel")
 
 budget = Budget(share=0.001, opening=0.05)
@@ -124,6 +126,8 @@ def came(iterator: Any, batch: Any) -> None:
         if len(state.uses) >= MOST_LOADERS:
             return
         use = state.uses[key] = _first(held, sampler, stack)
+        events.forward_begun.wake(called)
+        events.backward_begun.wake(backward)
     begins = held.get("_num_yielded") == 1 or use.iterator != identity(iterator)
     if begins and batch is not None:
         use.serial += 1
@@ -152,6 +156,8 @@ def came(iterator: Any, batch: Any) -> None:
 @events.on(events.forward_begun)
 def called(module: Any, _args: tuple[Any, ...], _kwargs: dict[str, Any]) -> None:
     state.called = True
+    if noted.steps and not state.uses:
+        events.forward_begun.rest(called)
     if not noted.steps and type(module).__name__ in DATA_PARALLEL:
         state.parallel = True
         state.process = spool.process()
@@ -160,6 +166,8 @@ def called(module: Any, _args: tuple[Any, ...], _kwargs: dict[str, Any]) -> None
 @events.on(events.backward_begun)
 def backward(_loss: Any) -> None:
     if state.touched or not state.group:
+        if not state.uses:
+            events.backward_begun.rest(backward)
         return
     state.touched = state.changed = True
     for pending in state.group:
@@ -195,9 +203,14 @@ def lost(
     grad: bool,
 ) -> None:
     """Where no loader is used, targets tell the order of rows."""
-    if not grad or state.uses or state.labels.full or name not in CLASS_LOSSES:
+    if state.uses or state.labels.full:
+        events.loss_ended.rest(lost)
         return
-    if budget.allows() and readable.can_look():
+    if not grad or name not in CLASS_LOSSES:
+        return
+    if not budget.allows():
+        events.loss_ended.rest(lost, REST)
+    elif readable.can_look():
         with budget, readable.looking():
             labels = classes(args[1] if len(args) > 1 else kwargs.get("target"))
         if labels and state.labels.batches and state.labels.place != place:

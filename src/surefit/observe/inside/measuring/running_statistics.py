@@ -22,7 +22,7 @@ _looked: dict[Site, int] = {}
 _changed: dict[Site, dict[str, None]] = {}
 
 
-@events.on(events.forward_begun)
+@events.on(events.idle_begun)
 def begin(module: Any, _args: Any, _kwargs: Any) -> None:
     _before.clear()
     site = phases.current[0] if phases.current else None
@@ -30,11 +30,13 @@ def begin(module: Any, _args: Any, _kwargs: Any) -> None:
         return
     with budget, readable.looking():
         _before.update(_versions(module))
+    phases.called.wake(called)
     _looked[site] = _looked.get(site, 0) + 1
 
 
 @events.on(phases.called)
 def called(site: Site, _args: Any, _kwargs: Any, _result: Any) -> None:
+    phases.called.rest(called)
     module = site.module()
     if not _before or module is None:
         return

@@ -102,6 +102,7 @@ def safetensors_files(module: ModuleType) -> None:
 def stepped(optimizer: Any) -> None:
     """The tensors of an optimizer that is new here, and at times of all, as one can grow."""
     key, step = identity(optimizer), noted.steps
+    events.step_ended.rest(stepped, events.before_power_of_two(step))
     if key in so_far.optimizers and step & (step - 1):
         return
     so_far.optimizers.add(key)
@@ -110,6 +111,11 @@ def stepped(optimizer: Any) -> None:
             every = [tensor for group in optimizer.param_groups for tensor in group["params"]]
             plain = (readable.plain(tensor) for tensor in every[: state_tensors.MOST])
             so_far.trained |= {tensor.data_ptr() for tensor in plain if tensor is not None}
+
+
+@events.on(events.optimizer_came)
+def optimizer_came(_optimizer: Any) -> None:
+    events.step_ended.wake(stepped)
 
 
 def _takes(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:

@@ -124,8 +124,10 @@ def ends(_module: Any, _args: tuple[Any, ...], _kwargs: dict[str, Any], result: 
     output: Any = inside.get("logits") if inside is not None else result
     if type(output) is tuple and output:
         output = output[0]
-    if values.is_tensor(output) and output.dim() == 3:
-        now.widths |= {int(output.shape[1]), int(output.shape[2])}
+    with readable.looking():
+        plain = readable.plain(output)
+        if plain is not None and plain.dim() == 3:
+            now.widths |= {int(plain.shape[1]), int(plain.shape[2])}
 
 
 def wanted(name: str) -> bool:
@@ -220,6 +222,17 @@ def _when_passed(node: Any, index: Any, place: Place | None) -> None:
 def went_back() -> None:
     if now.begun:
         now.clear()
+    passed_over = events.before_power_of_two(now.count)
+    if now.count >= FIRST and passed_over and not looks.unlimited:
+        now.count += passed_over
+        events.backward_ended.rest(went_back, passed_over - 1)  # until the last of them
+        events.forward_begun.rest(begins)
+        events.forward_ended.rest(ends)
+        events.backward_begun.rest(goes_back)
+    else:
+        events.forward_begun.wake(begins)
+        events.forward_ended.wake(ends)
+        events.backward_begun.wake(goes_back)
 
 
 def sites() -> Iterator[TokenSite]:

@@ -134,7 +134,9 @@ def _single(loss: Any) -> Any:
 
 @events.on(events.backward_ended)
 def passed() -> None:
-    if not noted.steps and seen.unstepped.is_due(seen.passes) and readable.can_look():
+    if noted.steps:
+        events.backward_ended.rest(passed)
+    elif seen.unstepped.is_due(seen.passes) and readable.can_look():
         with readable.looking():
             seen.unstepped.look(seen.passes)
 

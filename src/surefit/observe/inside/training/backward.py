@@ -73,14 +73,12 @@ def begin(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
         could_not("losses", error)
     seen.inside.append(now.inside)
     now.inside = True
-    if events.backward_begun:
-        events.tell(events.backward_begun, args[0] if args else kwargs.get("tensors"))
+    events.tell(events.backward_begun, args[0] if args else kwargs.get("tensors"))
     return True
 
 
 def end(_args: tuple[Any, ...], _result: Any) -> None:
-    if events.backward_ended:
-        events.tell(events.backward_ended)
+    events.tell(events.backward_ended)
     now.inside = seen.inside.pop() if seen.inside else False
     letters.ended()
 

@@ -6,7 +6,7 @@ from types import CodeType
 from typing import Any
 
 from surefit.doctor.findings import Place
-from surefit.observe.inside import finishing, own_code
+from surefit.observe.inside import events, finishing, own_code
 from surefit.observe.inside.identity import identity
 from surefit.observe.inside.training import hanging, readable
 
@@ -90,6 +90,7 @@ def of(module: Any) -> Calls:
         with readable.looking():
             found.counts = hanging.has_parameters(module)
         found.called_at = own_code.own_place()
+        events.tell(events.model_came, module)
     return found
 
 

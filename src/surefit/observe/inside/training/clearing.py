@@ -14,9 +14,9 @@ def noting(owner: Any, name: str, letter: str) -> None:
 
     def begin(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
         letters.note(letter)
-        if letter == "Z" and events.gradients_cleared:
+        if letter == "Z":
             events.tell(events.gradients_cleared, args[0])
-        elif letter == "C" and events.gradients_clipped:
+        elif letter == "C":
             events.tell(events.gradients_clipped, name, args, kwargs)
         return False
 

@@ -63,7 +63,7 @@ def begin(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
         if known is None or not known.counts:
             return False
         now.thread = thread
-        grad = readable.torch().is_grad_enabled()
+        now.grad = grad = readable.torch().is_grad_enabled()
         turned = False
         if vars(module).get("training", True):
             turned = now.training is False
@@ -94,8 +94,9 @@ def begin(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
     except Exception as error:  # noqa: BLE001 - the user's module runs, whatever happens here
         could_not("calls of modules", error)
     now.inside = True
-    if events.forward_begun:
-        events.tell(events.forward_begun, module, args, kwargs)
+    events.tell(events.forward_begun, module, args, kwargs)
+    if not (now.grad and now.training):
+        events.tell(events.idle_begun, module, args, kwargs)
     return True
 
 
@@ -108,8 +109,9 @@ def _end_around(args: tuple[Any, ...], result: Any) -> None:
 
 
 def end(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
-    if events.forward_ended:
-        events.tell(events.forward_ended, module, args, kwargs, result)
+    if not (now.grad and now.training):
+        events.tell(events.idle_ended, module, args, kwargs, result)
+    events.tell(events.forward_ended, module, args, kwargs, result)
     if now.outermost is not None:
         known, now.outermost = now.outermost, None
         gave(known, result)

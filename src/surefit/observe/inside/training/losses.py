@@ -101,17 +101,18 @@ def watched(name: str, plain: Callable[..., Any]) -> Callable[..., Any]:
         calls, frame = note(name, args, kwargs, ignored)
         now.losing = True
         under_loss[:] = [(calls, kwargs)]
-        if events.loss_begun:
-            events.tell(events.loss_begun, name, args, kwargs, calls.place, calls.training)
+        events.tell(events.loss_begun, name, args, kwargs, calls.place, calls.training)
         if calls.training and divergences.wanted(name):
             under_way[:] = [(calls.place, frame, kwargs)]
         return True
 
     def end(args: tuple[Any, ...], result: Any) -> None:
         now.losing = False
-        if events.loss_ended and under_loss:
+        if under_loss:
             calls, kwargs = under_loss.pop()
             events.tell(events.loss_ended, name, args, kwargs, result, calls.place, calls.training)
+            if not calls.training:
+                events.tell(events.idle_loss_ended, name, args, kwargs, result, calls.place)
         if under_way:
             place, frame, kwargs = under_way.pop()
             divergences.note(name, place, frame, args, kwargs, result)

@@ -7,7 +7,7 @@ from typing import Any
 
 from surefit.doctor.findings import Place
 from surefit.doctor.observations import OptimizerSeen, ParameterSeen
-from surefit.observe.inside import finishing, origins
+from surefit.observe.inside import events, finishing, origins
 from surefit.observe.inside.identity import identity
 from surefit.observe.inside.training import parameters, roots
 from surefit.observe.inside.training.parameters import Parameter
@@ -65,6 +65,7 @@ def _new(optimizer: Any) -> Optimizer:
     known = _known[key] = Optimizer(kind, made_at, origins.number(optimizer), alive)
     if len(_all) < MOST:
         _all.append(known)
+    events.tell(events.optimizer_came, optimizer)
     return known
 
 

@@ -125,6 +125,7 @@ def _end(_args: tuple[Any, ...], _result: Any) -> None:
         return
     site = _latest.pop()
     site.waiting = True
+    events.forward_begun.wake(called)
     if site.calls <= MOST_LOOKED:
         site.after = _random_state(site.function)
 
@@ -140,11 +141,12 @@ def _random_state(function: str) -> object:
 
 @events.on(events.forward_begun)
 def called(_module: Any, _args: tuple[Any, ...], _kwargs: dict[str, Any]) -> None:
-    if _sites and readable.torch().is_grad_enabled():
+    if readable.torch().is_grad_enabled():
         for site in _sites.values():
             if site.waiting:
                 site.waiting = False
                 site.trained += 1
+        events.forward_begun.rest(called)
 
 
 def seeds_seen() -> tuple[SeedSite, ...]:

@@ -86,8 +86,7 @@ def _before(optimizer: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> No
         seen.running.append(running)
         if known is None:
             return
-        if events.step_begun:
-            events.tell(events.step_begun, optimizer)
+        events.tell(events.step_begun, optimizer)
         step = known.steps + 1
         if step <= EVERY or not step % SELDOM or values.unlimited:
             _ask(running, known, optimizer)
@@ -115,8 +114,7 @@ def _after(optimizer: Any, _args: tuple[Any, ...], _kwargs: dict[str, Any]) -> N
             _complete(running.look, known, optimizer)
         known.steps += 1
         letters.stepped()
-        if events.step_ended:
-            events.tell(events.step_ended, optimizer)
+        events.tell(events.step_ended, optimizer)
         step, outside = noted.steps, unheld.seen
         if step >= outside.look_at or outside.suspects or outside.made != outside.made_then:
             _look_outside(step)

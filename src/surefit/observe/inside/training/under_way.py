@@ -11,13 +11,16 @@ if TYPE_CHECKING:
 class Now:
     """Slots, because this is asked at every call of a module."""
 
-    __slots__ = ("inside", "losing", "outermost", "recorded", "thread", "training", "wide")
+    __slots__ = ("grad", "inside", "losing", "outermost", "recorded", "thread", "training", "wide")
 
     def __init__(self) -> None:
         self.inside = False
         """A module or a backward pass is running: calls of modules are parts of it."""
         self.wide = False
         """Calls of modules inside the running one are counted, too."""
+        self.grad = False
+        """The outermost module with parameters that is running, or ran last, began with
+        gradients."""
         self.recorded = False
         """The outermost of these calls began with gradients."""
         self.outermost: Calls | None = None
