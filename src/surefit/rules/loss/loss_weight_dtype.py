@@ -7,8 +7,8 @@ scikit-learn are float64, and `torch.from_numpy` and `torch.tensor` keep that; c
 integers.
 
 ## Why it matters
-The error comes at the first call of the loss, far from where the weights were computed, and does not
-say which of its tensors it is about. To convert the data or the labels does not help.
+The error comes at the first call of the loss, far from where the weights were computed, and does
+not say which of its tensors it is about. To convert the data or the labels does not help.
 
 ## What to do
 Convert the weights once, where they become a tensor: `torch.from_numpy(weights).float()` or
