@@ -11,6 +11,7 @@ from surefit.doctor.observations import Process, Script
 from surefit.doctor.recording import Recording
 from surefit.laws.case import Case
 from surefit.laws.invariants import own_gradients
+from surefit.observe.inside.measuring import clipped
 
 SOURCE = """
 for i, (x, y) in enumerate(loader):
@@ -97,6 +98,29 @@ def test_clips_at_the_wrong_time() -> None:
     late = replace(USE, clips=40, clipped_late=40, wrong_clip=replace(clip, scale=1.0))
     assert broken(late) == ["ClippedAfterStep"]
     assert broken(replace(late, clips=80)) == []
+
+
+def test_clips_that_get_nothing() -> None:
+    clip = GradientClip(bound=1.0, place=AT)
+    spent = replace(USE, clips=40, clipped_spent=39, idle_clip=clip)
+    assert broken(spent) == ["ClippedNothing"]
+    assert broken(replace(spent, clips=400)) == ["ClippedNothing"]
+    assert broken(replace(spent, clipped_spent=2)) == []
+    empty = replace(USE, clips=40, clipped_none=40, idle_clip=clip)
+    assert broken(empty) == ["ClippedNothing"]
+    assert broken(replace(empty, clips=80)) == []  # one of two groups is frozen
+
+
+def test_iterators_are_looked_at_and_not_used() -> None:
+    numbers = (number for number in range(3))
+    kept = filter(None, map(abs, numbers))
+    assert not clipped.is_spent(numbers)
+    assert not clipped.is_spent(kept)
+    assert list(kept) == [1, 2]
+    assert clipped.is_spent(numbers)
+    assert clipped.is_spent(kept)
+    assert clipped.is_without_gradients([])
+    assert not clipped.is_without_gradients(numbers)
 
 
 def test_the_end_of_an_epoch_counts_from_a_tenth_on() -> None:

@@ -68,6 +68,15 @@ class ClippedAfterStep(BrokenLaw):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ClippedNothing(BrokenLaw):
+    """Clips get no gradient, while the step has some."""
+
+    clip: GradientClip
+    spent: bool
+    """They were given an iterator that was used up before."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class GradientsUsedAgain(BrokenLaw):
     """Steps without a backward pass since the step before."""
 

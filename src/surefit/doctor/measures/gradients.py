@@ -87,6 +87,12 @@ class GradientUse(Measure):
     clipped_late: int = 0
     """After the step that used them, where no clip came before it."""
     wrong_clip: GradientClip | None = None
+    clipped_spent: int = 0
+    """It was given an iterator that was used up before."""
+    clipped_none: int = 0
+    """It was given no tensor, or none with a gradient."""
+    idle_clip: GradientClip | None = None
+    """The last clip of these two kinds."""
     epochs: int = 0
     """Of a loader from which passes came."""
     dropped_epochs: int = 0

@@ -14,6 +14,7 @@ from surefit.laws.gradient_violations import (
     AccumulationCleared,
     AccumulationNotAveraged,
     ClippedAfterStep,
+    ClippedNothing,
     ClippedWhileScaled,
     GradientsCarriedOver,
     GradientsClearedBeforeStep,
@@ -38,6 +39,7 @@ def violations_of(case: Case) -> Iterator[BrokenLaw]:
         if use.process.rank not in (None, 0):
             continue
         yield from of_clips(use)
+        yield from of_idle_clips(use)
         for optimizer in use.optimizers:
             yield from of_optimizer(use, optimizer)
             yield from of_groups(use, optimizer, case)
@@ -208,6 +210,29 @@ def of_clips(use: GradientUse) -> Iterator[BrokenLaw]:
             clip=clip,
             optimizer=steppers[0],
         )
+
+
+def of_idle_clips(use: GradientUse) -> Iterator[BrokenLaw]:
+    """An iterator that is used up is never meant; of several groups of parameters one can be
+    without gradients."""
+    clip, spent = use.idle_clip, use.clipped_spent >= FEWEST
+    idle = use.clipped_spent + use.clipped_none
+    if clip is None or clip.place is None:
+        return
+    if not spent and (use.clipped_none < FEWEST or idle < MOSTLY * use.clips):
+        return
+    given = "an iterator that is used up" if spent else "no parameter that has a gradient"
+    yield ClippedNothing(
+        law=LAW,
+        use=Expression(clip.place),
+        steps=FEWEST + 2,
+        fault="clipped nothing",
+        said=f"Gradients are to be clipped to {clip.bound:g}, but the call is given {given}: it"
+        " clips nothing.",
+        facts=(Fact("clipped nothing", of_times(idle, use.clips)),),
+        clip=clip,
+        spent=spent,
+    )
 
 
 def of_epochs(use: GradientUse) -> Iterator[BrokenLaw]:

@@ -12,7 +12,7 @@ from surefit.doctor.findings import Place
 from surefit.doctor.measures.gradients import GradientClip, GradientUse, Lines
 from surefit.observe.inside import events, finishing, origins, own_code, spool
 from surefit.observe.inside.identity import identity
-from surefit.observe.inside.measuring import loss_means
+from surefit.observe.inside.measuring import clipped, loss_means
 from surefit.observe.inside.measuring.ledgers import Ledger, ledger_of, numbers_of
 from surefit.observe.inside.spool import guarded
 from surefit.observe.inside.training import periodic, readable, stepping
@@ -47,6 +47,9 @@ class Use:
         self.clipped_at = -1
         """Passes when gradients were last clipped in time."""
         self.wrong_clip: GradientClip | None = None
+        self.clipped_spent = 0
+        self.clipped_none = 0
+        self.idle_clip: GradientClip | None = None
         self.step_at = 0
         """Passes at the last step."""
         self.epoch_at = 0
@@ -116,6 +119,8 @@ def are_clipped(_name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> No
     if type(bound) not in (float, int) or bound >= ONLY_MEASURES:
         return
     seen.clips += 1
+    if pending() and _clips_nothing(args[0] if args else kwargs.get("parameters")):
+        seen.idle_clip = GradientClip(bound=float(bound), place=own_code.own_place())
     scale = loss_means.scale() if "U" not in _since_the_pass() else 1.0
     late = not pending() and noted.steps > 0
     if scale > 1.0 and bound < SMALL_BOUND * scale and pending():
@@ -126,6 +131,17 @@ def are_clipped(_name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> No
         seen.wrong_clip = GradientClip(bound=float(bound), place=own_code.own_place())
     elif not late:
         seen.clipped_at = passes()
+
+
+def _clips_nothing(given: Any) -> bool:
+    spent = clipped.is_spent(given)
+    seen.clipped_spent += spent
+    if spent:
+        return True
+    with readable.looking():
+        empty = clipped.is_without_gradients(given)
+    seen.clipped_none += empty
+    return empty
 
 
 def _since_the_pass() -> list[str]:
@@ -241,6 +257,9 @@ def write() -> None:
             clipped_scaled=seen.clipped_scaled,
             clipped_late=seen.clipped_late,
             wrong_clip=seen.wrong_clip,
+            clipped_spent=seen.clipped_spent,
+            clipped_none=seen.clipped_none,
+            idle_clip=seen.idle_clip,
             epochs=seen.epochs,
             dropped_epochs=seen.dropped_epochs,
             dropped=seen.dropped,
