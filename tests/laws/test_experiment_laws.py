@@ -91,6 +91,44 @@ def test_padding_that_recurrent_layers_read_is_not_told() -> None:
     assert broken.inverted
 
 
+LAST = replace(
+    SOFTMAX, name="__getitem__", inputs=((2, 3, 8),), axes=((1,),), arguments={"1": ":, -1"}
+)
+STATE = replace(LAST, name="gru", arguments={"7": "False", "8": "True"})
+
+
+@pytest.mark.parametrize("operation", [LAST, STATE])
+def test_a_last_position_that_is_padding(operation: OperationSeen) -> None:
+    tried = replace(BROKEN, operation=operation, argument="lengths")
+    (broken,) = violations(replace(MADE, padding=tried))
+    assert isinstance(broken, padding.ReadAfterPadding)
+    assert not broken.forgotten
+
+
+@pytest.mark.parametrize(
+    "operation",
+    [
+        replace(LAST, arguments={"1": ":, 0"}),
+        replace(LAST, arguments={"1": ":, :-1"}),
+        replace(STATE, arguments={"7": "True", "8": "True"}),
+        replace(STATE, inputs=((9, 8),)),
+    ],
+)
+def test_other_positions_and_both_directions_are_not_told(operation: OperationSeen) -> None:
+    tried = replace(BROKEN, operation=operation, argument="lengths", hidden=True)
+    assert violations(replace(MADE, padding=tried)) == []
+
+
+def test_without_lengths_a_last_position_is_told_where_the_row_is_forgotten() -> None:
+    made = replace(MADE, padding=replace(BROKEN, operation=LAST), training=False)
+    assert violations(made) == []
+    made = replace(made, padding=replace(made.padding, hidden=True))
+    assert violations(replace(made, training=True)) == []
+    (broken,) = violations(made)
+    assert isinstance(broken, padding.ReadAfterPadding)
+    assert broken.forgotten
+
+
 def test_a_mean_over_padding_is_told_where_the_model_is_given_a_mask() -> None:
     mean = replace(BROKEN, operation=replace(SOFTMAX, name="mean"))
     assert violations(replace(MADE, padding=mean)) == []

@@ -94,10 +94,28 @@ class MaskedTagger(nn.Module):
         self.how = how
         self.embed = embedding()
         self.recurrent = nn.LSTM(WIDTH, WIDTH, batch_first=True, bidirectional=True)
+        self.forward_only = nn.GRU(WIDTH, WIDTH, batch_first=True)
+        self.encoder = encoder(batch_first=True)
         self.head = linear()
+
+    def attended(self, x: Tensor, hidden: Tensor) -> Any:
+        """By a position that is joined before the others."""
+        x = torch.cat([torch.ones(len(x), 1, WIDTH), x], dim=1)
+        hidden = torch.cat([torch.zeros(len(x), 1, dtype=torch.bool), hidden], dim=1)
+        return self.head(self.encoder(x, src_key_padding_mask=hidden)[:, 0])
 
     def forward(self, ids: Tensor, mask: Tensor) -> Any:
         x = self.embed(ids) + 0.1
+        if self.how == "class token":
+            return self.attended(x, mask == 0)
+        if self.how == "class token, inverted":
+            return self.attended(x, mask == 1)
+        if self.how in ("last position", "own last position"):
+            states = self.forward_only(x)[0]
+            own = states[torch.arange(len(ids)), mask.sum(1) - 1]
+            return self.head(states[:, -1] if self.how == "last position" else own)
+        if self.how == "last state":
+            return self.head(self.forward_only(x)[1][-1])
         if self.how == "recurrent":
             return self.head(self.recurrent(x)[0][..., :WIDTH])
         if self.how == "pooled":
@@ -318,6 +336,17 @@ HEALTHY: dict[str, Callable[[], Setup]] = {
     "masked": lambda: Setup(MaskedTagger("masked"), padded()[:2]),
     "masked mean": lambda: Setup(MaskedTagger("pooled"), padded()[:2]),
     "recurrent over padding": lambda: Setup(MaskedTagger("recurrent"), padded()[:2]),
+    "class token": lambda: Setup(MaskedTagger("class token"), padded()[:2]),
+    "own last position": lambda: Setup(MaskedTagger("own last position"), padded()[:2]),
+    "last position of undeclared padding": lambda: Setup(
+        Of(
+            lambda self, x: self.head(self.recurrent(self.embed(x))[0][:, -1]),
+            embed=nn.Embedding(TOKENS, WIDTH),
+            recurrent=nn.GRU(WIDTH, WIDTH, batch_first=True),
+            head=linear(),
+        ),
+        (padded()[0],),
+    ),
     "finds padding itself": lambda: Setup(FindsPadding(), padded()[:2]),
     "causal attention": lambda: language_model("masked"),
     "causal sdpa": lambda: language_model("sdpa"),
@@ -425,6 +454,21 @@ BROKEN: dict[str, tuple[str, str, Callable[[], Setup]]] = {
         "PaddingIsSeen",
         "softmax",
         lambda: Setup(MaskedTagger("inverted"), padded()[:2]),
+    ),
+    "mask inverted, with a class token": (
+        "PaddingIsSeen",
+        "multi_head_attention_forward",
+        lambda: Setup(MaskedTagger("class token, inverted"), padded()[:2]),
+    ),
+    "last position": (
+        "ReadAfterPadding",
+        "__getitem__",
+        lambda: Setup(MaskedTagger("last position"), padded()[:2]),
+    ),
+    "last state": (
+        "ReadAfterPadding",
+        "gru",
+        lambda: Setup(MaskedTagger("last state"), padded()[:2]),
     ),
     "mean counts padding": (
         "PaddingIsSeen",

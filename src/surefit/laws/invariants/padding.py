@@ -10,13 +10,21 @@ from surefit.doctor.words import code, counted
 from surefit.laws.case import Case
 from surefit.laws.invariants.independent_rows import facts, share, why_not
 from surefit.laws.law import BrokenLaw, Law, Watched
-from surefit.laws.mixing_operations import ATTENTION, SOFTMAX
+from surefit.laws.mixing_operations import ATTENTION, RECURRENT, SOFTMAX
 from surefit.laws.operation_calls import line_of
 
 LAW = Law("padding", "padding does not matter")
 POOLS = frozenset(("mean", "max", "amax"))
 """Operations that take padding for a part of a row. Recurrent layers and convolutions are not
-among them: these are run over short padding on purpose."""
+among them: these are run over short padding on purpose. Where a row is to give a single result, the
+state after its padding is another matter."""
+PICKS = frozenset(("__getitem__", "select"))
+BOTH_WAYS = "7"
+"""Number of the argument that says whether a recurrent operation goes both ways."""
+PADDED = 3
+"""Axes of what a recurrent layer is given, unless it is packed."""
+POOLED = 2
+"""Axes of an output that has a vector for each row."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,6 +36,19 @@ class PaddingIsSeen(BrokenLaw):
     """The mask or the lengths that the model is given; empty where it is given none."""
     inverted: bool
     """It sees padding, and not what stands before it."""
+    model: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadAfterPadding(BrokenLaw):
+    """What stands for a row is taken from its last position, which is padding."""
+
+    operation: OperationSeen
+    """What picks the last position, or the recurrent layer whose last state is used."""
+    argument: str
+    """As in `PaddingIsSeen`."""
+    forgotten: bool
+    """A change of the row changes nothing, and its padding does."""
     model: str
 
 
@@ -45,7 +66,7 @@ def violations_of(case: Case) -> Iterator[BrokenLaw]:
                 yield continued(call, case)
     told: set[str] = set()
     for made in case.recording.all(Experimented):
-        broken = seen(made, case)
+        broken = seen(made, case) or read_after(made, case)
         if broken is not None and broken.fault not in told:
             told.add(broken.fault)
             yield broken
@@ -94,6 +115,46 @@ def seen(made: Experimented, case: Case) -> PaddingIsSeen | None:
         inverted=tried.hidden,
         model=made.model,
     )
+
+
+def read_after(made: Experimented, case: Case) -> ReadAfterPadding | None:
+    tried, operation = made.padding, made.padding.operation
+    place = operation.place if operation is not None else None
+    if not tried.changed or operation is None or place is None or not operation.numbers:
+        return None
+    if len(tried.output) != POOLED or not (picks_last(operation) or gives_last_state(operation)):
+        return None
+    if not tried.argument and (made.training or not tried.hidden):
+        return None  # nobody says that padding is not to be read, and it may do no harm
+    return ReadAfterPadding(
+        law=LAW,
+        use=line_of(case, place),
+        said=f"The output of {code(made.model)} for a row changes by {share(tried)} of its largest"
+        " value when padding after the row is left out, where 0 is expected: it is read from the"
+        " last position, which is padding.",
+        facts=facts(made, tried),
+        steps=made.step + 2,
+        fault=f"padding is read at {place}",
+        operation=operation,
+        argument=tried.argument,
+        forgotten=tried.hidden,
+        model=made.model,
+    )
+
+
+def picks_last(operation: OperationSeen) -> bool:
+    """`out[:, -1]`, `out.select(1, -1)`, `out[-1]` where positions come first."""
+    if operation.name not in PICKS:
+        return False
+    indices = [part for text in operation.arguments.values() for part in text.split(", ")]
+    return "-1" in indices
+
+
+def gives_last_state(operation: OperationSeen) -> bool:
+    """In one direction: the other begins in padding, which does little. Packed rows have no axis
+    of positions."""
+    is_padded = operation.name in RECURRENT and len(operation.inputs[0]) == PADDED
+    return is_padded and operation.arguments.get(BOTH_WAYS) == "False"
 
 
 def watched(recording: Recording) -> Watched:

@@ -23,6 +23,7 @@ row does not.
 
 import ast
 from collections.abc import Iterator
+from dataclasses import replace
 
 from surefit.doctor.findings import Fact, Finding, Severity
 from surefit.doctor.rule import Rule
@@ -59,7 +60,7 @@ OPPOSITE: dict[type[ast.cmpop], str] = {ast.Eq: "!=", ast.NotEq: "=="}
 
 @RULE.on(PaddingIsSeen)
 def attention_takes_padding_for_content(broken: PaddingIsSeen, case: Case) -> Finding:
-    return case.finding(
+    finding = case.finding(
         broken.use.place,
         headline(broken),
         facts=(*broken.facts, *known_by(broken), *fact_at("at", broken.use)),
@@ -67,6 +68,8 @@ def attention_takes_padding_for_content(broken: PaddingIsSeen, case: Case) -> Fi
         " longest row of the batch.",
         remedies=[*inverted(broken, case), *handed_over(broken, case)],
     )
+    is_mild = broken.operation.name in POOLS and not broken.inverted
+    return replace(finding, severity=Severity.WARNING) if is_mild else finding
 
 
 def headline(broken: PaddingIsSeen) -> str:
@@ -115,7 +118,18 @@ def masks(broken: PaddingIsSeen, case: Case) -> Iterator[tuple[Source, ast.expr]
                 yield source, call.args[0]
             for keyword in call.keywords:
                 if keyword.arg in MASKS:
+                    yield from compared(source, keyword.value)
                     yield source, keyword.value
+
+
+def compared(source: Source, node: ast.expr) -> Iterator[tuple[Source, ast.expr]]:
+    """`ids != 0`, where a mask is computed in the same function: what is joined to it later stays
+    as it is."""
+    if isinstance(node, ast.Name):
+        for assignment in source.assignments(node.id, source.scope_of(node)):
+            match assignment.value:
+                case ast.Compare(ops=[ast.Eq() | ast.NotEq()]) | ast.UnaryOp(op=ast.Invert()):
+                    yield source, assignment.value
 
 
 def hides_scores(call: ast.Call) -> bool:

@@ -64,7 +64,8 @@ class Reversed:
 
 @dataclass(frozen=True, slots=True)
 class Shorter:
-    """Less padding after the first positions, which are `fixed`."""
+    """Less padding after the first positions, which are `fixed`. A model may join positions of its
+    own to these, before them or after them."""
 
     size: int
     less: int
@@ -76,19 +77,36 @@ class Shorter:
             return None
         pairs = list(enumerate(zip(before.shape, after.shape, strict=True)))
         shorter = [axis for axis, (was, now) in pairs if was != now]
-        fits = all(before.shape[axis] == self.size for axis in shorter)
+        fits = all(self._holds_positions(before.shape[at], after.shape[at]) for at in shorter)
         return tuple(shorter) if fits else None
+
+    def _holds_positions(self, was: int, now: int) -> bool:
+        return was == self.size or (was > self.size and was - now == self.size - self.less)
 
     def follows(self, before: Any, after: Any, axes: tuple[int, ...]) -> bool:
         return self.difference(before, after, axes) <= RELATIVE
 
     def difference(self, before: Any, after: Any, axes: tuple[int, ...]) -> float:
-        index = readable.torch().tensor(self.fixed)
+        joined = any(before.shape[axis] > self.size for axis in axes)
+        return min(
+            self._difference(before, after, axes, first)
+            for first in ((True, False) if joined else (True,))
+        )
+
+    def _difference(self, before: Any, after: Any, axes: tuple[int, ...], first: bool) -> float:
+        """`first`: what the model joins comes before the row."""
         for axis in axes:
             if after.shape[axis] < len(self.fixed):
                 return float("inf")
-            before, after = before.index_select(axis, index), after.index_select(axis, index)
+            joined = int(before.shape[axis]) - self.size
+            before, after = (self._real(side, axis, joined, first) for side in (before, after))
         return difference(before, after)
+
+    def _real(self, tensor: Any, axis: int, joined: int, first: bool) -> Any:
+        """Without padding."""
+        size, real = int(tensor.shape[axis]), len(self.fixed)
+        index = range(real + joined) if first else (*range(real), *range(size - joined, size))
+        return tensor.index_select(axis, readable.torch().tensor(tuple(index)))
 
     def kept(self, before: Any, after: Any) -> Separation:
         axes = self.axes(before, after)

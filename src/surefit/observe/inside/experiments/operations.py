@@ -26,6 +26,7 @@ from surefit.observe.inside.training import readable
 MOST_ELEMENTS = 40_000_000
 """Of all results of a forward pass that are kept to be compared."""
 PLAIN = (int, float, bool, str)
+INDEX = (int, slice, type(...), type(None))
 CALLS_MODULES = frozenset(("_call_impl", "_wrapped_call_impl", "__call__"))
 
 
@@ -96,7 +97,10 @@ def first_mixing(live: Live, before: Tree, after: Tree, probe: InputChange) -> O
             return result
 
     with SecondPass():
-        live.run(after)
+        outputs = live.run(after)
+    if not compare.ended:
+        given_back = [compare.waiting.get(id(tensor)) for tensor in outputs.values()]
+        return next(filter(None, given_back), None)
     return compare.found
 
 
@@ -116,6 +120,9 @@ class _Compare:
         self.alive: list[Any] = []
         self.ended = False
         self.found: OperationSeen | None = None
+        self.waiting: dict[int, OperationSeen] = {}
+        """Of operations that give something else besides what they mix, as recurrent layers do: by
+        what is mixed, until it is used."""
 
     def look(
         self, func: Any, args: Any, kwargs: dict[str, Any], result: Any, frame: FrameType
@@ -130,6 +137,10 @@ class _Compare:
             return
         with readable.looking():
             given = _tensors((args, kwargs))
+            used = [self.waiting[id(tensor)] for tensor in given if id(tensor) in self.waiting]
+            if used:
+                self.ended, self.found = True, used[0]
+                return
             before = self._given(step, given)
             if before is None:
                 self.ended = True
@@ -147,11 +158,11 @@ class _Compare:
             if state.state == MIXED or _is_spread(given, before, results[at], state)
         ]
         if mixed and not any(state.state == MIXED for state in before):
-            self.ended = True
-            self.found = self._operation(
-                func, args, kwargs, given, before, results[mixed[0]], frame
-            )
-            return
+            found = self._operation(func, args, kwargs, given, before, results[mixed[0]], frame)
+            if len(mixed) == len(results):
+                self.ended, self.found = True, found
+                return
+            self.waiting.update({id(results[at]): found for at in mixed})
         for tensor, state in zip(results, states, strict=True):
             self.states[id(tensor)] = state
             self.alive.append(tensor)
@@ -225,14 +236,30 @@ def _name(func: Any) -> str:
 
 
 def _plain(args: Any, kwargs: dict[str, Any]) -> dict[str, str]:
-    """Numbers and names that it is given; a shape as it is written."""
+    """Numbers and names that it is given; a shape or an index as it is written."""
     every = {**{str(at): value for at, value in enumerate(args)}, **kwargs}
-    return {
-        name: repr(value) if type(value) is not str else value
-        for name, value in every.items()
-        if type(value) in PLAIN
-        or (isinstance(value, list | tuple) and all(type(member) is int for member in value))
-    }
+    plain = {name: _written(value) for name, value in every.items()}
+    return {name: text for name, text in plain.items() if text is not None}
+
+
+def _written(value: Any) -> str | None:
+    if type(value) in PLAIN:
+        return str(value)
+    if not isinstance(value, list | tuple):
+        return None
+    if all(type(member) is int for member in value):
+        return repr(value)
+    if not all(type(member) in INDEX for member in value):
+        return None
+    return ", ".join(map(_index, value))
+
+
+def _index(member: Any) -> str:
+    """`:-1`, `0`, `...`."""
+    if not isinstance(member, slice):
+        return "..." if member is ... else str(member)
+    ends = ["" if end is None else str(end) for end in (member.start, member.stop)]
+    return ":".join(ends if member.step is None else [*ends, str(member.step)])
 
 
 def _module(frame: FrameType | None) -> Any:

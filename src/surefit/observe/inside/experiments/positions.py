@@ -208,8 +208,8 @@ def padded_row(live: Live, batch: Batch) -> PaddedRow | None:
         is_mask = any(word in names[path] for word in MASKS)
         if is_mask or value.dtype == readable.torch().bool or "label" in names[path]:
             continue
-        told = told_lengths(batch, names, int(value.shape[1]), path)
         by_token = token_lengths(live, value)
+        told = told_lengths(batch, names, int(value.shape[1]), path, by_token)
         for known_by, lengths in (
             *told.items(),
             *([("padding_idx", by_token)] if by_token else []),
@@ -223,9 +223,14 @@ def padded_row(live: Live, batch: Batch) -> PaddedRow | None:
 
 
 def told_lengths(
-    batch: Batch, names: dict[Path, str], positions: int, padded: Path
+    batch: Batch,
+    names: dict[Path, str],
+    positions: int,
+    padded: Path,
+    by_token: list[int] | None,
 ) -> dict[str, list[int]]:
-    """What masks and lengths among the inputs say."""
+    """What masks and lengths among the inputs say; lengths are known by their name, or because they
+    are those that the padding token gives."""
     found: dict[str, list[int]] = {}
     for path, value in trees.leaves(batch.tree):
         name = names.get(path, "")
@@ -235,9 +240,12 @@ def told_lengths(
             lengths = prefix_lengths(value != 0) or prefix_lengths(value == 0)
             if lengths:
                 found[name] = lengths
-        elif any(word in name for word in LENGTHS) and value.dim() == 1:
+        elif value.dim() == 1:
             lengths = [int(length) for length in value.tolist()]
-            if max(lengths) <= positions and min(lengths) > 0:
+            if any(word in name for word in LENGTHS):
+                if max(lengths) <= positions and min(lengths) > 0:
+                    found[name] = lengths
+            elif lengths == by_token and len(set(lengths)) > 1:
                 found[name] = lengths
     return found
 
