@@ -80,6 +80,9 @@ def broken(*seen: LossSite | TokenSite | Steps, text: str = PLAIN) -> list[str]:
     return [type(one).__name__ for one in violations_of(Case(recording(*seen, text=text)))]
 
 
+SQUARE = {"shape": (8, 8), "labels": 80, "target_least": 0.0, "target_greatest": 0.0}
+
+
 @pytest.mark.parametrize(
     ("given", "expected"),
     [
@@ -110,6 +113,9 @@ def broken(*seen: LossSite | TokenSite | Steps, text: str = PLAIN) -> list[str]:
         (site(loaded=10, target_least=1.0, target_greatest=1.0), ["OneTarget"]),
         (site(loaded=0, target_least=1.0, target_greatest=1.0), []),
         (site(loaded=10, target_least=0.0, target_greatest=1.0), []),
+        (site(**SQUARE, square_products=10), ["OnePartnerForAll"]),
+        (site(**SQUARE, square_products=9), []),
+        (site(**(SQUARE | {"target_greatest": 7.0}), square_products=10), []),
     ],
 )
 def test_what_a_loss_is_given(given: LossSite, expected: list[str]) -> None:

@@ -25,6 +25,8 @@ MUCH_BEYOND = 0.1
 FEW_BEYOND = 0.01
 FEWEST_LOOKED = 8
 FEWEST_TARGETS = 64
+FEWEST_SQUARE = 2
+FEWEST_PARTNERS = 4
 RANGES = {"softmax": "0 … 1", "sigmoid": "0 … 1", "tanh": "-1 … 1", "relu": "0 and above"}
 BINARY = ("binary_cross_entropy", "binary_cross_entropy_with_logits")
 SYMMETRIC = ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss")
@@ -81,6 +83,11 @@ class OneTarget(OfLossSite):
     """Every target that a loader gave is the same."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OnePartnerForAll(OfLossSite):
+    """Logits of every row against every row, and one column is the target of all rows."""
+
+
 def violations_at_losses(recording: Recording) -> Iterator[OfLossSite]:
     for measure in measures(recording):
         for site in measure.sites:
@@ -97,6 +104,7 @@ def violations_of_site(site: LossSite, recording: Recording) -> Iterator[OfLossS
     yield from targets_do_not_count(site, recording)
     yield from out_of_reach(site, recording)
     yield from one_target(site, recording)
+    yield from one_partner_for_all(site, recording)
 
 
 def broken(site: LossSite, recording: Recording, said: str, *facts: Fact) -> dict[str, object]:
@@ -213,6 +221,22 @@ def one_target(site: LossSite, recording: Recording) -> Iterator[OneTarget]:
         " looked at: there is nothing to tell apart."
     )
     yield OneTarget(**broken(site, recording, said))  # type: ignore[arg-type]
+
+
+def one_partner_for_all(site: LossSite, recording: Recording) -> Iterator[OnePartnerForAll]:
+    """Not where columns are a positive and negatives side by side, as from a queue: there column 0
+    is right, and the logits are no product."""
+    least = site.target_least
+    if site.square_products != site.looked or site.looked < FEWEST_SQUARE:
+        return
+    if least is None or least != site.target_greatest or site.shape[0] < FEWEST_PARTNERS:
+        return
+    said = (
+        f"{code(site.name)} is given logits {shape_of(site.shape)}, of every row against every row"
+        f" of the batch, and every target is {least:g}: all rows are to match the same row."
+    )
+    targets = Fact("targets", f"{site.labels:,}, all of them {least:g}")
+    yield OnePartnerForAll(**broken(site, recording, said, targets))  # type: ignore[arg-type]
 
 
 def out_of_reach(site: LossSite, recording: Recording) -> Iterator[OutOfReach]:

@@ -46,6 +46,9 @@ class LossSite:
     ignore_index: int = -100
     loaded: int = 0
     """Calls whose targets are a tensor that a loader gave."""
+    square_products: int = 0
+    """Calls with as many classes as rows, whose logits are what one part of a model computed times
+    what another did."""
     swapped: int = 0
     """Calls whose targets were in a graph while the predictions were not."""
     smoothing: float = 0.0

@@ -11,7 +11,7 @@ from surefit.doctor.findings import Place
 from surefit.doctor.measures.loss_inputs import LossMeasure, LossSite
 from surefit.observe.inside import events, finishing, spool
 from surefit.observe.inside.autopsy import values
-from surefit.observe.inside.measuring import token_targets
+from surefit.observe.inside.measuring import products, token_targets
 from surefit.observe.inside.training import periodic, readable
 from surefit.observe.inside.training.budget import Budget
 
@@ -155,6 +155,8 @@ def _look(site: MeasuredLoss, predictions: Any, target: Any, given: dict[str, An
         ignore_index=int(given.get("ignore_index", -100)),
     )
     site.count("loaded", targets.data_ptr() in _loaded)
+    if classes and predictions.dim() == 2 and predictions.shape[0] == predictions.shape[1] > 1:
+        site.count("square_products", products.is_product(predictions))
     if target.requires_grad and not predictions.requires_grad:
         site.count("swapped", 1)
     if 0 < plain.numel() <= MOST_ELEMENTS:
