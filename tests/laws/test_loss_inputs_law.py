@@ -80,7 +80,12 @@ def broken(*seen: LossSite | TokenSite | Steps, text: str = PLAIN) -> list[str]:
     return [type(one).__name__ for one in violations_of(Case(recording(*seen, text=text)))]
 
 
-SQUARE = {"shape": (8, 8), "labels": 80, "target_least": 0.0, "target_greatest": 0.0}
+SQUARE: dict[str, Any] = {
+    "shape": (8, 8),
+    "labels": 80,
+    "target_least": 0.0,
+    "target_greatest": 0.0,
+}
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ exactly, with many different values, while the input has more elements than the 
 
 import ast
 from collections.abc import Iterator
+from dataclasses import replace
 
 from surefit.doctor.findings import Finding, Fix, Place, Severity
 from surefit.doctor.rule import Rule
@@ -51,7 +52,7 @@ def the_answer_is_in_the_question(broken: TargetAmongInputs, case: Case) -> Find
         source, window, index = pairs[0]
         place = Place(source.file, index.lineno, index.end_lineno)
         remedies = [later(source, window, index, broken)]
-    return case.finding(
+    finding = case.finding(
         place,
         f"The target leaks: it is the same number as {where} of the {broken.width:,} elements of"
         " the input, in every row.",
@@ -60,6 +61,7 @@ def the_answer_is_in_the_question(broken: TargetAmongInputs, case: Case) -> Find
         " nothing about how well it predicts what it does not know.",
         remedies=remedies,
     )
+    return finding if len(pairs) == 1 else replace(finding, severity=Severity.NOTE)
 
 
 def later(source: Source, window: ast.Slice, index: ast.expr, broken: TargetAmongInputs) -> Change:

@@ -29,7 +29,7 @@ from surefit.remedies.change import Change
 from surefit.source.patches import Edit, Replace
 from surefit.source.reading import Source, called
 
-RULE = Rule("SF433", "one-partner-for-all", Severity.ERROR, __doc__)
+RULE = Rule("SF434", "one-partner-for-all", Severity.ERROR, __doc__)
 CONSTANTS = ("zeros", "new_zeros", "zeros_like")
 
 

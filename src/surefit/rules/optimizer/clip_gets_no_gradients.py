@@ -33,7 +33,7 @@ from surefit.source.origins import origin
 from surefit.source.patches import Edit
 from surefit.source.reading import Source
 
-RULE = Rule("SF678", "clip-gets-no-gradients", Severity.ERROR, __doc__)
+RULE = Rule("SF679", "clip-gets-no-gradients", Severity.ERROR, __doc__)
 
 
 @RULE.on(ClippedNothing)

@@ -155,7 +155,7 @@ def _look(site: MeasuredLoss, predictions: Any, target: Any, given: dict[str, An
         ignore_index=int(given.get("ignore_index", -100)),
     )
     site.count("loaded", targets.data_ptr() in _loaded)
-    if classes and predictions.dim() == 2 and predictions.shape[0] == predictions.shape[1] > 1:
+    if classes and plain.dim() == 2 and plain.shape[0] == plain.shape[1] > 1:
         site.count("square_products", products.is_product(predictions))
     if target.requires_grad and not predictions.requires_grad:
         site.count("swapped", 1)
