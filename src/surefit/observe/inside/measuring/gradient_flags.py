@@ -33,8 +33,8 @@ def write() -> None:
 
 @events.on(events.step_ended)
 def after_a_step(_optimizer: Any) -> None:
-    if not _looked:
-        write()
+    write()
+    events.step_ended.rest(after_a_step)
 
 
 @finishing.after_fork
