@@ -44,17 +44,19 @@ def test_evaluation_and_training_are_told_apart(
     distillation: tuple[str, list[dict[str, Any]]],
 ) -> None:
     _, findings = distillation
-    sliced, clamp, swallowed, idle = findings
+    sliced, clamp, swallowed, mode, idle = findings
     assert [one["rule"] for one in findings] == [
         "view-of-a-slice",
         "saturated-logits",
         "swallowed-evaluation",
+        "evaluation-in-training-mode",
         "teacher-never-run",
     ]
     assert "expected.view(-1)" in line_of(sliced)
     assert any(text.startswith("mixed precision") for text in sliced["ruled_out"])
     assert line_of(clamp) == "return torch.clamp(logits, -10, 10)"
     assert line_of(swallowed) == "except Exception as error:"
+    assert mode["place"]["line"] < swallowed["place"]["line"]
     assert "--offload_teacher" in line_of(idle)
 
 
@@ -71,7 +73,9 @@ def test_the_number_is_decoded_and_the_idle_teacher_named(
 
 
 def test_each_fault_has_a_fix_that_held(distillation: tuple[str, list[dict[str, Any]]]) -> None:
-    _, (sliced, clamp, swallowed, idle) = distillation
+    _, (sliced, clamp, swallowed, mode, idle) = distillation
+    assert mode["rule"] == "evaluation-in-training-mode"
+    assert [fix["proof"]["status"] for fix in mode["fixes"]] == ["held"]
     assert [fix["proof"]["status"] for fix in sliced["fixes"]] == ["held"]
     assert [fix["proof"]["status"] for fix in clamp["fixes"]] == ["held"]
     assert [fix["proof"]["status"] for fix in swallowed["fixes"]] == ["not-tried"]

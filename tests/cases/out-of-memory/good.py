@@ -27,7 +27,7 @@ def main():
     model = nn.Sequential(nn.Linear(64, 8192), nn.ReLU(inplace=True), nn.Linear(8192, 1))
     rows, targets = torch.randn(8192, 64), torch.randn(8192, 1)
     held_out, expected = torch.randn(16384, 64), torch.randn(16384, 1)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+    optimizer = torch.optim.SGD(model.parameters(), lr=1e-4)
     limit_memory(400)
     for epoch in range(2):
         for row, target in zip(rows.split(256), targets.split(256), strict=True):

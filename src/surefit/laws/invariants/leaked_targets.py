@@ -54,6 +54,7 @@ def violations_of(case: Case) -> Iterator[BrokenLaw]:
             ),
             steps=max(seen.step + 1, FEWEST_LOOKED),
             fault="target among the inputs",
+            certain=False,  # a target that is one of the features can be meant
             position=position,
             width=width,
             back=seen.shape[1] - position // prod(seen.shape[2:]),

@@ -20,9 +20,8 @@ exactly, with many different values, while the input has more elements than the 
 
 import ast
 from collections.abc import Iterator
-from dataclasses import replace
 
-from surefit.doctor.findings import Finding, Fix, Place, Severity
+from surefit.doctor.findings import Finding, Place, Severity
 from surefit.doctor.rule import Rule
 from surefit.laws.case import Case
 from surefit.laws.invariants.leaked_targets import TargetAmongInputs
@@ -37,31 +36,27 @@ NUMBERS = (1009, 2003)
 
 
 @RULE.on(TargetAmongInputs)
-def the_answer_is_in_the_question(broken: TargetAmongInputs, case: Case) -> Finding:
+def the_answer_is_in_the_question(broken: TargetAmongInputs, case: Case) -> Finding | None:
     back = broken.back
     pairs = [
         (source, window, index)
         for source in case.recording.sources()
         for window, index in windows(source, back)
     ]
+    if len(pairs) != 1:  # a target that is one of the features can be meant
+        return None
+    source, window, index = pairs[0]
     last = broken.position == broken.width - 1
     where = "the last" if last else f"number {broken.position}"
-    place = broken.use.place
-    remedies: list[Change | Fix] = [Fix("Leave the target out of the inputs of its row.")]
-    if len(pairs) == 1:
-        source, window, index = pairs[0]
-        place = Place(source.file, index.lineno, index.end_lineno)
-        remedies = [later(source, window, index, broken)]
-    finding = case.finding(
-        place,
+    return case.finding(
+        Place(source.file, index.lineno, index.end_lineno),
         f"The target leaks: it is the same number as {where} of the {broken.width:,} elements of"
         " the input, in every row.",
         facts=broken.facts,
         why="The input contains the target, so the model only has to copy it: the error says"
         " nothing about how well it predicts what it does not know.",
-        remedies=remedies,
+        remedies=(later(source, window, index, broken),),
     )
-    return finding if len(pairs) == 1 else replace(finding, severity=Severity.NOTE)
 
 
 def later(source: Source, window: ast.Slice, index: ast.expr, broken: TargetAmongInputs) -> Change:

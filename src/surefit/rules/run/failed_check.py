@@ -45,7 +45,12 @@ RULE = Rule(
     Severity.ERROR,
     __doc__,
     general=True,
-    symptoms=(Symptom("", "the condition behind the `raise`, and the values that it compares"),),
+    symptoms=(
+        Symptom(
+            r"Tried to step \d+ times",
+            "the condition behind the `raise`, and the values that it compares",
+        ),
+    ),
 )
 
 LONGEST = 100

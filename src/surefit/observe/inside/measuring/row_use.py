@@ -134,6 +134,7 @@ def came(iterator: Any, batch: Any) -> None:
         use.ended = False
     use.iterator = identity(iterator)
     if batch is None:
+        state.changed = True
         use.asked += use.ended and use.trained > 0
         use.finished += not use.ended and use.trained > 0
         use.ended = True
