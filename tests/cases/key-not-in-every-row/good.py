@@ -2,6 +2,8 @@ import torch
 from torch import nn
 from torch.utils.data import DataLoader, Dataset
 
+torch.manual_seed(0)
+
 
 class Readings(Dataset):
     def __len__(self):
