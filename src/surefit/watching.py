@@ -85,7 +85,7 @@ class watch:  # noqa: N801 - used as `with surefit.watch(...):`, like torch.no_g
     def stop_if_wanted(self) -> None:
         grave = list(Severity)
         limit = grave.index(self.stop_on) if self.stop_on is not None else -1
-        stopping = [one for one in self.findings if grave.index(one.severity) <= limit]
+        stopping = [entry for entry in self.findings if grave.index(entry.severity) <= limit]
         if stopping:
             raise StoppedByFinding(*stopping)
 

@@ -1,16 +1,16 @@
 """What is said of laws at the end of a run."""
 
 from surefit.cli.watched_laws import NO_STEP, detail, lines, part
-from surefit.laws.law import Law, Watched
+from surefit.laws.law import Law, MeasuredOn
 from surefit.laws.runs import LawState
 
 LEARNS = Law("learning", "every weight that should learn, learns")
-HOLDS = LawState(LEARNS, Watched(on="64 parameters at 120 steps"))
+HOLDS = LawState(LEARNS, MeasuredOn(on="64 parameters at 120 steps"))
 UNMEASURED = LawState(
-    Law("evaluation", "evaluation is evaluation"), Watched(why_not="no evaluation was seen")
+    Law("evaluation", "evaluation is evaluation"), MeasuredOn(why_not="no evaluation was seen")
 )
-ALSO = LawState(Law("rows", "rows are disjoint"), Watched(why_not="no evaluation was seen"))
-BROKEN = LawState(Law("rates", "the rate fits the run"), Watched(on="120 steps"), broken=True)
+ALSO = LawState(Law("rows", "rows are disjoint"), MeasuredOn(why_not="no evaluation was seen"))
+BROKEN = LawState(Law("rates", "the rate fits the run"), MeasuredOn(on="120 steps"), broken=True)
 
 
 def test_laws_are_counted_and_reasons_are_said_once() -> None:

@@ -11,7 +11,7 @@ from surefit.doctor.measures.experiments import (
     GenerateCall,
     Generated,
     OperationSeen,
-    Tried,
+    TriedChange,
 )
 from surefit.doctor.observations import Measure, Process
 from surefit.doctor.recording import Recording, as_line, read
@@ -33,7 +33,9 @@ SOFTMAX = OperationSeen(
     numbers=True,
     arguments={"dim": "0"},
 )
-BROKEN = Tried(on="7 of 60 rows", size=7, changed=0.5, output=(7, 4), judged=1, operation=SOFTMAX)
+BROKEN = TriedChange(
+    on="7 of 60 rows", size=7, changed=0.5, output=(7, 4), judged=1, operation=SOFTMAX
+)
 MADE = Experimented(process=PROCESS, model="Model", place=LINE, training=True, step=1)
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from surefit.doctor.findings import Place
-from surefit.doctor.measures.reported import Guess, Report, Reported, ReportedSeries
+from surefit.doctor.measures.reported import Guess, Reported, ReportedSeries, ReportSeen
 from surefit.doctor.observations import Process, Script
 from surefit.doctor.recording import Recording
 from surefit.laws.case import Case
@@ -35,11 +35,11 @@ def guess(formula: str, expected: float, family: str = "loss") -> Guess:
     return Guess(formula=formula, family=family, expected=expected)
 
 
-def report(text: str, *guesses: Guess, rights: tuple[str, ...] = (), step: int = 5) -> Report:
-    return Report(step=step, text=text, value=float(text), rights=rights, guesses=guesses)
+def report(text: str, *guesses: Guess, rights: tuple[str, ...] = (), step: int = 5) -> ReportSeen:
+    return ReportSeen(step=step, text=text, value=float(text), rights=rights, guesses=guesses)
 
 
-def series(label: str, line: int, *reports: Report) -> ReportedSeries:
+def series(label: str, line: int, *reports: ReportSeen) -> ReportedSeries:
     measured = (Place(FILE, 4 if line == 9 else 8),)
     return ReportedSeries(
         place=Place(FILE, line),

@@ -19,7 +19,7 @@ from surefit.observe.inside.experiments.batches import UnclearRowsError
 
 
 def experimented(setup: models.Setup) -> Experimented:
-    call = trying.Call(
+    call = trying.TriedCall(
         module=setup.module,
         tree=(setup.args, setup.kwargs),
         rows=models.ROWS,

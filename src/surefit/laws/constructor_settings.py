@@ -12,7 +12,7 @@ from surefit.source.reading import Source
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class ConstructorSetting:
     """An argument that the user's script passes, and what stands behind its name."""
 
     passed: Expression
@@ -21,7 +21,7 @@ class Setting:
     """`len(rows) // 32`, where `steps` is assigned just once; otherwise the argument itself."""
 
 
-def settings_behind(text: str, case: Case) -> tuple[Setting, ...]:
+def settings_behind(text: str, case: Case) -> tuple[ConstructorSetting, ...]:
     """What the innermost frame calls `self.total_steps` or `size`: the arguments of the only call
     of the user's that created this `self`, or that called this function."""
     known = only_call(case)
@@ -99,8 +99,10 @@ def names_behind(attribute: str, function: ast.FunctionDef) -> list[str]:
     return list(dict.fromkeys(node.id for node in inside if isinstance(node, ast.Name)))
 
 
-def setting(case: Case, source: Source, name: str, value: ast.expr) -> Setting:
+def setting(case: Case, source: Source, name: str, value: ast.expr) -> ConstructorSetting:
     passed = case.expression(source, value)
     named = Expression(passed.place, passed.span, f"{name}={passed.text}")
     behind = source.value_of(value)
-    return Setting(named, case.expression(source, behind) if behind is not value else passed)
+    return ConstructorSetting(
+        named, case.expression(source, behind) if behind is not value else passed
+    )

@@ -38,7 +38,7 @@ class BrokenLaw(Violation):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Watched:
+class MeasuredOn:
     """On what a law was measured; without that, why it was not."""
 
     on: str = ""

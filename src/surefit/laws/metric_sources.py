@@ -32,7 +32,7 @@ def is_printed_within(source: Source, node: ast.AST, printed: Place) -> bool:
 def scopes_around(source: Source, places: Sequence[Place]) -> set[ast.AST]:
     """Functions that the lines are in and, twice, those that call them."""
     lines = [place.line for place in places if place.file == source.file and place.line]
-    statements = [one for line in lines if (one := source.statement_at(line)) is not None]
+    statements = [entry for line in lines if (entry := source.statement_at(line)) is not None]
     scopes = {source.scope_of(statement) for statement in statements}
     for _ in range(2):
         names = {getattr(scope, "name", "") for scope in scopes} - {""}
@@ -44,7 +44,7 @@ def scopes_around(source: Source, places: Sequence[Place]) -> set[ast.AST]:
 def argmax_without_axis(source: Source) -> Iterator[ast.AST]:
     """`torch.argmax(x)` and `x.argmax()`."""
     for call in source.every(ast.Call):
-        if called(call) != "argmax" or any(one.arg in ("dim", "axis") for one in call.keywords):
+        if called(call) != "argmax" or any(entry.arg in ("dim", "axis") for entry in call.keywords):
             continue
         by_module = source.imported(call.func) != ""
         if len(call.args) == (1 if by_module else 0):

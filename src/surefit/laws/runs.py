@@ -17,7 +17,7 @@ from surefit.doctor.words import counted
 from surefit.laws import invariants
 from surefit.laws.case import Case
 from surefit.laws.lasting import shows_in_a_part
-from surefit.laws.law import BrokenLaw, Law, Watched
+from surefit.laws.law import BrokenLaw, Law, MeasuredOn
 
 FEWEST_STEPS = 3
 """Optimizer steps that a proof takes at least."""
@@ -29,7 +29,7 @@ class Invariant:
 
     law: Law
     violations_of: Callable[[Case], Iterator[BrokenLaw]]
-    watched: Callable[[Recording], Watched]
+    watched: Callable[[Recording], MeasuredOn]
 
 
 @cache
@@ -67,7 +67,7 @@ class LawState:
     """A law, whether it holds, and what it was measured on."""
 
     law: Law
-    watched: Watched
+    watched: MeasuredOn
     broken: bool = False
 
 
@@ -84,12 +84,12 @@ def states(recording: Recording) -> list[LawState]:
     ]
 
 
-def watched_by(invariant: Invariant, recording: Recording) -> Watched:
+def watched_by(invariant: Invariant, recording: Recording) -> MeasuredOn:
     """A law that fails itself was not measured."""
     try:
         return invariant.watched(recording)
     except Exception as error:  # noqa: BLE001 - the other laws were measured
-        return Watched(why_not=failed(f"the law {invariant.law.name}", error))
+        return MeasuredOn(why_not=failed(f"the law {invariant.law.name}", error))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,7 +12,7 @@ FEWEST = 2
 
 
 @dataclass(slots=True)
-class Entry:
+class LogEntry:
     """Numbers that a log wrote down together."""
 
     numbers: Mapping[str, float]
@@ -27,7 +27,7 @@ class Collected:
     step: int | None = None
     epoch: float | None = None
 
-    def add(self, entry: Entry) -> None:
+    def add(self, entry: LogEntry) -> None:
         for name, value in entry.numbers.items():
             if is_step(name) and value == int(value):
                 self.step = int(value)
@@ -55,7 +55,7 @@ def is_epoch(name: str) -> bool:
     return words_of(name) <= EPOCHS and bool(words_of(name))
 
 
-def collect(entries: Iterable[Entry]) -> tuple[Series, ...]:
+def collect(entries: Iterable[LogEntry]) -> tuple[Series, ...]:
     collected = Collected()
     for entry in entries:
         collected.add(entry)

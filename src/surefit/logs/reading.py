@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from surefit.logs.entries import Entry, collect
+from surefit.logs.entries import LogEntry, collect
 from surefit.logs.series import Point, Series, TrainingLog
 from surefit.logs.text_lines import entries_in, numbers_of
 
@@ -16,7 +16,7 @@ MOST_FILES = 5_000
 """Files of a folder that are looked at for a log."""
 
 
-class Unreadable(Exception):  # noqa: N818 - the caller makes a finding of it
+class UnreadableLog(Exception):  # noqa: N818 - the caller makes a finding of it
     """A log that cannot be read, and why."""
 
 
@@ -40,23 +40,23 @@ def trainer_state(text: str, name: str) -> TrainingLog | None:
     history = state.get("log_history") if isinstance(state, dict) else None
     if not isinstance(history, list):
         return None
-    entries = (Entry(numbers_of(entry)) for entry in history)
+    entries = (LogEntry(numbers_of(entry)) for entry in history)
     planned = state.get("max_steps")
     return TrainingLog(
         name, "Trainer state", collect(entries), planned if isinstance(planned, int) else None
     )
 
 
-def table_entries(text: str) -> Iterator[Entry]:
+def table_entries(text: str) -> Iterator[LogEntry]:
     """Rows of a table with a head, as Lightning and Keras write it: cells may be empty."""
     lines = text.splitlines()
     separator = "\t" if lines and "\t" in lines[0] else ","
     try:
         for row in csv.DictReader(lines, delimiter=separator):
             numbers = numbers_of({name: cell for name, cell in row.items() if name and cell})
-            yield Entry(numbers, None)
+            yield LogEntry(numbers, None)
     except csv.Error as error:
-        raise Unreadable(str(error)) from error
+        raise UnreadableLog(str(error)) from error
 
 
 def is_events(path: Path) -> bool:
@@ -70,7 +70,7 @@ def read_events(path: Path) -> TrainingLog:
             EventAccumulator,
         )
     except ImportError as error:
-        raise Unreadable("reading TensorBoard events takes `pip install tensorboard`") from error
+        raise UnreadableLog("reading TensorBoard events takes `pip install tensorboard`") from error
     events = EventAccumulator(str(path), size_guidance={"scalars": 0, "tensors": 0})
     events.Reload()
     series = [

@@ -5,7 +5,7 @@ import json
 import re
 from collections.abc import Iterator
 
-from surefit.logs.entries import Entry, is_epoch, is_step
+from surefit.logs.entries import LogEntry, is_epoch, is_step
 from surefit.logs.series import Role, Series
 
 LONGEST = 2_000
@@ -20,12 +20,12 @@ PAIR = re.compile(
 DICTIONARY = re.compile(r"\{[^{}]*\}")
 
 
-def entries_in(text: str) -> Iterator[Entry]:
+def entries_in(text: str) -> Iterator[LogEntry]:
     for number, line in enumerate(text.splitlines(), start=1):
         shown = line.rpartition("\r")[2] if "\r" in line else line
         numbers = numbers_in(shown[:LONGEST])
         if numbers:
-            yield Entry(numbers, number)
+            yield LogEntry(numbers, number)
 
 
 def numbers_in(line: str) -> dict[str, float]:

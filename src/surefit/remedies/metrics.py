@@ -43,15 +43,20 @@ def after_the_loop(case: Case, statements: Sequence[Expression]) -> Edit | None:
     if source is None or around is None or shares_lines(source, around):
         return None
     text = assigned_at_once(source, found)
-    return all_of([*(removed(source, one) for one in found), inserted_after(source, around, text)])
+    return all_of(
+        [*(removed(source, entry) for entry in found), inserted_after(source, around, text)]
+    )
 
 
 def assigned_at_once(source: Source, statements: Sequence[ast.stmt]) -> str:
     """`a, b = a / n, b / n`: a line that differs from those of the loop by more than its indent."""
     pairs = [
-        (source.segment(one.target), f"{source.segment(one.target)} / {divided_by(source, one)}")
-        for one in statements
-        if isinstance(one, ast.AugAssign)
+        (
+            source.segment(entry.target),
+            f"{source.segment(entry.target)} / {divided_by(source, entry)}",
+        )
+        for entry in statements
+        if isinstance(entry, ast.AugAssign)
     ]
     if len(pairs) != len(statements):
         return "\n".join(source.segment(statement) for statement in statements)

@@ -57,13 +57,13 @@ def name_in_caller(source: Source, call: ast.Call, caller: ast.Call) -> str:
         known = source.scope_of(caller)
         return name if source.parents.get(known) is source.parents.get(function) else ""
     plain = [*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs]
-    argument = next((one for one in plain if one.arg == name), None)
+    argument = next((entry for entry in plain if entry.arg == name), None)
     given = given_in(source, function, caller, argument) if argument is not None else None
     return dotted(given) if given is not None else "" if argument is not None else name
 
 
 def leaves_by_return(statements: list[ast.stmt]) -> bool:
-    return any(isinstance(node, ast.Return) for one in statements for node in ast.walk(one))
+    return any(isinstance(node, ast.Return) for entry in statements for node in ast.walk(entry))
 
 
 def before_it_learns(case: Case, site: CallSite | None, name: str = "") -> Edit | None:

@@ -22,12 +22,12 @@ class ReportsTheMeasured:
         return Needs(steps=self.steps, changes_the_past=False, first_run_shows=True)
 
     def judge(self, before: Recording, after: Recording) -> Judgement:  # noqa: ARG002
-        every = [series for one in after.all(Reported) for series in one.series]
-        found = [one for one in every if self.is_of(one)]
+        every = [series for entry in after.all(Reported) for series in entry.series]
+        found = [entry for entry in every if self.is_of(entry)]
         reports = [report for series in found for report in series.reports]
         if not reports:
             return Judgement(False, f"`{self.label}` was not printed after an evaluation", False)
-        wrong = [one for one in reports if not self.names(one.rights)]
+        wrong = [entry for entry in reports if not self.names(entry.rights)]
         if wrong:
             return Judgement(False, f"`{self.label}` {wrong[0].text} is not what was measured")
         last = reports[-1].text

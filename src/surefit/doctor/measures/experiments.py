@@ -35,7 +35,7 @@ class OperationSeen:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tried:
+class TriedChange:
     """One experiment."""
 
     why_not: str = ""
@@ -73,11 +73,11 @@ class Experimented(Measure):
     """Nothing but the shape of the labels says which axis holds the rows."""
     repeats: bool = True
     """The same input gives the same output: else rows, padding and future are not tried."""
-    rows: Tried = Tried()
-    order: Tried = Tried()
+    rows: TriedChange = TriedChange()
+    order: TriedChange = TriedChange()
     """Rows in another order: outputs must follow."""
-    padding: Tried = Tried()
-    future: Tried = Tried()
+    padding: TriedChange = TriedChange()
+    future: TriedChange = TriedChange()
     seconds: float = 0.0
 
 

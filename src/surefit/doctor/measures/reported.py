@@ -19,7 +19,7 @@ class Guess:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Report:
+class ReportSeen:
     """A number as it was printed once."""
 
     step: int
@@ -41,7 +41,7 @@ class ReportedSeries:
     label: str
     """The words before the number."""
     times: int
-    reports: tuple[Report, ...] = ()
+    reports: tuple[ReportSeen, ...] = ()
     """The first ones."""
     measured_at: tuple[Place, ...] = ()
     """Lines at which the loss was computed, or the model called, in these evaluations."""

@@ -40,7 +40,7 @@ class Override:
 
 
 @dataclass(frozen=True, slots=True)
-class PassedOn:
+class PassedArguments:
     """What a call passes."""
 
     count: int
@@ -190,7 +190,7 @@ def receiver_and_name(call: ast.Call, frame: Frame) -> tuple[str, str]:
     return "", ""
 
 
-def passed_on(call: ast.Call, frame: Frame) -> PassedOn:
+def passed_on(call: ast.Call, frame: Frame) -> PassedArguments:
     count, names, certain = 0, list[str](), True
     for argument in call.args:
         if isinstance(argument, ast.Starred):
@@ -207,7 +207,7 @@ def passed_on(call: ast.Call, frame: Frame) -> PassedOn:
         members = value.members if value is not None else {}
         certain = certain and value is not None and value.length == len(members)
         names += members
-    return PassedOn(count, tuple(names), certain)
+    return PassedArguments(count, tuple(names), certain)
 
 
 def parsed(text: str, kind: type[Kind]) -> Kind | None:

@@ -9,7 +9,7 @@ from surefit.doctor.recording import Recording
 from surefit.doctor.violations import Expression
 from surefit.doctor.words import counted, some
 from surefit.laws.case import Case
-from surefit.laws.law import BrokenLaw, Law, Watched
+from surefit.laws.law import BrokenLaw, Law, MeasuredOn
 
 LAW = Law("adapter_targets", "adapters are on the layers that they were asked for")
 PROOF_STEPS = 3
@@ -122,8 +122,8 @@ def last_part(name: str) -> str:
     return name.rpartition(".")[2]
 
 
-def watched(recording: Recording) -> Watched:
+def watched(recording: Recording) -> MeasuredOn:
     adapters = [adapter for measure in recording.all(Adapters) for adapter in measure.adapters]
     if not adapters:
-        return Watched(why_not="no adapter was trained")
-    return Watched(on=counted(len(adapters), "adapter"))
+        return MeasuredOn(why_not="no adapter was trained")
+    return MeasuredOn(on=counted(len(adapters), "adapter"))

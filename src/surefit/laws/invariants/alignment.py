@@ -9,7 +9,7 @@ from surefit.doctor.measures.alignment import Aligned
 from surefit.doctor.recording import Recording
 from surefit.doctor.words import counted, shape_of
 from surefit.laws.case import Case
-from surefit.laws.law import BrokenLaw, Law, Watched
+from surefit.laws.law import BrokenLaw, Law, MeasuredOn
 from surefit.laws.operation_calls import line_of
 
 LAW = Law("alignment", "the targets of pixels lie where their inputs lie")
@@ -55,8 +55,8 @@ def violations_of(case: Case) -> Iterator[BrokenLaw]:
         )
 
 
-def watched(recording: Recording) -> Watched:
+def watched(recording: Recording) -> MeasuredOn:
     rows = sum(seen.rows for seen in recording.all(Aligned))
     if rows:
-        return Watched(on=f"{counted(rows, 'square picture')} with a target for each pixel")
-    return Watched(why_not="no square picture with a target for each pixel was seen")
+        return MeasuredOn(on=f"{counted(rows, 'square picture')} with a target for each pixel")
+    return MeasuredOn(why_not="no square picture with a target for each pixel was seen")

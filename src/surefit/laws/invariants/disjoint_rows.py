@@ -11,7 +11,7 @@ from surefit.doctor.words import counted
 from surefit.laws.case import Case
 from surefit.laws.copied_rows import CopiedBeforeSplit, copied_before_split
 from surefit.laws.evaluation_names import has_folds, is_held_out
-from surefit.laws.law import BrokenLaw, Law, Watched
+from surefit.laws.law import BrokenLaw, Law, MeasuredOn
 from surefit.laws.unused_rows import UnusedRows, unused_rows
 
 LAW = Law("disjoint_rows", "training and evaluation rows are disjoint")
@@ -61,16 +61,16 @@ class CopiesInBothSets(SharedRows):
     """Rows are altered copies of training rows."""
 
 
-def watched(recording: Recording) -> Watched:
+def watched(recording: Recording) -> MeasuredOn:
     sets = [measure for measure in recording.all(RowSets) if measure.trained]
     if not sets:
-        return Watched(why_not="no rows of a model's training were seen")
+        return MeasuredOn(why_not="no rows of a model's training were seen")
     looked = [(row, known) for row, known, _ in pairs(recording)]
     if not looked:
-        return Watched(why_not="no evaluation of a trained model was seen")
+        return MeasuredOn(why_not="no evaluation of a trained model was seen")
     rows = sum(row.rows for row, _ in looked)
     distinct = sum(known.distinct for known in {id(known): known for _, known in looked}.values())
-    return Watched(on=f"{counted(rows, 'evaluated row')}, {counted(distinct, 'training row')}")
+    return MeasuredOn(on=f"{counted(rows, 'evaluated row')}, {counted(distinct, 'training row')}")
 
 
 def pairs(recording: Recording) -> Iterator[tuple[EvaluatedRows, TrainedRows, RowSets]]:

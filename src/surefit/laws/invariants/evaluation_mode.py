@@ -18,7 +18,7 @@ from surefit.doctor.recording import Recording
 from surefit.doctor.violations import Expression
 from surefit.doctor.words import counted, spoken
 from surefit.laws.case import Case
-from surefit.laws.law import BrokenLaw, Law, Watched
+from surefit.laws.law import BrokenLaw, Law, MeasuredOn
 from surefit.laws.loss_sources import call_at, entering_loss
 from surefit.laws.measured_results import is_measured
 from surefit.laws.mode_words import active_layers, evaluation_facts, quiet_layers
@@ -78,17 +78,17 @@ class StatisticsChangedInEvaluation(ModeLaw):
     """A call in evaluation mode changes running statistics."""
 
 
-def watched(recording: Recording) -> Watched:
+def watched(recording: Recording) -> MeasuredOn:
     every = [calls for modes in recording.all(Modes) for calls in modes.calls]
     evaluation = [calls for calls in every if not calls.learned]
     trained = [calls for calls in every if calls.learned]
     if not trained:
-        return Watched(why_not="no model was trained")
+        return MeasuredOn(why_not="no model was trained")
     if not evaluation:
-        return Watched(why_not="no evaluation was seen")
+        return MeasuredOn(why_not="no evaluation was seen")
     measured = sum(calls.calls for calls in evaluation)
     learned = sum(calls.calls for calls in trained)
-    return Watched(on=f"{counted(measured, 'call')} in evaluation and {learned:,} in training")
+    return MeasuredOn(on=f"{counted(measured, 'call')} in evaluation and {learned:,} in training")
 
 
 def violations_of(case: Case) -> Iterator[BrokenLaw]:
@@ -155,7 +155,7 @@ def evaluated(case: Case, modes: Modes) -> Iterator[EvaluatedInTrainingMode]:
 
 
 def is_shared(calls: ModelCalls, modes: Modes) -> bool:
-    return any(one.site == calls.site and one.learned for one in modes.calls)
+    return any(entry.site == calls.site and entry.learned for entry in modes.calls)
 
 
 def feeds_the_loss(source: Source, call: ast.Call, calls: ModelCalls, modes: Modes) -> bool:
@@ -169,8 +169,10 @@ def feeds_the_loss(source: Source, call: ast.Call, calls: ModelCalls, modes: Mod
 
 def trained(case: Case, modes: Modes) -> Iterator[TrainedInEvaluationMode]:
     for stepped in modes.stepped:
-        learned = [one for one in modes.calls if one.serial == stepped.serial and one.learned]
-        quiet = [one for one in learned if not one.training]
+        learned = [
+            entry for entry in modes.calls if entry.serial == stepped.serial and entry.learned
+        ]
+        quiet = [entry for entry in learned if not entry.training]
         if stepped.evaluating and quiet:
             found = whole_model(case, modes, stepped, quiet[0])
         else:
@@ -184,9 +186,10 @@ def whole_model(
 ) -> TrainedInEvaluationMode | None:
     look = last(calls)
     switches = of(modes, stepped.serial)
-    switched = next((one for one in reversed(switches) if not one.training), None)
+    switched = next((entry for entry in reversed(switches) if not entry.training), None)
     measured = any(
-        one.serial == stepped.serial and not one.training and not one.learned for one in modes.calls
+        entry.serial == stepped.serial and not entry.training and not entry.learned
+        for entry in modes.calls
     )
     stuck = measured and switched is not None
     if not look.dropouts_off and not (stuck and (look.norms_off or look.readers)):
@@ -208,13 +211,14 @@ def part_of_model(
             continue
         before = any(earlier.dropouts > look.dropouts for earlier in calls.looks)
         switched = next(
-            (one for one in reversed(modes.switches) if not one.training and one.place), None
+            (entry for entry in reversed(modes.switches) if not entry.training and entry.place),
+            None,
         )
         if before and switched is not None:
             return in_evaluation_mode(
                 case, modes, stepped, calls, look, switched, stuck=True, part=parts[0]
             )
-        if not before and not any(one.training for one in of(modes, stepped.serial)):
+        if not before and not any(entry.training for entry in of(modes, stepped.serial)):
             return in_evaluation_mode(
                 case, modes, stepped, calls, look, None, stuck=False, part=parts[0]
             )
@@ -244,7 +248,7 @@ def in_evaluation_mode(
     facts = [Fact("trained in evaluation mode", steps), Fact("then", quiet_layers(look))]
     if switched is not None:
         facts.append(Fact("`.eval()`", f"at {switched.place}, {counted(switched.times, 'time')}"))
-    back = [one for one in of(modes, stepped.serial) if one.training]
+    back = [entry for entry in of(modes, stepped.serial) if entry.training]
     facts.append(
         Fact("`.train()`", f"at {spoken(str(one.place) for one in back)}" if back else "not called")
     )

@@ -9,7 +9,7 @@ from surefit.doctor.recording import Recording
 from surefit.doctor.words import code
 from surefit.laws.case import Case
 from surefit.laws.invariants.independent_rows import facts, share, why_not
-from surefit.laws.law import BrokenLaw, Law, Watched
+from surefit.laws.law import BrokenLaw, Law, MeasuredOn
 from surefit.laws.mixing_operations import CARRY
 from surefit.laws.operation_calls import line_of
 
@@ -55,9 +55,9 @@ def violations_of(case: Case) -> Iterator[BrokenLaw]:
         )
 
 
-def watched(recording: Recording) -> Watched:
+def watched(recording: Recording) -> MeasuredOn:
     every = list(recording.all(Experimented))
     tried = [made for made in every if made.future.judged]
     if tried:
-        return Watched(on=f"{code(tried[0].model)} with {tried[0].future.on} changed")
-    return Watched(why_not=why_not(every, lambda made: made.future))
+        return MeasuredOn(on=f"{code(tried[0].model)} with {tried[0].future.on} changed")
+    return MeasuredOn(why_not=why_not(every, lambda made: made.future))

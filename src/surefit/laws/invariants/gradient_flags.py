@@ -8,7 +8,7 @@ from surefit.doctor.recording import Recording
 from surefit.doctor.violations import Expression
 from surefit.doctor.words import counted
 from surefit.laws.case import Case
-from surefit.laws.law import BrokenLaw, Law, Watched
+from surefit.laws.law import BrokenLaw, Law, MeasuredOn
 
 LAW = Law("gradient_flags", "what is frozen or set free by the script is so in its parameters")
 PROOF_STEPS = 2
@@ -42,8 +42,10 @@ def violations_of(case: Case) -> Iterator[FlagOnModule]:
             )
 
 
-def watched(recording: Recording) -> Watched:
+def watched(recording: Recording) -> MeasuredOn:
     modules = sum(measure.modules for measure in recording.all(GradientFlags))
     return (
-        Watched(on=counted(modules, "module")) if modules else Watched(why_not="no model was seen")
+        MeasuredOn(on=counted(modules, "module"))
+        if modules
+        else MeasuredOn(why_not="no model was seen")
     )

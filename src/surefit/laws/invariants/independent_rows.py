@@ -4,11 +4,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from surefit.doctor.findings import Fact
-from surefit.doctor.measures.experiments import Experimented, OperationSeen, Tried
+from surefit.doctor.measures.experiments import Experimented, OperationSeen, TriedChange
 from surefit.doctor.recording import Recording
 from surefit.doctor.words import code, shape_of
 from surefit.laws.case import Case
-from surefit.laws.law import BrokenLaw, Law, Watched
+from surefit.laws.law import BrokenLaw, Law, MeasuredOn
 from surefit.laws.mixing_operations import mixes_rows, moves_rows
 from surefit.laws.operation_calls import line_of
 
@@ -86,11 +86,11 @@ def moved(made: Experimented, case: Case) -> RowOrderMatters | None:
     )
 
 
-def share(tried: Tried) -> str:
+def share(tried: TriedChange) -> str:
     return f"{tried.changed:.0%}" if tried.changed < 10 else f"{tried.changed:.3g} times"
 
 
-def facts(made: Experimented, tried: Tried) -> tuple[Fact, ...]:
+def facts(made: Experimented, tried: TriedChange) -> tuple[Fact, ...]:
     return (
         Fact("tried on", f"{tried.on}, in evaluation mode, at step {made.step:,}"),
         Fact("output", f"{shape_of(tried.output)}, changed by {share(tried)}, 0 expected"),
@@ -110,16 +110,16 @@ def where(operation: OperationSeen) -> tuple[Fact, ...]:
     return (Fact("rows are apart until", f"{name}{within}{given}"),)
 
 
-def watched(recording: Recording) -> Watched:
+def watched(recording: Recording) -> MeasuredOn:
     every = list(recording.all(Experimented))
     held = [made for made in every if made.rows.judged]
     if held:
         models = ", ".join(dict.fromkeys(code(made.model) for made in held))
-        return Watched(on=f"{models} with {held[0].rows.on} replaced")
-    return Watched(why_not=why_not(every, lambda made: made.rows))
+        return MeasuredOn(on=f"{models} with {held[0].rows.on} replaced")
+    return MeasuredOn(why_not=why_not(every, lambda made: made.rows))
 
 
-def why_not(every: list[Experimented], of: Callable[[Experimented], Tried]) -> str:
+def why_not(every: list[Experimented], of: Callable[[Experimented], TriedChange]) -> str:
     for made in every:
         if not made.why_not and not made.repeats:
             return f"{code(made.model)} keeps a state: the same input gives another output"

@@ -11,7 +11,7 @@ from surefit.doctor.violations import Expression
 from surefit.doctor.words import counted
 from surefit.laws.case import Case
 from surefit.laws.label_maps import MapsPerSplit, maps_per_split
-from surefit.laws.law import BrokenLaw, Law, Watched
+from surefit.laws.law import BrokenLaw, Law, MeasuredOn
 
 LAW = Law("label_ids", "a label has the same id in training and in evaluation")
 
@@ -37,14 +37,14 @@ class LabelsRenamed(BrokenLaw):
     maps: MapsPerSplit | None = None
 
 
-def watched(recording: Recording) -> Watched:
+def watched(recording: Recording) -> MeasuredOn:
     measured = [known for known in recording.all(LabelIds) if known.pairs]
     if not measured:
-        return Watched(why_not="no class labels of an evaluation were seen")
+        return MeasuredOn(why_not="no class labels of an evaluation were seen")
     if not any(known.training_hits >= LEARNED * known.training_rows for known in measured):
-        return Watched(why_not="the model had not learned its training labels")
+        return MeasuredOn(why_not="the model had not learned its training labels")
     rows = sum(pair.rows for known in measured for pair in known.pairs)
-    return Watched(on=f"{counted(rows, 'evaluated row')}")
+    return MeasuredOn(on=f"{counted(rows, 'evaluated row')}")
 
 
 def violations_of(case: Case) -> Iterator[LabelsRenamed]:

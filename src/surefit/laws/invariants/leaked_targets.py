@@ -9,7 +9,7 @@ from surefit.doctor.measures.leaked_targets import TargetsInInputs
 from surefit.doctor.recording import Recording
 from surefit.doctor.words import counted, shape_of
 from surefit.laws.case import Case
-from surefit.laws.law import BrokenLaw, Law, Watched
+from surefit.laws.law import BrokenLaw, Law, MeasuredOn
 from surefit.laws.operation_calls import line_of
 
 LAW = Law("leaked_targets", "the target of a row is not among its inputs")
@@ -61,8 +61,8 @@ def violations_of(case: Case) -> Iterator[BrokenLaw]:
         )
 
 
-def watched(recording: Recording) -> Watched:
+def watched(recording: Recording) -> MeasuredOn:
     rows = sum(seen.rows for seen in recording.all(TargetsInInputs))
     if rows:
-        return Watched(on=f"{counted(rows, 'row')} with a number as target")
-    return Watched(why_not="no loss had a number as the target of each row")
+        return MeasuredOn(on=f"{counted(rows, 'row')} with a number as target")
+    return MeasuredOn(why_not="no loss had a number as the target of each row")

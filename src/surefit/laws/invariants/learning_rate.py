@@ -13,7 +13,7 @@ from surefit.doctor.violations import Expression
 from surefit.doctor.words import counted
 from surefit.laws.case import Case
 from surefit.laws.idle_schedules import never_stepped, of_another_optimizer, rate_facts
-from surefit.laws.law import BrokenLaw, Watched
+from surefit.laws.law import BrokenLaw, MeasuredOn
 from surefit.laws.rate_violations import (
     LAW,
     FactorIsRate,
@@ -245,12 +245,12 @@ def rises_again(course: RateCourse, schedule: ScheduleSeen) -> BrokenLaw | None:
     )
 
 
-def watched(recording: Recording) -> Watched:
+def watched(recording: Recording) -> MeasuredOn:
     rates = [known for known in recording.all(LearningRates) if known.steps]
     steps = sum(known.steps for known in rates)
     if not rates:
-        return Watched(why_not="no step was taken")
+        return MeasuredOn(why_not="no step was taken")
     if not any(ran_to_its_end(known, recording) for known in rates):
-        return Watched(why_not="the run did not come to its end")
+        return MeasuredOn(why_not="the run did not come to its end")
     count = sum(len(known.schedules) for known in rates)
-    return Watched(on=f"{counted(steps, 'step')}, {counted(count, 'scheduler')}")
+    return MeasuredOn(on=f"{counted(steps, 'step')}, {counted(count, 'scheduler')}")

@@ -11,7 +11,7 @@ from surefit.doctor.recording import Recording
 from surefit.doctor.words import counted
 from surefit.laws.case import Case
 from surefit.laws.finite_losses import losses_not_finite
-from surefit.laws.law import BrokenLaw, Watched
+from surefit.laws.law import BrokenLaw, MeasuredOn
 from surefit.laws.loss_law import LAW as LAW
 from surefit.laws.loss_law import measures
 from surefit.laws.loss_predictions import EveryLabelIgnored, violations_at_losses
@@ -26,7 +26,7 @@ def violations_of(case: Case) -> Iterator[BrokenLaw]:
         yield from losses_not_finite(case.recording)
 
 
-def watched(recording: Recording) -> Watched:
+def watched(recording: Recording) -> MeasuredOn:
     looked = sum(site.looked for measure in measures(recording) for site in measure.sites)
     compared = sum(site.looked for measure in measures(recording) for site in measure.tokens)
     losses = sum(steps.backwards for steps in final_steps(recording))
@@ -36,5 +36,5 @@ def watched(recording: Recording) -> Watched:
         *(["a backward pass" if losses == 1 else f"{losses:,} backward passes"] if losses else []),
     ]
     if not parts:
-        return Watched(why_not="no loss was seen")
-    return Watched(on=", ".join(parts))
+        return MeasuredOn(why_not="no loss was seen")
+    return MeasuredOn(on=", ".join(parts))

@@ -8,7 +8,7 @@ from surefit.doctor.recording import Recording
 from surefit.doctor.violations import Expression
 from surefit.doctor.words import counted
 from surefit.laws.case import Case
-from surefit.laws.law import BrokenLaw, Law, Watched
+from surefit.laws.law import BrokenLaw, Law, MeasuredOn
 
 LAW = Law("new_rows_learn", "embeddings of new tokens learn")
 PROOF_STEPS = 4
@@ -37,8 +37,8 @@ def violations_of(case: Case) -> Iterator[BrokenLaw]:
                 )
 
 
-def watched(recording: Recording) -> Watched:
+def watched(recording: Recording) -> MeasuredOn:
     tables = [table for measure in recording.all(GrownTables) for table in measure.tables]
     if not tables:
-        return Watched(why_not="no table was given rows for new tokens")
-    return Watched(on=counted(len(tables), "table"))
+        return MeasuredOn(why_not="no table was given rows for new tokens")
+    return MeasuredOn(on=counted(len(tables), "table"))

@@ -23,7 +23,7 @@ from surefit.laws.gradient_violations import (
     LossUsedTwice,
     TrainerLossNotAveraged,
 )
-from surefit.laws.law import BrokenLaw, Watched
+from surefit.laws.law import BrokenLaw, MeasuredOn
 
 FEWEST = 3
 """Steps at which a fault must show."""
@@ -260,14 +260,14 @@ def of_epochs(use: GradientUse) -> Iterator[BrokenLaw]:
     )
 
 
-def watched(recording: Recording) -> Watched:
+def watched(recording: Recording) -> MeasuredOn:
     uses = list(recording.all(GradientUse))
     looked = sum(optimizer.looked for use in uses for optimizer in use.optimizers)
     if looked:
         sampled = sum(len(optimizer.sampled) for use in uses for optimizer in use.optimizers)
-        return Watched(on=f"{counted(sampled, 'parameter')} at {counted(looked, 'step')}")
+        return MeasuredOn(on=f"{counted(sampled, 'parameter')} at {counted(looked, 'step')}")
     taken = any(use.steps for use in uses)
-    return Watched(
+    return MeasuredOn(
         why_not="gradients of fewer than two steps were seen" if taken else "no step was taken"
     )
 

@@ -9,7 +9,7 @@ from surefit.doctor.recording import Recording
 from surefit.doctor.words import code, counted
 from surefit.laws.case import Case
 from surefit.laws.invariants.independent_rows import facts, share, why_not
-from surefit.laws.law import BrokenLaw, Law, Watched
+from surefit.laws.law import BrokenLaw, Law, MeasuredOn
 from surefit.laws.mixing_operations import ATTENTION, RECURRENT, SOFTMAX
 from surefit.laws.operation_calls import line_of
 
@@ -157,12 +157,12 @@ def gives_last_state(operation: OperationSeen) -> bool:
     return is_padded and operation.arguments.get(BOTH_WAYS) == "False"
 
 
-def watched(recording: Recording) -> Watched:
+def watched(recording: Recording) -> MeasuredOn:
     every = list(recording.all(Experimented))
     tried = [made for made in every if made.padding.judged]
     rows = sum(call.rows for measure in recording.all(Generated) for call in measure.lines)
     parts = [f"{code(made.model)} on {made.padding.on}" for made in tried[:1]]
     parts += [f"{counted(rows, 'prompt')} given to `generate`"] if rows else []
     if parts:
-        return Watched(on=" and ".join(parts))
-    return Watched(why_not=why_not(every, lambda made: made.padding))
+        return MeasuredOn(on=" and ".join(parts))
+    return MeasuredOn(why_not=why_not(every, lambda made: made.padding))

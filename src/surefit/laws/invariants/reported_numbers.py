@@ -5,12 +5,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from surefit.doctor.findings import Fact, Place
-from surefit.doctor.measures.reported import Guess, Report, Reported, ReportedSeries
+from surefit.doctor.measures.reported import Guess, Reported, ReportedSeries, ReportSeen
 from surefit.doctor.recording import Recording
 from surefit.doctor.violations import Expression
 from surefit.doctor.words import counted, spoken
 from surefit.laws.case import Case
-from surefit.laws.law import BrokenLaw, Law, Watched
+from surefit.laws.law import BrokenLaw, Law, MeasuredOn
 from surefit.laws.metric_sources import nodes_for
 from surefit.laws.reported_labels import FAMILIES, family_of, is_impossible
 
@@ -60,27 +60,27 @@ class ImpossibleNumber(BrokenLaw):
 
     law: Law = LAW
     series: ReportedSeries
-    report: Report
+    report: ReportSeen
 
 
-def watched(recording: Recording) -> Watched:
+def watched(recording: Recording) -> MeasuredOn:
     every = list(recording.all(Reported))
-    reports = sum(series.times for one in every for series in one.series)
-    evaluations = sum(one.evaluations for one in every)
+    reports = sum(series.times for entry in every for series in entry.series)
+    evaluations = sum(entry.evaluations for entry in every)
     if not evaluations:
-        return Watched(why_not="no evaluation with a loss or targets was seen")
+        return MeasuredOn(why_not="no evaluation with a loss or targets was seen")
     if not reports:
-        return Watched(why_not="no number was printed after an evaluation")
-    return Watched(on=f"{counted(reports, 'number')} after {counted(evaluations, 'evaluation')}")
+        return MeasuredOn(why_not="no number was printed after an evaluation")
+    return MeasuredOn(on=f"{counted(reports, 'number')} after {counted(evaluations, 'evaluation')}")
 
 
 def violations_of(case: Case) -> Iterator[BrokenLaw]:
     for measure in case.recording.all(Reported):
         if measure.process.rank not in (None, 0):
             continue
-        misreported = [one for series in measure.series for one in wrong_formulas(case, series)]
+        misreported = [entry for series in measure.series for entry in wrong_formulas(case, series)]
         yield from misreported
-        explained = {one.series.place for one in misreported}
+        explained = {entry.series.place for entry in misreported}
         for series in measure.series:
             if series.place not in explained:
                 yield from impossible(series)
@@ -88,8 +88,10 @@ def violations_of(case: Case) -> Iterator[BrokenLaw]:
 
 def wrong_formulas(case: Case, series: ReportedSeries) -> Iterator[Misreported]:
     formulas = dict.fromkeys(guess.formula for report in series.reports for guess in report.guesses)
-    known = [one for formula in formulas if (one := explained(case, series, formula)) is not None]
-    known.sort(key=lambda one: not one.nodes)
+    known = [
+        entry for formula in formulas if (entry := explained(case, series, formula)) is not None
+    ]
+    known.sort(key=lambda entry: not entry.nodes)
     yield from known[:1]
     if not known:
         yield from mean_of_means(case, series)
@@ -124,13 +126,13 @@ def explained(case: Case, series: ReportedSeries, formula: str) -> Misreported |
     return misreported(series, formula, hits, nodes)
 
 
-def guess_of(report: Report, formula: str, family: str) -> Guess | None:
+def guess_of(report: ReportSeen, formula: str, family: str) -> Guess | None:
     fitting = [guess for guess in report.guesses if guess.formula == formula]
     fitting = [guess for guess in fitting if family in ("", guess.family, FAMILIES[guess.family])]
     return fitting[0] if fitting else None
 
 
-def is_right(report: Report, guess: Guess, label: str) -> bool:
+def is_right(report: ReportSeen, guess: Guess, label: str) -> bool:
     """An error rate is no accuracy; the number of one batch is right where it is called so."""
     rights = set(report.rights)
     if guess.family == "accuracy":
@@ -140,12 +142,12 @@ def is_right(report: Report, guess: Guess, label: str) -> bool:
     return bool(rights)
 
 
-def is_clear(report: Report, guess: Guess) -> bool:
+def is_clear(report: ReportSeen, guess: Guess) -> bool:
     return abs(report.value - guess.expected) > CLEAR * max(abs(guess.expected), abs(report.value))
 
 
 def contradicted(
-    pairs: list[tuple[Report, Guess | None]], formula: str, series: ReportedSeries
+    pairs: list[tuple[ReportSeen, Guess | None]], formula: str, series: ReportedSeries
 ) -> bool:
     """Some report is right and no formula can tell it from the wrong one: that happens where both
     give the same. Most must be told apart."""
@@ -181,14 +183,14 @@ def written_so(case: Case, series: ReportedSeries, formula: str) -> tuple[Expres
 def misreported(
     series: ReportedSeries,
     formula: str,
-    hits: list[tuple[Report, Guess]],
+    hits: list[tuple[ReportSeen, Guess]],
     nodes: tuple[Expression, ...],
 ) -> Misreported:
     report, guess = hits[-1]
     named = f"`{series.label}` {report.text}" if series.label else f"The number {report.text}"
     facts = [
         Fact("printed", spoken(dict.fromkeys(hit.text for hit, _ in hits[-3:]))),
-        Fact("measured", spoken(dict.fromkeys(f"{one.expected:.4f}" for _, one in hits[-3:]))),
+        Fact("measured", spoken(dict.fromkeys(f"{entry.expected:.4f}" for _, entry in hits[-3:]))),
         Fact("after", counted(len(hits), "evaluation")),
     ]
     return Misreported(
@@ -204,14 +206,14 @@ def misreported(
 
 
 def mean_of_means(case: Case, series: ReportedSeries) -> Iterator[Misreported]:
-    pairs = [(one, one.weighted) for one in series.reports if one.weighted is not None]
+    pairs = [(entry, entry.weighted) for entry in series.reports if entry.weighted is not None]
     if len(pairs) < 2 or len(pairs) < len(series.reports):
         return
-    if all(abs(one.value - right) > UNEQUAL * abs(right) for one, right in pairs if right):
+    if all(abs(entry.value - right) > UNEQUAL * abs(right) for entry, right in pairs if right):
         formula = "mean of batch means"
         hits = [
-            (one, Guess(formula=formula, family="loss", expected=right or 0.0))
-            for one, right in pairs
+            (entry, Guess(formula=formula, family="loss", expected=right or 0.0))
+            for entry, right in pairs
         ]
         yield misreported(series, formula, hits, written_so(case, series, formula))
 

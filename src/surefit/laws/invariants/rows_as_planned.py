@@ -10,7 +10,7 @@ from surefit.doctor.violations import Expression
 from surefit.doctor.words import counted
 from surefit.laws.case import Case
 from surefit.laws.evaluation_names import has_folds
-from surefit.laws.law import BrokenLaw, Law, Watched
+from surefit.laws.law import BrokenLaw, Law, MeasuredOn
 from surefit.laws.purposes import is_on_purpose
 from surefit.laws.row_faults import (
     IteratorUsedUp,
@@ -42,15 +42,15 @@ LEFT_OUT = 0.2
 """Share of rows."""
 
 
-def watched(recording: Recording) -> Watched:
+def watched(recording: Recording) -> MeasuredOn:
     loaders = [use for measure in recording.all(RowUse) for use in measure.loaders]
     seeds = [site for measure in recording.all(RowUse) for site in measure.seeds]
     if loaders:
         batches = counted(sum(use.trained for use in loaders), "batch")
-        return Watched(on=f"{batches} of {counted(len(loaders), 'loader')}")
+        return MeasuredOn(on=f"{batches} of {counted(len(loaders), 'loader')}")
     if seeds or any(measure.labels for measure in recording.all(RowUse)):
-        return Watched(on="labels and seeds; no loader was seen")
-    return Watched(why_not="no rows of a loader were trained on")
+        return MeasuredOn(on="labels and seeds; no loader was seen")
+    return MeasuredOn(why_not="no rows of a loader were trained on")
 
 
 def violations_of(case: Case) -> Iterator[BrokenLaw]:

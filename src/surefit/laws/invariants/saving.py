@@ -13,7 +13,7 @@ from surefit.laws.best_choices import assigned, choice_at, keeping
 from surefit.laws.best_directions import directions_of
 from surefit.laws.best_never_kept import never_kept, was_compared
 from surefit.laws.case import Case
-from surefit.laws.law import BrokenLaw, Law, Watched
+from surefit.laws.law import BrokenLaw, Law, MeasuredOn
 
 LAW = Law("saving", "what is saved and loaded is what was meant")
 
@@ -168,7 +168,7 @@ def broken_ties(measure: SavingSeen) -> Iterator[TieBroken]:
         )
 
 
-def watched(recording: Recording) -> Watched:
+def watched(recording: Recording) -> MeasuredOn:
     every = list(recording.all(SavingSeen))
     kept = sum(measure.state_dicts for measure in every)
     saves = sum(measure.saves for measure in every)
@@ -178,9 +178,9 @@ def watched(recording: Recording) -> Watched:
     if not (kept or saves or loads or copies):
         turns = was_compared(recording)
         if looks:
-            return Watched(on=f"{counted(looks, 'look')} at what is called the best")
+            return MeasuredOn(on=f"{counted(looks, 'look')} at what is called the best")
         if turns:
-            return Watched(on=f"no state in {counted(turns, 'evaluation')}")
-        return Watched(why_not="nothing was saved, kept or loaded")
+            return MeasuredOn(on=f"no state in {counted(turns, 'evaluation')}")
+        return MeasuredOn(why_not="nothing was saved, kept or loaded")
     parts = [counted(max(kept, copies), "state"), counted(saves, "save"), counted(loads, "load")]
-    return Watched(on=", ".join(parts))
+    return MeasuredOn(on=", ".join(parts))

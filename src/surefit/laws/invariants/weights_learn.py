@@ -12,7 +12,7 @@ from surefit.doctor.violations import Expression
 from surefit.doctor.words import counted, some
 from surefit.laws.case import Case
 from surefit.laws.creation_order import stands_still
-from surefit.laws.law import BrokenLaw, Law, Watched
+from surefit.laws.law import BrokenLaw, Law, MeasuredOn
 from surefit.laws.made_names import name_at
 from surefit.laws.parameter_groups import smallest_groups
 
@@ -124,7 +124,7 @@ def violations_of(case: Case) -> Iterator[BrokenLaw]:
         measure = measures.get(steps.process.pid) or WeightsLearn(process=steps.process)
         if steps.process.rank not in (None, 0):
             continue
-        looks = Looks(case, steps, measure)
+        looks = WeightLooks(case, steps, measure)
         yield from looks.of_the_run()
         for held in measure.held:
             for optimizer in steps.optimizers:
@@ -133,7 +133,7 @@ def violations_of(case: Case) -> Iterator[BrokenLaw]:
 
 
 @dataclass(frozen=True, slots=True)
-class Looks:
+class WeightLooks:
     """One process: what it trained, and what was measured of it."""
 
     case: Case
@@ -438,17 +438,17 @@ def made(optimizer: OptimizerSeen) -> str:
     return f"{at}{counted(optimizer.steps, 'step')}"
 
 
-def watched(recording: Recording) -> Watched:
+def watched(recording: Recording) -> MeasuredOn:
     trained = final_steps(recording)
     measures = list(recording.all(WeightsLearn))
     tensors = sum(len(steps.parameters) for steps in trained)
     taken = sum(steps.steps for steps in trained)
     if not measures or not any(measure.passes for measure in measures):
-        return Watched(why_not="no backward pass was seen")
+        return MeasuredOn(why_not="no backward pass was seen")
     if not tensors and not any(measure.watched for measure in measures):
-        return Watched(why_not="no parameter of a step was looked at")
+        return MeasuredOn(why_not="no parameter of a step was looked at")
     if not tensors:
         compared = max(measure.compared for measure in measures)
         watched = sum(measure.watched for measure in measures)
-        return Watched(on=f"{counted(watched, 'parameter')}, {compared:,} backward passes")
-    return Watched(on=f"{counted(tensors, 'parameter')} at {counted(taken, 'step')}")
+        return MeasuredOn(on=f"{counted(watched, 'parameter')}, {compared:,} backward passes")
+    return MeasuredOn(on=f"{counted(tensors, 'parameter')} at {counted(taken, 'step')}")

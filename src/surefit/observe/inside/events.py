@@ -135,6 +135,6 @@ def tell(event: Event, *what: Any) -> None:
 
 @finishing.after_fork
 def forget_parent() -> None:
-    for one in _every:
-        one.count = 0
-        one.wake_all()
+    for entry in _every:
+        entry.count = 0
+        entry.wake_all()

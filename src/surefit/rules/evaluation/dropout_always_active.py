@@ -12,7 +12,7 @@ Every evaluation drops activations at random: metrics are too low, and differ fr
 Write `F.dropout(x, p, training=self.training)`, or create an `nn.Dropout` in `__init__`.
 
 ## How it is recognised
-During calls of a model in evaluation mode, a dropout function with p > 0 was called without a word
+During calls of a model in evaluation mode, a dropout function with p > 0 was called silently
 about `training`, or by a dropout layer in training mode that is no registered part of the model.
 Silent where `training=True` is written down (Monte Carlo dropout), and where a registered dropout
 layer was put into training mode.

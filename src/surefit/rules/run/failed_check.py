@@ -28,7 +28,7 @@ from surefit.doctor.symptoms import Symptom
 from surefit.doctor.violations import Expression, Operand
 from surefit.doctor.words import code, spoken
 from surefit.laws.case import Case, Remedy, use_of
-from surefit.laws.constructor_settings import Setting, settings_behind
+from surefit.laws.constructor_settings import ConstructorSetting, settings_behind
 from surefit.laws.contracts.failed_checks import RefusedByCheck
 from surefit.laws.earlier import unlike_before
 from surefit.laws.named_arguments import passed_as
@@ -115,7 +115,7 @@ def innermost_is_own(case: Case) -> bool:
 
 
 def culprit(
-    broken: RefusedByCheck, settings: list[Setting], low: RoundedDown | None, case: Case
+    broken: RefusedByCheck, settings: list[ConstructorSetting], low: RoundedDown | None, case: Case
 ) -> Place:
     """The line that sets what was checked; where something is None, the line that created its
     owner."""
@@ -154,7 +154,7 @@ def set_where_created(broken: RefusedByCheck, case: Case) -> Iterator[Remedy | F
             yield SetArgument(at=call, name=name, value=value, words=words, choice=True)
 
 
-def settings_of(operand: Operand, case: Case) -> tuple[Setting, ...]:
+def settings_of(operand: Operand, case: Case) -> tuple[ConstructorSetting, ...]:
     """The arguments by which the user's script sets a number, a name or a flag that was checked."""
     if operand.value.scalar is None and operand.value.kind != "NoneType":
         return ()
@@ -162,7 +162,7 @@ def settings_of(operand: Operand, case: Case) -> tuple[Setting, ...]:
     if behind:
         return behind
     passed = passed_as(operand.value.text, operand.value, case)
-    return (Setting(passed, passed),) if passed is not None else ()
+    return (ConstructorSetting(passed, passed),) if passed is not None else ()
 
 
 def too_low(broken: RefusedByCheck, case: Case) -> RoundedDown | None:
@@ -181,12 +181,12 @@ def too_low(broken: RefusedByCheck, case: Case) -> RoundedDown | None:
     return None
 
 
-def passed_at(settings: tuple[Setting, ...]) -> str:
+def passed_at(settings: tuple[ConstructorSetting, ...]) -> str:
     """`, passed at train.py:12  total_steps=steps, which is 30 // 4 (train.py:9)`."""
     return "".join(map(passed_in_words, settings))
 
 
-def passed_in_words(setting: Setting) -> str:
+def passed_in_words(setting: ConstructorSetting) -> str:
     passed, computed = setting.passed, setting.computed
     said = f", passed at {Place(passed.place.file, passed.place.line)}  {passed.text}"
     if computed.span == passed.span:

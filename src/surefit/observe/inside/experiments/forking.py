@@ -26,7 +26,7 @@ WARNS_SINCE = (3, 12)
 """Since then `os.fork` warns of threads, where a user's filters could make it an exception."""
 
 
-class Fork:
+class ExperimentFork:
     """A fork that was started; what it says of itself lies in shared memory."""
 
     def __init__(self) -> None:
@@ -75,10 +75,10 @@ def _has_room() -> bool:
         return False
 
 
-def start(work: Callable[[], None]) -> Fork:
+def start(work: Callable[[], None]) -> ExperimentFork:
     """Runs it in a child of a child, which the system adopts when its own parent ends: nobody has
     to wait for it."""
-    fork = Fork()
+    fork = ExperimentFork()
     handler = signal.getsignal(signal.SIGCHLD)
     hide = callable(handler) and not _of_torch(handler)
     if hide:
@@ -114,7 +114,7 @@ def _fork() -> int:
     return child
 
 
-def _leave_after(fork: Fork, work: Callable[[], None]) -> None:
+def _leave_after(fork: ExperimentFork, work: Callable[[], None]) -> None:
     """In the child: nothing of the user's program goes on."""
     finishing._finished_in = os.getpid()
     try:

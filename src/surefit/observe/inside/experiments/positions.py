@@ -4,7 +4,7 @@ on a single row that stands in the batch twice."""
 from dataclasses import dataclass, replace
 from typing import Any
 
-from surefit.doctor.measures.experiments import Tried
+from surefit.doctor.measures.experiments import TriedChange
 from surefit.observe.inside.autopsy.values import is_tensor
 from surefit.observe.inside.experiments import apart, batches, trees
 from surefit.observe.inside.experiments.apart import InputChange, Others, Shorter
@@ -36,18 +36,18 @@ class PaddedRow:
     """The model is told of it."""
 
 
-def future(live: Live, batch: Batch, path: Path) -> Tried:
+def future(live: Live, batch: Batch, path: Path) -> TriedChange:
     """The later half of a row is changed; outputs of the earlier half must not change."""
     given = trees.tensors(batch.tree).get(path)
     rows = batch.axes.get(path)
     if given is None or rows not in (0, 1) or given.dim() < 2:
-        return Tried(why_not="the input that the loss compares with was not found")
+        return TriedChange(why_not="the input that the loss compares with was not found")
     axis = 1 - rows
     size = int(given.shape[axis])
     if size < FEWEST:
-        return Tried(why_not=f"rows have {size} positions")
+        return TriedChange(why_not=f"rows have {size} positions")
     if not given.is_floating_point() and padded_first(given if axis else given.t()):
-        return Tried(why_not="rows are padded at their beginning")
+        return TriedChange(why_not="rows are padded at their beginning")
     tree = batch.taken([0, 0])
     fixed = tuple(range(size // 2))
 
@@ -79,13 +79,13 @@ def with_others(tensor: Any, axis: int, begin: int) -> Any:
     return after
 
 
-def tried(live: Live, before: Tree, after: Tree, probe: InputChange, size: int) -> Tried:
+def tried(live: Live, before: Tree, after: Tree, probe: InputChange, size: int) -> TriedChange:
     outputs, others = live.run(before), live.run(after)
     if not all(apart.same(outputs[path], again) for path, again in live.run(before).items()):
-        return Tried(why_not="the same input does not give the same output")
-    found = Tried(size=size)
+        return TriedChange(why_not="the same input does not give the same output")
+    found = TriedChange(size=size)
     judged = 0
-    worst: Tried | None = None
+    worst: TriedChange | None = None
     for path, tensor in outputs.items():
         change = changed_positions(tensor, others.get(path), probe)
         judged += change is not None
@@ -123,11 +123,11 @@ def changed_positions(before: Any, after: Any, probe: InputChange) -> float | No
     return apart.difference(before.narrow(axis, 0, begin), after.narrow(axis, 0, begin))
 
 
-def padding(live: Live, batch: Batch) -> Tried:
+def padding(live: Live, batch: Batch) -> TriedChange:
     """The row with most padding, with less of it: what it has besides must give the same."""
     padded = padded_row(live, batch)
     if padded is None:
-        return Tried(why_not="no row with padding at its end was seen")
+        return TriedChange(why_not="no row with padding at its end was seen")
     tree = batch.taken([padded.row, padded.row])
     less = padded.length
     after = shortened(tree, batch, padded, less)
@@ -140,7 +140,7 @@ def padding(live: Live, batch: Batch) -> Tried:
     return replace(found, on=on, hidden=hidden, argument=padded.known_by if padded.masked else "")
 
 
-def other_tokens(live: Live, tree: Tree, padded: PaddedRow, found: Tried) -> Tried:
+def other_tokens(live: Live, tree: Tree, padded: PaddedRow, found: TriedChange) -> TriedChange:
     """Other tokens in place of padding, which a mask hides: several paddings can look like one."""
 
     def filled(path: Path, value: Any) -> Any:

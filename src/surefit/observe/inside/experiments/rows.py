@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from typing import Any
 
-from surefit.doctor.measures.experiments import Tried
+from surefit.doctor.measures.experiments import TriedChange
 from surefit.observe.inside.experiments import apart
 from surefit.observe.inside.experiments.apart import InputChange, Others, Reversed
 from surefit.observe.inside.experiments.batches import Batch, UnclearRowsError
@@ -96,21 +96,21 @@ def shrinks(tensor: Any, other: Any, axis: int, count: int) -> bool:
     return size != less and size % count == 0 and less == size // count * (count - 1)
 
 
-def replaced(base: Base) -> Tried:
+def replaced(base: Base) -> TriedChange:
     """All rows but the last become copies of it."""
     last = base.count - 1
     after = base.batch.taken([last] * base.count)
     return tried(base, after, Others(base.count, (last,)))
 
 
-def reversed_rows(base: Base) -> Tried:
+def reversed_rows(base: Base) -> TriedChange:
     if base.random:
-        return Tried(why_not="the model draws random numbers in evaluation mode")
+        return TriedChange(why_not="the model draws random numbers in evaluation mode")
     after = base.batch.taken(list(range(base.count))[::-1])
     return tried(base, after, Reversed(base.count))
 
 
-def tried(base: Base, after: Tree, probe: InputChange) -> Tried:
+def tried(base: Base, after: Tree, probe: InputChange) -> TriedChange:
     on = f"{base.count} of {base.batch.rows} rows"
     outputs = base.live.run(after)
     same_shapes = [
@@ -118,8 +118,8 @@ def tried(base: Base, after: Tree, probe: InputChange) -> Tried:
         for path in base.axes
         if path in outputs and outputs[path].shape == base.outputs[path].shape
     ]
-    found = Tried(on=on, size=base.count, judged=len(same_shapes))
-    worst: Tried | None = None
+    found = TriedChange(on=on, size=base.count, judged=len(same_shapes))
+    worst: TriedChange | None = None
     for path in same_shapes:
         change = least_change(base.outputs[path], outputs[path], base.axes[path], probe)
         if change > CHANGED and (worst is None or change > worst.changed):

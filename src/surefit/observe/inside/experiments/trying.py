@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from surefit.doctor.findings import Place
-from surefit.doctor.measures.experiments import Experimented, Tried
+from surefit.doctor.measures.experiments import Experimented, TriedChange
 from surefit.observe.inside import spool
 from surefit.observe.inside.experiments import forking, positions, rows
 from surefit.observe.inside.experiments.batches import Batch, UnclearRowsError, batch_of
@@ -19,7 +19,7 @@ LONGEST = 160
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Call:
+class TriedCall:
     """What is to be tried again."""
 
     module: object
@@ -36,7 +36,7 @@ class Call:
     """The input whose next position the loss compares with."""
 
 
-def measure(call: Call) -> Experimented:
+def measure(call: TriedCall) -> Experimented:
     """Nothing tried yet."""
     return Experimented(
         process=spool.process(),
@@ -48,7 +48,7 @@ def measure(call: Call) -> Experimented:
     )
 
 
-def work(call: Call) -> None:
+def work(call: TriedCall) -> None:
     """In the fork."""
     forking.writes_nothing()
     begun = time.monotonic()
@@ -70,23 +70,23 @@ def said(error: Exception) -> str:
     return f"the model could not be called again in evaluation mode ({what})"
 
 
-def experiments(call: Call, found: Experimented, until: float) -> Experimented:
+def experiments(call: TriedCall, found: Experimented, until: float) -> Experimented:
     batch = batch_of(call.tree, call.rows, call.from_loader)
     live = Live(call.module)
     base = rows.base_of(live, batch, call.slow)
     if base is None:
         return replace(found, repeats=False)
 
-    def made(experiment: Callable[[], Tried]) -> Tried:
+    def made(experiment: Callable[[], TriedChange]) -> TriedChange:
         if time.monotonic() > until:
-            return Tried(why_not="there was no time for it")
+            return TriedChange(why_not="there was no time for it")
         try:
             return experiment()
         except Exception as error:  # noqa: BLE001 - see `work`
-            return Tried(why_not=said(error))
+            return TriedChange(why_not=said(error))
 
     first = made(lambda: rows.replaced(base))
-    order = made(lambda: rows.reversed_rows(base)) if not first.changed else Tried()
+    order = made(lambda: rows.reversed_rows(base)) if not first.changed else TriedChange()
     found = replace(found, rows=first, order=order)
     return replace(
         found,
@@ -95,7 +95,7 @@ def experiments(call: Call, found: Experimented, until: float) -> Experimented:
     )
 
 
-def predicted(live: Live, batch: Batch, path: Path | None) -> Tried:
+def predicted(live: Live, batch: Batch, path: Path | None) -> TriedChange:
     if path is None:
-        return Tried(why_not="no loss compares a position with the next one")
+        return TriedChange(why_not="no loss compares a position with the next one")
     return positions.future(live, batch, path)

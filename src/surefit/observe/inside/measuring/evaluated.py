@@ -11,7 +11,7 @@ from surefit.observe.inside.identity import identity
 from surefit.observe.inside.measuring import phases
 from surefit.observe.inside.measuring.comparing import compared_classes, compared_numbers
 from surefit.observe.inside.measuring.formulas import ClassBatch, LossBatch, NumberBatch
-from surefit.observe.inside.measuring.phases import Site
+from surefit.observe.inside.measuring.phases import CallPhase
 from surefit.observe.inside.training import readable
 from surefit.observe.inside.training.budget import Budget
 
@@ -39,7 +39,7 @@ class Group:
     complete: bool = True
 
 
-class Evaluation:
+class EvaluationRound:
     """Since the last backward pass."""
 
     def __init__(self) -> None:
@@ -56,7 +56,7 @@ class Evaluation:
         self.count = 0
 
 
-now = Evaluation()
+now = EvaluationRound()
 
 
 @events.on(events.batch_came)
@@ -71,7 +71,7 @@ def batch_came(iterator: Any, batch: Any) -> None:
     members = inside.values() if inside is not None else batch
     if type(members) in (list, tuple) or inside is not None:
         tensor = readable.torch().Tensor
-        now.batch = [weakref.ref(one) for one in members if tensor in type(one).__mro__]
+        now.batch = [weakref.ref(entry) for entry in members if tensor in type(entry).__mro__]
 
 
 @events.on(events.backward_begun)
@@ -142,7 +142,7 @@ def _look(group: Group, name: str, args: Any, kwargs: Any, result: Any) -> None:
 
 
 @events.on(phases.idle_called)
-def called(site: Site, args: Any, kwargs: Any, result: Any) -> None:
+def called(site: CallPhase, args: Any, kwargs: Any, result: Any) -> None:
     """Predictions beside the targets of the batch that a loader gave, where just one tensor of it
     can be these."""
     if site.learned or not now.batch:
@@ -167,13 +167,13 @@ def _compare(group: Group, args: Any, kwargs: Any, result: Any) -> None:
         return
     if given.numel() > MOST_ELEMENTS:
         return
-    taken = {identity(one) for one in (*phases.tensors(args), *phases.tensors(kwargs))}
+    taken = {identity(entry) for entry in (*phases.tensors(args), *phases.tensors(kwargs))}
     tensors = [reference() for reference in now.batch]
-    left = [one for one in tensors if one is not None and identity(one) not in taken]
+    left = [entry for entry in tensors if entry is not None and identity(entry) not in taken]
     if inside is not None and "labels" in kwargs:
         left = [kwargs["labels"]]
-    plain = [one for tensor in left if (one := readable.plain(tensor)) is not None]
-    rows = [one for one in plain if one.dim() and one.shape[0] == given.shape[0]]
+    plain = [entry for tensor in left if (entry := readable.plain(tensor)) is not None]
+    rows = [entry for entry in plain if entry.dim() and entry.shape[0] == given.shape[0]]
     if len(rows) != 1:
         return
     target = rows[0]

@@ -58,7 +58,7 @@ class ExperimentState:
     """What is known until the experiments are made."""
 
     models: dict[int, AwaitedModel] = field(default_factory=dict)
-    forks: list[tuple[forking.Fork, trying.Call]] = field(default_factory=list)
+    forks: list[tuple[forking.ExperimentFork, trying.TriedCall]] = field(default_factory=list)
     done: bool = False
     begun: float = 0.0
     inputs: dict[Path, Any] = field(default_factory=dict)
@@ -218,7 +218,7 @@ def forward_ended(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any], re
 
 def _prepared(
     model: AwaitedModel, module: Any, tree: Any, unrecorded: bool, took: float
-) -> trying.Call | None:
+) -> trying.TriedCall | None:
     """None where a later call is awaited."""
     training = bool(vars(module).get("training", True))
     if not all(map(trees.is_plain, trees.tensors(tree).values())):
@@ -279,7 +279,7 @@ def _loaded(rows: int) -> bool:
 
 def _call(
     module: Any, tree: Any, rows: int, assumed: bool, training: bool, took: float
-) -> trying.Call:
+) -> trying.TriedCall:
     loaded = {
         id(tensor): 0
         for reference in seen.batch
@@ -290,7 +290,7 @@ def _call(
         axis = 1 - seen.positions
         if predicted.shape[axis] == rows:
             loaded[id(predicted)] = axis
-    return trying.Call(
+    return trying.TriedCall(
         module=module,
         tree=tree,
         rows=rows,
@@ -304,7 +304,7 @@ def _call(
     )
 
 
-def _try(model: AwaitedModel, call: trying.Call, took: float, why_not: str) -> None:
+def _try(model: AwaitedModel, call: trying.TriedCall, took: float, why_not: str) -> None:
     if why_not:
         _give_up(model, call.training, why_not)
         return
@@ -318,12 +318,12 @@ def _try(model: AwaitedModel, call: trying.Call, took: float, why_not: str) -> N
     _finish_when_complete()
 
 
-def _light(call: trying.Call) -> trying.Call:
+def _light(call: trying.TriedCall) -> trying.TriedCall:
     """Without anything that would keep tensors alive."""
     return replace(call, module=None, tree=((), {}), from_loader={})
 
 
-def _why_not(call: trying.Call, took: float) -> str:
+def _why_not(call: trying.TriedCall, took: float) -> str:
     if SECOND_RUN in os.environ:
         return "the run only answers questions"
     if took > TOO_SLOW:
@@ -362,7 +362,7 @@ def wait() -> None:
         spool.saw(replace(_unmade(None), why_not=why))
 
 
-def _unmade(call: trying.Call | None) -> Any:
+def _unmade(call: trying.TriedCall | None) -> Any:
     from surefit.doctor.measures.experiments import Experimented
 
     return Experimented(

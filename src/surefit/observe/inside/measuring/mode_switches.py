@@ -15,7 +15,7 @@ MOST = 256
 
 
 @dataclass(slots=True, eq=False)
-class Switch:
+class ModeSwitch:
     """From one line, on one module."""
 
     kind: str
@@ -25,7 +25,7 @@ class Switch:
     last_step: int = 0
 
 
-_switches: dict[tuple[int, bool, str, int], Switch] = {}
+_switches: dict[tuple[int, bool, str, int], ModeSwitch] = {}
 _depth = [0]
 count = [0]
 """How often a mode was set; each can change that of every layer."""
@@ -56,7 +56,7 @@ def _note(module: Any, training: bool) -> None:
     key = serial, training, place.file if place else "", (place.line or 0) if place else 0
     switch = _switches.get(key)
     if switch is None:
-        switch = Switch(type(module).__name__, place, first_step=noted.steps)
+        switch = ModeSwitch(type(module).__name__, place, first_step=noted.steps)
         if len(_switches) < MOST:
             _switches[key] = switch
     switch.times += 1

@@ -14,7 +14,7 @@ from surefit.observe.inside.measuring import (
     phases,
     running_statistics,
 )
-from surefit.observe.inside.measuring.phases import Site
+from surefit.observe.inside.measuring.phases import CallPhase
 from surefit.observe.inside.training import hanging, periodic, readable
 from surefit.observe.inside.training.budget import Budget
 from surefit.observe.inside.training.letters import noted
@@ -62,7 +62,7 @@ class Stepped:
     """Optimizer -> whether it holds a parameter of the model."""
 
 
-_looks: dict[Site, Looks] = {}
+_looks: dict[CallPhase, Looks] = {}
 _stepped: dict[int, Stepped] = {}
 _trained_inputs: dict[int, tuple[Any, ...]] = {}
 """Model -> the input of its last call in training."""
@@ -71,7 +71,7 @@ _backwards = [0]
 
 
 @events.on(phases.called)
-def called(site: Site, args: Any, kwargs: Any, _result: Any) -> None:
+def called(site: CallPhase, args: Any, kwargs: Any, _result: Any) -> None:
     looks = _looks.get(site)
     if looks is None:
         looks = _looks[site] = Looks(stepped=_of(site) if site.grad and site.training else None)
@@ -96,19 +96,19 @@ def called(site: Site, args: Any, kwargs: Any, _result: Any) -> None:
 
 
 @events.on(phases.learned)
-def learned(site: Site) -> None:
+def learned(site: CallPhase) -> None:
     if not site.training:
         _of(site).in_evaluation = True
 
 
-def _of(site: Site) -> Stepped:
+def _of(site: CallPhase) -> Stepped:
     stepped = _stepped.get(site.serial)
     if stepped is None:
         stepped = _stepped[site.serial] = Stepped()
     return stepped
 
 
-def _look(site: Site, looks: Looks) -> None:
+def _look(site: CallPhase, looks: Looks) -> None:
     if not budget.allows() or len(looks.modes) >= MOST_LOOKS:
         return
     module = site.module()
@@ -215,7 +215,7 @@ def measured() -> Modes:
     )
 
 
-def _calls(site: Site) -> ModelCalls:
+def _calls(site: CallPhase) -> ModelCalls:
     looks = _looks.get(site) or Looks()
     return ModelCalls(
         kind=site.kind,

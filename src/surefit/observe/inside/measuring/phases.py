@@ -36,7 +36,7 @@ Key = tuple[int, int, int, int, int, bool, bool]
 
 
 @dataclass(slots=True, eq=False)
-class Site:
+class CallPhase:
     """Calls of one model from one line, in one mode."""
 
     code: CodeType | None
@@ -88,16 +88,16 @@ def _written(code: CodeType | None, instruction: int) -> CallSite | None:
     return CallSite(Place(os.path.abspath(code.co_filename), line), column, end_column)
 
 
-sites: dict[Key, Site] = {}
+sites: dict[Key, CallPhase] = {}
 called = events.event()
 """(site, args, kwargs, result): after each outermost call of a model."""
 idle_called = events.event()
 """(site, args, kwargs, result): the same, without gradients."""
 learned = events.event()
 """(site): a backward pass has come to a call of it."""
-_last: list[Site] = []
+_last: list[CallPhase] = []
 """The site of the call before, where the user's frame called the model itself."""
-current: list[Site] = []
+current: list[CallPhase] = []
 """The site of the outermost call that is running, if one is."""
 
 
@@ -120,7 +120,7 @@ def end(_module: Any, args: Any, kwargs: Any, result: Any) -> None:
         events.tell(idle_called, site, args, kwargs, result)
 
 
-def _site(module: Any) -> Site:
+def _site(module: Any) -> CallPhase:
     training, grad = now.training is True, now.grad
     nearest = sys._getframe(CALLER)
     if _last and _last[0].is_at(nearest, module, training, grad):
@@ -141,7 +141,7 @@ def _site(module: Any) -> Site:
         _last[:] = [known] if frame is nearest else []
         return known
     own = hanging.unwrapped(module)
-    site = Site(
+    site = CallPhase(
         frame.f_code if frame is not None else None,
         frame.f_lasti if frame is not None else 0,
         own_code.place(frame) if frame is not None else None,
@@ -160,7 +160,7 @@ def _site(module: Any) -> Site:
     return site
 
 
-def _follow(site: Site, result: Any) -> None:
+def _follow(site: CallPhase, result: Any) -> None:
     """Has autograd say when it comes to what this call gave back."""
     with readable.looking():
         nodes = [node for tensor in tensors(result) if (node := tensor.grad_fn) is not None]
@@ -195,7 +195,7 @@ def _tensors(result: Any) -> Iterator[Any]:
                 yield member
 
 
-def is_evaluation(site: Site) -> bool:
+def is_evaluation(site: CallPhase) -> bool:
     """No call of it was learned from, as far as they were followed."""
     return not site.learned
 

@@ -15,7 +15,7 @@ from types import FrameType
 from typing import Any
 
 from surefit.doctor.findings import Place
-from surefit.doctor.measures.reported import Guess, Report, Reported, ReportedSeries
+from surefit.doctor.measures.reported import Guess, Reported, ReportedSeries, ReportSeen
 from surefit.observe.inside import finishing, own_code, spool
 from surefit.observe.inside.after_import import after_import
 from surefit.observe.inside.measuring import evaluated, formulas
@@ -37,18 +37,18 @@ NOISE = 2e-5
 
 
 @dataclass(slots=True)
-class Series:
+class PrintedSeries:
     """See `ReportedSeries`."""
 
     place: Place
     position: int
     label: str
     times: int = 0
-    reports: list[Report] = field(default_factory=list)
+    reports: list[ReportSeen] = field(default_factory=list)
     measured_at: dict[Place, None] = field(default_factory=dict)
 
 
-_series: dict[tuple[str, int, int, str], Series] = {}
+_series: dict[tuple[str, int, int, str], PrintedSeries] = {}
 
 
 def install_print() -> None:
@@ -116,13 +116,13 @@ def _own() -> FrameType | None:
     return frame
 
 
-def _of(place: Place, position: int, before: str) -> Series | None:
+def _of(place: Place, position: int, before: str) -> PrintedSeries | None:
     """By its words, too: one line of the user's can have a library print several kinds of lines."""
     words = re.split(r"\d", before)[-1].strip(PUNCTUATION)[-LABEL:]
     key = place.file, place.line or 0, position, words
     series = _series.get(key)
     if series is None and len(_series) < MOST_SERIES:
-        series = _series[key] = Series(place, position, words)
+        series = _series[key] = PrintedSeries(place, position, words)
     return series
 
 
@@ -131,7 +131,7 @@ def _report(
     groups: list[Group],
     rights: list[tuple[str, float]],
     wrongs: list[tuple[str, str, float, float]],
-) -> Report:
+) -> ReportSeen:
     value = float(text)
     right = dict.fromkeys(name for name, number in rights if _scale(text, value, number))
     guesses: dict[tuple[str, str], Guess] = {}
@@ -145,7 +145,7 @@ def _report(
         means = formulas.unequal_means(group.losses)
         if means and _scale(text, value, means[0]) == 1 and not _scale(text, value, means[1]):
             weighted = means[1]
-    return Report(
+    return ReportSeen(
         step=noted.steps,
         text=text,
         value=value,

@@ -7,7 +7,7 @@ from typing import Any
 from surefit.observe.inside import events, finishing
 from surefit.observe.inside.identity import identity
 from surefit.observe.inside.measuring import layer_modes, phases
-from surefit.observe.inside.measuring.phases import Site
+from surefit.observe.inside.measuring.phases import CallPhase
 from surefit.observe.inside.training import readable
 from surefit.observe.inside.training.budget import Budget
 
@@ -18,8 +18,8 @@ FIRST = 3
 budget = Budget(share=0.001, opening=0.05)
 
 _before: dict[str, tuple[int, int]] = {}
-_looked: dict[Site, int] = {}
-_changed: dict[Site, dict[str, None]] = {}
+_looked: dict[CallPhase, int] = {}
+_changed: dict[CallPhase, dict[str, None]] = {}
 
 
 @events.on(events.idle_begun)
@@ -35,7 +35,7 @@ def begin(module: Any, _args: Any, _kwargs: Any) -> None:
 
 
 @events.on(phases.called)
-def called(site: Site, _args: Any, _kwargs: Any, _result: Any) -> None:
+def called(site: CallPhase, _args: Any, _kwargs: Any, _result: Any) -> None:
     phases.called.rest(called)
     module = site.module()
     if not _before or module is None:
@@ -59,7 +59,7 @@ def _versions(module: Any) -> Iterator[tuple[str, tuple[int, int]]]:
                 yield f"{path}.{name}" if path else name, (identity(buffer), buffer._version)
 
 
-def changed(site: Site) -> Iterator[str]:
+def changed(site: CallPhase) -> Iterator[str]:
     yield from _changed.get(site, {})
 
 
