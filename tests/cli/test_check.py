@@ -391,3 +391,28 @@ def test_a_broken_law_is_an_error(folder: Path) -> None:
     state = f"state = model.state_dict(); {step}; model.load_state_dict(state)"
     made = evaluates(folder, after=state)
     assert (made.code, made.rules) == (1, ["state-dict-not-copied"])
+
+
+MIXES = """
+    import torch
+    from torch import nn
+    from torch.utils.data import DataLoader, TensorDataset
+
+    torch.manual_seed(0)
+    rows = TensorDataset(torch.randn(600, 4), torch.randint(3, (600,)))
+    loader = DataLoader(rows, batch_size=20, shuffle=True)
+    model = nn.Sequential(nn.Linear(4, 8), nn.Softmax(dim={axis}), nn.Linear(8, 3))
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+    for features, labels in loader:
+        loss = nn.functional.cross_entropy(model(features), labels)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("axis", "rules"), [(0, ["normalised-over-the-batch"]), (-1, [])])
+def test_experiments_are_made_on_few_rows(folder: Path, axis: int, rules: list[str]) -> None:
+    made = Checked(folder, written(folder, train=MIXES.format(axis=axis)).name)
+    assert (made.code, made.rules) == (len(rules), rules)

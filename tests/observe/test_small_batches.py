@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from surefit.observe.inside import small_batches, spool
-from surefit.observe.inside.small_batches import shortened
+from surefit.observe.inside.small_batches import rows_of_a_batch, shortened
 
 
 def sampler(name: str = "BatchSampler", of: str = "torch.utils.data.sampler", **held: Any) -> Any:
@@ -139,3 +139,11 @@ def test_a_real_loader_keeps_its_order_its_chances_and_its_count(
     few = batches("4", 0, monkeypatch)
     assert few == ([one[:4] for one in whole], state, count)
     assert batches("4", 1, monkeypatch) == few
+
+
+def test_rows_of_a_batch_after_the_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    plain, own = (vars(rows(by)) for by in (sampler(), sampler("Own", "train")))
+    assert [rows_of_a_batch(held, 8) for held in (plain, own)] == [8, 8]
+    monkeypatch.setenv(small_batches.ROWS, "4")
+    assert [rows_of_a_batch(held, 8) for held in (plain, own)] == [4, 8]
+    assert rows_of_a_batch(plain, 3) == 3

@@ -61,6 +61,12 @@ def shortened(rows: Any, drawn: Any, most: int) -> Any:
         return drawn
 
 
+def rows_of_a_batch(held: dict[str, Any], size: int) -> int:
+    """Of a loader whose sampler makes batches of this size."""
+    most = spool.number(ROWS) or size
+    return min(size, most) if not _left_alone(held, size) else size
+
+
 def _left_alone(held: dict[str, Any], size: int | None) -> str:
     """Why the batches of this loader are not cut; empty where they are."""
     _, world = spool.rank()

@@ -7,7 +7,7 @@ import weakref
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from surefit.observe.inside import events, finishing, own_code, spool
+from surefit.observe.inside import events, finishing, own_code, small_batches, spool
 from surefit.observe.inside.autopsy.values import attributes, is_a
 from surefit.observe.inside.experiments import forking, trees, trying
 from surefit.observe.inside.experiments.trees import Path
@@ -93,9 +93,9 @@ def batch_came(iterator: Any, batch: Any) -> None:
     seen.looked += 1
     if seen.looked > FIRST_BATCHES and not seen.awaits_training:
         return
-    sampler = attributes(iterator).get("_index_sampler")
-    size = attributes(sampler).get("batch_size")
-    seen.rows = size if type(size) is int else None
+    held = attributes(iterator)
+    size = attributes(held.get("_index_sampler")).get("batch_size")
+    seen.rows = small_batches.rows_of_a_batch(held, size) if type(size) is int else None
     tensors = filter(trees.is_plain, trees.tensors(batch).values())
     seen.batch = [weakref.ref(tensor) for tensor in list(tensors)[:16]]
 
