@@ -41,3 +41,10 @@ def calls_near(source: Source, line: int) -> list[ast.Call]:
     if statement is None or hasattr(statement, "body"):
         return list(source.calls_in(line))
     return [node for node in ast.walk(statement) if isinstance(node, ast.Call)]
+
+
+def computed_on(source: Source, call: ast.Call) -> ast.expr | None:
+    """The first argument of a function of torch's, the owner of a method."""
+    if source.imported(call.func).startswith("torch"):
+        return source.argument(call, "input", 0)
+    return call.func.value if isinstance(call.func, ast.Attribute) else None

@@ -1,6 +1,7 @@
 """Through which expressions a tensor came to have a size: back along what has the size, too."""
 
 from collections.abc import Iterator
+from math import prod
 
 from surefit.doctor.observations import Value
 from surefit.lineage.lineage import Lineage
@@ -52,6 +53,18 @@ def tensors(lineage: Lineage, producer: Producer) -> Iterator[Producer]:
     for _, before in lineage.inputs(producer):
         if before.value.kind != PARAMETER and before.value.scalar is None:
             yield before
+
+
+def regroups_rows(lineage: Lineage, number: int, width: int) -> tuple[Producer, int] | None:
+    """A reshape to other rows than it was given, and these rows; each of them has the width."""
+    for producer in history(lineage, number):
+        before = [shape(inner) for inner in tensors(lineage, producer) if shape(inner)]
+        if operation(producer) not in RESHAPES or not producer.own or not before:
+            continue
+        rows = before[0][0]
+        if rows != shape(producer)[0] and prod(before[0][1:]) == width:
+            return producer, rows
+    return None
 
 
 def shape(producer: Producer) -> tuple[int, ...]:

@@ -6,6 +6,7 @@ from surefit.doctor.conditions.condition import Condition
 from surefit.doctor.words import code
 from surefit.laws.case import Case, Remedy
 from surefit.laws.gradient_births import ForwardValue
+from surefit.laws.operation_calls import computed_on
 from surefit.laws.rounds import innermost
 from surefit.remedies.change import Change
 from surefit.source.edits import appended
@@ -56,6 +57,4 @@ def operand_of(source: Source, node: ast.AST, name: str) -> ast.expr | None:
         return node.right if name in DIVISIONS else node.left
     if not isinstance(node, ast.Call) or called(node) != name or name in DIVISIONS:
         return None
-    if source.imported(node.func).startswith("torch"):
-        return source.argument(node, "input", 0)
-    return node.func.value if isinstance(node.func, ast.Attribute) else None
+    return computed_on(source, node)

@@ -3,6 +3,7 @@
 import ast
 
 from surefit.doctor.observations import Operation
+from surefit.laws.operation_calls import computed_on
 from surefit.source.edits import Edit, binds_tightly, removed, replaced
 from surefit.source.line_edits import shares_lines
 from surefit.source.reading import Source, called, targets
@@ -39,12 +40,8 @@ def clamp_layer(source: Source, clamp: Operation) -> ast.Call | None:
 
 
 def held_back(source: Source, call: ast.Call) -> ast.expr | None:
-    """What goes through the clamp: the first argument of a function, the owner of a method."""
-    if called(call) not in CLAMPS:
-        return None
-    if source.imported(call.func).startswith("torch"):
-        return source.argument(call, "input", 0)
-    return call.func.value if isinstance(call.func, ast.Attribute) else None
+    """What goes through the clamp."""
+    return computed_on(source, call) if called(call) in CLAMPS else None
 
 
 def without_clamp(source: Source, call: ast.Call) -> Edit | None:

@@ -16,7 +16,8 @@ Ask the batch: `x.size(0)`, `len(labels)`. A reshape that leaves the batch axis 
 ## How it is recognised
 The loader that was at work, or the loop that cuts the rows, says how many rows this batch has. A
 failing reshape fits if one number of it is replaced by these rows; a failing loop counts past them;
-of two tensors that do not fit, a second run shows that one was created with a number of its own.
+of two tensors that do not fit, a second run shows that one was created with a number of its own; of
+a layer that gets another width, that a reshape before it mixed the rows.
 """
 
 import ast
@@ -34,8 +35,18 @@ from surefit.laws.batches import Batches, batches_of
 from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.counted_rows import CountedRows
 from surefit.laws.contracts.unequal_sides import UnequalSides
+from surefit.laws.contracts.widths import LayerWidth
+from surefit.laws.operation_calls import computed_on
 from surefit.laws.row_counts import is_written_down, with_rows
-from surefit.laws.size_history import CREATES, RECURRENT, REPEATS, history, operation, shape
+from surefit.laws.size_history import (
+    CREATES,
+    RECURRENT,
+    REPEATS,
+    history,
+    operation,
+    regroups_rows,
+    shape,
+)
 from surefit.lineage.lineage import Lineage
 from surefit.lineage.producers import Producer, Way
 from surefit.remedies.ask_the_batch import AskTheBatch, CutToTheBatch, rows_at
@@ -112,6 +123,41 @@ def tensor_was_created_for_other_rows(broken: UnequalSides, case: Case) -> Findi
         why="The number is written in the source and not asked of the batch.",
         remedies=ways(broken, number, lineage, case),
     )
+
+
+@RULE.on(LayerWidth)
+def rows_are_regrouped_before_a_layer(broken: LayerWidth, case: Case) -> Finding | None:
+    lineage, batches = case.lineage(broken.given), batches_of(case)
+    regrouped = regroups_rows(lineage, broken.size, broken.width)
+    if batches is None or regrouped is None or not batches.can_have(regrouped[1]):
+        return None
+    reshape, rows = regrouped
+    count = shape(reshape)[0]
+    number = written(lineage, reshape, count, 0)
+    source, node = case.source(number), case.node(number)
+    if number is None or source is None or node is None or not is_written_down(source, node):
+        return None
+    wanted = Wanted(broken.given.name.strip("`"), (rows, broken.width))
+    must = ValuesAt(case.own.place, (wanted,)) if case.own is not None else None
+    return case.finding(
+        number.place,
+        headline(reshape.text, count, rows, batches),
+        facts=(
+            Fact(broken.layer.name, broken.layer.words),
+            Fact(broken.given.name, shape_of(broken.given.shape)),
+            Fact("rows", batches.words(rows)),
+        ),
+        ruled_out=(Fact("the layer", f"each of the {rows} rows has the {broken.width} features"),),
+        why="The number is written in the source and not asked of the batch: rows are mixed.",
+        remedies=(ask(number, reshaped_rows(case, reshape), rows, must),),
+    )
+
+
+def reshaped_rows(case: Case, reshape: Producer) -> str | None:
+    """What is reshaped, asked for its rows."""
+    node, source = case.node(reshape), case.source(reshape)
+    owner = computed_on(source, node) if source and isinstance(node, ast.Call) else None
+    return f"{ast.unparse(owner)}.size(0)" if owner is not None else None
 
 
 def headline(text: str, count: int, rows: int, batches: Batches) -> str:

@@ -33,6 +33,7 @@ from surefit.laws.arrays_on_disk import width_on_disk
 from surefit.laws.axis_changes import lost_axis
 from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.widths import LayerWidth
+from surefit.laws.size_history import regroups_rows
 from surefit.laws.width_arithmetic import axes_as_wide, flattened_map, goes_both_ways
 from surefit.lineage.properties import size
 from surefit.remedies.append import Append
@@ -54,6 +55,8 @@ def layer_was_given_another_width(broken: LayerWidth, case: Case) -> Finding | N
     outside = broken.is_data(case)
     if (outside and broken.layout is not None) or (broken.lacks_an_axis and lost_axis(lineage)):
         return None  # `pictures-in-another-layout` and `wrong-number-of-axes` have these
+    if regroups_rows(lineage, broken.size, broken.width):
+        return None  # `hard-coded-batch-size` has that
     declared, created = broken.declared_at(case), broken.layer.constructor
     turned = list(rearranged(broken))
     place = (broken.use if outside or turned or declared is None else declared).place
