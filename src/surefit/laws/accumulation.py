@@ -16,7 +16,6 @@ class Accumulation:
     """As the source writes n: `accum`, `args.accumulate`, `8`."""
     divides: bool
     """n, or another number that is made of it, is divided by somewhere."""
-    step_line: int
 
 
 def accumulation_at(case: Case, stepped: Place, backward: Place) -> Accumulation | None:
@@ -30,7 +29,7 @@ def accumulation_at(case: Case, stepped: Place, backward: Place) -> Accumulation
             count = remainder_of(outer.test)
             if count is not None:
                 text = source.segment(count)
-                return Accumulation(text, divides(source, count), stepped.line)
+                return Accumulation(text, divides(source, count))
         if isinstance(outer, ast.FunctionDef):
             break
     return None

@@ -8,6 +8,7 @@ from surefit.doctor.findings import Place
 from surefit.doctor.observations import Crash, Frame
 from surefit.laws.batches import is_method_of_module
 from surefit.laws.case import Case
+from surefit.laws.origins import names_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,16 +49,6 @@ def with_rows(frame: Frame, rows: int) -> str | None:
         if named and value.shape and value.shape[0] == rows and value.kind != "Parameter":
             return value.text
     return None
-
-
-def names_in(text: str) -> set[str]:
-    """Every name, attribute and subscript in an expression or a statement, as `ast` writes it."""
-    try:
-        tree = ast.parse(text.strip().rstrip(":"))
-    except SyntaxError:
-        return set()
-    kinds = ast.Name | ast.Attribute | ast.Subscript | ast.Call
-    return {ast.unparse(node) for node in ast.walk(tree) if isinstance(node, kinds)}
 
 
 def mode_in(frame: Frame) -> str | None:

@@ -43,12 +43,6 @@ class CopiedBeforeSplit:
     training: Mapping[str, str]
     """Name after copying -> name of its training part."""
 
-    @property
-    def alters(self) -> bool:
-        """By its words: rows are changed as well as copied."""
-        names = (name for node in ast.walk(self.copying) for name in called_names(node))
-        return any(words_of(name) & ALTERING_WORDS for name in names)
-
     def moved(self) -> str | None:
         """The copying statement, for the training part alone; None where it binds other names,
         too."""

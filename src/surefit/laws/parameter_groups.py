@@ -2,8 +2,6 @@
 
 from collections.abc import Collection, Iterable
 
-from surefit.doctor.words import some
-
 
 def smallest_groups(names: Iterable[str], every: Collection[str]) -> list[str]:
     """Modules all of whose parameters are among the names, outermost first; where even a layer has
@@ -21,7 +19,3 @@ def widest(name: str, others: Collection[str]) -> str:
         if not any(other.startswith(f"{prefix}.") for other in others):
             return prefix
     return name
-
-
-def groups_in_words(names: Iterable[str], every: Collection[str]) -> str:
-    return some(smallest_groups(names, every))

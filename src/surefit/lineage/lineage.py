@@ -160,11 +160,13 @@ class Lineage:
         own = [link for link in beyond if link.own] or list(self.producers)
         return max(own, key=lambda link: link.serial, default=None)
 
+    def last_producer(self) -> Producer | None:
+        serials = (link.serial for link in self.root if link.serial in self.graph)
+        return next((self.graph[serial] for serial in serials), None)
+
     def constructor(self) -> Construction | None:
         """Of an object: the call that made it and what it was given, by parameter."""
-        first = next(
-            (self.graph[link.serial] for link in self.root if link.serial in self.graph), None
-        )
+        first = self.last_producer()
         calls = [
             producer
             for producer in self.all
@@ -185,9 +187,7 @@ class Lineage:
     def written(self) -> Producer | None:
         """The literal, the setting or the file that a number or a text goes back to; one that is
         equal to it before others."""
-        first = next(
-            (self.graph[link.serial] for link in self.root if link.serial in self.graph), None
-        )
+        first = self.last_producer()
         if first is None or first.value.scalar is None:
             return None
         ends = [producer for producer in self.nearest() if producer.kind in WRITTEN]

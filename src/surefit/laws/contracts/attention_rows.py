@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from surefit.doctor.observations import Frame, Value
 from surefit.doctor.violations import Expression, Operand, Violation, in_code
-from surefit.laws.batch_lines import names_in
 from surefit.laws.case import Case, use_of
 from surefit.laws.names import name_in
+from surefit.laws.origins import names_in
 
 ATTENTION = "multi_head_attention_forward"
 CHECKS_PADDING = "_check_key_padding_mask"

@@ -1,17 +1,18 @@
 """Rows come in an order that training needs, all of them, and with new random numbers each time."""
 
+import re
 from collections import defaultdict
 from collections.abc import Iterator
 
 from surefit.doctor.findings import Fact, Place
 from surefit.doctor.measures.row_use import LabelOrder, LoaderUse, RowUse, SeedSite
+from surefit.doctor.observations import Script
 from surefit.doctor.recording import Recording
 from surefit.doctor.violations import Expression
 from surefit.doctor.words import counted
 from surefit.laws.case import Case
 from surefit.laws.evaluation_names import has_folds
 from surefit.laws.law import BrokenLaw, Law, MeasuredOn
-from surefit.laws.purposes import is_on_purpose
 from surefit.laws.row_faults import (
     IteratorUsedUp,
     RanksShareRows,
@@ -40,6 +41,12 @@ EVERY = 0.8
 """Share of steps."""
 LEFT_OUT = 0.2
 """Share of rows."""
+
+ON_PURPOSE = re.compile(
+    r"over-?fit|sanity|smoke|debug|one[ _-]batch|single[ _-]batch|few[ _-]?shot|fast_dev_run"
+    r"|limit_\w*batches|max_(train_)?(batches|steps|samples)|profil|benchmark|curriculum",
+    re.IGNORECASE,
+)
 
 
 def watched(recording: Recording) -> MeasuredOn:
@@ -320,3 +327,8 @@ def never_used(use: LoaderUse, recording: Recording) -> RowsNeverUsed | None:
         loader=use,
         used=used,
     )
+
+
+def is_on_purpose(recording: Recording) -> bool:
+    """By its words, comments among them."""
+    return any(ON_PURPOSE.search(script.text) for script in recording.all(Script))

@@ -26,12 +26,11 @@ from surefit.doctor.conditions.inputs import RowsReachModel
 from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
-from surefit.doctor.violations import Written
+from surefit.doctor.violations import Expression, Written
 from surefit.doctor.words import code, some, spoken
 from surefit.laws.case import Case, Remedy
 from surefit.laws.collators import TOKENIZED, rows_given
 from surefit.laws.contracts.stacking import LABELS, NotNumbers, RowColumn
-from surefit.laws.row_entries import entry_beside
 from surefit.lineage.lineage import Lineage
 from surefit.lineage.producers import Producer, ProducerKind
 from surefit.remedies.append import Append
@@ -143,3 +142,22 @@ def arrives(column: RowColumn) -> RowsReachModel:
     shape = (None,) if column.is_ragged else column.shapes[0]
     elements = column.elements if column.is_ragged else None
     return RowsReachModel((len(column.shapes), *shape), column.total, elements)
+
+
+def entry_beside(case: Case, beside: Written | None, name: str) -> Expression | None:
+    """`{"x": x, "title": title}` or `item["title"] = title`, in the function of what is given
+    beside it."""
+    node, source = case.node(beside), case.source(beside)
+    if node is None or source is None:
+        return None
+    for inner in ast.walk(source.scope_of(node)):
+        match inner:
+            case ast.Dict(keys=keys, values=values):
+                for key, value in zip(keys, values, strict=True):
+                    if isinstance(key, ast.Constant) and key.value == name:
+                        return case.expression(source, value)
+            case ast.Assign(
+                targets=[ast.Subscript(slice=ast.Constant(value=key))], value=value
+            ) if key == name:
+                return case.expression(source, value)
+    return None

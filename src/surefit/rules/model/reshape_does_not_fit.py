@@ -31,7 +31,10 @@ from surefit.doctor.violations import Operand, Written
 from surefit.doctor.words import code, shape_of, times
 from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.reshapes import ElementCount
-from surefit.laws.taken_by import layer_taking
+from surefit.laws.layer_tables import declared_width
+from surefit.laws.ways import input_widths
+from surefit.laws.written_numbers import lineages_of_models
+from surefit.lineage.producers import Producer, ProducerKind
 from surefit.remedies.replace import ReplaceWith
 from surefit.remedies.together import Together
 
@@ -115,3 +118,16 @@ def fitted(broken: ElementCount, case: Case, has: int) -> Remedy:
         words=f"If {has} is right, ask for it{after}: {code(part.text)} → {has}.",
         choice=True,
     )
+
+
+def layer_taking(case: Case, width: int) -> Written | None:
+    """Where the one layer of the model that was created for this width declares it."""
+    found: dict[str, Producer] = {}
+    for lineage in lineages_of_models(case):
+        for producer in lineage.all:
+            layer = producer.value.layer
+            if producer.kind is not ProducerKind.CALL or layer is None or not producer.own:
+                continue
+            if declared_width(layer) == width:
+                found |= {str(at.place): at for at in input_widths(lineage, producer)[-1:]}
+    return next(iter(found.values())) if len(found) == 1 else None

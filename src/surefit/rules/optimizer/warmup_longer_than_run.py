@@ -22,7 +22,6 @@ from surefit.doctor.findings import Fact, Finding, Fix, Severity
 from surefit.doctor.rule import Rule
 from surefit.doctor.violations import Expression
 from surefit.laws.case import Case
-from surefit.laws.only_literals import only_literal
 from surefit.laws.rate_violations import WarmupNeverEnds
 from surefit.laws.runs import law_holds
 from surefit.remedies.replace import ReplaceWith
@@ -68,5 +67,17 @@ def number_at(case: Case, steps: int) -> Expression | None:
         and target.slice.value == "lr"
         for number in ast.walk(source.statement_of(target))
         if isinstance(number, ast.Constant) and type(number.value) is int and number.value > steps
+    ]
+    return found[0] if len(found) == 1 else None
+
+
+def only_literal(case: Case, number: int) -> Expression | None:
+    """The one place in the user's files at which this number is written; equal ones elsewhere
+    could be anything."""
+    found = [
+        case.expression(source, node)
+        for source in case.recording.sources()
+        for node in source.every(ast.Constant)
+        if type(node.value) is int and node.value == number
     ]
     return found[0] if len(found) == 1 else None
