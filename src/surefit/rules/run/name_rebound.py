@@ -2,12 +2,12 @@
 
 ## What happens
 `loss = loss(output, target)` overwrites the function with its result: the first step works, the
-second calls a tensor. The same happens with names of Python and of imports: `time = time() - start`,
+second calls a tensor. The same happens with built-ins and imports: `time = time() - start`,
 `list = [...]`, `max = scores.max()`, and with `loss = loss.item()` before `loss.backward()`.
 
 ## Why it matters
-The error comes one step, one epoch or one cell later, at a line that is right. Its message says that
-a float or a tensor is not callable, and not who put it there.
+The error comes one step, one epoch or one cell later, often at a line that is right. Its message
+says that a float or a tensor is not callable, and not which line put it there.
 
 ## What to do
 Give the new value a name of its own.
@@ -37,7 +37,7 @@ RULE = Rule(
     __doc__,
     symptoms=(
         Symptom(
-            r"object is not callable|'(float|int|Tensor|list|str|NoneType)' object has no attribute",
+            r"object is not callable|'(float|int|Tensor|list|str)' object has no attribute",
             "whether the name was bound again, to a result",
         ),
     ),
