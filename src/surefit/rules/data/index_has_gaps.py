@@ -75,15 +75,32 @@ def renumbered(
     """Where rows are left out; where other tables have gaps, too, where the failing class takes
     its own. Not where something needs the labels that the rows had."""
     source = case.source(birth)
-    if source is None or any(node.attr == "index" for node in source.every(ast.Attribute)):
+    if source is None:
         return None
     index = Numbered(broken.use.place, broken.holder.value.text, broken.rows)
     must = All((index, TrainingGoesOn(changes_the_past=True)))
-    if not others_have_gaps(broken, case):
+    if not others_have_gaps(broken, case) and not needs_labels(source.tree):
         return Renumber(at=birth, must=must)
     taken = [known for known in lineage.all if known.kind is ProducerKind.PARAMETER]
     inside = [each for each in taken if each.function.endswith("__init__") and has_gaps(each.value)]
-    return Renumber(at=inside[0], parameter=inside[0].name, must=must) if inside else None
+    if not inside or needs_labels(class_around(case, inside[0])):
+        return None
+    return Renumber(at=inside[0], parameter=inside[0].name, must=must)
+
+
+def needs_labels(tree: ast.AST | None) -> bool:
+    """`other.drop(part.index)`: what the rows were called before is still asked for."""
+    nodes = ast.walk(tree) if tree is not None else ()
+    return any(isinstance(node, ast.Attribute) and node.attr == "index" for node in nodes)
+
+
+def class_around(case: Case, taken: Producer) -> ast.ClassDef | None:
+    source = case.source(taken)
+    statement = source.statement_at(taken.place.line or 0) if source is not None else None
+    if source is None or statement is None:
+        return None
+    outer = (statement, *source.up(statement))
+    return next((node for node in outer if isinstance(node, ast.ClassDef)), None)
 
 
 def others_have_gaps(broken: LabelAbsent, case: Case) -> bool:
