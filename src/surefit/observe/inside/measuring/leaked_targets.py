@@ -53,6 +53,8 @@ state = LeaksSeen()
 def forward_begun(_module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     state.inputs = None
     if state.calls >= CALLS or state.forwards >= FORWARDS:
+        events.forward_begun.rest(forward_begun)
+        events.loss_begun.rest(loss_begun)
         return
     if not readable.torch().is_grad_enabled() or not readable.can_look():
         return

@@ -58,12 +58,20 @@ def _was_given(args: tuple[Any, ...], _result: Any) -> None:
             if frozen and len(seen.watched) < MOST:
                 seen.watched[identity(tensor)] = weakref.ref(tensor), serial
     seen.changed = True
+    events.step_ended.wake(stepped)
 
 
 @events.on(events.step_ended)
 def stepped(_optimizer: Any) -> None:
     step = noted.steps
-    if not seen.watched or (step > EVERY and step % SELDOM) or not readable.can_look():
+    if not seen.watched:
+        events.step_ended.rest(stepped)
+        return
+    if step > EVERY:
+        events.step_ended.rest(stepped, SELDOM - step % SELDOM - 1)
+        if step % SELDOM:
+            return
+    if not readable.can_look():
         return
     with readable.looking():
         freed = [key for key, (alive, _) in seen.watched.items() if _learns(alive())]
