@@ -21,6 +21,7 @@ At every call looked at, the graph says which operation the predictions came out
 `log_softmax` before `cross_entropy` changes nothing and is not reported.
 """
 
+import ast
 import re
 from collections.abc import Iterator
 from math import e, log
@@ -130,9 +131,20 @@ def remedies(
     if name == "binary_cross_entropy_with_logits" and operation == "sigmoid" and loss is not None:
         words = f"Keep `{operation}`, and use the loss that takes probabilities: `BCELoss`."
         other = Change(to=sibling(loss, "binary_cross_entropy"), words=words, must=must)
-        decides = any(THRESHOLD.search(source.text) for source in case.recording.sources())
-        found.insert(0 if decides else 1, other)
+        found.insert(0 if wants_probabilities(case, operation, activation) else 1, other)
     return found
+
+
+def wants_probabilities(case: Case, operation: str, activation: Activation | None) -> bool:
+    """The script turns outputs into decisions at 0.5, and nowhere else applies the activation."""
+    sources = list(case.recording.sources())
+    applied = [
+        call
+        for source in sources
+        for call in source.every(ast.Call)
+        if called(call) == operation and (activation is None or call is not activation.call)
+    ]
+    return not applied and any(THRESHOLD.search(source.text) for source in sources)
 
 
 def as_logarithm(activation: Activation) -> Edit:
