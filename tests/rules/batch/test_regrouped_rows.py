@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from running import surefit_run, written
+from running import forked_run, written
 
 pytestmark = pytest.mark.slow
 
@@ -30,7 +30,7 @@ SCRIPT = """
 
 def findings(folder: Path, **parts: str) -> list[dict[str, object]]:
     script = written(folder, train=SCRIPT.format(**parts)).name
-    found: list[dict[str, object]] = surefit_run([script], folder).document["findings"]
+    found: list[dict[str, object]] = forked_run([script], folder).document["findings"]
     return found
 
 

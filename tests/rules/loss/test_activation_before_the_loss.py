@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from running import surefit_run, written
+from running import forked_run, written
 
 pytestmark = pytest.mark.slow
 
@@ -42,7 +42,7 @@ def test_what_evaluation_does_with_outputs_decides(
     tmp_path: Path, decision: str, first_patch: str
 ) -> None:
     script = written(tmp_path, train=SCRIPT.format(decision=decision)).name
-    first, *_ = surefit_run([script], tmp_path).document["findings"]
+    first, *_ = forked_run([script], tmp_path).document["findings"]
     assert first["rule"] == "activation-before-the-loss"
     assert first_patch in first["fixes"][0]["patch"]
     assert [fix["proof"]["status"] for fix in first["fixes"]] == ["held", "held"]

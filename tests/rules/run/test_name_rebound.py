@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from running import surefit_run, written
+from running import forked_run, written
 
 pytestmark = pytest.mark.slow
 
@@ -38,7 +38,7 @@ def test_the_assignment_is_the_place(
     tmp_path: Path, before: str, inside: str, line: int, new: str
 ) -> None:
     script = written(tmp_path, train=SCRIPT.format(before=before, inside=inside)).name
-    first, *others = surefit_run([script], tmp_path).document["findings"]
+    first, *others = forked_run([script], tmp_path).document["findings"]
     assert (first["rule"], first["place"]["line"], others) == ("name-rebound", line, [])
     assert new in first["fixes"][0]["patch"]
     assert first["fixes"][0]["proof"]["status"] == "held"
@@ -46,5 +46,5 @@ def test_the_assignment_is_the_place(
 
 def test_a_value_that_has_one_meaning_is_not_rebound(tmp_path: Path) -> None:
     script = written(tmp_path, train=SCRIPT.format(before="rate = 0.1", inside="rate()")).name
-    first, *_ = surefit_run([script], tmp_path).document["findings"]
+    first, *_ = forked_run([script], tmp_path).document["findings"]
     assert first["rule"] == "unrecognised-crash"
