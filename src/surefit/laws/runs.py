@@ -16,7 +16,7 @@ from surefit.doctor.violations import Violation
 from surefit.doctor.words import counted
 from surefit.laws import invariants
 from surefit.laws.case import Case
-from surefit.laws.lasting import shows_in_a_part
+from surefit.laws.lasting import is_certain_now, shows_in_a_part
 from surefit.laws.law import BrokenLaw, Law, MeasuredOn
 
 FEWEST_STEPS = 3
@@ -108,7 +108,7 @@ class LawHolds:
         steps = max(self.steps, min(FEWEST_STEPS, taken)) or None
         return Needs(steps=steps, changes_the_past=self.changes_the_past, first_run_shows=True)
 
-    def judge(self, before: Recording, after: Recording) -> Judgement:  # noqa: ARG002
+    def judge(self, before: Recording, after: Recording) -> Judgement:
         invariant = every_invariant()[self.law]
         measured = invariant.watched(after)
         if measured.why_not:
@@ -118,8 +118,9 @@ class LawHolds:
         except Unanswered:
             return Judgement(False, "it is not known whether the law holds", decided=False)
         again = [violation for violation in violations if type(violation).__name__ == self.kind]
-        if again:
-            return Judgement(False, again[0].said)
+        broken = again or self.broken_anew(invariant, before, violations)
+        if broken:
+            return Judgement(False, broken[0].said)
         trained = final_steps(after)
         if any(steps.losses_not_finite for steps in trained) or not all(
             isfinite(loss) for steps in trained for _, loss in steps.losses
@@ -132,6 +133,19 @@ class LawHolds:
             return Judgement(False, "no parameter moves")
         taken = counted(steps_taken(after), "step")
         return Judgement(True, f"{invariant.law.words}: so over {taken} ({measured.on})")
+
+    def broken_anew(
+        self, invariant: Invariant, before: Recording, violations: list[BrokenLaw]
+    ) -> list[BrokenLaw]:
+        """The same law, violated in a way in which it was not before the fix."""
+        known = {type(violation).__name__ for violation in invariant.violations_of(Case(before))}
+        return [
+            violation
+            for violation in violations
+            if violation.certain
+            and is_certain_now(violation)
+            and type(violation).__name__ not in known
+        ]
 
 
 def law_holds(violation: BrokenLaw, *, changes_the_past: bool = True) -> LawHolds:
