@@ -125,8 +125,24 @@ def test_iterators_are_looked_at_and_not_used() -> None:
 
 def test_the_end_of_an_epoch_counts_from_a_tenth_on() -> None:
     ends = replace(USE, epochs=5, dropped_epochs=5, dropped=15, in_epochs=55)
-    assert broken(ends, groups=((4, 20),), own=20, looked=20) == ["LastGroupDropped"]
+    assert broken(ends, steps=10, groups=((4, 20),), own=20, looked=20) == ["LastGroupDropped"]
     assert broken(replace(ends, in_epochs=555), groups=((4, 20),)) == []
+
+
+def test_gradients_cleared_between_epochs_are_the_last_group() -> None:
+    ends = replace(USE, epochs=14, dropped_epochs=14, dropped=98, in_epochs=210, cleared=28)
+    lines = ((Place("train.py", 39), 14), (Place("train.py", 31), 13))
+    parts: dict[str, Any] = {
+        "steps": 14,
+        "looked": 13,
+        "own": 0,
+        "cut": 13,
+        "fed": 13,
+        "groups": ((15, 13),),
+    }
+    assert broken(ends, cleared_at=lines, **parts) == ["LastGroupDropped"]
+    every = ((Place("train.py", 31), 210),)
+    assert "AccumulationCleared" in broken(ends, cleared_at=every, **parts)
 
 
 def test_what_it_was_measured_on() -> None:

@@ -124,6 +124,8 @@ def of_groups(use: GradientUse, optimizer: StepGradients, case: Case) -> Iterato
         return
     found = accumulation_at(case, stepped, at) if stepped is not None else None
     of_batches = found is not None or optimizer.fed >= MOSTLY * times
+    if is_cut_by_epochs(use, optimizer):
+        return
     if optimizer.cut >= FEWEST and optimizer.cut >= MOSTLY * optimizer.looked and of_batches:
         yield AccumulationCleared(
             law=LAW,
@@ -168,6 +170,13 @@ def of_groups(use: GradientUse, optimizer: StepGradients, case: Case) -> Iterato
         group=group,
         accumulation=found,
     )
+
+
+def is_cut_by_epochs(use: GradientUse, optimizer: StepGradients) -> bool:
+    """Gradients are cleared after a step, and where an epoch ends or begins: what is lost there is
+    the last group of an epoch."""
+    cleared = sum(times for _, times in optimizer.cleared_at)
+    return 0 < optimizer.cut <= use.dropped_epochs and cleared <= optimizer.steps + use.epochs
 
 
 def group_facts(optimizer: StepGradients, group: int) -> tuple[Fact, ...]:
@@ -242,7 +251,7 @@ def of_epochs(use: GradientUse) -> Iterator[BrokenLaw]:
     if not (always and share >= DROPPED and len(steppers) == 1):
         return
     optimizer = steppers[0]
-    group = optimizer.groups[0][0] if optimizer.groups else 0
+    group = round((use.in_epochs - use.dropped) / optimizer.steps)
     at = line_of(optimizer.stepped_at)
     if group < 2 or at is None:
         return
