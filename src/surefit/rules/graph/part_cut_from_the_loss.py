@@ -31,6 +31,7 @@ from surefit.doctor.violations import Expression
 from surefit.doctor.words import code, counted, some
 from surefit.laws.case import Case, Remedy
 from surefit.laws.creation_order import READY
+from surefit.laws.cuts_by_numbers import cut_on_the_way
 from surefit.laws.grad_switches import switch_of
 from surefit.laws.gradient_births import CutFromTheLoss, ForwardValue
 from surefit.laws.graph_stories import COPYING, DETACHING, TO_NUMBERS, Cut, LostGraph
@@ -93,7 +94,7 @@ def explained(broken: OfOptimizer, case: Case, names: list[str]) -> Finding | No
     cut = case.ask(CutFromTheLoss, step=step, names=list(names[:MOST_ASKED]))
     operation = cut.operation if cut is not None else None
     if cut is None or operation is None or not operation.stack:
-        return None
+        return taken_in_as_a_number(broken, case, names)
     groups = smallest_groups(cut.names, every_name(broken, case))
     never = "never gets a gradient" if len(groups) == 1 else "never get a gradient"
     switch = None if cut.enabled else switch_of(case.recording, operation.stack)
@@ -126,6 +127,31 @@ def explained(broken: OfOptimizer, case: Case, names: list[str]) -> Finding | No
         why="A gradient flows along recorded operations only. The value passes, and the optimizer"
         " passes over tensors without a gradient.",
         remedies=remedies,
+    )
+
+
+def taken_in_as_a_number(broken: OfOptimizer, case: Case, names: list[str]) -> Finding | None:
+    """No operation on tensors leads on: the loss adds up plain numbers."""
+    written = cut_on_the_way(case, broken.held.first_step)
+    if written is None:
+        return None
+    groups = smallest_groups(names, every_name(broken, case))
+    never = "never gets a gradient" if len(groups) == 1 else "never get a gradient"
+    name = written.text.rpartition(".")[2].partition("(")[0] if "." in written.text else "float"
+    cut = Cut(name, (), True, inference=False, floating=True)
+    must = GradientsFlow(tuple(names), changes_the_past=True, steps=broken.steps)
+    return case.finding(
+        written.place,
+        f"{some(groups)} {never}: {code(written.text)} {how_it_cuts(cut)}, and the loss takes in"
+        " that constant.",
+        facts=(
+            *broken.facts,
+            Fact("without a gradient", f"{len(names):,} of {broken.held.tensors:,} tensors"),
+            Fact("they require grad", "yes, and the optimizer holds them"),
+        ),
+        why="A plain number has no graph: its term changes the value of the loss and not the"
+        " gradients.",
+        remedies=KeepTheGraph(case, must).ways(written, cut, LostGraph(cuts=(cut,))),
     )
 
 
