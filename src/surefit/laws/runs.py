@@ -118,7 +118,7 @@ class LawHolds:
         except Unanswered:
             return Judgement(False, "it is not known whether the law holds", decided=False)
         again = [violation for violation in violations if type(violation).__name__ == self.kind]
-        broken = again or self.broken_anew(invariant, before, violations)
+        broken = again or self.newly_broken(invariant, before, violations)
         if broken:
             return Judgement(False, broken[0].said)
         trained = final_steps(after)
@@ -134,7 +134,7 @@ class LawHolds:
         taken = counted(steps_taken(after), "step")
         return Judgement(True, f"{invariant.law.words}: so over {taken} ({measured.on})")
 
-    def broken_anew(
+    def newly_broken(
         self, invariant: Invariant, before: Recording, violations: list[BrokenLaw]
     ) -> list[BrokenLaw]:
         """The same law, violated in a way in which it was not before the fix."""

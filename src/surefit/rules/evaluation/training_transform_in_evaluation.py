@@ -1,4 +1,4 @@
-"""Evaluation rows go through the random transform of training.
+"""Evaluation rows get the random transform of training.
 
 ## What happens
 `random_split` and `Subset` cut the rows of one dataset in two. Both parts read the same dataset
@@ -16,7 +16,7 @@ Create the dataset twice, once with each transform, and take the validation rows
 ## How it is recognised
 A loader that keeps the order of its rows is read without gradients several times. Each time the
 labels of its first batch are the same and the inputs are not; and its rows are another part of the
-same dataset object, or go through the same transform, as the training rows.
+same dataset object, or have the same transform, as the training rows.
 """
 
 from surefit.doctor.findings import Finding, Fix, Severity
