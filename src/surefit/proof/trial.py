@@ -68,6 +68,36 @@ class Trial:
     """Runs without a fix: several fixes of one finding are held against the same."""
 
     def proved(self, finding: Finding) -> Finding:
+        """What is supposed first: the first of it of which a fix holds is the finding."""
+        for supposition in finding.suppositions:
+            tried = self.first_that_holds(supposition)
+            if tried is not None:
+                self.held.append((tried, tried.fixes[0]))
+                return tried
+        return self.tried_in_order(replace(finding, suppositions=()))
+
+    def first_that_holds(self, supposition: Finding) -> Finding | None:
+        """The supposition with the first of its fixes that held, at the place of that; the failed
+        ones are ruled out."""
+        failed: list[Fix] = []
+        for fix in map(self.with_patch, supposition.fixes):
+            tried = replace(fix, proof=self.proof(supposition, fix))
+            if tried.has_held:
+                ruled_out = {
+                    str(other.place): Fact(str(other.place), rejection(other))
+                    for other in failed
+                    if is_rejected(other) and other.place != fix.place
+                }
+                return replace(
+                    supposition,
+                    place=fix.place or supposition.place,
+                    fixes=(tried,),
+                    ruled_out=(*supposition.ruled_out, *ruled_out.values()),
+                )
+            failed.append(tried)
+        return None
+
+    def tried_in_order(self, finding: Finding) -> Finding:
         """Every fix in its order, as long as there is time."""
         patched = [self.with_patch(fix) for fix in finding.fixes]
         fixes = [replace(fix, proof=self.proof(finding, fix)) for fix in patched]
@@ -269,7 +299,12 @@ def may_be_tried(fix: Fix) -> bool:
 def are_worth_a_run(findings: Iterable[Finding]) -> bool:
     """Whether any of their fixes will be tried."""
     loud = (finding for finding in findings if finding.severity is not Severity.NOTE)
-    return any(may_be_tried(fix) for finding in loud for fix in finding.fixes)
+    return any(
+        may_be_tried(fix)
+        for finding in loud
+        for meant in (finding, *finding.suppositions)
+        for fix in meant.fixes
+    )
 
 
 def refuse_untriable(finding: Finding, fix: Fix) -> None:
