@@ -29,6 +29,8 @@ from surefit.source.reading import Source
 LEAST_SECONDS = 2.0
 """No Python with torch in it starts in less."""
 MORE_MEMORY = 1 << 30
+SHARE_OF_SUPPOSITIONS = 0.4
+"""Of the time, what is left for the finding that they would take the place of."""
 MOST_HELD = 2
 """Ways to do the same that a finding shows."""
 
@@ -69,18 +71,21 @@ class Trial:
 
     def proved(self, finding: Finding) -> Finding:
         """What is supposed first: the first of it of which a fix holds is the finding."""
+        until = self.left() * SHARE_OF_SUPPOSITIONS
         for supposition in finding.suppositions:
-            tried = self.first_that_holds(supposition)
+            tried = self.first_that_holds(supposition, until) if self.left() > until else None
             if tried is not None:
                 self.held.append((tried, tried.fixes[0]))
                 return tried
         return self.tried_in_order(replace(finding, suppositions=()))
 
-    def first_that_holds(self, supposition: Finding) -> Finding | None:
+    def first_that_holds(self, supposition: Finding, until: float) -> Finding | None:
         """The supposition with the first of its fixes that held, at the place of that; the failed
-        ones are ruled out."""
+        ones are ruled out. None is tried once only `until` seconds are left."""
         failed: list[Fix] = []
         for fix in map(self.with_patch, supposition.fixes):
+            if self.left() <= until:
+                break
             tried = replace(fix, proof=self.proof(supposition, fix))
             if tried.has_held:
                 ruled_out = {

@@ -26,6 +26,7 @@ from surefit.doctor.findings import Fact, Finding, Place, Severity
 from surefit.doctor.observations import Crash
 from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
+from surefit.doctor.symptoms import Symptom
 from surefit.doctor.violations import fact_at
 from surefit.doctor.words import code, counted, shape_of
 from surefit.laws.case import Case, use_of
@@ -34,7 +35,21 @@ from surefit.laws.value_origins import shortened
 from surefit.laws.value_words import in_words
 from surefit.remedies.replace import ReplaceWith
 
-RULE = Rule("SF981", "axis-lost-for-few-rows", Severity.ERROR, __doc__, general=True, supposes=True)
+DECIDES = "how many axes the value had at all earlier evaluations of the line"
+RULE = Rule(
+    "SF981",
+    "axis-lost-for-few-rows",
+    Severity.ERROR,
+    __doc__,
+    general=True,
+    supposes=True,
+    symptoms=(
+        Symptom("too many indices for tensor of dimension 1", DECIDES),
+        Symptom(r"must be the same as input size \(torch.Size\(\[\]\)\)", DECIDES),
+        Symptom("iteration over a 0-d tensor", DECIDES),
+        Symptom("'float' object is not iterable", DECIDES),
+    ),
+)
 
 LONGEST = 80
 

@@ -25,6 +25,7 @@ from collections.abc import Iterator
 
 from surefit.doctor.findings import Fact, Finding, Place, Severity
 from surefit.doctor.rule import Rule
+from surefit.doctor.symptoms import Symptom
 from surefit.doctor.violations import Expression, Operand, Written, fact_at
 from surefit.doctor.words import code
 from surefit.laws.along import along
@@ -39,7 +40,22 @@ from surefit.laws.value_words import in_words
 from surefit.lineage.lineage import Lineage
 from surefit.remedies.wrap import Wrap
 
-RULE = Rule("SF980", "value-not-converted", Severity.ERROR, __doc__, general=True, supposes=True)
+DECIDES = "the form of the value that was refused, and whether a conversion of it runs"
+RULE = Rule(
+    "SF980",
+    "value-not-converted",
+    Severity.ERROR,
+    __doc__,
+    general=True,
+    supposes=True,
+    symptoms=(
+        Symptom("is not JSON serializable", DECIDES),
+        Symptom("stride in the given numpy array is negative", DECIDES),
+        Symptom("assignment destination is read-only", DECIDES),
+        Symptom("can't convert np.ndarray of type numpy.object_", DECIDES),
+        Symptom("'(generator|map|zip|dict_values|dict_keys|set)' object is not", DECIDES),
+    ),
+)
 
 LONGEST = 80
 MOST_PLACES = 4
