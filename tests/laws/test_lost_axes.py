@@ -43,7 +43,8 @@ def test_the_usual_shape(
         ("torch.squeeze(x)", (1, 1), ("torch.squeeze(x, 1)",)),
         ("x.squeeze()", (1, 7, 1), ("x.squeeze(2)",)),
         ("x.squeeze()", (1, 1, 1), ("x.squeeze((1, 2))", "x.squeeze(1)", "x.squeeze(2)")),
-        ("x.squeeze()", (1, 7), ()),
+        ("x.squeeze()", (1, 7), ("x",)),
+        ("(x + 1).squeeze()", (1, 7), ("(x + 1)",)),
     ],
 )
 def test_a_squeeze_gets_the_later_axes(

@@ -254,7 +254,9 @@ def to_plain_data(side: FailingValue, taker: Taker) -> Iterator[Conversion]:
             verb="Give the plain number" if single else "Make a list of plain numbers of it",
             has=alike(value),
             after=".item()" if single else ".tolist()",
-            why="What raised takes Python's own numbers, texts, lists and dictionaries.",
+            why="A tensor is no key: it is equal to none of the numbers."
+            if index
+            else "What raised takes Python's own numbers, texts, lists and dictionaries.",
             at_birth=False,
         )
 

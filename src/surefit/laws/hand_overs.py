@@ -1,10 +1,13 @@
 """Where a value that has a name is handed on: returned, put into a dictionary or a list, passed."""
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Container, Iterable, Iterator
 
-from surefit.doctor.violations import Expression, Written
+from surefit.doctor.observations import Value
+from surefit.doctor.violations import Expression, Operand, Written
+from surefit.doctor.words import code
 from surefit.laws.case import Case
+from surefit.lineage.producers import Producer
 from surefit.source.reading import Source, targets
 
 MOST = 3
@@ -19,6 +22,31 @@ def hand_overs(case: Case, written: Written) -> Iterator[Expression]:
     uses = sorted(uses_of(source, node), key=lambda use: is_passed(source, use))
     for use in uses[:MOST]:
         yield case.expression(source, use)
+
+
+def entries(case: Case, value: Value) -> Iterator[Expression]:
+    """What the user's source puts into a dictionary that holds the value and that a line of the
+    user's names: `args.out` of `{"folder": args.out}`."""
+    for number, frame in enumerate(case.frames):
+        for known in frame.values if frame.own else ():
+            keys = {
+                key for key, member in known.members.items() if member.identity == value.identity
+            }
+            if keys and known.kind == "dict":
+                operand = Operand(value=known, name=code(known.text), frame=number)
+                yield from entries_of(case, case.lineage(operand).producers, keys)
+
+
+def entries_of(
+    case: Case, producers: Iterable[Producer], keys: Container[object]
+) -> Iterator[Expression]:
+    for producer in producers:
+        node, source = case.node(producer), case.source(producer.place)
+        if source is None or not isinstance(node, ast.Dict):
+            continue
+        for key, entry in zip(node.keys, node.values, strict=True):
+            if isinstance(key, ast.Constant) and key.value in keys:
+                yield case.expression(source, entry)
 
 
 def uses_of(source: Source, node: ast.expr) -> list[ast.expr]:

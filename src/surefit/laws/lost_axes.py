@@ -14,6 +14,7 @@ from surefit.laws.earlier import earlier_passes, passed_often
 from surefit.lineage.lineage import Lineage
 from surefit.lineage.producers import Producer
 from surefit.lineage.properties import array_axes
+from surefit.source.edits import BINDS_TIGHTLY
 from surefit.source.reading import Source, called
 
 SQUEEZE = "squeeze"
@@ -119,14 +120,19 @@ def bare_squeezes(lineage: Lineage, case: Case) -> Iterator[tuple[Producer, tupl
 
 
 def named(birth: Written, before: tuple[int, ...], case: Case) -> tuple[str, ...]:
-    """The same squeeze of a later axis: of all later axes of size 1, or of each."""
+    """The same squeeze of a later axis: of all later axes of size 1, or of each; where there is
+    none, what is squeezed."""
     node, source = case.node(birth), case.source(birth.place)
     assert isinstance(node, ast.Call)
     assert source is not None
     single = [axis for axis in range(1, len(before)) if before[axis] == 1]
+    inside = receiver(source, node)
+    if not single and inside is not None:
+        text = source.segment(inside)
+        return (text if isinstance(inside, BINDS_TIGHTLY) else f"({text})",)
     together = (", ".join(map(str, single)),) if len(single) == 1 else (str(tuple(single)),)
     each = tuple(map(str, single)) if len(single) > 1 else ()
-    return tuple(with_axis(source, node, axis) for axis in (*together, *each) if single)
+    return tuple(with_axis(source, node, axis) for axis in (*together, *each))
 
 
 def with_axis(source: Source, node: ast.Call, axis: str) -> str:

@@ -88,14 +88,15 @@ class Trial:
                 break
             tried = replace(fix, proof=self.proof(supposition, fix))
             if tried.has_held:
+                place = fix.place or supposition.place
                 ruled_out = {
                     str(other.place): Fact(str(other.place), rejection(other))
                     for other in failed
-                    if is_rejected(other) and other.place != fix.place
+                    if is_rejected(other) and other.place != place
                 }
                 return replace(
                     supposition,
-                    place=fix.place or supposition.place,
+                    place=place,
                     fixes=(tried,),
                     ruled_out=(*supposition.ruled_out, *ruled_out.values()),
                 )

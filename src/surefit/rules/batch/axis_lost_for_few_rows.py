@@ -61,6 +61,8 @@ def an_axis_is_missing(crash: Crash, recording: Recording) -> Iterator[Finding]:
     case = Case(recording, crash, RULE)
     for lost in lost_axes(case):
         words = "Name the axis to remove" if lost.is_squeezed else "Give it its shape"
+        if lost.is_squeezed and 1 not in (lost.before or ())[1:]:
+            words = "No other axis is of size 1: do not squeeze"
         yield case.finding(
             lost.birth.place,
             headline(lost),

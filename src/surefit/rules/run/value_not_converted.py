@@ -27,17 +27,19 @@ from surefit.doctor.findings import Fact, Finding, Place, Severity
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.violations import Expression, Operand, Written, fact_at
-from surefit.doctor.words import code
+from surefit.doctor.words import code, spoken
 from surefit.laws.along import along
 from surefit.laws.case import Case
 from surefit.laws.contracts.unsuited_values import UnsuitedValue
 from surefit.laws.conversions import Conversion
 from surefit.laws.earlier import unlike_before
 from surefit.laws.failing_values import raised_at
-from surefit.laws.hand_overs import hand_overs
+from surefit.laws.hand_overs import entries, hand_overs
 from surefit.laws.value_origins import shortened
 from surefit.laws.value_words import in_words
 from surefit.lineage.lineage import Lineage
+from surefit.lineage.producers import Producer
+from surefit.remedies.together import Together
 from surefit.remedies.wrap import Wrap
 
 DECIDES = "the form of the value that was refused, and whether a conversion of it runs"
@@ -79,7 +81,10 @@ def value_has_another_form(broken: UnsuitedValue, case: Case) -> Finding | None:
         headline(broken, birth, places[0], case),
         facts=(*facts(broken, birth, case), *unlike_before(case)),
         why=conversion.why,
-        remedies=[converted(conversion, written, case) for written in places],
+        remedies=[
+            *(converted(conversion, written, case) for written in places),
+            all_of_this_form(broken, case),
+        ],
     )
 
 
@@ -93,10 +98,21 @@ def where_to_convert(broken: UnsuitedValue, lineage: Lineage, case: Case) -> Ite
         yield from through
         yield from at_use
         return
+    if not conversion.of.own:
+        yield from entries(case, conversion.of.value)
     for producer in reversed(through):
         yield from hand_overs(case, producer)
     yield from at_use
     yield from reversed(through)
+    if not through:
+        yield from passed_on(lineage, conversion)
+
+
+def passed_on(lineage: Lineage, conversion: Conversion) -> Iterator[Producer]:
+    """Names and attributes, where the value comes from a library and is only passed on."""
+    for producer in lineage.all:
+        if producer.own and producer.span is not None and conversion.has.holds(producer.value):
+            yield producer
 
 
 def as_written(broken: UnsuitedValue, case: Case) -> Iterator[Expression]:
@@ -124,6 +140,29 @@ def converted(conversion: Conversion, written: Written, case: Case) -> Wrap:
     )
 
 
+def all_of_this_form(broken: UnsuitedValue, case: Case) -> Together | None:
+    """The conversion of every value of this form that the failing statement names: where it is
+    done to one of them, the next one fails."""
+    own, source, conversion = case.own, case.source(case.own), broken.conversion
+    statement = source.statement_at(own.place.line or 0) if own and source else None
+    if own is None or source is None or statement is None or not conversion.of.own:
+        return None
+    texts = {value.text for value in own.values if conversion.has.holds(value)}
+    nodes = [
+        node
+        for node in ast.walk(statement)
+        if isinstance(node, ast.Name | ast.Attribute | ast.Subscript)
+        if ast.unparse(node) in texts and isinstance(node.ctx, ast.Load)
+    ]
+    nodes.sort(key=lambda node: (node.lineno, node.col_offset))
+    uses = [case.expression(source, node) for node in nodes]
+    if len({use.text for use in uses}) < 2 or hasattr(statement, "body"):
+        return None
+    parts = tuple(converted(conversion, use, case) for use in uses)
+    names = spoken(dict.fromkeys(code(use.text) for use in uses))
+    return Together(parts=parts, words=f"{conversion.verb}, for {names}.")
+
+
 def headline(broken: UnsuitedValue, birth: Written | None, handed_over: Written, case: Case) -> str:
     conversion = broken.conversion
     name = conversion.of.value.text if conversion.of.own else handed_over.text
@@ -148,6 +187,8 @@ def relation(broken: UnsuitedValue, case: Case) -> str:
         return f"asks {noun} for `{node.attr}`"
     if isinstance(node, ast.Subscript) and ast.unparse(node.value) == name:
         return f"indexes {noun}"
+    if isinstance(node, ast.Subscript) and ast.unparse(node.slice) == name:
+        return f"looks up {noun}"
     return f"does not take {noun}"
 
 
@@ -163,7 +204,8 @@ def facts(broken: UnsuitedValue, birth: Written | None, case: Case) -> Iterator[
     if broken.conversion.of.own:
         yield Fact(code(value.text), f"{in_words(value)}{form(value.stride)}")
     else:
-        yield Fact("the value", f"{value.kind}: {in_words(value)}")
+        known = in_words(value)
+        yield Fact("the value", known if known == value.kind else f"{value.kind}: {known}")
         yield Fact("refused at", raised_at(case.frames[-1], LONGEST))
     if birth is not None and len(birth.text) > LONGEST:
         yield from fact_at("made by", birth)
