@@ -47,6 +47,18 @@ def test_a_rule_that_knows_the_fault_beats_the_general_one(use: Use) -> None:
     assert [one.rule for one in found] == ["special"]
 
 
+def test_what_is_supposed_stands_beside_the_general_one_alone(use: Use) -> None:
+    general = rule("SF899", "general", general=True)
+    supposes = rule("SF980", "supposes", general=True, supposes=True)
+    use(general, supposes)
+    (finding,) = diagnose(Recording([crash("a")])).findings
+    assert finding.rule == "general"
+    assert [supposed.rule for supposed in finding.suppositions] == ["supposes"]
+    use(general, supposes, rule("SF900", "special"))
+    (finding,) = diagnose(Recording([crash("a")])).findings
+    assert (finding.rule, finding.suppositions) == ("special", ())
+
+
 def test_of_two_that_know_it_the_first_in_the_flow_of_data_is_kept(use: Use) -> None:
     use(rule("SF201", "first"), rule("SF301", "second"))
     assert [one.rule for one in diagnose(Recording([crash("a")])).findings] == ["first"]

@@ -622,3 +622,22 @@ class TestSeveral:
 def test_the_conditions_here_are_conditions() -> None:
     told: Condition = Holds()
     assert told.needs(Recording([])).steps is None
+
+
+class TestSuppositions:
+    """They take the place of a finding where a fix of theirs holds."""
+
+    def test_the_first_fix_that_holds_makes_it_the_finding(self, scene: Scene) -> None:
+        failing = replace(FIX, edit=edit(2, "5"), must=Sees(), place=Place("train.py", 2))
+        holding = replace(FIX, must=Sees(), place=Place("train.py", 1))
+        never = replace(FIX, edit=edit(1, "8"), must=Sees())
+        supposed = finding(failing, holding, never, rule="supposed", place=Place("train.py", 9))
+        (found,) = scene.prove(finding(suppositions=(supposed,)))
+        assert (found.rule, found.place, len(found.fixes)) == ("supposed", Place("train.py", 1), 1)
+        assert [fact.name for fact in found.ruled_out] == ["train.py:2"]
+        assert len(scene.ran) == 2
+
+    def test_without_one_nothing_is_said_of_it(self, scene: Scene) -> None:
+        supposed = finding(replace(FIX, must=Holds(held=False)), rule="supposed")
+        (found,) = scene.prove(finding(suppositions=(supposed,)))
+        assert (found.rule, found.suppositions) == ("some-rule", ())

@@ -66,14 +66,16 @@ def look_at(cases: Cases, seen: Recording) -> Diagnosis:
 
 def said_by(looks: Sequence[Look], seen: Recording, broken: list[str]) -> Diagnosis:
     found: list[tuple[Rule, Finding]] = []
-    for rule, find in sorted(looks, key=lambda pair: pair[0].general):
+    crashes = {crash.id for crash in seen.all(Crash)}
+    for rule, find in sorted(looks, key=lambda pair: (pair[0].general, not pair[0].supposes)):
         asked = list(seen.open_questions)
         try:
             meant = [with_choices(one) for one in find() if not allowed(one, seen)]
         except Exception as error:  # noqa: BLE001 - one rule that fails must not silence the others
             broken.append(failed(f"the rule {rule.name}", error))
             continue
-        if rule.general and {one.about for one in meant} <= {one.about for _, one in found}:
+        about = {finding.about for finding in meant} or crashes
+        if rule.general and about <= {finding.about for _, finding in found}:
             seen.open_questions[:] = asked  # nothing is asked about what another rule explains
         found += [(rule, with_handler(one, seen)) for one in meant]
     findings = one_each(as_consequences(found))
@@ -123,10 +125,15 @@ def as_consequences(found: Sequence[tuple[Rule, Finding]]) -> list[tuple[Rule, F
 
 
 def one_each(found: Sequence[tuple[Rule, Finding]]) -> list[Finding]:
-    """Of the findings about one fault the first that is not general, in the order of the rules."""
+    """Of the findings about one fault the first that is not general, in the order of the rules; a
+    general one has what is supposed beside it."""
     kept: dict[object, tuple[Rule, Finding]] = {}
+    supposed: dict[object, list[Finding]] = {}
     for rule, finding in found:
         fault = finding.about or (finding.rule, finding.place)
+        if rule.supposes:
+            supposed.setdefault(fault, []).append(finding)
+            continue
         if fault not in kept:
             kept[fault] = rule, finding
             continue
@@ -134,7 +141,10 @@ def one_each(found: Sequence[tuple[Rule, Finding]]) -> list[Finding]:
         if first.general and not rule.general:
             first, known, finding = rule, finding, known
         kept[fault] = first, with_ranks(known, finding.ranks)
-    return [finding for _, finding in kept.values()]
+    return [
+        replace(finding, suppositions=tuple(supposed.get(fault, ()))) if rule.general else finding
+        for fault, (rule, finding) in kept.items()
+    ]
 
 
 def in_order(findings: Iterable[Finding], seen: Recording) -> list[Finding]:

@@ -116,6 +116,9 @@ class Finding:
     """Which fault of a run this is about: a crash's id, or empty where rule and place say it."""
     ranks: Sequence[int] = ()
     """In a launched run: the ranks that showed it."""
+    suppositions: Sequence["Finding"] = ()
+    """Explanations of the same fault that take the place of this one where a fix of theirs holds;
+    without that, nothing is said of them."""
 
     @property
     def held(self) -> Fix | None:

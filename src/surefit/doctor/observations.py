@@ -77,6 +77,10 @@ class Value:
     stride: tuple[int, ...] | None = None
     contiguous: bool | None = None
     requires_grad: bool | None = None
+    leaf: bool | None = None
+    """Of a tensor: no operation that is recorded made it."""
+    read_only: bool | None = None
+    """Of an array: it cannot be written to."""
     base_shape: tuple[int, ...] | None = None
     """Of the tensor that this one is a view of."""
     base_contiguous: bool | None = None

@@ -42,6 +42,8 @@ class Rule:
     explanation: str
     general: bool = False
     """Gives way to every other rule that has something to say about the same fault."""
+    supposes: bool = False
+    """What it says of a fault that no other rule explains is said only where its fix holds."""
     symptoms: tuple[Symptom, ...] = ()
     """How it looks in a traceback alone: see `surefit explain -`."""
     checks: list[tuple[type[Any], Callable[..., Found]]] = field(

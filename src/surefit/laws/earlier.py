@@ -28,15 +28,27 @@ def unlike_before(case: Case) -> list[Fact]:
     frame = passed_often(case)
     if frame is None:
         return []
-    texts = [value.text for value in frame.values if is_comparable(value)][:MOST_TEXTS]
     try:
-        earlier = case.ask(
-            EarlierEvaluations, file=frame.place.file, line=frame.place.line, texts=texts
-        )
+        passed = earlier_passes(frame, case)
     except Unanswered:
         return []
-    passed = earlier.passed[:-1] if earlier is not None else ()  # the last one is this one
-    return list(differences(frame, texts, passed))[:MOST_FACTS]
+    return list(differences(frame, compared_texts(frame), passed))[:MOST_FACTS]
+
+
+def earlier_passes(frame: Frame, case: Case) -> Sequence[Passed]:
+    """The line of a frame each time before the failing one; raises while a second run has yet to
+    tell."""
+    earlier = case.ask(
+        EarlierEvaluations,
+        file=frame.place.file,
+        line=frame.place.line,
+        texts=compared_texts(frame),
+    )
+    return earlier.passed[:-1] if earlier is not None else ()  # the last one is this one
+
+
+def compared_texts(frame: Frame) -> list[str]:
+    return [value.text for value in frame.values if is_comparable(value)][:MOST_TEXTS]
 
 
 def passed_often(case: Case) -> Frame | None:

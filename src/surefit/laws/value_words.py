@@ -74,7 +74,7 @@ def a_kind(value: Value) -> str:
     numbers = [
         f"{name}={in_words(member)}"
         for name, member in value.members.items()
-        if member.scalar is not None
+        if member.scalar is not None and member.kind != "bool"
     ]
     return shortened(f"{value.kind}({', '.join(numbers)})") if numbers else value.kind
 

@@ -139,6 +139,26 @@ def axes(count: int) -> Property:
     return Property(words, holds, of_rows=axes(count - 1) if count > 0 else None)
 
 
+def array_axes(count: int) -> Property:
+    """Of a tensor or an array: a list that one is made of does not count."""
+
+    def holds(value: Value) -> bool | None:
+        return value.shape is not None and len(value.shape) == count
+
+    words = f"has {count} axes" if count != 1 else "has one axis"
+    return Property(words, holds, of_rows=array_axes(count - 1) if count > 0 else None)
+
+
+def alike(value: Value) -> Property:
+    """Of the same class and shape, and where it is a number or a text, of the same content."""
+
+    def holds(other: Value) -> bool | None:
+        known = other.kind, other.shape, other.dtype, other.scalar
+        return known == (value.kind, value.shape, value.dtype, value.scalar)
+
+    return Property(f"is a {value.kind}", holds)
+
+
 def size(axis: int, length: int) -> Property:
     def holds(value: Value) -> bool | None:
         shape = shape_of(value)
@@ -171,6 +191,29 @@ not_contiguous = Property(
     "is not contiguous",
     lambda value: not value.contiguous if value.contiguous is not None else None,
 )
+negative_strides = Property(
+    "has negative strides",
+    lambda value: is_read_in_steps(value, lambda step: step < 0),
+)
+repeated_elements = Property(
+    "has elements that share their memory",
+    lambda value: is_read_in_steps(value, lambda step: step == 0),
+)
+read_only = Property("is read-only", lambda value: value.read_only)
+in_a_graph = Property(
+    "is part of a graph",
+    lambda value: bool(value.requires_grad and not value.leaf) if value.leaf is not None else None,
+)
+
+
+def is_read_in_steps(value: Value, such: Callable[[int], bool]) -> bool | None:
+    """Of an array or a tensor: along an axis of more than one element."""
+    if value.stride is None or value.shape is None:
+        return None
+    sizes = zip(value.stride, value.shape, strict=True)
+    return any(such(step) and size > 1 for step, size in sizes)
+
+
 text = Property("is text", lambda value: value.kind == "str" or set(value.kinds) == {"str"})
 none = Property("is None", lambda value: value.kind == "NoneType" or value.nones > 0)
 no_grad = Property(

@@ -29,6 +29,8 @@ from surefit.source.reading import Source
 LEAST_SECONDS = 2.0
 """No Python with torch in it starts in less."""
 MORE_MEMORY = 1 << 30
+SHARE_OF_SUPPOSITIONS = 0.4
+"""Of the time, what is left for the finding that they would take the place of."""
 MOST_HELD = 2
 """Ways to do the same that a finding shows."""
 
@@ -68,6 +70,40 @@ class Trial:
     """Runs without a fix: several fixes of one finding are held against the same."""
 
     def proved(self, finding: Finding) -> Finding:
+        """What is supposed first: the first of it of which a fix holds is the finding."""
+        until = self.left() * SHARE_OF_SUPPOSITIONS
+        for supposition in finding.suppositions:
+            tried = self.first_that_holds(supposition, until) if self.left() > until else None
+            if tried is not None:
+                self.held.append((tried, tried.fixes[0]))
+                return tried
+        return self.tried_in_order(replace(finding, suppositions=()))
+
+    def first_that_holds(self, supposition: Finding, until: float) -> Finding | None:
+        """The supposition with the first of its fixes that held, at the place of that; the failed
+        ones are ruled out. None is tried once only `until` seconds are left."""
+        failed: list[Fix] = []
+        for fix in map(self.with_patch, supposition.fixes):
+            if self.left() <= until:
+                break
+            tried = replace(fix, proof=self.proof(supposition, fix))
+            if tried.has_held:
+                place = fix.place or supposition.place
+                ruled_out = {
+                    str(other.place): Fact(str(other.place), rejection(other))
+                    for other in failed
+                    if is_rejected(other) and other.place != place
+                }
+                return replace(
+                    supposition,
+                    place=place,
+                    fixes=(tried,),
+                    ruled_out=(*supposition.ruled_out, *ruled_out.values()),
+                )
+            failed.append(tried)
+        return None
+
+    def tried_in_order(self, finding: Finding) -> Finding:
         """Every fix in its order, as long as there is time."""
         patched = [self.with_patch(fix) for fix in finding.fixes]
         fixes = [replace(fix, proof=self.proof(finding, fix)) for fix in patched]
@@ -269,7 +305,12 @@ def may_be_tried(fix: Fix) -> bool:
 def are_worth_a_run(findings: Iterable[Finding]) -> bool:
     """Whether any of their fixes will be tried."""
     loud = (finding for finding in findings if finding.severity is not Severity.NOTE)
-    return any(may_be_tried(fix) for finding in loud for fix in finding.fixes)
+    return any(
+        may_be_tried(fix)
+        for finding in loud
+        for meant in (finding, *finding.suppositions)
+        for fix in meant.fixes
+    )
 
 
 def refuse_untriable(finding: Finding, fix: Fix) -> None:

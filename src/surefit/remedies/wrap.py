@@ -9,7 +9,7 @@ from surefit.remedies.change import OperatorAt
 from surefit.source.edits import with_import, wrapped
 from surefit.source.patches import Edit
 
-TIGHT = ast.Name | ast.Attribute | ast.Subscript | ast.Call | ast.Constant
+TIGHT = ast.Name | ast.Attribute | ast.Subscript | ast.Call | ast.Constant | ast.GeneratorExp
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

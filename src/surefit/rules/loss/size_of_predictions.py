@@ -27,11 +27,12 @@ from surefit.doctor.observations import LossCall, Steps
 from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
-from surefit.doctor.violations import Expression
+from surefit.doctor.violations import Expression, Operand
 from surefit.doctor.words import code, counted, times
 from surefit.laws.broadcast_sides import Sides, broadcast, sides_of
 from surefit.laws.case import Case
 from surefit.laws.contracts.losses import BINARY, OF_DISTANCE, TargetShape
+from surefit.laws.lost_axes import bare_squeezes
 from surefit.remedies.append import Append
 from surefit.remedies.together import Together
 from surefit.source.reading import Source, called, dotted
@@ -58,7 +59,7 @@ def sizes_differ_by_an_axis(broken: TargetShape, case: Case) -> Finding | None:
         return None  # losses of distance broadcast, and what failed is something else
     predictions, target = broken.predictions, broken.target
     sides = sides_of((predictions.name, predictions.shape), (target.name, target.shape))
-    if sides is None:
+    if sides is None or is_a_squeezed_row(predictions, case):
         return None
     side = predictions if sides.of_predictions else target
     words = f"Remove the axis: {code(side.name[1:-1] + sides.squeeze)}."
@@ -76,6 +77,14 @@ def sizes_differ_by_an_axis(broken: TargetShape, case: Case) -> Finding | None:
         why="There is one prediction for each target; only an axis of size 1 is between them.",
         remedies=(Together(parts=tuple(parts), words=words, must=must),),
     )
+
+
+def is_a_squeezed_row(predictions: Operand, case: Case) -> bool:
+    """A `squeeze()` without an axis has taken the batch axis of a batch of one row, too; that is
+    explained by axis-lost-for-few-rows."""
+    if predictions.shape != ():
+        return False
+    return any(True for _ in bare_squeezes(case.lineage(predictions), case))
 
 
 def headline(sides: Sides, name: str) -> str:

@@ -31,6 +31,7 @@ from surefit.laws.case import Case, Remedy, use_of
 from surefit.laws.constructor_settings import ConstructorSetting, settings_behind
 from surefit.laws.contracts.failed_checks import RefusedByCheck
 from surefit.laws.earlier import unlike_before
+from surefit.laws.failing_values import parts, raised_at, says_something
 from surefit.laws.named_arguments import passed_as
 from surefit.laws.rounding import rounded_down, rounded_up
 from surefit.laws.sibling_values import left_out
@@ -86,20 +87,26 @@ def a_check_failed(broken: RefusedByCheck, case: Case) -> Finding | None:
     kind = crash.kind.rpartition(".")[2]
     said = f"{shortened(broken.check.text, LONGEST)}"
     holds = "" if broken.check.result else " does not hold"
+    known = [operand for operand in broken.operands if says_something(operand.value)]
     sides = spoken(
-        f"{operand.name} is {in_words(operand.value)}"
-        for operand in broken.operands[:MOST_OPERANDS]
+        f"{operand.name} is {in_words(operand.value)}" for operand in known[:MOST_OPERANDS]
     )
+    sides = f": {sides}" if sides else ""
     settings = [setting for operand in broken.operands for setting in settings_of(operand, case)]
     low = too_low(broken, case)
     if innermost_is_own(case):
         headline = (
-            f"Your own check {code(said)}{holds} in `{broken.function}` raises {kind}: {sides}."
+            f"Your own check {code(said)}{holds} in `{broken.function}` raises {kind}{sides}."
+        )
+    elif known:
+        headline = (
+            f"{code(shortened(broken.use.text, LONGEST))} ends with {kind}, because"
+            f" {code(said)}{holds} in `{broken.function}`{sides}."
         )
     else:
         headline = (
-            f"{code(shortened(broken.use.text, LONGEST))} ends with {kind}, because"
-            f" {code(said)}{holds} in `{broken.function}`: {sides}."
+            f"{code(shortened(broken.use.text, LONGEST))} ends with {kind}: a check in"
+            f" `{broken.function}` failed."
         )
     return case.finding(
         broken.use.place if innermost_is_own(case) else culprit(broken, settings, low, case),
@@ -195,10 +202,21 @@ def passed_in_words(setting: ConstructorSetting) -> str:
     return f"{said}, which is `{shortened(computed.text, LONGEST)}` ({place})"
 
 
+def values_of_the_call(case: Case) -> Iterator[Fact]:
+    """What the user's line works on, where the check compares nothing that can be told."""
+    assert case.own is not None
+    for value in parts(case.own):
+        if says_something(value):
+            yield Fact(code(value.text), in_words(value) + origin(value, case.number, case))
+
+
 def facts(broken: RefusedByCheck, case: Case) -> Iterator[Fact]:
-    innermost = case.frames[-1]
-    yield Fact("checked at", f"{innermost.place}  {shortened(innermost.line, LONGEST)}")
-    for operand in broken.operands:
+    yield Fact("checked at", raised_at(case.frames[-1], LONGEST))
+    known = [operand for operand in broken.operands if says_something(operand.value)]
+    if not known:
+        yield Fact("the check", code(broken.check.text))
+        yield from values_of_the_call(case)
+    for operand in known:
         assert operand.frame is not None
         where = passed_at(settings_of(operand, case)) or origin(operand.value, operand.frame, case)
         yield Fact(operand.name, in_words(operand.value) + where)

@@ -30,8 +30,8 @@ from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import code, listed, spoken
 from surefit.laws.case import Case
 from surefit.laws.earlier import unlike_before
+from surefit.laws.failing_values import MOST_VALUES, parts, raised_at, says_something
 from surefit.laws.layer_words import described, layer_name
-from surefit.laws.origins import names_in
 from surefit.laws.value_origins import origin, shortened
 from surefit.laws.value_words import in_words
 
@@ -44,7 +44,6 @@ RULE = Rule(
     symptoms=(Symptom("", "the values, shapes and types in the line that failed"),),
 )
 
-MOST_VALUES = 8
 LONGEST = 120
 SHORT = 60
 
@@ -106,7 +105,7 @@ def facts(crash: Crash, seen: Recording) -> Iterator[Fact]:
     told = list(values(crash, frame, seen)) if frame else []
     yield from told
     if innermost is not None and innermost is not frame:
-        yield Fact("failed at", f"{innermost.place}  {failing(innermost, SHORT)}")
+        yield Fact("failed at", raised_at(innermost, SHORT))
         yield from library_values(innermost, frame)
     layer = crash.layer
     if layer and layer.path and not any(f"created at {layer.made_at}" in one.value for one in told):
@@ -130,22 +129,6 @@ def values(crash: Crash, frame: Frame, seen: Recording) -> Iterator[Fact]:
             )
 
 
-def parts(frame: Frame) -> list[Value]:
-    """Values in the failing expression, or in its line where the expression has none, in order."""
-    for text in (frame.expression, frame.line):
-        names = names_in(text) if text else set()
-        found = [one for one in frame.values if one.text in names]
-        if text and found:
-            return sorted(found, key=lambda one: text.find(one.text))[:MOST_VALUES]
-    return []
-
-
-def says_something(value: Value) -> bool:
-    """Not a bare object, whose class alone is known."""
-    known = value.shape, value.layer, value.length, value.scalar, value.made_at
-    return value.kind == "NoneType" or any(one is not None for one in known)
-
-
 def is_told_by_its_parts(value: Value, frame: Frame) -> bool:
     """`self`, and what is only a way to something else that is told as well."""
     longer = (f"{value.text}.", f"{value.text}[")
@@ -159,7 +142,11 @@ def library_values(innermost: Frame, frame: Frame | None) -> Iterator[Fact]:
     known = {value.identity for value in frame.values} if frame else set()
     given = [one for one in innermost.values if one.text in innermost.arguments[1:]]
     tensors = [one for one in (*parts(innermost), *given) if one.shape is not None]
-    numbers = [one for one in parts(innermost) if one.shape is None and says_something(one)]
+    numbers = [
+        value
+        for value in parts(innermost)
+        if value.shape is None and (value.scalar is not None or value.kind == "NoneType")
+    ]
     shown = {one.text: one for one in tensors or numbers if one.identity not in known}
     for value in list(shown.values())[:MOST_VALUES]:
         yield Fact(f"{code(value.text)} there", in_words(value))

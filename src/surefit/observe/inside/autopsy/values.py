@@ -194,6 +194,7 @@ def _tensor(value: Any, text: str) -> Value:
         stride=tuple(int(step) for step in tensor.stride(value)) if strided else None,
         contiguous=bool(tensor.is_contiguous(value)) if strided else None,
         requires_grad=bool(tensor.requires_grad.__get__(value)),
+        leaf=bool(tensor.is_leaf.__get__(value)),
         base_shape=tuple(int(size) for size in tensor.shape.__get__(base))
         if base is not None
         else None,
@@ -247,6 +248,7 @@ def _array(value: Any, text: str) -> Value:
         dtype=str(value.dtype),
         stride=tuple(int(step) for step in value.strides),
         contiguous=bool(value.flags["C_CONTIGUOUS"]),
+        read_only=not value.flags["WRITEABLE"],
         least=least,
         greatest=greatest,
         length=int(value.shape[0]) if value.shape else None,

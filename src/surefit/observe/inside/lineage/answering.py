@@ -445,7 +445,7 @@ def sparse_value(value: Value) -> dict[str, Json]:
         content = getattr(value, described.name)
         if (
             content is None
-            or content == ()
+            or content == described.default
             or content == {}
             or (described.name == "nones" and not content)
         ):
