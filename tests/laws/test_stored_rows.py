@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from surefit.doctor.findings import Place
-from surefit.doctor.measures.stored_rows import StoredChange, StoredRows
+from surefit.doctor.measures.stored_rows import FetchedRows, StoredChange
 from surefit.doctor.observations import Process
 from surefit.doctor.recording import Recording
 from surefit.laws.case import Case
@@ -35,7 +35,7 @@ CHANGE = StoredChange(
 @pytest.mark.parametrize(("again", "broken"), [(8, True), (4, True), (3, False), (0, False)])
 def test_rows_must_change_again(again: int, broken: bool) -> None:
     change = replace(CHANGE, again=again)
-    measure = StoredRows(process=Process(pid=1), steps=19, rows=48, changes=(change,))
+    measure = FetchedRows(process=Process(pid=1), steps=19, rows=48, changes=(change,))
     assert bool(list(violations_of(Case(Recording([measure]))))) is broken
 
 

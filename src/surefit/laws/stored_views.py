@@ -45,11 +45,11 @@ def stored_view(source: Source, line: int, attribute: str) -> StoredView | None:
     if is_set(function, stored):
         return None
     for read in reads:
-        names = Names(source, function, read)
+        names = ViewNames(source, function, read)
         write = next(names.writes(), None)
         if write is not None:
             return names.view(write)
-    return Names(source, function, reads[0]).view(None) if reads else None
+    return ViewNames(source, function, reads[0]).view(None) if reads else None
 
 
 def function_at(source: Source, line: int) -> ast.FunctionDef | None:
@@ -90,8 +90,8 @@ def is_set(function: ast.FunctionDef, stored: str) -> bool:
     return any(ast.unparse(base_of(target)) == stored for target in targets)
 
 
-class Names:
-    """Names of one function that stand for a stored array or a part of it."""
+class ViewNames:
+    """ViewNames of one function that stand for a stored array or a part of it."""
 
     def __init__(self, source: Source, function: ast.FunctionDef, read: ast.expr) -> None:
         self.source = source

@@ -39,7 +39,7 @@ class StoredChange:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StoredRows(Measure):
+class FetchedRows(Measure):
     """Of one process."""
 
     steps: int

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from surefit.doctor.findings import Fact, Place
-from surefit.doctor.measures.stored_rows import StoredChange, StoredRows
+from surefit.doctor.measures.stored_rows import FetchedRows, StoredChange
 from surefit.doctor.recording import Recording
 from surefit.doctor.violations import Expression
 from surefit.doctor.words import counted
@@ -27,14 +27,14 @@ class StoredRowsChange(BrokenLaw):
 
 
 def watched(recording: Recording) -> MeasuredOn:
-    rows = sum(measure.rows for measure in recording.all(StoredRows))
+    rows = sum(measure.rows for measure in recording.all(FetchedRows))
     if not rows:
         return MeasuredOn(why_not="no rows were fetched from a dataset by a loader")
     return MeasuredOn(on=f"{counted(rows, 'row')} before and after they were fetched")
 
 
 def violations_of(case: Case) -> Iterator[StoredRowsChange]:
-    for measure in case.recording.all(StoredRows):
+    for measure in case.recording.all(FetchedRows):
         for change in measure.changes:
             if change.again >= max(FEWEST_ROWS, MOST * change.rows):
                 yield broken(change)

@@ -7,7 +7,7 @@ from types import ModuleType
 from typing import Any
 
 from surefit.doctor.findings import Place
-from surefit.doctor.measures.stored_rows import StoredChange, StoredRows
+from surefit.doctor.measures.stored_rows import FetchedRows, StoredChange
 from surefit.observe.inside import finishing, origins, own_code, spool
 from surefit.observe.inside.after_import import after_import
 from surefit.observe.inside.autopsy.values import is_tensor, mapping
@@ -262,7 +262,7 @@ def write() -> None:
         return
     state.changed = False
     spool.saw(
-        StoredRows(
+        FetchedRows(
             process=spool.process(),
             steps=noted.steps,
             rows=sum(known.rows for known in state.datasets.values()),
