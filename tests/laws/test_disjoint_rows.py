@@ -5,7 +5,13 @@ from dataclasses import replace
 import pytest
 
 from surefit.doctor.findings import Place
-from surefit.doctor.measures.row_sets import EvaluatedRows, LoaderSeen, RowSets, TrainedRows
+from surefit.doctor.measures.row_sets import (
+    EvaluatedRows,
+    FreshRows,
+    LoaderSeen,
+    RowSets,
+    TrainedRows,
+)
 from surefit.doctor.observations import Process, Script
 from surefit.doctor.recording import Recording
 from surefit.laws.case import Case
@@ -16,6 +22,7 @@ from surefit.laws.invariants.disjoint_rows import (
     EvaluatedOnTrainingRows,
     RowsInBothSets,
     SharedRows,
+    earlier_fold,
     violations_of,
     watched,
 )
@@ -162,3 +169,25 @@ def test_what_helps_to_copy_moves_along() -> None:
     )
     (found,) = copied_before_split(Source(FILE, text))
     assert found.moved() == ("rare = train_rows[labels == 1]\ntrain_rows = train_rows + rare * 3")
+
+
+@pytest.mark.parametrize(
+    ("trained", "renewed", "broken"),
+    [
+        ((0, 50, 50), (0, 0, 0), True),
+        ((0, 50, 50), (0, 1, 2), False),
+        ((50, 50, 50), (0, 0, 0), False),
+        ((0, 0, 0), (0, 0, 0), False),
+        ((0, 50, 4), (0, 0, 0), False),
+        ((0,), (0,), False),
+    ],
+)
+def test_a_model_that_goes_on_to_the_next_fold(
+    trained: tuple[int, ...], renewed: tuple[int, ...], broken: bool
+) -> None:
+    rounds = tuple(
+        FreshRows(step=80 * at, rows=50, trained=count, renewed=times)
+        for at, (count, times) in enumerate(zip(trained, renewed, strict=True), 1)
+    )
+    row = replace(EVALUATED, rounds=rounds)
+    assert (earlier_fold(row, TRAINED) is not None) is broken

@@ -6,7 +6,7 @@ import pytest
 
 from surefit.doctor.findings import Place
 from surefit.doctor.measures.label_ids import Confused, LabelIds
-from surefit.doctor.measures.row_use import LabelOrder, LoaderUse, RowUse, SeedSite
+from surefit.doctor.measures.row_use import ClassWeight, LabelOrder, LoaderUse, RowUse, SeedSite
 from surefit.doctor.observations import Process, Script
 from surefit.doctor.recording import Recording
 from surefit.laws.case import Case
@@ -175,3 +175,26 @@ def test_labels_that_are_renamed() -> None:
     assert list(label_ids.violations_of(confused(*shifted, hits=40))) == []
     assert list(label_ids.violations_of(confused((0, 0, 30), (1, 1, 30), (2, 1, 30)))) == []
     assert list(label_ids.violations_of(confused((0, 2, 30), (1, 2, 30), (2, 2, 1)))) == []
+
+
+@pytest.mark.parametrize(
+    ("weights", "broken"),
+    [
+        ((0.9, 0.07, 0.03), True),
+        ((1.0, 0.5, 0.5), True),
+        ((1.1, 14.0, 33.0), False),
+        ((1.0, 1.0, 1.0), False),
+        ((1.0, 0.2, 0.6), False),
+    ],
+)
+def test_weights_that_grow_with_the_rows_of_a_class(
+    weights: tuple[float, ...], broken: bool
+) -> None:
+    known = tuple(
+        ClassWeight(label=label, rows=rows, weight=weight)
+        for label, (rows, weight) in enumerate(zip((290, 20, 10), weights, strict=True))
+    )
+    use = replace(
+        LOADER, weights=320, class_weights=known, sampler="WeightedRandomSampler", shuffles=True
+    )
+    assert broken_in(measure(replace(use, alike=0))) == ["FrequentClassesFavoured"] * broken

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from surefit.doctor.measures.row_use import LabelOrder, LoaderUse, SeedSite
+from surefit.doctor.measures.row_use import ClassWeight, LabelOrder, LoaderUse, SeedSite
 from surefit.laws.law import BrokenLaw
 
 
@@ -48,6 +48,15 @@ class WeightsOfOtherLength(BrokenLaw):
     """A sampler with fewer weights than the dataset has rows."""
 
     loader: LoaderUse
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FrequentClassesFavoured(BrokenLaw):
+    """A sampler gives the more weight to a row, the more rows its class has."""
+
+    loader: LoaderUse
+    frequent: ClassWeight
+    rare: ClassWeight
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -36,6 +36,20 @@ class TrainedRows:
     batches: int = 0
     different_batches: int = 0
     """Batches with other rows than the one before."""
+    made_at: Place | None = None
+    """Where the model was created."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FreshRows:
+    """Rows that were evaluated for the first time, at one optimizer step."""
+
+    step: int
+    rows: int
+    trained: int
+    """Of them: equal or nearly equal to rows that the model was trained on before."""
+    renewed: int
+    """Times that weights had been set other than by an optimizer until then."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,6 +84,8 @@ class EvaluatedRows:
     """Optimizer steps before the first call of which rows were held against those trained on."""
     trained_batch: bool = False
     """The very rows of a training batch, in the same order."""
+    rounds: tuple[FreshRows, ...] = ()
+    """Several where each fold of a cross validation has rows of its own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -24,6 +24,15 @@ class LabelOrder:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ClassWeight:
+    """What a sampler gives to each row of a class."""
+
+    label: int
+    rows: int
+    weight: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LoaderUse:
     """A loader that training took batches from."""
 
@@ -56,6 +65,10 @@ class LoaderUse:
     asked_after_the_end: int
     weights: int | None = None
     """Of a sampler that draws by weight."""
+    class_weights: tuple[ClassWeight, ...] = ()
+    """Where all rows of a class have the same weight, and not all classes."""
+    labels_held: str = ""
+    """Attribute of the dataset with a class label for each row, where a sampler draws by weight."""
     samples: int | None = None
     """Rows that it draws."""
     replicas: int | None = None

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from surefit.doctor.findings import Fact, Place
-from surefit.doctor.measures.row_sets import EvaluatedRows, RowSets, TrainedRows
+from surefit.doctor.measures.row_sets import EvaluatedRows, FreshRows, RowSets, TrainedRows
 from surefit.doctor.recording import Recording
 from surefit.doctor.violations import Expression
 from surefit.doctor.words import counted
@@ -61,6 +61,11 @@ class CopiesInBothSets(SharedRows):
     """Rows are altered copies of training rows."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainedInEarlierFold(SharedRows):
+    """The model goes on from split to split: what it is evaluated on was trained on before."""
+
+
 def watched(recording: Recording) -> MeasuredOn:
     sets = [measure for measure in recording.all(RowSets) if measure.trained]
     if not sets:
@@ -87,17 +92,51 @@ def pairs(recording: Recording) -> Iterator[tuple[EvaluatedRows, TrainedRows, Ro
 
 def violations_of(case: Case) -> Iterator[BrokenLaw]:
     recording = case.recording
-    if has_folds(recording):
-        return
     held_out = [pair for pair in pairs(recording) if is_evaluation(pair[0], recording)]
+    folds = [broken for row, known, _ in held_out if (broken := earlier_fold(row, known))]
+    yield from folds[:1]
+    if folds or has_folds(recording):
+        return
     others = [row for row, known, _ in held_out if is_apart(row, known)]
     for row, known, measure in held_out:
         if row.rows < FEWEST_ROWS or known.width < NARROWEST or known.different_batches <= 1:
             continue
-        broken = violation(case, row, known, bool(others))
-        if broken is not None and measure.process.rank in (None, 0):
-            yield broken
+        shared = violation(case, row, known, bool(others))
+        if shared is not None and measure.process.rank in (None, 0):
+            yield shared
             return
+
+
+def earlier_fold(row: EvaluatedRows, known: TrainedRows) -> TrainedInEarlierFold | None:
+    """In the first split the evaluated rows are new to the model; in all later ones, whose rows
+    were never evaluated before, it was trained on them, and its weights were not set."""
+    rounds = [fresh for fresh in row.rounds if fresh.rows >= FEWEST_ROWS]
+    if len(rounds) < 2 or known.width < NARROWEST or rounds[0].trained > FEW * rounds[0].rows:
+        return None
+    later = [fresh for fresh in rounds[1:] if fresh.trained > OTHER * fresh.rows]
+    by_chance = CHANCE * chance(known) >= OTHER
+    if len(later) < len(rounds) - 1 or by_chance or rounds[-1].renewed != rounds[0].renewed:
+        return None
+    trained, rows = sum(fresh.trained for fresh in later), sum(fresh.rows for fresh in later)
+    return TrainedInEarlierFold(
+        use=Expression(place_of(row)),
+        law=LAW,
+        said="From the second split on the model is evaluated on rows that it was trained on"
+        f" before: {trained:,} of {counted(rows, 'row')}; its weights were not set again.",
+        certain=False,  # rows that are split again in each epoch look like this, too
+        facts=(
+            Fact("evaluation 1", trained_on(rounds[0])),
+            *(Fact(f"evaluation {at}", trained_on(fresh)) for at, fresh in enumerate(later, 2)),
+        ),
+        steps=later[0].step + STEPS_MORE,
+        fault=f"{LAW.name}: evaluation",
+        trained=known,
+        evaluated=row,
+    )
+
+
+def trained_on(fresh: FreshRows) -> str:
+    return f"{fresh.trained:,} of {counted(fresh.rows, 'row')} were trained on before"
 
 
 def is_evaluation(row: EvaluatedRows, recording: Recording) -> bool:

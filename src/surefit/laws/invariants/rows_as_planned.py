@@ -14,6 +14,7 @@ from surefit.laws.case import Case
 from surefit.laws.evaluation_names import has_folds
 from surefit.laws.law import BrokenLaw, Law, MeasuredOn
 from surefit.laws.row_faults import (
+    FrequentClassesFavoured,
     IteratorUsedUp,
     RanksShareRows,
     RowsNeverUsed,
@@ -41,6 +42,10 @@ EVERY = 0.8
 """Share of steps."""
 LEFT_OUT = 0.2
 """Share of rows."""
+IMBALANCE = 1.5
+"""Rows of the most frequent class for each of the rarest."""
+MOST_CLASSES = 6
+"""That are shown."""
 
 ON_PURPOSE = re.compile(
     r"over-?fit|sanity|smoke|debug|one[ _-]batch|single[ _-]batch|few[ _-]?shot|fast_dev_run"
@@ -79,6 +84,7 @@ def of_loader(use: LoaderUse, measure: RowUse, recording: Recording) -> Iterator
         same_batch(use, recording),
         used_up(use),
         other_weights(use),
+        frequent_favoured(use),
         same_order(use, measure, recording),
         never_used(use, recording),
     ):
@@ -278,6 +284,39 @@ def other_weights(use: LoaderUse) -> WeightsOfOtherLength | None:
         steps=2,
         fault=f"{LAW.name}: coverage",
         loader=use,
+    )
+
+
+def frequent_favoured(use: LoaderUse) -> FrequentClassesFavoured | None:
+    """Of any two classes, rows of the one with more rows have the greater weight."""
+    known = sorted(use.class_weights, key=lambda part: (part.rows, part.weight))
+    weights = [part.weight for part in known]
+    if len(known) < 2 or known[-1].rows < IMBALANCE * known[0].rows or weights != sorted(weights):
+        return None
+    drawn = sum(part.rows * part.weight for part in known)
+    every, frequent, rare = sum(part.rows for part in known), known[-1], known[0]
+    if drawn <= 0 or frequent.weight <= rare.weight:
+        return None
+    return FrequentClassesFavoured(
+        use=at(use.place),
+        law=LAW,
+        said=f"The sampler draws the frequent class {frequent.label} more often than its share of"
+        f" the rows, {frequent.rows * frequent.weight / drawn:.1%} instead of"
+        f" {frequent.rows / every:.1%}, and the rare class {rare.label} less often,"
+        f" {rare.rows * rare.weight / drawn:.2%} instead of {rare.rows / every:.2%}.",
+        facts=tuple(
+            Fact(
+                f"class {part.label}",
+                f"{counted(part.rows, 'row')}, weight {part.weight:.4g}: drawn"
+                f" {part.rows * part.weight / drawn:.2%}",
+            )
+            for part in known[::-1][:MOST_CLASSES]
+        ),
+        steps=2,
+        fault=f"{LAW.name}: weights",
+        loader=use,
+        frequent=frequent,
+        rare=rare,
     )
 
 

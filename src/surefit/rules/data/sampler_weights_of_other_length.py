@@ -22,8 +22,9 @@ from surefit.doctor.rule import Rule
 from surefit.laws.case import Case
 from surefit.laws.row_faults import WeightsOfOtherLength
 from surefit.laws.runs import law_holds
+from surefit.laws.weighted_samplers import SamplerCall, dataset_beside, sampler_call
 from surefit.remedies.replace import ReplaceWith
-from surefit.source.reading import Source, called
+from surefit.source.reading import called
 
 RULE = Rule("SF269", "sampler-weights-of-other-length", Severity.ERROR, __doc__)
 
@@ -31,39 +32,34 @@ RULE = Rule("SF269", "sampler-weights-of-other-length", Severity.ERROR, __doc__)
 @RULE.on(WeightsOfOtherLength)
 def rows_without_a_weight(broken: WeightsOfOtherLength, case: Case) -> Finding:
     use = broken.loader
-    source = case.source(broken.use.place)
-    call = sampler_call(source) if source is not None else None
-    place = case.expression(source, call).place if source and call else broken.use.place
+    call = sampler_call(case.recording, case.source(broken.use.place))
+    place = case.expression(call.source, call.node).place if call else broken.use.place
     return case.finding(
         place,
         f"`{use.sampler}` has {use.weights:,} weights for {use.rows:,} rows: it draws row numbers"
         f" below {use.weights:,} only, and the other rows are never used.",
         facts=broken.facts,
         why="The sampler takes a weight for each row, not for each class.",
-        remedies=(remedy(broken, case, source, call),),
+        remedies=(remedy(broken, case, call),),
     )
 
 
-def sampler_call(source: Source) -> ast.Call | None:
-    calls = [call for call in source.every(ast.Call) if called(call) == "WeightedRandomSampler"]
-    return calls[0] if len(calls) == 1 else None
-
-
-def remedy(
-    broken: WeightsOfOtherLength, case: Case, source: Source | None, call: ast.Call | None
-) -> ReplaceWith | Fix:
+def remedy(broken: WeightsOfOtherLength, case: Case, call: SamplerCall | None) -> ReplaceWith | Fix:
     words = "Give each row the weight of its class"
-    weights = source.argument(call, "weights", 0) if source is not None and call else None
-    labels = labels_of(source) if source is not None else None
-    if source is None or weights is None or labels is None:
+    weights = call.source.argument(call.node, "weights", 0) if call is not None else None
+    labels = labels_of(call, broken.loader.labels_held) if call is not None else ""
+    if call is None or weights is None or not labels:
         return Fix(f"{words}: `class_weights[labels]`.")
-    text = f"{source.segment(weights)}[{source.segment(labels)}]"
-    at = case.expression(source, weights)
+    text = f"{call.source.segment(weights)}[{labels}]"
+    at = case.expression(call.source, weights)
     return ReplaceWith(at=at, text=text, words=f"{words}: `{text}`.", must=law_holds(broken))
 
 
-def labels_of(source: Source) -> ast.Name | None:
-    """Of the one dataset of tensors that the file creates."""
-    calls = [call for call in source.every(ast.Call) if called(call) == "TensorDataset"]
+def labels_of(call: SamplerCall, held: str) -> str:
+    """Of the one dataset of tensors that the file creates; else those that the dataset holds."""
+    calls = [node for node in call.source.every(ast.Call) if called(node) == "TensorDataset"]
     last = calls[0].args[-1] if len(calls) == 1 and len(calls[0].args) > 1 else None
-    return last if isinstance(last, ast.Name) else None
+    if isinstance(last, ast.Name):
+        return call.source.segment(last)
+    dataset = dataset_beside(call)
+    return f"{call.source.segment(dataset)}.{held}" if dataset is not None and held else ""

@@ -1,12 +1,19 @@
 """Which rows each model is trained on, and which it is evaluated on: by content."""
 
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from types import FrameType, ModuleType
 from typing import Any
 
 from surefit.doctor.findings import Place
-from surefit.doctor.measures.row_sets import EvaluatedRows, LoaderSeen, RowSets, TrainedRows
+from surefit.doctor.measures.row_sets import (
+    EvaluatedRows,
+    FreshRows,
+    LoaderSeen,
+    RowSets,
+    TrainedRows,
+)
 from surefit.observe.inside import epochs, events, finishing, origins, own_code, spool
 from surefit.observe.inside.after_import import after_import
 from surefit.observe.inside.autopsy.values import attributes
@@ -23,6 +30,9 @@ MOST_ROWS = 20_000
 MOST_MODELS = 4
 MOST_STREAMS = 16
 MOST_PENDING = 8
+MOST_ROUNDS = 12
+FEW_WEIGHTS = 4
+"""Parameters, and elements of each, that tell whether weights were set."""
 REST = 14
 """Calls in training that are passed over where there is no time for one."""
 DEEPEST = 5
@@ -51,10 +61,15 @@ class TrainingSet:
     different: int = 0
     last: int = 0
     starts_again: bool = False
+    made_at: Place | None = None
+    idle_weights: tuple[int, list[float]] = (-1, [])
+    """At the last evaluation: optimizer steps before it, and some of the weights."""
+    renewed: int = 0
 
     def add(self, rows: RowPrints, call: "ModelCall") -> None:
         if self.starts_again:  # weights were loaded: what it learned from before is forgotten
-            self.__init__()  # type: ignore[misc]
+            made_at, renewed = self.made_at, self.renewed
+            self.__init__(made_at=made_at, renewed=renewed + 1)  # type: ignore[misc]
         self.batches += 1
         self.place = self.place or (call.stack[0] if call.stack else None)
         if call.loader is not None and len(self.loaders) < MOST_STREAMS:
@@ -81,6 +96,20 @@ class TrainingSet:
 
 
 @dataclass(slots=True)
+class Round:
+    """Rows that are evaluated for the first time."""
+
+    step: int
+    renewed: int
+    sketches_before: int
+    """Projections of training batches until then."""
+    first: int
+    """Of its own projections, among those of the evaluation."""
+    rows: int = 0
+    equal: int = 0
+
+
+@dataclass(slots=True)
 class EvaluationSet:
     """Rows that a model was evaluated on from one place."""
 
@@ -96,6 +125,7 @@ class EvaluationSet:
     last_step: int = -1
     step: int = -1
     trained_batch: bool = False
+    rounds: list[Round] = field(default_factory=list)
 
     def add(self, rows: RowPrints, trained: TrainingSet, evaluating: bool) -> None:
         self.calls += 1
@@ -107,6 +137,9 @@ class EvaluationSet:
             return
         self.step = noted.steps if self.step < 0 else self.step
         fresh: list[int] = []
+        unknown = [known for known in rows.exact if known not in self.known]
+        if 2 * len(unknown) > len(rows.exact):
+            self._note_round(unknown, trained)
         for at, (exact, orderless) in enumerate(zip(rows.exact, rows.orderless, strict=True)):
             before = self.known.get(exact)
             if exact in trained.exact:
@@ -117,6 +150,15 @@ class EvaluationSet:
                 self.known[exact] = "rearranged" if same else ""
         if rows.sketch is not None and fresh:
             self.sketches.append(rows.sketch[fresh])
+
+    def _note_round(self, unknown: list[int], trained: TrainingSet) -> None:
+        if not self.rounds or self.rounds[-1].step != noted.steps:
+            if len(self.rounds) >= MOST_ROUNDS:
+                return
+            renewed, before = trained.renewed, len(trained.sketches)
+            self.rounds.append(Round(noted.steps, renewed, before, len(self.sketches)))
+        self.rounds[-1].rows += len(unknown)
+        self.rounds[-1].equal += sum(known in trained.exact for known in unknown)
 
 
 @dataclass(slots=True)
@@ -129,6 +171,7 @@ class ModelCall:
     library: str
     loader: LoaderSeen | None
     evaluating: bool
+    made_at: Place | None
 
 
 class SetState:
@@ -191,8 +234,11 @@ def _look(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any], budget: Bu
             return
         stack, library = _stack()
         evaluating = vars(module).get("training") is False
-        number = origins.number(_unwrapped(module))
-        call = ModelCall(number, rows, stack, library, state.loader, evaluating)
+        own = _unwrapped(module)
+        number = origins.number(own)
+        call = ModelCall(
+            number, rows, stack, library, state.loader, evaluating, origins.made_at(own)
+        )
         state.changed = True
         if not now.grad:
             _evaluated(call)
@@ -216,7 +262,47 @@ def backward(_loss: Any) -> None:
             if call.evaluating and some_train:
                 _evaluated(call)
             elif call.model in state.trained or len(state.trained) < MOST_MODELS:
-                state.trained.setdefault(call.model, TrainingSet()).add(call.rows, call)
+                trained = state.trained.get(call.model)
+                if trained is None:
+                    trained = state.trained[call.model] = TrainingSet(made_at=call.made_at)
+                trained.add(call.rows, call)
+
+
+@events.on(events.idle_begun)
+def weights_at_rest(module: Any, _args: tuple[Any, ...], _kwargs: dict[str, Any]) -> None:
+    """Weights that change from an evaluation to the next training call without an optimizer's step
+    were set: a model that begins again, as each fold of a cross validation needs it."""
+    model = _unwrapped(module)
+    trained = state.trained.get(origins.serial(model))
+    if trained is not None and trained.idle_weights[0] != noted.steps:
+        trained.idle_weights = noted.steps, _some_weights(model)
+        events.forward_begun.wake(weights_at_work)
+
+
+@events.on(events.forward_begun)
+def weights_at_work(module: Any, _args: tuple[Any, ...], _kwargs: dict[str, Any]) -> None:
+    if not (now.grad and now.training):
+        return
+    model = _unwrapped(module)
+    trained = state.trained.get(origins.serial(model))
+    if trained is not None:
+        step, before = trained.idle_weights
+        trained.renewed += step == noted.steps and before != _some_weights(model)
+        trained.idle_weights = -1, []
+    if all(known.idle_weights[0] != noted.steps for known in state.trained.values()):
+        events.forward_begun.rest(weights_at_work)
+
+
+def _some_weights(model: Any) -> list[float]:
+    with readable.looking():
+        every = [readable.plain(parameter) for parameter in model.parameters()]
+        plain = [known for known in every if known is not None and known.is_cpu]
+        spread = plain[:: max(1, len(plain) // FEW_WEIGHTS)]
+        return [
+            float(value)
+            for known in spread
+            for value in known.detach().reshape(-1)[:FEW_WEIGHTS].tolist()
+        ]
 
 
 def _evaluated(call: ModelCall) -> None:
@@ -304,6 +390,7 @@ def _trained(model: int, known: TrainingSet) -> TrainedRows:
         place=known.place,
         batches=known.batches,
         different_batches=known.different,
+        made_at=known.made_at,
     )
 
 
@@ -331,7 +418,25 @@ def _rows_evaluated(model: int, known: EvaluationSet) -> EvaluatedRows:
         loader=known.loader,
         step=max(known.step, 0),
         trained_batch=known.trained_batch,
+        rounds=tuple(_rounds(known, trained)) if trained is not None else (),
     )
+
+
+def _rounds(known: EvaluationSet, trained: TrainingSet) -> Iterator[FreshRows]:
+    """Where folds are standardised each for itself, rows are not equal and yet the same."""
+    ends = [later.first for later in known.rounds[1:]] + [len(known.sketches)]
+    for fresh, end in zip(known.rounds, ends, strict=True):
+        near = near_rows.NOTHING
+        if trained.continuous and len(known.rounds) > 1:
+            sketches = known.sketches[fresh.first : end]
+            near = near_rows.compared(sketches, trained.sketches[: fresh.sketches_before])
+        share = near.near / near.looked if near.looked else 0.0
+        yield FreshRows(
+            step=fresh.step,
+            rows=fresh.rows,
+            trained=max(fresh.equal, int(share * fresh.rows)),
+            renewed=fresh.renewed,
+        )
 
 
 @finishing.after_fork

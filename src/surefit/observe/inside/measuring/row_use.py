@@ -16,6 +16,7 @@ from surefit.observe.inside.plain_lengths import plain_length
 from surefit.observe.inside.spool import guarded
 from surefit.observe.inside.training import periodic, readable, seeding
 from surefit.observe.inside.training.budget import Budget
+from surefit.observe.inside.training.class_weights import by_class
 from surefit.observe.inside.training.drawing import drawn_by, generator_of, own_stack
 from surefit.observe.inside.training.label_order import Labels, classes, labels_in
 from surefit.observe.inside.training.letters import noted
@@ -233,6 +234,9 @@ def _first(held: dict[str, Any], sampler: Any, stack: tuple[Place, ...]) -> Load
         "drops": held.get("_drop_last") is True,
         **drawn_by(sampler),
     }
+    if known["weights"] is not None and readable.can_look():
+        with readable.looking():
+            known.update(by_class(sampler, dataset))
     return LoaderCount(epochs.made_at(sampler), stack, own_code.own_place(), known)
 
 
