@@ -2,8 +2,8 @@
 
 ## What happens
 The target is `reward + gamma * value(next_state)`, and the flag that says that the episode has
-ended is stored, sampled and never multiplied in. At a terminal state the target takes the value of a
-state that does not follow: the next episode's first, or the same one again.
+ended is stored, sampled and never multiplied in. At a terminal state the target takes the value of
+a state that does not follow: the next episode's first, or the same one again.
 
 ## Why it matters
 The loss falls, and the values are wrong: ending an episode is credited with rewards that can no
