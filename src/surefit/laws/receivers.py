@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from surefit.laws.evaluation_names import HELD_OUT, words_of
-from surefit.laws.loss_calls import CLASSES
 from surefit.source.callers import is_open, takes_itself
 from surefit.source.classes import Method
 from surefit.source.outcomes import function_run
@@ -14,6 +13,8 @@ from surefit.source.unread import UnreadName
 
 LOADER = "DataLoader"
 CLASS_WORDS = frozenset(("class", "classes", "label", "loss", "ce", "weight", "weights"))
+WEIGHED = ("CrossEntropyLoss", "NLLLoss", "BCELoss", "BCEWithLogitsLoss")
+"""Losses that take a weight for each class."""
 TRAINING = frozenset(("train", "training"))
 MASKS = frozenset(("mask", "attention_mask", "padding_mask", "key_padding_mask", "lengths"))
 """Arguments of a `forward` that leave padding out."""
@@ -54,7 +55,7 @@ def receivers(source: Source, unread: UnreadName, call: ast.Call) -> Iterator[Re
         for word, argument in (("sampler", "sampler"), ("collate", "collate_fn")):
             if word in words and not has(call, argument, "batch_sampler", "sampler"):
                 yield Receiver(call, argument)
-    elif computed and called(call) in CLASSES.values() and is_of_classes(unread.name):
+    elif computed and called(call) in WEIGHED and is_of_classes(unread.name):
         argument = "pos_weight" if "pos" in words else "weight"
         if not call.args and not has(call, "weight", "pos_weight"):
             yield Receiver(call, argument)
