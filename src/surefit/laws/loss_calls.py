@@ -20,6 +20,13 @@ CLASSES = {
     "l1_loss": "L1Loss",
     "smooth_l1_loss": "SmoothL1Loss",
     "huber_loss": "HuberLoss",
+    "ctc_loss": "CTCLoss",
+    "triplet_margin_loss": "TripletMarginLoss",
+    "triplet_margin_with_distance_loss": "TripletMarginWithDistanceLoss",
+    "cosine_embedding_loss": "CosineEmbeddingLoss",
+    "margin_ranking_loss": "MarginRankingLoss",
+    "hinge_embedding_loss": "HingeEmbeddingLoss",
+    "soft_margin_loss": "SoftMarginLoss",
 }
 MOVED = ("flatten", "view", "reshape", "contiguous", "transpose", "permute", "long", "float", "to")
 """Methods that change the shape or the dtype of a tensor, not its values."""

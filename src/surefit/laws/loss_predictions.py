@@ -88,6 +88,11 @@ class OnePartnerForAll(OfLossSite):
     """Logits of every row against every row, and one column is the target of all rows."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NormalisedOverRows(OfLossSite):
+    """Similarities of embeddings that were divided by norms over the batch."""
+
+
 def violations_at_losses(recording: Recording) -> Iterator[OfLossSite]:
     for measure in measures(recording):
         for site in measure.sites:
@@ -105,6 +110,7 @@ def violations_of_site(site: LossSite, recording: Recording) -> Iterator[OfLossS
     yield from out_of_reach(site, recording)
     yield from one_target(site, recording)
     yield from one_partner_for_all(site, recording)
+    yield from normalised_over_rows(site, recording)
 
 
 def broken(site: LossSite, recording: Recording, said: str, *facts: Fact) -> dict[str, object]:
@@ -237,6 +243,18 @@ def one_partner_for_all(site: LossSite, recording: Recording) -> Iterator[OnePar
     )
     targets = Fact("targets", f"{site.labels:,}, all of them {least:g}")
     yield OnePartnerForAll(**broken(site, recording, said, targets))  # type: ignore[arg-type]
+
+
+def normalised_over_rows(site: LossSite, recording: Recording) -> Iterator[NormalisedOverRows]:
+    """Norms over the batch are right where a product sums over the batch, too: a correlation of
+    features, which has no row for each row."""
+    if not 0 < site.over_rows == site.looked:
+        return
+    said = (
+        f"The logits {shape_of(site.shape)} are products of embeddings that were divided by their"
+        " norms over the batch axis, not over the features: they are no cosine similarities."
+    )
+    yield NormalisedOverRows(**broken(site, recording, said, *range_of(site)))  # type: ignore[arg-type]
 
 
 def out_of_reach(site: LossSite, recording: Recording) -> Iterator[OutOfReach]:

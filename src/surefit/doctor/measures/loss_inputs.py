@@ -49,6 +49,8 @@ class LossSite:
     square_products: int = 0
     """Calls with as many classes as rows, whose logits are what one part of a model computed times
     what another did."""
+    over_rows: int = 0
+    """Those of them whose two factors were divided by norms over the rows, not the features."""
     swapped: int = 0
     """Calls whose targets were in a graph while the predictions were not."""
     smoothing: float = 0.0

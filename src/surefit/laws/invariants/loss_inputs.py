@@ -11,9 +11,11 @@ from surefit.doctor.recording import Recording
 from surefit.doctor.words import counted
 from surefit.laws.case import Case
 from surefit.laws.finite_losses import losses_not_finite
+from surefit.laws.ignored_classes import ignored_classes
 from surefit.laws.law import BrokenLaw, MeasuredOn
 from surefit.laws.loss_law import LAW as LAW
 from surefit.laws.loss_law import measures
+from surefit.laws.loss_preconditions import unmet_preconditions
 from surefit.laws.loss_predictions import EveryLabelIgnored, violations_at_losses
 from surefit.laws.token_targets import violations_on_tokens
 
@@ -22,6 +24,8 @@ def violations_of(case: Case) -> Iterator[BrokenLaw]:
     at_losses = list(violations_at_losses(case.recording))
     yield from at_losses
     yield from violations_on_tokens(case.recording)
+    yield from unmet_preconditions(case)
+    yield from ignored_classes(case.recording)
     if not any(isinstance(violation, EveryLabelIgnored) for violation in at_losses):
         yield from losses_not_finite(case.recording)
 

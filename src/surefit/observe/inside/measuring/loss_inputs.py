@@ -157,6 +157,7 @@ def _look(site: MeasuredLoss, predictions: Any, target: Any, given: dict[str, An
     site.count("loaded", targets.data_ptr() in _loaded)
     if classes and plain.dim() == 2 and plain.shape[0] == plain.shape[1] > 1:
         site.count("square_products", products.is_product(predictions))
+        site.count("over_rows", products.is_normalised_over_rows(predictions))
     if target.requires_grad and not predictions.requires_grad:
         site.count("swapped", 1)
     if 0 < plain.numel() <= MOST_ELEMENTS:

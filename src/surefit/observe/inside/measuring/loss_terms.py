@@ -1,0 +1,256 @@
+"""The terms of a loss, read from its graph: how each is reduced, over what, and its factor."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from math import prod
+from typing import Any
+
+from surefit.doctor.findings import Place
+from surefit.doctor.measures.loss_terms import LossTerm, LossTerms, SummedLoss
+from surefit.observe.inside import events, finishing, own_code, spool
+from surefit.observe.inside.training import periodic, readable
+from surefit.observe.inside.training.budget import Budget
+
+LOSSES = {
+    "BinaryCrossEntropyWithLogitsBackward0": "binary_cross_entropy_with_logits",
+    "BinaryCrossEntropyBackward0": "binary_cross_entropy",
+    "MseLossBackward0": "mse_loss",
+    "SmoothL1LossBackward0": "smooth_l1_loss",
+    "HuberLossBackward0": "huber_loss",
+    "NllLossBackward0": "cross_entropy",
+    "NllLoss2DBackward0": "cross_entropy",
+}
+REDUCTIONS = {1: "mean", 2: "sum"}
+"""As torch numbers them."""
+SAME = ("ToCopy", "View", "UnsafeView", "Reshape", "Squeeze", "Unsqueeze", "Select", "Alias")
+"""Functions of a graph that leave a single number what it is."""
+ELEMENTWISE = ("Add", "Sub", "Mul", "Div", "Neg", "Pow", "Exp", "Log", "Abs", "Softplus", "Clamp")
+MOST_TERMS = 32
+MOST_NODES = 2_000
+MOST_DEPTH = 64
+MOST_LOSSES = 8
+MOST_ELEMENTS = 4_096
+"""Of a constant that is asked whether all of it is 1."""
+
+looks = Budget(share=0.001, opening=0.1)
+_looked: dict[Place | None, "LookedAt"] = {}
+
+
+@dataclass(slots=True)
+class LookedAt:
+    """Of one line that calls `backward`."""
+
+    count: int = 0
+    terms: tuple[LossTerm, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TermReduction:
+    """How a single number came out of a tensor, by which operation, and the tensor's shape."""
+
+    kind: str = ""
+    operation: str = ""
+    shape: tuple[int, ...] = ()
+
+
+@dataclass(slots=True)
+class GraphTerm:
+    """A node of the graph that a single number comes out of, which is added to others."""
+
+    node: Any
+    factor: float = 1.0
+    factors: int = 0
+    is_part: bool = False
+    """Of a sum."""
+    reduction: TermReduction = TermReduction()
+    ancestors: dict[int, Any] = field(default_factory=dict)
+
+
+@events.on(events.backward_begun)
+def backward(loss: Any) -> None:
+    event = events.backward_begun
+    event.rest(backward, events.before_power_of_two(event.count))
+    node = getattr(loss, "grad_fn", None)
+    if node is None or not looks.allows() or not readable.can_look():
+        return
+    with looks, readable.looking():
+        terms = terms_of(node)
+        if len(terms) < 2:
+            return
+        place = own_code.own_place()
+        if place not in _looked and len(_looked) >= MOST_LOSSES:
+            return
+        looked = _looked.setdefault(place, LookedAt())
+        looked.count += 1
+        looked.terms = tuple(described(terms))
+
+
+def terms_of(loss: Any) -> list[GraphTerm]:
+    """What is added up; none where there is too much of it."""
+    found: list[GraphTerm] = []
+    waiting = [GraphTerm(loss)]
+    for _ in range(MOST_NODES):
+        if not waiting:
+            return found
+        term = waiting.pop()
+        parts = parts_of(term)
+        if parts is None:
+            found.append(term)
+        else:
+            waiting += reversed(parts)
+        if len(found) > MOST_TERMS:
+            break
+    return []
+
+
+def parts_of(term: GraphTerm) -> list[GraphTerm] | None:
+    """What a number is the sum, the multiple or the copy of; None where it is something else."""
+    name = term.node.name()
+    inner = [node for node, _ in term.node.next_functions]
+    real = [node for node in inner if node is not None]
+    if name.startswith(("AddBackward", "SubBackward")) and term.node._saved_alpha == 1:
+        return split(term, real)
+    if name.startswith("NegBackward") or name.startswith(SAME):
+        return (
+            [GraphTerm(real[0], term.factor, term.factors, term.is_part)]
+            if len(real) == 1
+            else None
+        )
+    number = multiplier(term.node, name, inner)
+    if number is not None:
+        return [GraphTerm(real[0], term.factor * number, term.factors + 1, term.is_part)]
+    if of_one_element(term.node, name):
+        return [GraphTerm(real[0], term.factor, term.factors, term.is_part)]
+    return None
+
+
+def split(term: GraphTerm, parts: list[Any]) -> list[GraphTerm] | None:
+    """Factors of the whole loss, as the number of rows, are not those of its terms."""
+    if len(parts) == 2 and not term.is_part:
+        return [GraphTerm(node, is_part=True) for node in parts]
+    return [GraphTerm(node, term.factor, term.factors, term.is_part) for node in parts] or None
+
+
+def of_one_element(node: Any, name: str) -> bool:
+    """The sum or the mean of a single number: of a loss for each device, say."""
+    if not name.startswith(("SumBackward", "MeanBackward")):
+        return False
+    return bool(prod(node._saved_self_sym_sizes) == 1)
+
+
+def multiplier(node: Any, name: str, inner: list[Any]) -> float | None:
+    """The number that a product or a quotient has on its other side; 0 where it is not known."""
+    divides = name.startswith("DivBackward")
+    if len(inner) != 2 or not (divides or name.startswith("MulBackward")):
+        return None
+    if inner[1] is None:
+        other = node._saved_other
+    elif inner[0] is None and not divides:
+        other = node._saved_self
+    else:
+        return None
+    if other is None or other.numel() != 1 or other.device.type != "cpu":
+        return 0.0
+    number = float(other)
+    return (1 / number if number else 0.0) if divides else number
+
+
+def described(terms: list[GraphTerm]) -> Iterator[LossTerm]:
+    for term in terms:
+        term.reduction = reduced(term.node)
+        if term.reduction.kind:
+            term.ancestors = computed_before(term.node)
+    for term in terms:
+        yield LossTerm(
+            reduction=term.reduction.kind,
+            operation=term.reduction.operation,
+            shape=term.reduction.shape,
+            factor=term.factor,
+            factors=term.factors,
+            weighted=bool(term.reduction.kind) and is_weighted(term.node),
+            shared=tuple(
+                number
+                for number, other in enumerate(terms)
+                if other is not term and not term.ancestors.keys().isdisjoint(other.ancestors)
+            ),
+        )
+
+
+def reduced(node: Any) -> TermReduction:
+    name = node.name()
+    if name in LOSSES:
+        shape = tuple(int(size) for size in node._saved_self.shape)
+        return TermReduction(REDUCTIONS.get(node._saved_reduction, ""), LOSSES[name], shape)
+    for start, kind in (("SumBackward", "sum"), ("MeanBackward", "mean")):
+        if name.startswith(start):
+            shape = tuple(int(size) for size in node._saved_self_sym_sizes)
+            axes = {axis % (1 << 64) for axis in getattr(node, "_saved_dim", None) or ()}
+            whole = not axes or len(axes) == len(shape)
+            return TermReduction(kind, kind, shape) if whole else TermReduction()
+    return TermReduction()
+
+
+def computed_before(node: Any) -> dict[int, Any]:
+    """Nodes that a term comes from, less the parameters, by their address: held, so that no other
+    node gets it meanwhile."""
+    found: dict[int, Any] = {}
+    waiting = [node]
+    while waiting and len(found) < MOST_NODES:
+        for inner, _ in waiting.pop().next_functions:
+            if inner is not None and id(inner) not in found and not is_parameter(inner):
+                found[id(inner)] = inner
+                waiting.append(inner)
+    return found
+
+
+def is_parameter(node: Any) -> bool:
+    return bool(node.name().endswith("AccumulateGrad"))
+
+
+def is_weighted(reduction: Any) -> bool:
+    """Elements are multiplied by a constant, as by weights that sum to one, before they are added
+    up; ones change nothing."""
+    if getattr(reduction, "_saved_weight", None) is not None:
+        return True
+    waiting = [reduction] if reduction.name() in LOSSES else following(reduction)
+    for _ in range(MOST_DEPTH):
+        if not waiting:
+            return False
+        node = waiting.pop()
+        name = node.name()
+        if name.startswith(ELEMENTWISE):
+            if name.startswith(("MulBackward", "DivBackward")) and not keeps_elements(node):
+                return True
+            waiting += following(node)
+    return True
+
+
+def following(node: Any) -> list[Any]:
+    return [inner for inner, _ in node.next_functions if inner is not None]
+
+
+def keeps_elements(node: Any) -> bool:
+    """A product of what is computed, or with a number, or with ones."""
+    if len(following(node)) == 2:
+        return True
+    sides = (node._saved_self, node._saved_other)
+    constant = next((side for side in reversed(sides) if side is not None), None)
+    if constant is None or constant.numel() == 1:
+        return True
+    return constant.numel() <= MOST_ELEMENTS and bool((constant == 1).all())
+
+
+@periodic.every_few_seconds
+@finishing.at_end
+def write() -> None:
+    if _looked:
+        losses = tuple(
+            SummedLoss(place=place, looked=looked.count, terms=looked.terms)
+            for place, looked in _looked.items()
+        )
+        spool.saw(LossTerms(process=spool.process(), losses=losses))
+
+
+@finishing.after_fork
+def forget_parent() -> None:
+    _looked.clear()

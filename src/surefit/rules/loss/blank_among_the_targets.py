@@ -1,0 +1,82 @@
+"""The blank of a CTC loss is one of the classes that targets name.
+
+## What happens
+`nn.CTCLoss` has `blank=0` unless it is told otherwise. Where class 0 is a letter and the extra
+output stands last, the loss takes that letter for the blank, and the extra output is never trained
+to be it.
+
+## Why it matters
+Nothing is raised and the loss falls. The letter can never be read, and a decoder that drops another
+index than the blank reads almost nothing right.
+
+## What to do
+Pass the index that the decoder drops: `nn.CTCLoss(blank=len(alphabet))`. Or number the letters from
+1 and leave 0 to the blank.
+
+## How it is recognised
+Targets were counted, within their lengths, that are the blank of the loss. Where the last class is
+no target, it is the one that was meant.
+"""
+
+import ast
+
+from surefit.doctor.findings import Finding, Fix, Place, Severity
+from surefit.doctor.rule import Rule
+from surefit.laws.case import Case, Remedy
+from surefit.laws.evaluation_names import words_of
+from surefit.laws.loss_calls import WrittenLoss, loss_call_at
+from surefit.laws.loss_preconditions import BlankAmongTargets
+from surefit.laws.runs import law_holds
+from surefit.remedies.arguments import SetArgument
+from surefit.source.reading import Source
+
+RULE = Rule("SF438", "blank-among-the-targets", Severity.ERROR, __doc__)
+
+
+@RULE.on(BlankAmongTargets)
+def a_target_is_the_blank(broken: BlankAmongTargets, case: Case) -> Finding:
+    site = broken.checked
+    loss = loss_call_at(case, site.place, site.name)
+    place = broken.use.place
+    if loss is not None:
+        place = Place(loss.source.file, loss.made.lineno, loss.made.end_lineno)
+    return case.finding(
+        place,
+        f"The blank of the CTC loss is {site.blank}, which is a real class: {site.blanks:,} of"
+        f" {site.elements:,} targets are it.",
+        facts=broken.facts,
+        why="The blank stands between letters and is no letter. A target that is the blank cannot"
+        " be told from a gap, and the output meant for the blank is not trained as it.",
+        remedies=ways(broken, case, loss),
+    )
+
+
+def ways(broken: BlankAmongTargets, case: Case, loss: WrittenLoss | None) -> list[Remedy | Fix]:
+    site = broken.checked
+    if site.lasts or loss is None or site.blank == site.classes - 1:
+        return [
+            Fix(
+                "Give the model one output more for the blank, or number the classes from 1.",
+                why_not_tried="your choice: the model or the targets must change",
+            )
+        ]
+    last = site.classes - 1
+    return [
+        SetArgument(
+            at=case.expression(loss.source, loss.made),
+            name="blank",
+            value=value,
+            words=f"Pass `blank={value}`: class {last}, the last one, is never a target.",
+            must=law_holds(broken),
+        )
+        for value in (*blank_names(loss.source), str(last))
+    ]
+
+
+def blank_names(source: Source) -> list[str]:
+    """Constants of the file that are called so."""
+    return [
+        name
+        for name, binders in source.bindings[source.tree].items()
+        if "blank" in words_of(name) and len(binders) == 1 and isinstance(binders[0], ast.Assign)
+    ][:1]

@@ -1,0 +1,80 @@
+"""One term of a loss is averaged over batch and elements, and another is summed.
+
+## What happens
+A loss is the sum of two terms, and their reductions differ: `reduction="mean"`, the default,
+divides by the rows and by all elements of a row, and `torch.sum` divides by nothing. In a
+variational autoencoder these are the reconstruction term and the KL divergence.
+
+## Why it matters
+The summed term outweighs the averaged one by the number of elements, thousands of times, and by
+more in a larger batch. A KL divergence that dominates so makes the posterior collapse: the latent
+code says nothing, and all reconstructions are the same mean image.
+
+## What to do
+Use one reduction for all terms: `reduction="sum"` for the reconstruction, and divide the loss by
+the number of rows; or sum each over the elements of a row and average over the rows. If a term is
+to count less, say so with a weight.
+
+## How it is recognised
+The graph of the loss has the terms that are added, how each was reduced, over what shape, and its
+factor. One is a mean over rows and elements, the other a sum over the same rows; both are computed
+from the same tensor, and no weight stands before either.
+"""
+
+import ast
+from math import prod
+
+from surefit.doctor.findings import Finding, Severity
+from surefit.doctor.rule import Rule
+from surefit.doctor.words import code
+from surefit.laws.case import Case
+from surefit.laws.invariants.loss_terms import TermsReducedDifferently
+from surefit.laws.runs import law_holds
+from surefit.laws.term_sources import ReductionCall, averaged_call, summed_call
+from surefit.remedies.change import Change
+from surefit.source.edits import argument_added, replaced
+from surefit.source.patches import Edit
+
+RULE = Rule("SF435", "terms-reduced-differently", Severity.ERROR, __doc__)
+
+
+@RULE.on(TermsReducedDifferently)
+def a_mean_and_a_sum_are_added(broken: TermsReducedDifferently, case: Case) -> Finding:
+    averaged = averaged_call(case, broken.use.place, broken.averaged)
+    summed = summed_call(case, broken.use.place)
+    elements = prod(broken.averaged.shape)
+    first = name_of(averaged, broken.averaged.operation)
+    second = name_of(summed, broken.summed.operation)
+    place = averaged.place if averaged is not None else broken.use.place
+    edit = with_a_sum(averaged) if averaged is not None else None
+    return case.finding(
+        place,
+        f"Terms of the loss have different reductions: {first} is averaged over batch and elements"
+        f" ({elements:,}), and {second} is summed over the batch, so that it counts {elements:,}"
+        " times as much per element.",
+        facts=broken.facts,
+        why="A mean divides by rows and elements, a sum by nothing: the summed term dominates the"
+        " gradient. A KL divergence that does so collapses the posterior.",
+        remedies=(
+            Change(
+                to=edit,
+                words=f"Sum {first} as well; divide the whole loss by the rows if its size matters"
+                " to the learning rate.",
+                must=law_holds(broken),
+            ),
+        ),
+    )
+
+
+def name_of(call: ReductionCall | None, operation: str) -> str:
+    return f"`{call.name}`" if call is not None and call.name else code(operation)
+
+
+def with_a_sum(reduction: ReductionCall) -> Edit | None:
+    source, call = reduction.source, reduction.call
+    if reduction.is_loss:
+        return argument_added(source, call, "reduction", '"sum"')
+    text = source.segment(call.func)
+    if not text.endswith("mean") or not isinstance(call.func, ast.Attribute):
+        return None
+    return replaced(source, call.func, f"{text.removesuffix('mean')}sum")
