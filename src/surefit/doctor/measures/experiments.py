@@ -78,6 +78,10 @@ class Experimented(Measure):
     """Rows in another order: outputs must follow."""
     padding: TriedChange = TriedChange()
     future: TriedChange = TriedChange()
+    pass_rows: int = 0
+    """Rows of the forward pass whose operations were looked at; 0: none was."""
+    operations: tuple[OperationSeen, ...] = ()
+    """Of that pass: operations in the user's own lines that laws judge by sizes alone."""
     seconds: float = 0.0
 
 
