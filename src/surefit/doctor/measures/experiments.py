@@ -6,6 +6,16 @@ from surefit.doctor.findings import Place
 from surefit.doctor.observations import Measure
 
 
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """Which positions a position of attention sees."""
+
+    before: int
+    """Positions back, at most."""
+    after: int
+    """Positions ahead, at most."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OperationSeen:
     """The first operation that lets an influence through: its inputs keep it apart, its output does
@@ -32,6 +42,8 @@ class OperationSeen:
     """Plain ones: `dim`, `batch_first`, and numbers without a name as `0`, `1`."""
     pairs: bool = False
     """An input holds a value for each pair of rows or positions."""
+    reach: Reach | None = None
+    """Of attention between positions, where weights or a mask tell it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

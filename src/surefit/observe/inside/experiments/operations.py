@@ -21,6 +21,7 @@ from surefit.observe.inside.experiments.apart import (
     Separation,
 )
 from surefit.observe.inside.experiments.live import Live, Tree
+from surefit.observe.inside.experiments.reach import reach_of
 from surefit.observe.inside.training import readable
 
 MOST_ELEMENTS = 40_000_000
@@ -206,6 +207,7 @@ class _Compare:
             inputs=tuple(tuple(map(int, tensor.shape)) for tensor in given),
             axes=tuple(state.axes for state in before),
             pairs=any(state.state == PAIRS for state in before),
+            reach=reach_of(_name(func), given, result, self.probe.size),
         )
 
 
