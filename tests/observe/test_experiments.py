@@ -75,6 +75,8 @@ def test_how_far_attention_sees() -> None:
     later = torch.ones(6, 6).triu(2).bool()
     weights = scores.masked_fill(later, float("-inf")).softmax(-1)
     assert reach_of("softmax", [scores], weights, 6) == Reach(5, 1)
-    assert reach_of("scaled_dot_product_attention", [scores, ~later], scores, 6) == Reach(5, 1)
-    assert reach_of("multi_head_attention_forward", [scores[0], later], scores, 5) is None
+    given = torch.zeros(3, 6, 4)
+    assert reach_of("scaled_dot_product_attention", [given, ~later], given, 6) == Reach(5, 1)
+    assert reach_of("multi_head_attention_forward", [given, later], given, 6) == Reach(5, 1)
+    assert reach_of("multi_head_attention_forward", [given], given, 6) is None
     assert reach_of("linear", [scores], scores, 6) is None

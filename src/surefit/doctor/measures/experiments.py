@@ -67,6 +67,8 @@ class TriedChange:
     """Of padding: what must be seen is not, and what is seen must not be."""
     argument: str = ""
     """The input that was changed."""
+    beside: bool = False
+    """Of padding: the row was given beside a longer one, and what is picked of it is zero."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
