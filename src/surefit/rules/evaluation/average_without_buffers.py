@@ -41,8 +41,8 @@ def average_is_evaluated_with_new_batch_norms(broken: StatisticsStayInitial, cas
     copy, loop = broken.copy, broken.loop
     return case.finding(
         Place(loop.source.file, loop.statement.lineno, loop.statement.end_lineno),
-        f"The average {code(loop.follower)} follows parameters alone, not buffers: the running mean and variance"
-        f" of {counted(copy.norms, 'batch norm')} stay at their initial 0 and 1.",
+        f"The average {code(loop.follower)} follows parameters alone, not buffers: the running mean"
+        f" and variance of {counted(copy.norms, 'batch norm')} stay at their initial 0 and 1.",
         facts=(*broken.facts, *fact_at("evaluated at", broken.use)),
         why="Running statistics of batch norm are buffers, which `parameters()` does not give. In"
         " evaluation mode the average normalises by statistics that no batch has shaped.",

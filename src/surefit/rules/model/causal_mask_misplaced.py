@@ -1,5 +1,4 @@
-"""The causal mask lets each position see the next token, which it should predict: its diagonal is
-off by one, or the mask is inverted.
+"""The causal mask is off by one diagonal, or inverted: each position sees its own target.
 
 ## What happens
 `tril(1)` keeps one diagonal too many, and `triu(diagonal=2)` hides one too few: position t attends
