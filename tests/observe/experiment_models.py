@@ -54,6 +54,16 @@ class Of(nn.Module):
         return self.run(self, *args, **kwargs)
 
 
+def unpacked(module: Any, ids: Tensor, lengths: Tensor) -> Tensor:
+    """Outputs of rows that are packed, zero where there is padding."""
+    rnn = nn.utils.rnn
+    packed = rnn.pack_padded_sequence(
+        module.table(ids), lengths, batch_first=True, enforce_sorted=False
+    )
+    out: Tensor = rnn.pad_packed_sequence(module.gru(packed)[0], batch_first=True)[0]
+    return out
+
+
 def linear(out: int = 3, width: int = WIDTH) -> nn.Linear:
     return nn.Linear(width, out)
 
@@ -322,6 +332,14 @@ HEALTHY: dict[str, Callable[[], Setup]] = {
     "encoder": lambda: Setup(
         Of(lambda self, x: self.inner(x).mean(1), inner=encoder(batch_first=True)), (series(),)
     ),
+    "last step of unpacked rows": lambda: Setup(
+        Of(
+            lambda self, x, lengths: unpacked(self, x, lengths)[torch.arange(len(x)), lengths - 1],
+            table=nn.Embedding(TOKENS, WIDTH, padding_idx=0),
+            gru=nn.GRU(WIDTH, WIDTH, batch_first=True),
+        ),
+        padded()[::2],
+    ),
     "packed": lambda: Setup(
         Of(
             lambda self, x, lengths: self.recurrent(
@@ -469,6 +487,18 @@ BROKEN: dict[str, tuple[str, str, Callable[[], Setup]]] = {
         "ReadAfterPadding",
         "gru",
         lambda: Setup(MaskedTagger("last state"), padded()[:2]),
+    ),
+    "last position of unpacked rows": (
+        "ReadAfterPadding",
+        "__getitem__",
+        lambda: Setup(
+            Of(
+                lambda self, x, lengths: unpacked(self, x, lengths)[:, -1],
+                table=nn.Embedding(TOKENS, WIDTH, padding_idx=0),
+                gru=nn.GRU(WIDTH, WIDTH, batch_first=True),
+            ),
+            padded()[::2],
+        ),
     ),
     "mean counts padding": (
         "PaddingIsSeen",

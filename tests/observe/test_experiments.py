@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from surefit.doctor.findings import Place
-from surefit.doctor.measures.experiments import Experimented
+from surefit.doctor.measures.experiments import Experimented, Reach
 from surefit.doctor.observations import Process
 from surefit.doctor.recording import Recording
 from surefit.laws.case import Case
@@ -16,6 +16,7 @@ from surefit.laws.invariants import future, independent_rows, padding
 from surefit.laws.law import BrokenLaw
 from surefit.observe.inside.experiments import trying
 from surefit.observe.inside.experiments.batches import UnclearRowsError
+from surefit.observe.inside.experiments.reach import reach_of
 
 
 def experimented(setup: models.Setup) -> Experimented:
@@ -67,3 +68,15 @@ def test_the_first_operation_that_mixes_is_named(name: str) -> None:
     assert len(found) == 1, made
     named = found[0].operation.name  # type: ignore[attr-defined]
     assert operation in named
+
+
+def test_how_far_attention_sees() -> None:
+    scores = torch.zeros(3, 2, 6, 6)
+    later = torch.ones(6, 6).triu(2).bool()
+    weights = scores.masked_fill(later, float("-inf")).softmax(-1)
+    assert reach_of("softmax", [scores], weights, 6) == Reach(5, 1)
+    given = torch.zeros(3, 6, 4)
+    assert reach_of("scaled_dot_product_attention", [given, ~later], given, 6) == Reach(5, 1)
+    assert reach_of("multi_head_attention_forward", [given, later], given, 6) == Reach(5, 1)
+    assert reach_of("multi_head_attention_forward", [given], given, 6) is None
+    assert reach_of("linear", [scores], scores, 6) is None

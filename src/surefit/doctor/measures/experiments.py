@@ -6,6 +6,16 @@ from surefit.doctor.findings import Place
 from surefit.doctor.observations import Measure
 
 
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """Which positions a position of attention sees."""
+
+    before: int
+    """Positions back, at most."""
+    after: int
+    """Positions ahead, at most."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OperationSeen:
     """The first operation that lets an influence through: its inputs keep it apart, its output does
@@ -32,6 +42,8 @@ class OperationSeen:
     """Plain ones: `dim`, `batch_first`, and numbers without a name as `0`, `1`."""
     pairs: bool = False
     """An input holds a value for each pair of rows or positions."""
+    reach: Reach | None = None
+    """Of attention between positions, where weights or a mask tell it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +67,8 @@ class TriedChange:
     """Of padding: what must be seen is not, and what is seen must not be."""
     argument: str = ""
     """The input that was changed."""
+    beside: bool = False
+    """Of padding: the row was given beside a longer one, and what is picked of it is zero."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,6 +92,10 @@ class Experimented(Measure):
     """Rows in another order: outputs must follow."""
     padding: TriedChange = TriedChange()
     future: TriedChange = TriedChange()
+    pass_rows: int = 0
+    """Rows of the forward pass whose operations were looked at; 0: none was."""
+    operations: tuple[OperationSeen, ...] = ()
+    """Of that pass: operations in the user's own lines that laws judge by sizes alone."""
     seconds: float = 0.0
 
 

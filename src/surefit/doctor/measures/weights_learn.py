@@ -67,6 +67,20 @@ class WeightsLearn(Measure):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AdapterHead:
+    """A part of a model outside its base that was not loaded, and that no adapter wraps."""
+
+    name: str
+    """`classifier`."""
+    parameters: int
+    trainable: bool
+    """Some of its parameters require grad."""
+    saved_at: Place | None = None
+    """Where the adapter was saved without it, while it was trainable."""
+    saved_step: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AdapterSeen:
     """One adapter that PEFT put into a model."""
 
@@ -89,6 +103,7 @@ class AdapterSeen:
     """PEFT's own choice for such a model."""
     step: int = 0
     """Steps of all optimizers when it was looked at."""
+    heads: tuple[AdapterHead, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

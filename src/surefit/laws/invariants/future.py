@@ -24,6 +24,20 @@ class FutureIsSeen(BrokenLaw):
     argument: str
     """The input whose later half was changed."""
     model: str
+    positions: int
+    """Of a row."""
+
+    @property
+    def ahead(self) -> int | None:
+        """Positions ahead that are visible, where a mask hides those that come after them."""
+        reach = self.operation.reach
+        return reach.after if reach is not None and 0 < reach.after < self.positions - 1 else None
+
+    @property
+    def is_inverted(self) -> bool:
+        """Later positions are visible and earlier ones are not."""
+        reach = self.operation.reach
+        return reach is not None and reach.before == 0 and reach.after > 0
 
 
 def violations_of(case: Case) -> Iterator[BrokenLaw]:
@@ -52,6 +66,7 @@ def violations_of(case: Case) -> Iterator[BrokenLaw]:
             operation=operation,
             argument=tried.argument,
             model=made.model,
+            positions=tried.size,
         )
 
 

@@ -49,6 +49,8 @@ class ReadAfterPadding(BrokenLaw):
     """As in `PaddingIsSeen`."""
     forgotten: bool
     """A change of the row changes nothing, and its padding does."""
+    zeros: bool
+    """The position holds zeros, with which rows were filled up when they were unpacked."""
     model: str
 
 
@@ -126,18 +128,20 @@ def read_after(made: Experimented, case: Case) -> ReadAfterPadding | None:
         return None
     if not tried.argument and (made.training or not tried.hidden):
         return None  # nobody says that padding is not to be read, and it may do no harm
+    change = "a longer row is in its batch" if tried.beside else "padding after the row is left out"
     return ReadAfterPadding(
         law=LAW,
         use=line_of(case, place),
         said=f"The output of {code(made.model)} for a row changes by {share(tried)} of its largest"
-        " value when padding after the row is left out, where 0 is expected: it is read from the"
-        " last position, which is padding.",
+        f" value when {change}, where 0 is expected: it is read from the last position, which is"
+        " padding.",
         facts=facts(made, tried),
         steps=made.step + 2,
         fault=f"padding is read at {place}",
         operation=operation,
         argument=tried.argument,
         forgotten=tried.hidden,
+        zeros=tried.beside,
         model=made.model,
     )
 

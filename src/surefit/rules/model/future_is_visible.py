@@ -53,7 +53,9 @@ GIVEN = {"Transformer": 1}
 
 
 @RULE.on(FutureIsSeen)
-def next_tokens_are_among_the_inputs(broken: FutureIsSeen, case: Case) -> Finding:
+def next_tokens_are_among_the_inputs(broken: FutureIsSeen, case: Case) -> Finding | None:
+    if broken.ahead or broken.is_inverted:
+        return None  # there is a mask: `causal-mask-misplaced` has that
     operation = broken.operation
     place, recurrent = broken.use.place, operation.name in RECURRENT
     created = constructor_of(operation, case) if recurrent else None

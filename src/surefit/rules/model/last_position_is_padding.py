@@ -1,9 +1,9 @@
 """The last position of padded rows is taken for their last token: it is padding.
 
 ## What happens
-Shorter rows of a batch are filled up at their end to the length of the longest. `out[:, -1]`, or
-the last state `h_n` of a recurrent layer that was not given a packed sequence, is what the model
-gives after that filling, and not after the last token of the row.
+Shorter rows of a batch are filled up at their end to the length of the longest. `out[:, -1]`, also
+after `pad_packed_sequence`, or the last state `h_n` of a recurrent layer that was not given a
+packed sequence, is what the model gives after that filling, and not after the row's last token.
 
 ## Why it matters
 A recurrent layer has forgotten short rows by then: the model stays near chance on them, and what it
@@ -18,7 +18,9 @@ state after the last token.
 With the live model in evaluation mode a padded row of the batch was given once with its padding and
 once without it. The vector that it gives changed, and what lets padding in is the last position, or
 the last state of a recurrent layer that reads in one direction. Where nothing but the padding token
-of an embedding says what padding is, another token in the row must change nothing as well.
+of an embedding says what padding is, another token in the row must change nothing as well. Of rows
+that are packed and unpacked inside the model: a row was given once beside itself and once beside a
+longer one, its vector changed, and the position that is picked holds nothing but zeros.
 """
 
 import ast
@@ -72,6 +74,12 @@ def headline(broken: ReadAfterPadding, source: Source | None, picked: list[ast.S
 
 
 def why(broken: ReadAfterPadding) -> str:
+    if broken.zeros:
+        return (
+            "`pad_packed_sequence` fills shorter rows up with zeros, so that the last position of"
+            " the batch is zero for every row but the longest. The last step of a row is at"
+            " `lengths - 1`, and is in `h_n`, too."
+        )
     if broken.forgotten:
         return (
             "Over the padding the model has forgotten the row: another token in it changes"

@@ -2,7 +2,7 @@
 
 import os
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import FrameType
 from typing import Any
 
@@ -21,6 +21,7 @@ from surefit.observe.inside.experiments.apart import (
     Separation,
 )
 from surefit.observe.inside.experiments.live import Live, Tree
+from surefit.observe.inside.experiments.reach import reach_of
 from surefit.observe.inside.training import readable
 
 MOST_ELEMENTS = 40_000_000
@@ -200,21 +201,35 @@ class _Compare:
         result: Any,
         frame: FrameType,
     ) -> OperationSeen:
-        module = _module(frame)
-        own = _own(frame)
-        return OperationSeen(
-            name=_name(func),
-            place=own_code.place(own) if own is not None else None,
-            module=self.live.path_of(module),
-            kind=type(module).__name__ if module is not None else "",
-            created_at=origins.made_at(module) if module is not None else None,
+        seen = operation_seen(self.live, func, args, kwargs, result, frame)
+        return replace(
+            seen,
             inputs=tuple(tuple(map(int, tensor.shape)) for tensor in given),
             axes=tuple(state.axes for state in before),
-            output=tuple(map(int, result.shape)),
-            numbers=bool(result.is_floating_point() or result.is_complex()),
-            arguments=_plain(args, kwargs),
             pairs=any(state.state == PAIRS for state in before),
+            reach=reach_of(_name(func), given, result, self.probe.size),
         )
+
+
+def operation_seen(
+    live: Live, func: Any, args: Any, kwargs: dict[str, Any], result: Any, frame: FrameType
+) -> OperationSeen:
+    """Of any operation; nothing is known of rows yet."""
+    module = _module(frame)
+    own = _own(frame)
+    shapes = tuple(tuple(map(int, tensor.shape)) for tensor in _tensors((args, kwargs)))
+    return OperationSeen(
+        name=_name(func),
+        place=own_code.place(own) if own is not None else None,
+        module=live.path_of(module),
+        kind=type(module).__name__ if module is not None else "",
+        created_at=origins.made_at(module) if module is not None else None,
+        inputs=shapes,
+        axes=((),) * len(shapes),
+        output=tuple(map(int, result.shape)),
+        numbers=bool(result.is_floating_point() or result.is_complex()),
+        arguments=_plain(args, kwargs),
+    )
 
 
 def _is_spread(given: list[Any], before: list[Separation], result: Any, after: Separation) -> bool:

@@ -6,7 +6,7 @@ from typing import Any
 
 from surefit.doctor.measures.experiments import TriedChange
 from surefit.observe.inside.autopsy.values import is_tensor
-from surefit.observe.inside.experiments import apart, batches, trees
+from surefit.observe.inside.experiments import apart, batches, recorded_pass, trees
 from surefit.observe.inside.experiments.apart import InputChange, Others, Shorter
 from surefit.observe.inside.experiments.batches import Batch
 from surefit.observe.inside.experiments.live import Live, Tree
@@ -34,6 +34,8 @@ class PaddedRow:
     """`attention_mask`, `lengths`; `padding_idx` where only the padding token tells."""
     masked: bool
     """The model is told of it."""
+    longest: int
+    """A row that has more positions."""
 
 
 def future(live: Live, batch: Batch, path: Path) -> TriedChange:
@@ -135,9 +137,34 @@ def padding(live: Live, batch: Batch) -> TriedChange:
     found = tried(live, tree, after, probe, padded.positions)
     if padded.masked and not found.changed:
         found = other_tokens(live, tree, padded, found)
+    if padded.masked and not found.changed:
+        found = read_beside_a_longer_row(live, batch, padded, found)
+        if found.changed:
+            return replace(found, hidden=True, beside=True, argument=padded.known_by)
     hidden = found.changed > 0 and sees_nothing(live, tree, padded)
     on = f"a row of {padded.length} of {padded.positions} positions"
     return replace(found, on=on, hidden=hidden, argument=padded.known_by if padded.masked else "")
+
+
+def read_beside_a_longer_row(
+    live: Live, batch: Batch, padded: PaddedRow, found: TriedChange
+) -> TriedChange:
+    """Packed rows are filled up with zeros again when they are unpacked, up to the longest of them:
+    the row is given once beside itself and once beside a longer one."""
+    tree = batch.taken([padded.row, padded.longest])
+    alone, beside = live.run(batch.taken([padded.row, padded.row])), live.run(tree)
+    for path, before in alone.items():
+        after = beside.get(path)
+        if after is None or before.shape != after.shape or before.dim() != 2 or len(before) != 2:
+            continue
+        change = apart.difference(before[0], after[0])
+        operation = recorded_pass.pick_of_zeros(live, tree) if change > CHANGED else None
+        if operation is not None:
+            on = f"a row of {padded.length} positions beside one of {padded.positions}"
+            shape = tuple(map(int, after.shape))
+            change = min(change, 1e9)
+            return replace(found, on=on, changed=change, output=shape, operation=operation)
+    return found
 
 
 def other_tokens(live: Live, tree: Tree, padded: PaddedRow, found: TriedChange) -> TriedChange:
@@ -217,7 +244,13 @@ def padded_row(live: Live, batch: Batch) -> PaddedRow | None:
             row = shortest(value, lengths)
             if row is not None:
                 return PaddedRow(
-                    row, lengths[row], int(value.shape[1]), path, known_by, known_by in told
+                    row=row,
+                    length=lengths[row],
+                    positions=int(value.shape[1]),
+                    path=path,
+                    known_by=known_by,
+                    masked=known_by in told,
+                    longest=max(range(len(lengths)), key=lengths.__getitem__),
                 )
     return None
 

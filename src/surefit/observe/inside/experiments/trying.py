@@ -2,12 +2,13 @@
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from surefit.doctor.findings import Place
 from surefit.doctor.measures.experiments import Experimented, TriedChange
 from surefit.observe.inside import spool
-from surefit.observe.inside.experiments import forking, positions, rows
+from surefit.observe.inside.experiments import forking, positions, recorded_pass, rows
 from surefit.observe.inside.experiments.batches import Batch, UnclearRowsError, batch_of
 from surefit.observe.inside.experiments.live import Live, Tree
 from surefit.observe.inside.experiments.trees import Path, UnknownInputError
@@ -85,6 +86,9 @@ def experiments(call: TriedCall, found: Experimented, until: float) -> Experimen
         except Exception as error:  # noqa: BLE001 - see `work`
             return TriedChange(why_not=said(error))
 
+    with suppress(Exception):  # see `work`
+        operations = recorded_pass.operations(live, base.tree)
+        found = replace(found, pass_rows=base.count, operations=operations)
     first = made(lambda: rows.replaced(base))
     order = made(lambda: rows.reversed_rows(base)) if not first.changed else TriedChange()
     found = replace(found, rows=first, order=order)

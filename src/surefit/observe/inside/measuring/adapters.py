@@ -3,28 +3,55 @@ are frozen. Read from PEFT's own attributes when optimizers step; no code of it 
 
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from types import ModuleType
 from typing import Any
 
 from surefit.doctor.measures.weights_learn import Adapters, AdapterSeen
-from surefit.observe.inside import events, finishing, origins, spool
+from surefit.observe.inside import events, finishing, origins, own_code, spool
 from surefit.observe.inside.after_import import after_import
+from surefit.observe.inside.measuring.adapter_heads import new_heads
 from surefit.observe.inside.spool import guarded
 from surefit.observe.inside.training import hanging, optimizers, periodic, readable
 from surefit.observe.inside.training.letters import noted
+from surefit.observe.inside.unseen import around
 
 PEFT = "peft.tuners.tuners_utils"
+PEFT_MODELS = "peft.peft_model"
 ADAPTABLE = ("Linear", "Conv1D")
 MOST_LAYERS = 4096
 MOST = 8
 
 _known: dict[int, AdapterSeen] = {}
-_written = 0
+_changed = False
 
 
 @after_import(PEFT)
 def peft(_module: ModuleType) -> None:
     events.step_ended.wake(stepped)
+
+
+@after_import(PEFT_MODELS)
+def peft_models(module: ModuleType) -> None:
+    kind = module.PeftModel
+    kind.save_pretrained = around(kind.save_pretrained, _saves)
+
+
+def _saves(args: tuple[Any, ...], _kwargs: dict[str, Any]) -> bool:
+    """An adapter is saved: trainable heads that are none of its own are not."""
+    global _changed
+    tuner = vars(args[0]).get("_modules", {}).get("base_model") if args else None
+    known = _known.get(origins.number(tuner)) if tuner is not None else None
+    if known is None or not known.heads or not readable.can_look():
+        return False
+    place = own_code.own_place()
+    heads = tuple(
+        replace(head, saved_at=place, saved_step=noted.steps) if head.trainable else head
+        for head in known.heads
+    )
+    _known[origins.number(tuner)] = replace(known, heads=heads)
+    _changed = True
+    return False
 
 
 @events.on(events.step_ended)
@@ -41,6 +68,8 @@ def stepped(optimizer: Any) -> None:
 
 
 def _note(tuner: Any) -> None:
+    global _changed
+    _changed = True
     held = vars(tuner)
     configurations = held.get("peft_config")
     model = held.get("_modules", {}).get("model")
@@ -63,6 +92,7 @@ def _note(tuner: Any) -> None:
             adapted=adapted,
             usual=_usual(kind),
             step=noted.steps,
+            heads=tuple(new_heads(model)),
         )
 
 
@@ -107,14 +137,14 @@ def _usual(kind: str) -> tuple[str, ...]:
 @periodic.every_few_seconds
 @guarded("adapters")
 def write() -> None:
-    global _written
-    if len(_known) != _written:
-        _written = len(_known)
+    global _changed
+    if _changed:
+        _changed = False
         spool.saw(Adapters(process=spool.process(), adapters=tuple(_known.values())))
 
 
 @finishing.after_fork
 def forget_parent() -> None:
-    global _written
+    global _changed
     _known.clear()
-    _written = 0
+    _changed = False
