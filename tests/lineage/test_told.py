@@ -12,7 +12,7 @@ import forked
 from surefit.doctor.observations import Answer, Crash
 from surefit.doctor.recording import Recording, read
 from surefit.lineage import asking, properties
-from surefit.lineage.asking import lineage_at, lineage_of
+from surefit.lineage.asking import lineage_about, lineage_of
 from surefit.lineage.lineage import Lineage
 from surefit.lineage.producers import LINEAGE, ProducerKind
 from surefit.observe.inside import boot
@@ -161,7 +161,7 @@ def test_an_expression_of_a_run_that_does_not_fail(tmp_path: Path) -> None:
     about = {"file": "train.py", "line": line, "text": "targets % args.classes", "step": 1}
     question = {"kind": LINEAGE, "crash": "", "about": about}
     recording = told(tmp_path, question, {}, ("--healthy",))
-    lineage = lineage_at(recording, "train.py", line, "targets % args.classes", 1)
+    lineage = lineage_about(recording, about)
     assert lineage is not None
     assert lineage.all[0].step == 1
     texts = [one.text for one in lineage.producers]

@@ -18,12 +18,13 @@ from surefit.doctor.observations import Crash, Frame, Json, Layer, Question, Val
 from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule, Unanswered
 from surefit.doctor.violations import Expression, Operand, Written
-from surefit.lineage.asking import lineage_at, lineage_of, lineage_of_rows
+from surefit.lineage.asking import lineage_about, lineage_of, lineage_of_rows
 from surefit.lineage.lineage import Lineage
 from surefit.lineage.producers import (
     DATASET,
     LINEAGE,
     ROWS,
+    TARGET_OF,
     Input,
     Producer,
     ProducerKind,
@@ -201,8 +202,19 @@ class Case:
             "step": step,
         }
         self.answered(LINEAGE, **about)
-        found = lineage_at(self.recording, place.file, place.line or 0, expression.text, step)
-        return found or NO_LINEAGE
+        return lineage_about(self.recording, about) or NO_LINEAGE
+
+    def lineage_of_target(self, loss: str, place: Place, step: int = 0) -> Lineage:
+        """Of what a loss function is given as target at a step; `place` is the user's line from
+        which it is called, also where a library does that."""
+        about: dict[str, Json] = {
+            TARGET_OF: loss,
+            "file": place.file,
+            "line": place.line or 0,
+            "step": step,
+        }
+        self.answered(LINEAGE, **about)
+        return lineage_about(self.recording, about) or NO_LINEAGE
 
     def lineage_of_column(self, column: str) -> Lineage:
         """Where a column of the rows came from that a collator was given; a root for each row."""

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from surefit.doctor.findings import Place
 from surefit.doctor.observations import OptimizerSeen, ParameterSeen, Steps
 from surefit.source.edits import Edit, moved_after
-from surefit.source.line_edits import block_of
-from surefit.source.reading import Source, called
+from surefit.source.line_edits import block_of, bound_by, moved_together, used_by
+from surefit.source.reading import Source, called, dotted, targets
 
 MOST_CALLERS = 3
 """How far a line inside functions is followed out to who calls them."""
@@ -83,8 +83,34 @@ def name_around(source: Source, statement: ast.stmt) -> str:
 
 
 def put_in_order(source: Source, optimizer: ast.stmt, layer: ast.stmt) -> Edit | None:
-    """The optimizer after the layer; if something in between needs it, the layer before it."""
-    moved = moved_after(source, optimizer, layer)
+    """The optimizer after the layer, with the lists that it was given and what in between needs it;
+    if that cannot be, the layer before it."""
+    collected = [*collecting(source, optimizer, layer), optimizer]
+    moved = moved_together(source, collected, layer)
+    if moved is not None or len(collected) > 1:
+        return moved
     block = block_of(source, optimizer)
     before = block.index(optimizer) - 1
-    return moved or (moved_after(source, layer, block[before]) if before >= 0 else None)
+    return moved_after(source, layer, block[before]) if before >= 0 else None
+
+
+def collecting(source: Source, optimizer: ast.stmt, layer: ast.stmt) -> list[ast.stmt]:
+    """Statements before the optimizer that take parameters out of what the layer changes, and give
+    them to it by a name: `trainable = [p for p in model.parameters()]`."""
+    block, changed = block_of(source, optimizer), changed_by(layer)
+    needed, found = used_by(source, [optimizer]), list[ast.stmt]()
+    for known in reversed(block[: block.index(optimizer)]):
+        uses = used_by(source, [known])
+        if isinstance(known, ast.Assign) and bound_by(known) & needed and uses & changed:
+            if bound_by(known) & changed:
+                break
+            found.insert(0, known)
+            needed |= uses
+    return found
+
+
+def changed_by(layer: ast.stmt) -> set[str]:
+    """`model` of `model.head = ...`; of a call, all that it is given."""
+    if isinstance(layer, ast.Assign | ast.AnnAssign):
+        return {dotted(part).partition(".")[0] for part in targets(layer)}
+    return {node.id for node in ast.walk(layer) if isinstance(node, ast.Name)}

@@ -68,7 +68,7 @@ def of_another_optimizer(rates: LearningRates) -> Iterator[BrokenLaw]:
         if schedule.optimizer_steps or schedule.inner:
             continue
         stepping = [known for known in rates.optimizers if known.steps >= 2]
-        if len(stepping) == 1 and schedule.made_at is not None:
+        if len(stepping) == 1 and schedule.made_at is not None and stays(stepping[0]):
             yield SchedulerOfAnotherOptimizer(
                 law=LAW,
                 use=Expression(schedule.made_at),
@@ -80,6 +80,11 @@ def of_another_optimizer(rates: LearningRates) -> Iterator[BrokenLaw]:
                 schedule=schedule,
                 stepping=stepping[0],
             )
+
+
+def stays(course: RateCourse) -> bool:
+    """Where it changes somebody sets it, maybe to what the scheduler says."""
+    return len({rate for _, rate in course.course}) < 2
 
 
 def rate_facts(course: RateCourse) -> tuple[Fact, ...]:

@@ -40,9 +40,9 @@ def lineage_of_rows(
     return None
 
 
-def lineage_at(recording: Recording, file: str, line: int, text: str, step: int) -> Lineage | None:
-    """Of the value of an expression at a line, at an optimizer step of a run that does not fail."""
-    about: dict[str, Json] = {"file": file, "line": line, "text": text, "step": step}
+def lineage_about(recording: Recording, about: dict[str, Json]) -> Lineage | None:
+    """Of the value of an expression at a line, or of the target of a loss that is computed there,
+    at an optimizer step of a run that does not fail."""
     said = recording.ask(Question(LINEAGE, "", about))
     graph = read(said) if said is not None else None
     return lineage_from(graph, graph.roots[0]) if graph is not None and graph.roots else None

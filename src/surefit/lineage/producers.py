@@ -15,6 +15,8 @@ LINEAGE = "lineage"
 ROWS = "rows of the batch"
 DATASET = "dataset of the rows"
 """In place of the function of a root: a column that a collator was given, and what it is from."""
+TARGET_OF = "target_of"
+"""In a question: the loss function whose target is asked about, at a line of the user's."""
 
 
 class Way(StrEnum):

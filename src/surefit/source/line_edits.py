@@ -59,6 +59,30 @@ def moved_after(source: Source, statement: ast.stmt, after: ast.stmt) -> Edit | 
     return Edit(source.file, (Replace(span, ""), put_at(source, line, text)))
 
 
+def moved_together(source: Source, statements: Sequence[ast.stmt], after: ast.stmt) -> Edit | None:
+    """Several statements behind a later one of their block, with what in between needs the names
+    that they bind; None under the conditions of `moved_after`."""
+    block = block_of(source, statements[0])
+    if after not in block or any(known not in block for known in statements):
+        return None
+    there, moved = block.index(after), list(statements)
+    for known in block[block.index(moved[0]) + 1 : there]:
+        names = set[str]().union(*(bound_by(other) for other in moved))
+        if known not in moved and names & used_by(source, [known]):
+            moved.append(known)
+    passed = [known for known in block[block.index(moved[0]) : there + 1] if known not in moved]
+    names = set[str]().union(*(bound_by(known) for known in moved))
+    plain = all(isinstance(known, ast.Assign | ast.AnnAssign) for known in moved)
+    shared = any(shares_lines(source, known) for known in (*moved, after))
+    if not plain or shared or leaves(passed) or names & used_by(source, [after]):
+        return None
+    spans = [lines_span(known) for known in sorted(moved, key=block.index)]
+    text = "\n".join("\n".join(source.lines[span.line - 1 : span.end_line - 1]) for span in spans)
+    line = (after.end_lineno or after.lineno) + 1
+    taken = tuple(Replace(span, "") for span in spans)
+    return Edit(source.file, (*taken, put_at(source, line, text)))
+
+
 def put_at(source: Source, line: int, text: str) -> Replace:
     """Lines before the line of this number, with the line ends that the file has."""
     text = source.newline.join(text.split("\n"))

@@ -57,6 +57,8 @@ class GradientsFlow:
     """Only these parameters; without any, all that an optimizer holds."""
     changes_the_past: bool = False
     steps: int | None = None
+    optimizer: int | None = None
+    """Only of this one, counted as they were created: parts of two models can have one name."""
 
     def needs(self, before: Recording) -> Needs:  # noqa: ARG002
         return Needs(steps=self.steps, changes_the_past=self.changes_the_past)
@@ -79,8 +81,11 @@ class GradientsFlow:
     def ours(self, seen: Recording) -> list[ParameterSeen]:
         return [
             one
-            for one in parameters(seen)
-            if one.looked and (one.name in self.names if self.names else one.held_by is not None)
+            for steps in final_steps(seen)
+            for one in steps.parameters
+            if one.looked
+            and (one.name in self.names if self.names else one.held_by is not None)
+            and (self.optimizer is None or one.held_by == serial_of(steps, self.optimizer))
         ]
 
 
@@ -105,6 +110,11 @@ class NoUpdatesLost:
             lost < self.share * sampled,
             f"{figures}, {lost / sampled:.1%}; less than {self.share:.1%} is wanted",
         )
+
+
+def serial_of(steps: Steps, number: int) -> int | None:
+    serials = sorted(known.serial for known in steps.optimizers)
+    return serials[number] if number < len(serials) else None
 
 
 def parameters(seen: Recording) -> list[ParameterSeen]:

@@ -224,7 +224,15 @@ class WeightLooks:
             return False
         if optimizer.looked < FEWEST_AT_REST or held.empty:
             return False
-        return optimizer.highest_rate == 0.0 or self.lost_updates(optimizer) > 0
+        if optimizer.highest_rate == 0.0:
+            return not self.moves(optimizer)
+        return self.lost_updates(optimizer) > 0
+
+    def moves(self, optimizer: OptimizerSeen) -> bool:
+        """Its steps change weights: the rate is not among its own settings, but in an optimizer
+        inside it."""
+        held = [known for known in self.steps.parameters if known.held_by == optimizer.serial]
+        return any(known.sampled > known.unchanged for known in held)
 
     def lost_updates(self, optimizer: OptimizerSeen) -> int:
         """Elements of float32 with a gradient that no step changed; 0 where one did."""

@@ -113,7 +113,7 @@ def explained(broken: OfOptimizer, case: Case, names: list[str]) -> Finding | No
         edit = switch.taken_out()
         advice = switch.advice
         remedies = [
-            Change(to=edit, words=advice, must=reached(broken, cut)) if edit else Fix(advice)
+            Change(to=edit, words=advice, must=reached(broken, case, cut)) if edit else Fix(advice)
         ]
     return case.finding(
         place,
@@ -164,9 +164,19 @@ def every_name(broken: OfOptimizer, case: Case) -> list[str]:
     ]
 
 
-def reached(broken: OfOptimizer, cut: CutFromTheLoss) -> Condition:
+def reached(broken: OfOptimizer, case: Case, cut: CutFromTheLoss) -> Condition:
     """What was cut off gets gradients."""
-    return GradientsFlow(cut.names, changes_the_past=True, steps=broken.steps)
+    beside = [
+        sorted(known.serial for known in steps.optimizers)
+        for steps in final_steps(case.recording)
+        if broken.optimizer in steps.optimizers
+    ]
+    return GradientsFlow(
+        cut.names,
+        changes_the_past=True,
+        steps=broken.steps,
+        optimizer=beside[0].index(broken.optimizer.serial) if beside else None,
+    )
 
 
 def as_cut(operation: ForwardValue, cut: CutFromTheLoss) -> Cut:
@@ -188,7 +198,7 @@ def ways(
 ) -> Iterator[Remedy | Fix]:
     if written is not None:
         known = as_cut(operation, cut)
-        keeping = KeepTheGraph(case, reached(broken, cut))
+        keeping = KeepTheGraph(case, reached(broken, case, cut))
         yield from keeping.ways(written, known, LostGraph(cuts=(known,)))
     yield Fix(
         "If that part must not learn, freeze it: `requires_grad_(False)`, and leave it out of the"

@@ -26,6 +26,7 @@ from dataclasses import replace
 from surefit.doctor.conditions.next_tokens import EndIsTarget
 from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
 from surefit.doctor.rule import Rule
+from surefit.laws.built_targets import ignored_at, lineage_of_targets, place_of_targets
 from surefit.laws.case import Case, Remedy
 from surefit.laws.token_targets import EndIsNoTarget
 from surefit.remedies.change import Change
@@ -33,6 +34,8 @@ from surefit.source.edits import replaced
 from surefit.source.reading import Source, called
 
 RULE = Rule("SF427", "end-token-never-learned", Severity.ERROR, __doc__)
+
+IGNORED = -100
 
 
 @RULE.on(EndIsNoTarget)
@@ -49,6 +52,8 @@ def rows_end_without_a_target(broken: EndIsNoTarget, case: Case) -> Finding:
         edit = replaced(source, value, text)
         remedies.append(Change(to=edit, words=words, must=EndIsTarget(), choice=True))
     else:
+        lineage = lineage_of_targets(case, site.name, site.place)
+        place = ignored_at(lineage, IGNORED) or place_of_targets(lineage) or place
         remedies.append(
             Fix("Keep the label of the end token.", why_not_tried="it is not known what removes it")
         )

@@ -22,6 +22,7 @@ from collections.abc import Iterator
 from surefit.doctor.findings import Finding, Fix, Place, Severity
 from surefit.doctor.rule import Rule
 from surefit.doctor.words import code
+from surefit.laws.built_targets import ignored_at, lineage_of_targets, place_of_targets
 from surefit.laws.case import Case
 from surefit.laws.loss_predictions import EveryLabelIgnored
 from surefit.source.reading import Source
@@ -37,8 +38,12 @@ def nothing_is_left_to_learn(broken: EveryLabelIgnored, case: Case) -> Finding:
         for source in case.recording.sources()
         for place in numbers_of(source, site.ignore_index)
     ]
+    place = masks[0] if len(set(masks)) == 1 else None
+    if place is None:
+        lineage = lineage_of_targets(case, site.name, broken.use.place)
+        place = ignored_at(lineage, site.ignore_index) or place_of_targets(lineage)
     return case.finding(
-        masks[0] if len(set(masks)) == 1 else broken.use.place,
+        place or broken.use.place,
         f"Every label is {site.ignore_index}, which {code(site.name)} ignores: no target is left.",
         facts=broken.facts,
         why="The mean over no labels is 0 / 0, which is nan; the sum over none is 0.",

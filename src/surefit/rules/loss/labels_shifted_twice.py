@@ -24,6 +24,7 @@ from collections.abc import Iterator
 from surefit.doctor.conditions.next_tokens import NextTokenIsTarget
 from surefit.doctor.findings import Finding, Place, Severity
 from surefit.doctor.rule import Rule
+from surefit.laws.built_targets import lineage_of_targets, shift_of_targets
 from surefit.laws.case import Case
 from surefit.laws.loss_calls import (
     WrittenLoss,
@@ -55,6 +56,10 @@ def targets_are_the_tokens_after_next(broken: TargetIsTheTokenAfterNext, case: C
     if sides is not None:
         source, _, labels = sides
         place = Place(source.file, labels.lineno, labels.end_lineno)
+    shift = None
+    if sides is None and loss is None:
+        shift = shift_of_targets(case, lineage_of_targets(case, site.name, site.place))
+        place = shift.place if shift is not None else place
     return case.finding(
         place,
         "The labels are shifted twice: the target of each position is the token two positions on,"
@@ -64,7 +69,7 @@ def targets_are_the_tokens_after_next(broken: TargetIsTheTokenAfterNext, case: C
         " shifts them again: the model learns to predict the token after next.",
         remedies=(
             Change(
-                to=same_ids(*sides) if sides is not None else None,
+                to=same_ids(*sides) if sides else shift.unshifted if shift else None,
                 words="Give the labels the same ids as the inputs: they are shifted afterwards.",
                 must=NextTokenIsTarget(),
             ),

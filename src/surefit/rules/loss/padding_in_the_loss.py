@@ -24,9 +24,11 @@ import ast
 from surefit.doctor.conditions.next_tokens import PaddingNotScored
 from surefit.doctor.findings import Fact, Finding, Place, Severity
 from surefit.doctor.rule import Rule
+from surefit.laws.built_targets import lineage_of_targets, place_of_targets
 from surefit.laws.case import Case
 from surefit.laws.loss_calls import WrittenLoss, loss_call_at
 from surefit.laws.token_targets import PaddingScored
+from surefit.lineage.producers import Producer
 from surefit.remedies.change import Change
 from surefit.source.edits import argument_added, replaced
 from surefit.source.patches import Edit
@@ -45,6 +47,13 @@ def padding_counts(broken: PaddingScored, case: Case) -> Finding:
     if loss is not None:
         place = Place(loss.source.file, loss.made.lineno, loss.made.end_lineno)
     target = site.padded_target
+    change, words = edit(broken, case, loss), f"`ignore_index={target}`."
+    if loss is None:
+        words = "-100 as label there."
+    if loss is None and change is None:
+        lineage = lineage_of_targets(case, site.name, site.place)
+        place = place_of_targets(lineage) or place
+        change = masked(case, lineage.handed_over(), target) if target is not None else None
     return case.finding(
         place,
         f"Padding counts in the loss: {site.padded_scored:,} of {site.scored:,} targets"
@@ -57,13 +66,26 @@ def padding_counts(broken: PaddingScored, case: Case) -> Finding:
         " said otherwise.",
         remedies=(
             Change(
-                to=edit(broken, case, loss),
-                words="Leave padding out: "
-                + (f"`ignore_index={target}`." if loss is not None else "-100 as label there."),
+                to=change,
+                words=f"Leave padding out: {words}",
                 must=PaddingNotScored(),
             ),
         ),
     )
+
+
+def masked(case: Case, built: Producer | None, target: int) -> Edit | None:
+    """The labels of a row or a batch, with -100 in place of the number at padding."""
+    node, source = case.node(built), case.source(built)
+    if built is None or node is None or source is None:
+        return None
+    text = source.segment(node)
+    if built.value.kind == "Tensor":
+        return replaced(source, node, f"{text}.masked_fill({text} == {target}, -100)")
+    each = f"-100 if token == {target} else token for token in"
+    if built.value.lengths:
+        return replaced(source, node, f"[[{each} row] for row in {text}]")
+    return replaced(source, node, f"[{each} {text}]") if built.value.kind == "list" else None
 
 
 def edit(broken: PaddingScored, case: Case, loss: WrittenLoss | None) -> Edit | None:

@@ -23,6 +23,7 @@ loaded. In a script that is only read: a module keeps layers in a list that its 
 an optimizer steps whose layers got no gradient, and those that did belong to none.
 """
 
+import ast
 import re
 from collections.abc import Iterator
 from math import prod
@@ -48,8 +49,8 @@ from surefit.laws.hidden_layers import Hidden, hidden_at, hidden_in, is_used
 from surefit.laws.made_names import name_at
 from surefit.laws.registration import registered_in
 from surefit.source.edits import inserted_after
-from surefit.source.line_edits import shares_lines
-from surefit.source.reading import Source
+from surefit.source.line_edits import shares_lines, used_by
+from surefit.source.reading import Source, dotted, targets
 
 RULE = Rule("SF601", "parameters-outside-the-optimizer", Severity.ERROR, __doc__)
 
@@ -90,7 +91,9 @@ def after_the_optimizer(
     if getattr(scope, "name", "") in ("forward", "__call__"):
         text = "Create the layer in `__init__`, or run one batch through the model before"
         text = f"{text} `{name}` is created."
-    elif model:  # in no `model.parameters()`, whatever the order
+    elif model and not (
+        source and pair and put_around(source, *pair)
+    ):  # in no `model.parameters()`, whatever the order
         added = f'{name}.add_param_group({{"params": {model}.parameters()}})'
         text = f"Give the parameters of `{model}` to the optimizer, too: {code(added)}."
         if source and pair and pair[1] is statement and not shares_lines(source, pair[1]):
@@ -115,6 +118,13 @@ def after_the_optimizer(
         " comes later is not among them and keeps its first weights.",
         fixes=(Fix(text, edit, must) if edit else Fix(text, choice=True),),
     )
+
+
+def put_around(source: Source, optimizer: ast.stmt, layer: ast.stmt) -> bool:
+    """`model = get_peft_model(model, ...)`: what the optimizer was given parameters of is inside
+    what comes later by the same name."""
+    names = {dotted(part) for part in targets(layer)} if isinstance(layer, ast.Assign) else set()
+    return bool(names & used_by(source, [optimizer]))
 
 
 def model_of_its_own(first: ParameterSeen, steps: Steps, recording: Recording) -> str:

@@ -61,6 +61,24 @@ def of_value(records: Records, serial: int, text: str) -> dict[str, Json]:
         return as_json(graph(tracing, [root]))
 
 
+def of_target(records: Records, target: Any, loss: str) -> dict[str, Json]:
+    """Of what a loss function is given as its target, by the user or inside a library."""
+    with paused(records), untouched():
+        tracing = Tracing(records)
+        for frame in frames_above():
+            tracing.containers.update(containers_in(frame))
+        inputs = tuple(source_of(tracing, target, None))
+        root = ValueRoot(function=loss, file="", line=0, text="target", inputs=inputs)
+        return as_json(graph(tracing, [root] if inputs else []))
+
+
+def frames_above() -> Iterator[FrameType]:
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        yield frame
+        frame = frame.f_back
+
+
 def expressions_at(file: str, line: int, text: str) -> list[int]:
     """Numbers of the expressions at a line that are written so, or are assigned to that name."""
     wanted = "".join(text.split()).replace('"', "'")

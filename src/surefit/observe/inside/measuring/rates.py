@@ -104,12 +104,27 @@ class Schedule:
     def called(self) -> None:
         own, every = _steps_of(self.optimizer), noted.steps
         if own == self.steps_before and every > self.all_before:
-            self.unheard += 1
+            if self.belongs_to_a_wrapper():
+                own = _steps_of(self.optimizer)
+            else:
+                self.unheard += 1
         self.steps_before, self.all_before = own, every
         self.calls += 1
         if self.at is None:
             self.at = own_code.own_place()
             self.read()
+
+    def belongs_to_a_wrapper(self) -> bool:
+        """An optimizer that steps shares its rates, or steps it: from now on it is that one's."""
+        scheduled = vars(self.alive() or self).get("optimizer")
+        for course in list(seen.by_serial.values()):
+            stepping = course.alive()
+            if course.serial == self.optimizer or stepping is None:
+                continue
+            if _share_groups(stepping, scheduled) or _holds(stepping, scheduled):
+                self.optimizer, self.steps_then = course.serial, 0
+                return True
+        return False
 
     def read(self) -> None:
         scheduler = self.alive()
@@ -144,8 +159,10 @@ class Rates:
         self.every_schedule: list[Schedule] = []
         self.depth = 0
         """Schedulers whose `step` runs."""
-        self.passes = 0
-        """Since the last end of a loader: none, or some."""
+        self.came: set[int] = set()
+        """Datasets of the batches since the last backward pass."""
+        self.learned: set[int] = set()
+        """Datasets from whose batches such a pass came, since the last end of one of them."""
         self.epochs = 0
         self.datasets: set[int] = set()
         """That these epochs went through."""
@@ -180,16 +197,26 @@ def before_the_step(optimizer: Any) -> None:
 
 @events.on(events.backward_ended)
 def after_the_pass() -> None:
-    seen.passes += 1
+    seen.learned |= seen.came
+    seen.came.clear()
     events.backward_ended.rest(after_the_pass)
 
 
 @events.on(events.batch_came)
 def comes_a_batch(iterator: Any, batch: Any) -> None:
-    if batch is None and seen.passes:
+    """A loader that reads ahead is at its end before the last batch is learned from."""
+    dataset = identity(vars(iterator).get("_dataset"))
+    if batch is not None:
+        if dataset not in seen.came:
+            seen.came.add(dataset)
+            events.backward_ended.wake(after_the_pass)
+    elif dataset not in seen.learned:
+        seen.came.discard(dataset)
+    else:
         seen.epochs += 1
-        seen.datasets.add(identity(vars(iterator).get("_dataset")))
-        seen.passes = 0
+        seen.datasets.add(dataset)
+        seen.learned.clear()
+        seen.came = {dataset}
         events.backward_ended.wake(after_the_pass)
 
 
@@ -239,6 +266,20 @@ def _innermost(optimizer: Any) -> int:
             break
         optimizer = inner
     return origins.number(optimizer) if optimizer is not None else 0
+
+
+def _share_groups(optimizer: Any, other: Any) -> bool:
+    """As sharpness-aware and averaging optimizers do with the one that they are put around."""
+    groups = {identity(group) for group in getattr(optimizer, "param_groups", ())}
+    return any(identity(group) in groups for group in getattr(other, "param_groups", ()))
+
+
+def _holds(optimizer: Any, other: Any) -> bool:
+    held = vars(optimizer).values()
+    return any(
+        value is other or (type(value) in (list, tuple) and any(part is other for part in value))
+        for value in held
+    )
 
 
 def _steps_of(serial: int) -> int:

@@ -27,6 +27,11 @@ MOST_KEPT = 100_000
 PARAMETER, GIVEN = "parameter", "given"
 READING = ("requires_grad", "grad", "shape", "dtype", "device", "grad_fn", "is_leaf", "size", "dim")
 """Attributes that say something about a tensor and make none."""
+ONLY_THE_SHAPE = (
+    *("zeros_like", "ones_like", "empty_like", "full_like", "rand_like", "randn_like"),
+    *("randint_like", "new_zeros", "new_ones", "new_empty", "new_full", "new_tensor"),
+)
+"""Operations that take the shape of a tensor and none of its values."""
 MEANT_INFINITE = ("masked_fill", "masked_fill_", "full", "full_like", "fill_", "new_full", "tensor")
 """Operations that are given an infinity on purpose, for a mask."""
 
@@ -100,7 +105,7 @@ class Births:
         if name in READING:
             return
         with readable.looking():
-            ins = list(tensors_in((args, kwargs)))
+            ins = list(tensors_in((args, kwargs))) if name not in ONLY_THE_SHAPE else []
             outs = [ins[0]] if changes_its_input(name) and ins else list(tensors_in(result))
             if outs and changes_its_input(name) and self.is_parameter(outs[0]):
                 self.known.pop(id(outs[0]), None)  # it stays a parameter, with other values

@@ -12,8 +12,10 @@ from functools import partial, wraps
 from types import FrameType
 from typing import Any
 
+from surefit.doctor.findings import Place
 from surefit.doctor.observations import Answer, Crash, Frame, Json, Question
-from surefit.lineage.producers import LINEAGE
+from surefit.lineage.producers import LINEAGE, TARGET_OF
+from surefit.observe.inside import events
 from surefit.observe.inside.after_import import after_import
 from surefit.observe.inside.autopsy import questions
 from surefit.observe.inside.autopsy.values import is_tensor, untouched
@@ -226,6 +228,8 @@ class Stories:
             about = asked.question.about
             if asked.question.kind != LINEAGE or asked.question.crash or self.lineage is None:
                 continue
+            if TARGET_OF in about:
+                continue
             if os.path.basename(str(about["file"])) != os.path.basename(file):
                 continue
             at = int(about["line"]), str(about["text"])
@@ -242,6 +246,19 @@ class Stories:
             return
         said = answering.of_value(self.lineage, serial, str(about["text"]))
         self.settle(asked, Answer(asked.question, said))
+
+    def tell_target(self, loss: str, target: Any, place: Place | None) -> None:
+        """Said when a loss is about to be computed, also by a library."""
+        from surefit.observe.inside.lineage import answering
+
+        for asked in list(self.open):
+            about = asked.question.about
+            if about.get(TARGET_OF) != loss or self.steps != about.get("step", 0):
+                continue
+            here = (os.path.basename(place.file), place.line) if place is not None else None
+            if here == (os.path.basename(str(about["file"])), about["line"]) and self.lineage:
+                said = answering.of_target(self.lineage, target, loss)
+                self.settle(asked, Answer(asked.question, said))
 
     def settle(self, asked: Asked, answer: Answer) -> None:
         saw(answer)
@@ -284,6 +301,8 @@ def install() -> None:
         stories.lineage = records.start(stories.fault)
         libraries.install()
         stories.lineage.wrapped = stories.wait_for_expressions
+    if any(TARGET_OF in asked.question.about for asked in stories.open):
+        events.on(events.loss_begun)(_of_target)
     after_import("torch")(_record)
     after_import("torch.autograd")(_watch_backward)
     after_import("torch.optim.optimizer")(_count_steps)
@@ -292,6 +311,15 @@ def install() -> None:
 def _record(torch: Any) -> None:
     if stories is not None:
         stories.record(torch)
+
+
+@guarded("where the targets came from")
+def _of_target(
+    name: str, args: tuple[Any, ...], kwargs: dict[str, Any], place: Place | None, grad: bool
+) -> None:
+    target = args[1] if len(args) > 1 else kwargs.get("target")
+    if stories is not None and grad and process().rank in (None, 0):
+        stories.tell_target(name, target, place)
 
 
 def _watch_backward(autograd: Any) -> None:
