@@ -20,6 +20,7 @@ from surefit.lineage.producers import LINEAGE
 from surefit.observe.inside import watchpoints
 from surefit.observe.inside.autopsy.questions import probes
 from surefit.observe.inside.lineage.libraries import WITH_WORKERS
+from surefit.observe.inside.stories.gradient_births import OF_VALUE
 from surefit.observe.inside.stories.graphs import OF_GRAPH
 from surefit.observe.inside.stories.stories import (
     LEFT_OUT,
@@ -118,7 +119,7 @@ def recognisable(question: Question, seen: Recording) -> Asked | None:
     if question.kind in SILENT and not question.crash:
         return Asked(question)
     crash = seen.crash(question.crash)
-    if crash is None or question.kind not in (OF_GRAPH, LINEAGE, *probes()):
+    if crash is None or question.kind not in (OF_GRAPH, OF_VALUE, LINEAGE, *probes()):
         return None
     own, number = crash.own_frame, question.about.get("frame")
     known = isinstance(number, int) and 0 <= number < len(crash.frames)
