@@ -49,7 +49,9 @@ def answer_by_second_run(
     seconds: float,
     watch: Watch = watch_script,
 ) -> list[Answer]:
-    """An answer to each question, also where it is that there is none."""
+    """An answer to each question, also where it is that there is none; where a value's birth is
+    asked for, to that alone: what comes of it makes most others needless, and they cost more."""
+    questions = [asked for asked in questions if asked.kind == OF_VALUE] or questions
     earlier = [question for question in questions if question.kind == EARLIER]
     asked = [one for question in questions if (one := recognisable(question, seen)) is not None]
     if not asked and not earlier:
