@@ -23,6 +23,7 @@ from surefit.observe.inside.spool import guarded, process, saw
 from surefit.observe.inside.stories import gradient_births
 from surefit.observe.inside.stories.gradient_births import OF_CUTS, OF_GRADIENT, OF_VALUE, Births
 from surefit.observe.inside.stories.graphs import OF_GRAPH, Graphs, watch
+from surefit.observe.inside.stories.own_functions import OF_FUNCTION, OwnFunctions
 from surefit.observe.inside.stories.recorder import Recorder, note_arrays, recording_mode
 from surefit.observe.inside.stories.telling import story
 from surefit.observe.inside.training import readable
@@ -33,6 +34,8 @@ STORY = "SUREFIT_STORY"
 OF_LOSS = "story-of-loss"
 SILENT = (OF_LOSS, OF_GRAPH, OF_GRADIENT, OF_CUTS, LINEAGE)
 """What is asked about runs that do not crash, too."""
+OF_CRASHES = (OF_GRAPH, OF_VALUE, OF_FUNCTION, LINEAGE)
+"""What is asked about crashes, beside what probes answer."""
 MOST_PASSES = 2_000
 """Backward passes after which nobody waits for a bad gradient any more."""
 LEFT_OUT = "left_out"
@@ -92,6 +95,7 @@ class Stories:
         self.lineage: Records | None = None
         self.graphs: Graphs | None = None
         self.births: Births | None = None
+        self.functions: OwnFunctions | None = None
 
     def record(self, torch: Any) -> None:
         kinds = {asked.question.kind for asked in self.open}
@@ -105,7 +109,7 @@ class Stories:
             alone = kinds & set(gradient_births.KINDS) == {OF_VALUE}
             self.births.resting = alone and self.begins() > 0
             gradient_births.noting_mode(torch, self.births).__enter__()
-        if kinds <= set(gradient_births.KINDS):
+        if kinds <= {*gradient_births.KINDS, OF_FUNCTION}:
             return
         self.recorder = Recorder(torch, self.lineage, stories=kinds != {LINEAGE})
         note_arrays(self.recorder)
@@ -188,6 +192,9 @@ class Stories:
                 self.tell_lineage(asked, crash, frames)
             elif asked.question.kind == OF_VALUE:
                 self.settle(asked, Answer(asked.question, self.of_value(here, frames)))
+            elif asked.question.kind == OF_FUNCTION:
+                said = self.functions.told() if self.functions is not None else None
+                self.settle(asked, Answer(asked.question, said))
             else:
                 self.settle(asked, replace(questions.answer(here, frames), question=asked.question))
 
@@ -311,6 +318,9 @@ def install() -> None:
     after_import("torch")(_record)
     after_import("torch.autograd")(_watch_backward)
     after_import("torch.optim.optimizer")(_count_steps)
+    if any(asked.question.kind == OF_FUNCTION for asked in stories.open):
+        stories.functions = OwnFunctions()
+        after_import("torch.autograd.function")(stories.functions.watch)
 
 
 def _record(torch: Any) -> None:
