@@ -8,6 +8,7 @@ from surefit.doctor.findings import Fact
 from surefit.doctor.observations import Steps
 from surefit.doctor.progress import final_steps
 from surefit.doctor.recording import Recording
+from surefit.laws.contracts.finite_values import ends_the_run
 from surefit.laws.law import BrokenLaw
 from surefit.laws.loss_law import FEWEST_STEPS, LAW, expression_at
 
@@ -25,6 +26,8 @@ class LossNotFinite(BrokenLaw):
 
 
 def losses_not_finite(recording: Recording) -> Iterator[LossNotFinite]:
+    if ends_the_run(recording):
+        return
     for steps in final_steps(recording):
         if steps.process.rank in (None, 0) and steps.loss_at is not None:
             yield from of_process(steps, recording)

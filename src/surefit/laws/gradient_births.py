@@ -8,6 +8,17 @@ from surefit.laws.graph_stories import Stood
 
 
 @dataclass(frozen=True, slots=True)
+class TakenOperand:
+    """A tensor or a number that an operation was given."""
+
+    shape: tuple[int, ...] = ()
+    least: float | None = None
+    greatest: float | None = None
+    """Of its finite elements."""
+    zeros: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class ForwardValue:
     """What an operation of the forward pass gave; of something that none made, its name alone."""
 
@@ -24,6 +35,8 @@ class ForwardValue:
     least: float | None = None
     greatest: float | None = None
     """Of what went into the operation, where that is a tensor of finite numbers."""
+    operands: tuple[TakenOperand, ...] = ()
+    """Where the result is not finite."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +60,19 @@ class GradientBirth:
     """Parameters behind the function; `reached`: parameters of the whole backward pass."""
     reached: int = 0
     loss: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ValueBirth:
+    """The first operation that gave NaN or infinity on the way to what a crash refuses."""
+
+    probe: ClassVar[str] = "birth-of-value"
+
+    source: ForwardValue | None = None
+    met: ForwardValue | None = None
+    """Where that, if it has no graph, first went into the graph."""
+    gradient: GradientBirth | None = None
+    """Of weights that are NaN: the backward pass that brought it to them."""
 
 
 @dataclass(frozen=True, slots=True)

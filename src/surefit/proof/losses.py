@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from dataclasses import dataclass
+from math import isfinite
 
 from surefit.doctor.progress import final_steps
 from surefit.doctor.recording import Recording
@@ -26,6 +27,9 @@ def compared(first: Recording, second: Recording, before: int | None) -> Compare
     equal = 0
     for key in sorted(wanted.keys() & theirs.keys(), key=lambda key: key[1]):
         missing = [loss for loss in wanted[key] if loss not in theirs[key]]
+        if missing and not isfinite(float(missing[0])):
+            # What a fix for values that are not finite mends; from here on the runs differ.
+            return Compared(equal, equal)
         if missing:
             count = sum(map(len, wanted.values()))
             return Compared(equal, count, (key[1], missing[0], theirs[key][0]))

@@ -20,9 +20,11 @@ from surefit.lineage.producers import LINEAGE
 from surefit.observe.inside import watchpoints
 from surefit.observe.inside.autopsy.questions import probes
 from surefit.observe.inside.lineage.libraries import WITH_WORKERS
-from surefit.observe.inside.stories.graphs import OF_GRAPH
+from surefit.observe.inside.stories.gradient_births import OF_VALUE
+from surefit.observe.inside.stories.own_functions import OF_FUNCTION
 from surefit.observe.inside.stories.stories import (
     LEFT_OUT,
+    OF_CRASHES,
     SILENT,
     STORY,
     Asked,
@@ -48,7 +50,10 @@ def answer_by_second_run(
     seconds: float,
     watch: Watch = watch_script,
 ) -> list[Answer]:
-    """An answer to each question, also where it is that there is none."""
+    """An answer to each question, also where it is that there is none; where a value's birth is
+    asked for, to that alone: what comes of it makes most others needless, and they cost more."""
+    first = (OF_VALUE, OF_FUNCTION)
+    questions = [asked for asked in questions if asked.kind in first] or questions
     earlier = [question for question in questions if question.kind == EARLIER]
     asked = [one for question in questions if (one := recognisable(question, seen)) is not None]
     if not asked and not earlier:
@@ -118,7 +123,7 @@ def recognisable(question: Question, seen: Recording) -> Asked | None:
     if question.kind in SILENT and not question.crash:
         return Asked(question)
     crash = seen.crash(question.crash)
-    if crash is None or question.kind not in (OF_GRAPH, LINEAGE, *probes()):
+    if crash is None or question.kind not in (*OF_CRASHES, *probes()):
         return None
     own, number = crash.own_frame, question.about.get("frame")
     known = isinstance(number, int) and 0 <= number < len(crash.frames)

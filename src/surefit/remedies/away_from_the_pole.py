@@ -1,6 +1,7 @@
 """What goes into `sqrt`, `log` and the like kept away from where their slope is infinite."""
 
 import ast
+from collections.abc import Iterator
 
 from surefit.doctor.conditions.condition import Condition
 from surefit.doctor.words import code
@@ -9,6 +10,7 @@ from surefit.laws.gradient_births import ForwardValue
 from surefit.laws.operation_calls import computed_on
 from surefit.laws.rounds import innermost
 from surefit.remedies.change import Change
+from surefit.remedies.few_elements import of_few_elements
 from surefit.source.edits import appended
 from surefit.source.reading import Source, called
 
@@ -28,7 +30,13 @@ OPERATORS: dict[str, type[ast.operator]] = {
 }
 
 
-def away_from_the_pole(case: Case, value: ForwardValue, must: Condition) -> Remedy | None:
+def kept_finite(case: Case, value: ForwardValue, must: Condition | None) -> Iterator[Remedy]:
+    """All that can be done to an operation so that it has a finite value and slope."""
+    yield from of_few_elements(case, value, must)
+    yield from filter(None, [away_from_the_pole(case, value, must)])
+
+
+def away_from_the_pole(case: Case, value: ForwardValue, must: Condition | None) -> Remedy | None:
     """None where the line does not have the operation just once."""
     here = innermost(case.recording, value.stack)
     bounds = BOUNDS.get(value.name)

@@ -11,6 +11,7 @@ from surefit.doctor.recording import Recording
 from surefit.doctor.violations import Expression
 from surefit.doctor.words import counted, some
 from surefit.laws.case import Case
+from surefit.laws.contracts.finite_values import ends_the_run
 from surefit.laws.creation_order import stands_still
 from surefit.laws.law import BrokenLaw, Law, MeasuredOn
 from surefit.laws.made_names import name_at
@@ -147,7 +148,7 @@ class WeightLooks:
         yield from self.layers_held_in_part()
 
     def of_optimizer(self, optimizer: OptimizerSeen, held: HeldWeights) -> Iterator[BrokenLaw]:
-        if held.not_numbers:
+        if held.not_numbers and not ends_the_run(self.case.recording):
             yield self.not_numbers(optimizer, held)
         if held.empty >= FEWEST_EMPTY and held.empty == optimizer.looked:
             yield from self.without_gradients(optimizer, held)

@@ -28,9 +28,11 @@ from surefit.doctor.violations import Expression, fact_at
 from surefit.doctor.words import code
 from surefit.laws.case import Case, Remedy
 from surefit.laws.finite_losses import LossNotFinite
+from surefit.laws.gradient_births import GradientBirth
 from surefit.laws.runs import law_holds
 from surefit.lineage.lineage import Lineage
 from surefit.lineage.producers import PASSING, Producer
+from surefit.remedies.away_from_the_pole import kept_finite
 from surefit.remedies.change import Change
 from surefit.source.edits import appended, replaced, wrapped
 from surefit.source.patches import Edit
@@ -119,10 +121,20 @@ def remedies(broken: LossNotFinite, birth: Producer, case: Case) -> list[Remedy 
     node, source = case.node(birth), case.source(birth)
     edit = guarded(source, node) if source is not None and node is not None else None
     if edit is None:
+        known = of_operation(broken, case)
+        if known:
+            return known
         said = "Keep this expression away from where it has no value."
         return [Fix(said, why_not_tried="your choice: what it should be there is not known")]
     words = f"Keep its argument away from 0, by {LEAST}."
     return [Change(to=edit, words=words, must=law_holds(broken), choice=True)]
+
+
+def of_operation(broken: LossNotFinite, case: Case) -> list[Remedy | Fix]:
+    """By the operation that a second run says gave the first bad value, with its operands."""
+    birth = case.ask(GradientBirth, what="nan", step=broken.step)
+    value = birth.source if birth is not None else None
+    return list(kept_finite(case, value, law_holds(broken))) if value is not None else []
 
 
 def guarded(source: Source, node: ast.expr) -> Edit | None:

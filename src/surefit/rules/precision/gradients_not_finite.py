@@ -26,13 +26,14 @@ from collections.abc import Iterator
 from surefit.doctor.findings import Fact, Finding, Fix, Severity
 from surefit.doctor.rule import Rule
 from surefit.doctor.words import code, shape_of
+from surefit.laws.birth_words import reason
 from surefit.laws.case import Case, Remedy
 from surefit.laws.gradient_births import ForwardValue, GradientBirth
 from surefit.laws.invariants.weights_learn import EveryStepSkipped, WeightsAreNan
 from surefit.laws.law import BrokenLaw
 from surefit.laws.rounds import innermost
 from surefit.laws.runs import law_holds
-from surefit.remedies.away_from_the_pole import away_from_the_pole
+from surefit.remedies.away_from_the_pole import kept_finite
 from surefit.remedies.known_rows import only_known_rows
 
 RULE = Rule("SF711", "gradients-not-finite", Severity.ERROR, __doc__)
@@ -96,7 +97,12 @@ def how(birth: GradientBirth, written: str) -> str:
     if origin is not None and origin.name == "parameter":
         return f"A parameter held NaN from the beginning ({origin.bad:,} elements)."
     if origin is not None:
-        return f"`{origin.name}` in {written} gives NaN or infinity; {first} every gradient is NaN."
+        said = reason(origin)
+        because = f" ({said})" if said else ""
+        return (
+            f"`{origin.name}` in {written} gives NaN or infinity{because}; {first} every gradient"
+            " is NaN."
+        )
     name = birth.operation.name if birth.operation is not None else birth.function
     return f"The gradient of `{name}` in {written} is not finite ({first}), though its value is."
 
@@ -154,7 +160,7 @@ def remedies(broken: BrokenLaw, case: Case, birth: GradientBirth) -> Iterator[Re
         return
     value = birth.source or birth.operation
     if value is not None and value.stack:
-        yield from filter(None, [away_from_the_pole(case, value, must)])
+        yield from kept_finite(case, value, must)
     yield Fix(
         "Keep what goes in away from where the slope is infinite. If numbers grew from step to step"
         " until they overflowed, lower the learning rate or clip gradients.",

@@ -6,13 +6,15 @@ its operation. Hooks on the functions of a backward pass hold what came in again
 
 import itertools
 import weakref
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from sys import _getframe
+from types import FrameType
 from typing import Any
 
 from surefit.doctor.observations import Json
 from surefit.observe.inside.autopsy.graphs import is_leaf, nodes_below
+from surefit.observe.inside.autopsy.questions import value_in
 from surefit.observe.inside.autopsy.values import is_tensor
 from surefit.observe.inside.own_code import own_frame
 from surefit.observe.inside.spool import guarded
@@ -20,8 +22,8 @@ from surefit.observe.inside.stories.lost_graphs import TO_NUMBERS, Stood, lines
 from surefit.observe.inside.stories.recorder import changes_its_input, name_of
 from surefit.observe.inside.training import readable, roots
 
-OF_GRADIENT, OF_CUTS = "birth-of-gradient", "cuts-of-loss"
-KINDS = (OF_GRADIENT, OF_CUTS)
+OF_GRADIENT, OF_CUTS, OF_VALUE = "birth-of-gradient", "cuts-of-loss", "birth-of-value"
+KINDS = (OF_GRADIENT, OF_CUTS, OF_VALUE)
 MARK = "surefit-operation"
 MOST_KEPT = 100_000
 PARAMETER, GIVEN = "parameter", "given"
@@ -34,6 +36,17 @@ ONLY_THE_SHAPE = (
 """Operations that take the shape of a tensor and none of its values."""
 MEANT_INFINITE = ("masked_fill", "masked_fill_", "full", "full_like", "fill_", "new_full", "tensor")
 """Operations that are given an infinity on purpose, for a mask."""
+
+
+@dataclass(frozen=True, slots=True)
+class NotedOperand:
+    """A tensor or a number that an operation was given."""
+
+    shape: tuple[int, ...] = ()
+    least: float | None = None
+    greatest: float | None = None
+    """Of its finite elements."""
+    zeros: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +65,8 @@ class NotedOperation:
     shape: tuple[int, ...] = ()
     holder: str = ""
     bounds: tuple[float, float] | None = None
+    operands: tuple[NotedOperand, ...] = ()
+    """Of an operation whose result is not finite."""
 
     def told(self) -> dict[str, Json]:
         least, greatest = self.bounds or (None, None)
@@ -64,6 +79,7 @@ class NotedOperation:
             "elements": self.elements,
             "least": least,
             "greatest": greatest,
+            "operands": [asdict(operand) for operand in self.operands],
         }
 
 
@@ -97,6 +113,10 @@ class Births:
         self.births: list[Birth] = []
         self.reached = 0
         self.handles: list[Any] = []
+        self.resting = False
+        """The steps that are asked about have not come."""
+        self.gradient: dict[str, Json] | None = None
+        """The first birth of a bad gradient since the last finite loss."""
 
     # operations
 
@@ -111,15 +131,16 @@ class Births:
                 self.known.pop(id(outs[0]), None)  # it stays a parameter, with other values
                 return
             if name in TO_NUMBERS and ins:
-                self.read = [*self.read[-63:], self.operation(name, ins, ins[0])]
+                self.read = [*self.read[-63:], self.operation(name, ins, ins[0], args)]
             for out in outs:
                 if changes_its_input(name) or not any(out is tensor for tensor in ins):
-                    self.keep(out, self.operation(name, ins, out))
+                    self.keep(out, self.operation(name, ins, out, args))
 
-    def operation(self, name: str, ins: list[Any], out: Any) -> NotedOperation:
+    def operation(self, name: str, ins: list[Any], out: Any, args: Any = ()) -> NotedOperation:
         stack, _ = lines(_getframe(3))
         nan, infinite = self.bad_numbers(out)
         bounds, holder = None, ""
+        operands = operands_in(args) if nan or infinite else ()
         if (nan or infinite) and ins:
             bounds = bounds_of(ins[0])
             bad = [tensor for tensor in ins if any(self.bad_numbers(tensor))]
@@ -137,6 +158,7 @@ class Births:
             tuple(int(size) for size in out.shape),
             holder,
             bounds,
+            operands,
         )
 
     def keep(self, tensor: Any, operation: NotedOperation) -> None:
@@ -169,6 +191,13 @@ class Births:
         )
         self.keep(tensor, given)
         return given.serial
+
+    def stepped(self) -> None:
+        """What no operation made can have other values now."""
+        for key, (alive, serial) in list(self.known.items()):
+            known = self.noted.get(serial)
+            if alive() is None or known is None or known.name in (PARAMETER, GIVEN):
+                del self.known[key]
 
     def is_parameter(self, tensor: Any) -> bool:
         return isinstance(tensor, self.torch.nn.Parameter)
@@ -242,7 +271,7 @@ class Births:
         operation = born.operation or self.operation_above()
         origin = self.first_bad(operation) if operation and self.values else None
         met = self.where_met(operation) if operation and origin and not origin.grad else None
-        number = readable.plain(loss)
+        number = readable.plain(loss) if loss is not None else None
         return {
             "function": born.function,
             "step": step,
@@ -271,8 +300,19 @@ class Births:
                 and not any(is_bad(self.noted[took]) for took in known.takes if took in self.noted)
             ]
             if born:
-                return min(born, key=lambda known: known.serial)
+                return self.infinite_before(min(born, key=serial_number))
         return None
+
+    def infinite_before(self, born: NotedOperation) -> NotedOperation:
+        """The operation that gave the infinity which became NaN there, where nobody meant it."""
+        every = [known for known in self.back(born.serial) if known.infinite]
+        first = [
+            known
+            for known in every
+            if not any(self.noted[took].infinite for took in known.takes if took in self.noted)
+        ]
+        earliest = min(first, key=serial_number, default=born)
+        return earliest if is_infinite(earliest) else born
 
     def where_met(self, operation: NotedOperation) -> NotedOperation | None:
         """Where a bad value without a graph first went into the graph."""
@@ -290,6 +330,43 @@ class Births:
             fresh = [took for took in known.takes if took not in met]
             met.update(fresh)
             waiting += fresh
+
+    # values that a crash refuses
+
+    def keep_birth(self, said: dict[str, Json] | None, loss: Any) -> None:
+        """After a backward pass: a finite loss says that the weights are still good."""
+        if self.gradient is not None and self.is_finite(loss.detach()):
+            self.gradient = None
+        self.gradient = self.gradient or said
+
+    def value_birth(
+        self, frames: Sequence[FrameType], about: dict[str, Any]
+    ) -> dict[str, Json] | None:
+        """Of the tensor that a frame of the crash names; where that is none, of the newest value
+        that is not finite."""
+        refused = self.refused(frames, about)
+        origin = self.first_bad(refused) if refused is not None else None
+        if origin is None or origin.name in (PARAMETER, GIVEN):
+            late = self.gradient or self.in_this_pass(int(about.get("step", 0)))
+            if late is not None or origin is None:
+                return {"source": None, "gradient": late} if late is not None else None
+        met = self.where_met(refused) if refused is not None and not origin.grad else None
+        return {"source": origin.told(), "met": met.told() if met else None, "gradient": None}
+
+    def in_this_pass(self, step: int) -> dict[str, Json] | None:
+        """Of a backward pass that has raised."""
+        self.end()
+        return self.birth(step, None)
+
+    def refused(self, frames: Sequence[FrameType], about: dict[str, Any]) -> NotedOperation | None:
+        tensor = value_in(frames, about) if about.get("text") else None
+        if is_tensor(tensor) and any(self.bad_numbers(tensor)):
+            return self.noted.get(self.serial_of(tensor, ()))
+        every = sorted([*self.noted.values(), *self.read], key=serial_number, reverse=True)
+        if not about.get("known"):
+            every = every[:1]  # what was refused has no name: it was computed just now
+        bad = [known for known in every if known.nan] or list(filter(is_infinite, every))
+        return bad[0] if bad else None
 
     # cuts
 
@@ -358,6 +435,27 @@ def bounds_of(tensor: Any) -> tuple[float, float] | None:
     return float(plain.min()), float(plain.max())
 
 
+def operands_in(args: Any) -> tuple[NotedOperand, ...]:
+    """What an operation was given by position, a list of tensors taken apart."""
+    every = [*args] if isinstance(args, tuple | list) else [args]
+    every = [part for value in every for part in (value if isinstance(value, list) else [value])]
+    return tuple(
+        operand_of(value) if is_tensor(value) else NotedOperand((), value, value, int(value == 0))
+        for value in every
+        if is_tensor(value) or type(value) in (int, float)
+    )
+
+
+def operand_of(tensor: Any) -> NotedOperand:
+    shape, plain = tuple(int(size) for size in tensor.shape), readable.plain(tensor)
+    if plain is None or not plain.is_floating_point():
+        return NotedOperand(shape)
+    good = plain[plain.isfinite()]
+    if not good.numel():
+        return NotedOperand(shape)
+    return NotedOperand(shape, float(good.min()), float(good.max()), int((good == 0).sum()))
+
+
 def name_in_frame(tensor: Any) -> str:
     """What the innermost line of the user's calls it."""
     frame = own_frame(depth=2)
@@ -387,6 +485,8 @@ def noting_mode(torch: Any, births: Births) -> Any:
             self, func: Any, types: Any, args: Any = (), kwargs: Any = None
         ) -> Any:
             kwargs = kwargs or {}
+            if births.resting:
+                return func(*args, **kwargs)
             births.enabled = bool(torch.is_grad_enabled())
             result = func(*args, **kwargs)
             note(func, args, kwargs, result)

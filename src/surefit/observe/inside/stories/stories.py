@@ -23,8 +23,9 @@ from surefit.observe.inside.lineage import libraries, records, regions
 from surefit.observe.inside.lineage.records import Records
 from surefit.observe.inside.spool import guarded, process, saw
 from surefit.observe.inside.stories import gradient_births
-from surefit.observe.inside.stories.gradient_births import OF_CUTS, OF_GRADIENT, Births
+from surefit.observe.inside.stories.gradient_births import OF_CUTS, OF_GRADIENT, OF_VALUE, Births
 from surefit.observe.inside.stories.graphs import OF_GRAPH, Graphs, watch
+from surefit.observe.inside.stories.own_functions import OF_FUNCTION, OwnFunctions
 from surefit.observe.inside.stories.recorder import Recorder, note_arrays, recording_mode
 from surefit.observe.inside.stories.telling import story
 from surefit.observe.inside.training import readable
@@ -35,6 +36,8 @@ STORY = "SUREFIT_STORY"
 OF_LOSS = "story-of-loss"
 SILENT = (OF_LOSS, OF_GRAPH, OF_GRADIENT, OF_CUTS, LINEAGE)
 """What is asked about runs that do not crash, too."""
+OF_CRASHES = (OF_GRAPH, OF_VALUE, OF_FUNCTION, LINEAGE)
+"""What is asked about crashes, beside what probes answer."""
 MOST_PASSES = 2_000
 """Backward passes after which nobody waits for a bad gradient any more."""
 LEFT_OUT = "left_out"
@@ -94,6 +97,7 @@ class Stories:
         self.lineage: Records | None = None
         self.graphs: Graphs | None = None
         self.births: Births | None = None
+        self.functions: OwnFunctions | None = None
 
     def record(self, torch: Any) -> None:
         kinds = {asked.question.kind for asked in self.open}
@@ -104,12 +108,19 @@ class Stories:
             self.births.values = any(
                 asked.question.about.get("what") == "nan" for asked in self.open
             )
+            alone = kinds & set(gradient_births.KINDS) == {OF_VALUE}
+            self.births.resting = alone and self.begins() > 0
             gradient_births.noting_mode(torch, self.births).__enter__()
-        if kinds <= set(gradient_births.KINDS):
+        if kinds <= {*gradient_births.KINDS, OF_FUNCTION}:
             return
         self.recorder = Recorder(torch, self.lineage, stories=kinds != {LINEAGE})
         note_arrays(self.recorder)
         recording_mode(self.recorder).__enter__()
+
+    def begins(self) -> int:
+        """Steps before which no operation needs to be noted."""
+        steps = (asked.question.about.get("from_step") for asked in self.open)
+        return min((step for step in steps if isinstance(step, int)), default=0)
 
     def of_loss(self, loss: Any) -> None:
         """Said when `backward` is about to run on a loss."""
@@ -145,27 +156,33 @@ class Stories:
         about = asked.question.about if asked is not None else {}
         if about.get("what") == "zero" and self.steps < int(str(about.get("step", 0))):
             return
-        if asked is not None and self.births is not None and is_tensor(loss):
+        if self.births is None or self.births.resting:
+            return
+        if asked is not None and is_tensor(loss):
             self.births.wanted = str(asked.question.about.get("what"))
             with readable.looking():
                 self.births.begin(loss)
 
     def after_backward(self, loss: Any) -> None:
         asked = self.about_gradients()
-        if asked is None or self.births is None or not is_tensor(loss):
+        if asked is None or self.births is None or self.births.resting or not is_tensor(loss):
             return
         with readable.looking():
             self.births.end()
             names = asked.question.about.get("names")
             wanted = list(map(str, names)) if isinstance(names, list) else None
             said = self.births.birth(self.steps, loss, wanted)
+            self.births.keep_birth(said, loss)
+        if asked.question.kind == OF_VALUE:
+            return
         if said is not None:
             self.settle(asked, Answer(asked.question, said))
         elif self.births.passes > MOST_PASSES:
             self.settle(asked, Answer(asked.question, None, "every gradient was good"))
 
     def about_gradients(self) -> Asked | None:
-        return next((asked for asked in self.open if asked.question.kind == OF_GRADIENT), None)
+        kinds = (OF_GRADIENT, OF_VALUE)
+        return next((asked for asked in self.open if asked.question.kind in kinds), None)
 
     def of_crash(self, crash: Crash, frames: Sequence[FrameType]) -> None:
         """Lineage, and what a probe answers while the frames of a swallowed one live."""
@@ -175,6 +192,11 @@ class Stories:
                 self.settle(asked, Answer(asked.question, self.of_graph(frames)))
             elif asked.question.kind == LINEAGE:
                 self.tell_lineage(asked, crash, frames)
+            elif asked.question.kind == OF_VALUE:
+                self.settle(asked, Answer(asked.question, self.of_value(here, frames)))
+            elif asked.question.kind == OF_FUNCTION:
+                said = self.functions.told() if self.functions is not None else None
+                self.settle(asked, Answer(asked.question, said))
             else:
                 self.settle(asked, replace(questions.answer(here, frames), question=asked.question))
 
@@ -184,8 +206,17 @@ class Stories:
         with self.recorder.pause(), untouched():
             return self.graphs.story(frames)
 
+    def of_value(self, here: Question, frames: Sequence[FrameType]) -> dict[str, Json] | None:
+        if self.births is None:
+            return None
+        with readable.looking(), untouched():
+            return self.births.value_birth(frames, here.about)
+
     def stepped(self, optimizer: Any = None) -> None:
         self.steps += 1
+        if self.births is not None:
+            self.births.stepped()
+            self.births.resting = self.births.resting and self.steps < self.begins()
         if self.lineage is not None:
             self.lineage.stepped(self.steps, self.steps_asked)
             if self.recorder is not None and not self.recorder.stories:
@@ -306,6 +337,9 @@ def install() -> None:
     after_import("torch")(_record)
     after_import("torch.autograd")(_watch_backward)
     after_import("torch.optim.optimizer")(_count_steps)
+    if any(asked.question.kind == OF_FUNCTION for asked in stories.open):
+        stories.functions = OwnFunctions()
+        after_import("torch.autograd.function")(stories.functions.watch)
 
 
 def _record(torch: Any) -> None:
