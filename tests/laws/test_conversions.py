@@ -79,6 +79,7 @@ def test_what_is_copied_is_detached_and_what_learns_is_not() -> None:
         ("x.to", Value("x", "list", kinds={"int": 3}), "torch.as_tensor(x)"),
         ("x.astype", TENSOR, "x.detach().cpu().numpy()"),
         ('"epoch " + x', Value("x", "int", scalar=3), "str(x)"),
+        ("x / 'log'", Value("x", "str", scalar="runs"), "pathlib.Path(x)"),
         ('",".join(x)', Value("x", "list", kinds={"int": 3}), "map(str, x)"),
         ("names[x]", NUMBER, "x.item()"),
     ],

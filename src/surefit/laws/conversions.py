@@ -4,7 +4,7 @@ import ast
 import builtins
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import prod
 
 from surefit.doctor.observations import Value
@@ -223,20 +223,18 @@ def of_receivers(side: FailingValue, taker: Taker) -> Iterator[Conversion]:
     if name in OF_LISTS and value.kind in (*ITERATORS, "tuple"):
         yield listed(side, why)
     if name in OF_PATHS and value.kind == "str":
-        yield Conversion(
-            of=side,
-            noun="a text",
-            verb="Make a path of it",
-            has=alike(value),
-            before="pathlib.Path(",
-            after=")",
-            imports="pathlib",
-            why=why,
-        )
+        yield path_of(side, why)
     if name in OF_TENSORS or (name in OF_ARRAYS and value.kind in ("list", "tuple")):
         yield from tensor_of(side, why)
     if name in ("astype", "copy") and value.kind in TENSORS:
         yield array_of(side, why)
+
+
+def path_of(side: FailingValue, why: str) -> Conversion:
+    return Conversion(
+        of=side, noun="a text", verb="Make a path of it", has=alike(side.value),
+        before="pathlib.Path(", after=")", imports="pathlib", why=why,
+    )  # fmt: skip
 
 
 def to_plain_data(side: FailingValue, taker: Taker) -> Iterator[Conversion]:
@@ -261,6 +259,10 @@ def to_plain_data(side: FailingValue, taker: Taker) -> Iterator[Conversion]:
         )
 
 
+def a_kind(name: str) -> str:
+    return f"an `{name}`" if name[:1].lower() in "aeiou" or name == "ndarray" else f"a `{name}`"
+
+
 def is_numpy_number(value: Value) -> bool:
     boolean = value.kind in ("bool", "bool_") and value.scalar is None
     return value.kind in NUMPY_NUMBERS or boolean
@@ -271,7 +273,7 @@ def to_lists(side: FailingValue, taker: Taker) -> Iterator[Conversion]:
     if value.kind in ITERATORS:
         yield listed(side, why_listed(value.kind))
     if value.kind == "tuple" and taker.writes:
-        yield listed(side, "A tuple cannot be changed.")
+        yield replace(listed(side, "A tuple cannot be changed."), written_to=True)
 
 
 def why_listed(kind: str) -> str:
@@ -287,7 +289,7 @@ def listed(side: FailingValue, why: str) -> Conversion:
     is_set = kind in ("set", "frozenset")
     return Conversion(
         of=side,
-        noun=f"a `{kind}`",
+        noun=a_kind(kind),
         verb="Make a sorted list of it" if is_set else "Make a list of it",
         has=alike(side.value),
         before="sorted(" if is_set else "list(",
@@ -301,6 +303,8 @@ def to_texts(side: FailingValue, taker: Taker) -> Iterator[Conversion]:
     others = [other for other in taker.values if other.text != value.text]
     beside_text = any(other.kind == "str" for other in others) or has_text(taker.node)
     adds = isinstance(taker.node, ast.BinOp) and isinstance(taker.node.op, ast.Add)
+    if divides_texts(taker.node) and value.kind == "str" and side.own:
+        yield path_of(side, "`/` joins paths, not texts.")
     if value.kind == "bytes":
         yield Conversion(
             of=side, noun="bytes", verb="Decode it", has=has, after=".decode()",
@@ -310,7 +314,7 @@ def to_texts(side: FailingValue, taker: Taker) -> Iterator[Conversion]:
     if (value.kind in AS_TEXT and (adds or not side.own)) or (is_number and adds and beside_text):
         yield Conversion(
             of=side,
-            noun=f"a `{value.kind}`",
+            noun=a_kind(value.kind),
             verb="Make a text of it",
             has=has,
             before="str(",
@@ -331,6 +335,10 @@ def to_texts(side: FailingValue, taker: Taker) -> Iterator[Conversion]:
         )  # fmt: skip
 
 
+def divides_texts(node: ast.expr | None) -> bool:
+    return isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div)
+
+
 def has_text(node: ast.expr | None) -> bool:
     inside = ast.walk(node) if node is not None else ()
     return any(
@@ -347,10 +355,11 @@ def to_tensors(side: FailingValue, taker: Taker) -> Iterator[Conversion]:
 
 def tensor_of(side: FailingValue, why: str) -> Iterator[Conversion]:
     value = side.value
-    has, noun = alike(value), f"a `{value.kind}`"
+    has, noun = alike(value), a_kind(value.kind)
     if value.kind in TABLES:
         yield Conversion(
-            of=side, noun=noun, verb="Take its array", has=has, after=".to_numpy()", why=why,
+            of=side, noun=noun, verb="Take its array", has=has, after=".to_numpy()",
+            why="torch does not read tables of pandas; their arrays it does.",
             at_birth=False,
         )  # fmt: skip
     plain = set(value.kinds) <= {"int", "float", "bool", "list", *NUMPY_NUMBERS}

@@ -25,7 +25,7 @@ from surefit.doctor.conditions.loss_inputs import LossGets
 from surefit.doctor.findings import Fact, Finding, Place, Severity
 from surefit.doctor.observations import LossCall, Steps
 from surefit.doctor.recording import Recording
-from surefit.doctor.rule import Rule
+from surefit.doctor.rule import Rule, Unanswered
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.violations import Expression, Operand
 from surefit.doctor.words import code, counted, times
@@ -84,7 +84,11 @@ def is_a_squeezed_row(predictions: Operand, case: Case) -> bool:
     explained by axis-lost-for-few-rows."""
     if predictions.shape != ():
         return False
-    return any(True for _ in bare_squeezes(case.lineage(predictions), case))
+    try:
+        lineage = case.lineage(predictions)
+    except Unanswered:
+        return False
+    return any(True for _ in bare_squeezes(lineage, case))
 
 
 def headline(sides: Sides, name: str) -> str:

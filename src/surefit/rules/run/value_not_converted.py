@@ -130,7 +130,10 @@ def converted(conversion: Conversion, written: Written, case: Case) -> Wrap:
     before, after = conversion.before, conversion.after
     if isinstance(case.node(written), ast.GeneratorExp) and (before[-1:], after) == ("(", ")"):
         before, after = before[:-1], ""  # it has brackets of its own
-    text = f"{before}{shortened(written.text, LONGEST)}{after}"
+    text = shortened(written.text, LONGEST)
+    if isinstance(case.node(written), ast.Tuple) and not text.startswith("("):
+        text = f"({text})"
+    text = f"{before}{text}{after}"
     return Wrap(
         at=written,
         before=before,
