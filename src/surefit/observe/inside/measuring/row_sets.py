@@ -425,7 +425,7 @@ def _rows_evaluated(model: int, known: EvaluationSet) -> EvaluatedRows:
 def _rounds(known: EvaluationSet, trained: TrainingSet) -> Iterator[FreshRows]:
     """Where folds are standardised each for itself, rows are not equal and yet the same."""
     ends = [later.first for later in known.rounds[1:]] + [len(known.sketches)]
-    for fresh, end in zip(known.rounds, ends, strict=True):
+    for fresh, end in zip(known.rounds, ends, strict=False):
         near = near_rows.NOTHING
         if trained.continuous and len(known.rounds) > 1:
             sketches = known.sketches[fresh.first : end]

@@ -1,0 +1,147 @@
+"""Rows and labels are put into different orders, so that rows have labels of other rows.
+
+## What happens
+Features are shuffled, sorted or sampled, and labels are not, or by a second random order:
+`x = rng.permutation(x); y = rng.permutation(y)`. Or a shuffled data frame and its labels in the
+original order are turned into arrays, which forget the index.
+
+## Why it matters
+Every row is trained on with the label of some other row. Nothing is raised; the loss stays at that
+of guessing, or falls only as far as the model learns rows by heart.
+
+## What to do
+Draw one order and index both with it: `order = rng.permutation(len(x))`, `x[order]`, `y[order]`.
+With pandas, take labels by the index of the rows: `y.loc[x.index]`.
+
+## How it is recognised
+Rows of the first training steps are found by content in arrays of the user's frames, raw or
+standardised. The target that the loss got does not depend on the label at the same position, or a
+data frame and its labels have the same index values in different orders. Silent where labels are
+drawn at random on purpose, by name.
+"""
+
+import ast
+from collections.abc import Iterator
+
+from surefit.doctor.findings import Finding, Fix, Severity
+from surefit.doctor.rule import Rule
+from surefit.doctor.words import counted
+from surefit.laws.case import Case
+from surefit.laws.invariants.row_pairs import LabelsInOtherOrder, LabelsOfOtherRows
+from surefit.laws.permuted_names import Permuted, TwoOrders, two_orders
+from surefit.laws.returned_names import expression_of
+from surefit.laws.runs import law_holds
+from surefit.remedies.append import Append
+from surefit.remedies.change import Change
+from surefit.source.edits import inserted_before, replaced
+from surefit.source.line_edits import block_of, shares_lines
+from surefit.source.patches import all_of
+from surefit.source.reading import Source
+
+RULE = Rule("SF279", "rows-and-labels-not-paired", Severity.ERROR, __doc__)
+
+WORDS = "Index rows and labels with the same order"
+ORDER = "order"
+
+
+@RULE.on(LabelsOfOtherRows)
+def rows_have_labels_of_other_rows(broken: LabelsOfOtherRows, case: Case) -> Iterator[Finding]:
+    pair = broken.pair
+    orders = next(
+        (found for source in case.recording.sources() if (found := two_orders(source))), None
+    )
+    if orders is None:
+        return
+    culprit = orders.culprit
+    both = orders.rows is not None and orders.labels is not None
+    what = "two different random orders" if both else f"an order for `{culprit.name}` alone"
+    yield case.finding(
+        case.expression(culprit.source, first_expression(culprit)).place,
+        f"Rows and labels are misaligned: they are shuffled by {what}, and {pair.equal:,} of"
+        f" {counted(pair.rows, 'row')} have their own label, as many as by chance.",
+        facts=broken.facts,
+        why=f"`{pair.inputs}` and `{pair.targets}` belong together row by row; after the shuffle"
+        " each row is trained on with the label of another row.",
+        remedies=(remedy(broken, orders),),
+    )
+
+
+def first_expression(culprit: Permuted) -> ast.expr:
+    statement = culprit.statement
+    assert isinstance(statement, ast.Assign | ast.Expr)
+    return statement.value
+
+
+def remedy(broken: LabelsOfOtherRows, orders: TwoOrders) -> Change | Fix:
+    """With one order for both."""
+    rows, labels = orders.rows, orders.labels
+    if rows is None or labels is None:
+        return Fix(f"{WORDS}: `x[{ORDER}]`, `y[{ORDER}]`.")
+    source = rows.source
+    first, second = sorted((rows, labels), key=lambda known: known.statement.lineno)
+    if any(shares_lines(source, known.statement) for known in (first, second)):
+        return Fix(f"{WORDS}: `x[{ORDER}]`, `y[{ORDER}]`.")
+    taken = {node.id for node in source.every(ast.Name)}
+    name = ORDER if ORDER not in taken else f"row_{ORDER}"
+    edits = []
+    if first.is_new:
+        edits.append(inserted_before(source, first.statement, f"{name} = {first.order}"))
+    else:
+        name = first.order
+    for known in (first, second) if first.is_new else (second,):
+        text = f"{known.target} = {known.name}[{name}]"
+        edits.append(replaced(source, known.statement, text))
+    words = f"{WORDS}: `{name}`."
+    return Change(to=all_of(edits), words=words, must=law_holds(broken))
+
+
+@RULE.on(LabelsInOtherOrder)
+def labels_are_in_another_order(broken: LabelsInOtherOrder, case: Case) -> Finding:
+    pair = broken.pair
+    source = case.source(pair.place)
+    labels = labels_at(source, broken) if source is not None else None
+    place = broken.use.place
+    if source is not None and labels is not None:
+        place = case.expression(source, labels).place
+    words = f"Take the labels in the order of the rows: `.loc[{pair.inputs}.index]`."
+    return case.finding(
+        place,
+        f"Rows and labels are misaligned: `{pair.inputs}` is in another order than"
+        f" `{pair.targets}`, and {pair.apart:,} of {counted(pair.rows, 'row')} are trained on with"
+        " the label of another row.",
+        facts=broken.facts,
+        why="Both hold the same index values. As arrays they are paired by position, and the index"
+        " is forgotten.",
+        remedies=list(by_index(broken, case, source, labels)) or [Fix(words)],
+    )
+
+
+def labels_at(source: Source, broken: LabelsInOtherOrder) -> ast.expr | None:
+    statement = source.statement_at(broken.pair.place.line or 0)
+    if statement is None:
+        return None
+    return expression_of(source, broken.pair.targets, source.scope_of(statement))
+
+
+def by_index(
+    broken: LabelsInOtherOrder, case: Case, source: Source | None, labels: ast.expr | None
+) -> Iterator[Append]:
+    """Where the labels are created, if the rows have a name there already."""
+    statement = source.statement_at(broken.pair.place.line or 0) if source is not None else None
+    if source is None or labels is None or statement is None:
+        return
+    rows = expression_of(source, broken.pair.inputs, source.scope_of(statement))
+    created = source.statement_of(rows) if rows is not None else None
+    match created:
+        case ast.Assign(targets=[ast.Name(id=name)], value=value) if value is rows:
+            if created not in block_of(source, source.statement_of(labels)):
+                return
+            if created.lineno < labels.lineno:
+                suffix = f".loc[{name}.index]"
+                yield Append(
+                    at=case.expression(source, labels),
+                    suffix=suffix,
+                    alike=False,
+                    words=f"Take the labels in the order of the rows: `{suffix}`.",
+                    must=law_holds(broken),
+                )
