@@ -1,7 +1,7 @@
 """The terms of a loss, read from its graph: how each is reduced, over what, and its factor."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import prod
 from typing import Any
 
@@ -60,6 +60,8 @@ class GraphTerm:
     node: Any
     factor: float = 1.0
     factors: int = 0
+    sign: int = 1
+    """-1 for what is subtracted, so that it is maximised."""
     is_part: bool = False
     """Of a sum."""
     reduction: TermReduction = TermReduction()
@@ -109,26 +111,31 @@ def parts_of(term: GraphTerm) -> list[GraphTerm] | None:
     inner = [node for node, _ in term.node.next_functions]
     real = [node for node in inner if node is not None]
     if name.startswith(("AddBackward", "SubBackward")) and term.node._saved_alpha == 1:
-        return split(term, real)
+        return split(term, inner, name.startswith("Sub"))
     if name.startswith("NegBackward") or name.startswith(SAME):
-        return (
-            [GraphTerm(real[0], term.factor, term.factors, term.is_part)]
-            if len(real) == 1
-            else None
-        )
+        turned = -term.sign if name.startswith("Neg") else term.sign
+        return [replace(term, node=real[0], sign=turned)] if len(real) == 1 else None
     number = multiplier(term.node, name, inner)
     if number is not None:
-        return [GraphTerm(real[0], term.factor * number, term.factors + 1, term.is_part)]
+        return [replace(term, node=real[0], factor=term.factor * number, factors=term.factors + 1)]
     if of_one_element(term.node, name):
-        return [GraphTerm(real[0], term.factor, term.factors, term.is_part)]
+        return [replace(term, node=real[0])]
     return None
 
 
-def split(term: GraphTerm, parts: list[Any]) -> list[GraphTerm] | None:
-    """Factors of the whole loss, as the number of rows, are not those of its terms."""
-    if len(parts) == 2 and not term.is_part:
-        return [GraphTerm(node, is_part=True) for node in parts]
-    return [GraphTerm(node, term.factor, term.factors, term.is_part) for node in parts] or None
+def split(term: GraphTerm, inner: list[Any], subtracts: bool) -> list[GraphTerm] | None:
+    """Factors of the whole loss, as the number of rows, are not those of its terms, but for their
+    sign."""
+    if not term.is_part and None not in inner and len(inner) == 2:
+        sign = term.sign if term.factor >= 0 else -term.sign
+        term = GraphTerm(term.node, sign=sign, is_part=True)
+    signs = (term.sign, -term.sign if subtracts else term.sign)
+    parts = [
+        replace(term, node=node, sign=sign)
+        for node, sign in zip(inner, signs, strict=False)
+        if node is not None
+    ]
+    return parts or None
 
 
 def of_one_element(node: Any, name: str) -> bool:
