@@ -38,7 +38,19 @@ def scopes_around(source: Source, places: Sequence[Place]) -> set[ast.AST]:
         names = {getattr(scope, "name", "") for scope in scopes} - {""}
         callers = [call for call in source.every(ast.Call) if called(call) in names]
         scopes |= {source.scope_of(call) for call in callers}
-    return scopes
+    return scopes | handed_over(source, scopes)
+
+
+def handed_over(source: Source, scopes: set[ast.AST]) -> set[ast.AST]:
+    """Functions that a call in these scopes is given by name: `compute_metrics=accuracy`."""
+    given = {
+        node.id
+        for call in source.every(ast.Call)
+        if source.scope_of(call) in scopes
+        for node in (*call.args, *(keyword.value for keyword in call.keywords))
+        if isinstance(node, ast.Name)
+    }
+    return {node for node in source.every(ast.FunctionDef) if node.name in given}
 
 
 def argmax_without_axis(source: Source) -> Iterator[ast.AST]:
@@ -187,7 +199,11 @@ def added_in_a_loop(source: Source) -> Iterator[ast.AST]:
 
 
 def any_argmax(source: Source) -> Iterator[ast.AST]:
-    return (call for call in source.every(ast.Call) if called(call) in ("argmax", "max"))
+    """`x.argmax(1)`, `x.max(1)`; not the `max` of Python."""
+    for call in source.every(ast.Call):
+        is_max = called(call) == "max" and isinstance(call.func, ast.Attribute)
+        if called(call) == "argmax" or (is_max and (call.args or call.keywords)):
+            yield call
 
 
 FINDERS: dict[str, Finder] = {

@@ -9,7 +9,7 @@ from surefit.laws.rounds import Loop, loops_around
 from surefit.source.edits import argument_added, inserted_after, inserted_before, removed, replaced
 from surefit.source.line_edits import block_of, shares_lines
 from surefit.source.patches import Edit, all_of
-from surefit.source.reading import Source, dotted
+from surefit.source.reading import Source, called, dotted
 
 
 def with_axis(case: Case, calls: Sequence[Expression], axis: str = "-1") -> Edit | None:
@@ -22,6 +22,24 @@ def with_axis(case: Case, calls: Sequence[Expression], axis: str = "-1") -> Edit
         name = "axis" if source.imported(node.func).startswith("numpy.") else "dim"
         edits.append(argument_added(source, node, name, axis))
     return all_of(edits)
+
+
+def threshold(case: Case, calls: Sequence[Expression], at: str) -> Edit | None:
+    """`(x > 0).long().reshape(-1)` for each argmax over an axis of size 1."""
+    edits = []
+    for expression in calls:
+        source, node = case.source(expression.place), case.node(expression)
+        if source is None or not isinstance(node, ast.Call) or called(node) != "argmax":
+            return None
+        by_module = source.imported(node.func)
+        owner = node.func.value if isinstance(node.func, ast.Attribute) else None
+        logits = next(iter(node.args), None) if by_module else owner
+        if logits is None:
+            return None
+        integers = "astype(int)" if by_module.startswith("numpy.") else "long()"
+        text = f"({source.segment(logits)} > {at}).{integers}.reshape(-1)"
+        edits.append(replaced(source, node, text))
+    return all_of(edits) if edits else None
 
 
 def after_the_loop(case: Case, statements: Sequence[Expression]) -> Edit | None:

@@ -17,13 +17,15 @@ an argmax; the printed number is the second and not the first, at every evaluati
 has an argmax without an axis.
 """
 
-from surefit.doctor.findings import Finding, Severity
+from collections.abc import Iterator
+
+from surefit.doctor.findings import Finding, Fix, Severity
 from surefit.doctor.rule import Rule
-from surefit.laws.case import Case
+from surefit.laws.case import Case, Remedy
 from surefit.laws.invariants.reported_numbers import Misreported
 from surefit.laws.reported_words import by_hand, place_of, reported_as_measured
 from surefit.remedies.change import Change
-from surefit.remedies.metrics import with_axis
+from surefit.remedies.metrics import threshold, with_axis
 
 RULE = Rule("SF526", "argmax-over-everything", Severity.ERROR, __doc__)
 
@@ -44,8 +46,22 @@ def argmax_of_the_wrong_elements(broken: Misreported, case: Case) -> Finding | N
             place_of(broken), broken.said, facts=broken.facts, why=ONE_INDEX, remedies=(remedy,)
         )
     if broken.formula == "argmax over one column":
-        fix = by_hand("Compare the logit with 0, in place of the argmax.")
         return case.finding(
-            place_of(broken), broken.said, facts=broken.facts, why=ONE_COLUMN, remedies=(fix,)
+            place_of(broken),
+            broken.said,
+            facts=broken.facts,
+            why=ONE_COLUMN,
+            remedies=list(thresholds(broken, case)),
         )
     return None
+
+
+def thresholds(broken: Misreported, case: Case) -> Iterator[Remedy | Fix]:
+    """Of a logit, and of a probability."""
+    for what, at in (("logit", "0"), ("probability", "0.5")):
+        edit = threshold(case, broken.nodes, at)
+        words = f"Compare the {what} with {at}, in place of the argmax."
+        if edit is not None:
+            yield Change(to=edit, words=words, must=reported_as_measured(broken))
+        elif at == "0":
+            yield by_hand(words)

@@ -4,7 +4,7 @@ on a single row that stands in the batch twice."""
 from dataclasses import dataclass, replace
 from typing import Any
 
-from surefit.doctor.measures.experiments import TriedChange
+from surefit.doctor.measures.experiments import OperationSeen, TriedChange
 from surefit.observe.inside.autopsy.values import is_tensor
 from surefit.observe.inside.experiments import apart, batches, recorded_pass, trees
 from surefit.observe.inside.experiments.apart import InputChange, Others, Shorter
@@ -19,6 +19,7 @@ FEWEST = 4
 """Positions of a row that can be told from each other."""
 MASKS = ("mask", "pad")
 LENGTHS = ("len",)
+ATTENDS = ("softmax", "attention", "transformer")
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +142,10 @@ def padding(live: Live, batch: Batch) -> TriedChange:
         found = read_beside_a_longer_row(live, batch, padded, found)
         if found.changed:
             return replace(found, hidden=True, beside=True, argument=padded.known_by)
-    hidden = found.changed > 0 and sees_nothing(live, tree, padded)
+    hidden = found.changed > 0 and (
+        sees_nothing(live, tree, padded)
+        or (attends(found.operation) and last_is_not_seen(live, tree, after, padded))
+    )
     on = f"a row of {padded.length} of {padded.positions} positions"
     return replace(found, on=on, hidden=hidden, argument=padded.known_by if padded.masked else "")
 
@@ -206,6 +210,30 @@ def sees_nothing(live: Live, tree: Tree, padded: PaddedRow) -> bool:
     ]
     judged = [change for change in seen if change is not None]
     return bool(judged) and not any(judged)
+
+
+def attends(operation: OperationSeen | None) -> bool:
+    return operation is not None and any(word in operation.name for word in ATTENDS)
+
+
+def last_is_not_seen(live: Live, tree: Tree, shorter: Tree, padded: PaddedRow) -> bool:
+    """The same of a vector for each row, which is read from the first position, as of a class
+    token: a change of the last real position changes nothing."""
+
+    def last(path: Path, value: Any) -> Any:
+        if path != padded.path:
+            return value
+        changed = with_others(value, 1, padded.length - 1)
+        changed[:, padded.length :] = value[:, padded.length :]
+        return changed
+
+    before, after = live.run(tree), live.run(trees.changed(tree, last))
+    pooled = [
+        path
+        for path, short in live.run(shorter).items()
+        if short.is_floating_point() and short.dim() == 2 and short.shape == before[path].shape
+    ]
+    return bool(pooled) and all(apart.same(before[path], after[path]) for path in pooled)
 
 
 def flipped_first(tensor: Any) -> Any:
