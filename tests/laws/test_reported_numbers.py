@@ -128,4 +128,5 @@ def test_what_is_impossible_depends_on_the_word(label: str, value: float, imposs
 def test_families_by_the_last_word() -> None:
     assert family_of("train loss, val acc") == "accuracy"
     assert family_of("accuracy and val_loss") == "loss"
-    assert family_of("epoch") == ""
+    assert family_of("val loss, val F1") == family_of("macro_f1") == "score"
+    assert family_of("half1") == family_of("epoch") == ""

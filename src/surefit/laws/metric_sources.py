@@ -4,6 +4,7 @@ import ast
 from collections.abc import Callable, Iterator, Sequence
 
 from surefit.doctor.findings import Place
+from surefit.laws.reported_labels import SCORE
 from surefit.laws.rounds import Loop, loops_around, outermost_loop
 from surefit.source.reading import Source, called, dotted, targets
 
@@ -198,6 +199,41 @@ def added_in_a_loop(source: Source) -> Iterator[ast.AST]:
             yield statement
 
 
+def scored_in_a_loop(source: Source) -> Iterator[ast.AST]:
+    """`scores.append(f1(...))` or `total += f1(...)` in a loop of evaluation; those that name such
+    a score before others."""
+    found = [
+        node
+        for node in (*source.every(ast.AugAssign), *source.every(ast.Expr))
+        if collects(node) and outermost_loop_of_evaluation(source, node) is not None
+    ]
+    named = [node for node in found if SCORE.search(source.segment(node))]
+    yield from named or found
+
+
+def collects(node: ast.AST) -> bool:
+    if isinstance(node, ast.AugAssign):
+        return isinstance(node.op, ast.Add) and any(
+            isinstance(part, ast.Call) for part in ast.walk(node.value)
+        )
+    call = node.value if isinstance(node, ast.Expr) else None
+    return isinstance(call, ast.Call) and called(call) == "append"
+
+
+def means_in_a_loop(source: Source) -> Iterator[ast.AST]:
+    """The same of losses and of shares of a batch: `(guess == y).float().mean()`."""
+    yield from added_in_a_loop(source)
+    for node in (*source.every(ast.AugAssign), *source.every(ast.Expr)):
+        compares = any(isinstance(part, ast.Compare | ast.Call) for part in ast.walk(node))
+        averages = any(
+            isinstance(part, ast.Call) and called(part) in ("mean", "accuracy", "accuracy_score")
+            for part in ast.walk(node)
+        )
+        evaluates = outermost_loop_of_evaluation(source, node) is not None
+        if collects(node) and compares and averages and evaluates:
+            yield node
+
+
 def any_argmax(source: Source) -> Iterator[ast.AST]:
     """`x.argmax(1)`, `x.max(1)`; not the `max` of Python."""
     for call in source.every(ast.Call):
@@ -220,5 +256,6 @@ FINDERS: dict[str, Finder] = {
     "logits above one half": compared_with_half,
     "compared with every row": comparisons,
     "not reset": never_reset,
-    "mean of batch means": added_in_a_loop,
+    "mean of batch means": means_in_a_loop,
+    "mean of batch scores": scored_in_a_loop,
 }

@@ -8,22 +8,25 @@ ACCURACY = re.compile(
 LOSS = re.compile(
     r"loss|perplex|\bppl|nll|entropy|\bmse|\bmae|rmse|\bl1\b|\bl2\b|error", re.IGNORECASE
 )
+SCORE = re.compile(r"(?<![a-z])f-?1(?!\d)|f-?score|precision|recall", re.IGNORECASE)
 PERPLEXITY = re.compile(r"perplex|\bppl", re.IGNORECASE)
 SQUARES = re.compile(r"\b(?:rmse|mse|mae)\b", re.IGNORECASE)
 NOT_ITSELF = re.compile(r"log|neg|delta|diff|change|gain|drop|improve|[-+]$|ratio", re.IGNORECASE)
 
-FAMILIES = {"accuracy": "accuracy", "loss": "loss", "numbers": "loss"}
+FAMILIES = {"accuracy": "accuracy", "loss": "loss", "numbers": "loss", "score": "score"}
 """Family of a formula -> family of a label."""
 
 
 def family_of(label: str) -> str:
-    """`accuracy`, `loss`, or empty."""
+    """`accuracy`, `loss`, `score`, or empty: by the last word that says one of them."""
     last = tail(label)
-    accuracy = [match.start() for match in ACCURACY.finditer(last)]
-    loss = [match.start() for match in LOSS.finditer(last)]
-    if not accuracy and not loss:
-        return ""
-    return "accuracy" if max(accuracy, default=-1) > max(loss, default=-1) else "loss"
+    words = {"accuracy": ACCURACY, "loss": LOSS, "score": SCORE}
+    found = [
+        (match.start(), family)
+        for family, pattern in words.items()
+        for match in pattern.finditer(last)
+    ]
+    return max(found)[1] if found else ""
 
 
 def tail(label: str) -> str:

@@ -5,6 +5,7 @@ from surefit.doctor.findings import Fix, Place
 from surefit.laws.invariants.reported_numbers import Misreported
 from surefit.laws.reported_labels import family_of
 
+RIGHTS = {"accuracy": ("accuracy", "count"), "score": ("score",)}
 YOURS = "how to add up is yours to write"
 
 
@@ -25,10 +26,11 @@ def place_of(broken: Misreported) -> Place:
 
 
 def reported_as_measured(broken: Misreported) -> ReportsTheMeasured:
-    rights = ("accuracy", "count") if family_of(broken.series.label) == "accuracy" else ()
+    rights = RIGHTS.get(family_of(broken.series.label), ())
     return ReportsTheMeasured(
         label=broken.series.label,
         position=broken.series.position,
         rights=rights,
         steps=broken.steps,
+        over_rows=broken.formula == "mean of batch means",
     )

@@ -108,3 +108,95 @@ def by_batches(case: Case, division: Expression) -> Edit | None:
         case ast.Call(func=ast.Name(id="len"), args=[ast.Attribute(attr="dataset", value=loader)]):
             return replaced(source, node.right, f"len({source.segment(loader)})")
     return None
+
+
+def over_rows(case: Case, statement: Expression) -> Edit | None:
+    """`total += (guess == y).float().sum()` for a mean, and `len(loader.dataset)` for the
+    `len(loader)` that it is divided by."""
+    source = case.source(statement.place)
+    node = source.statement_at(statement.place.line or 0) if source else None
+    if source is None or not isinstance(node, ast.AugAssign):
+        return None
+    means = [
+        part.func
+        for part in ast.walk(node.value)
+        if isinstance(part, ast.Call)
+        and isinstance(part.func, ast.Attribute)
+        and part.func.attr == "mean"
+        and not part.args
+    ]
+    divisors = [
+        division.right
+        for division in ast.walk(source.scope_of(node))
+        if isinstance(division, ast.BinOp)
+        and isinstance(division.op, ast.Div)
+        and dotted(division.left) == dotted(node.target)
+    ]
+    if len(means) != 1 or len(divisors) != 1:
+        return None
+    match divisors[0]:
+        case ast.Call(func=ast.Name(id="len"), args=[ast.Name() as loader]):
+            summed = f"{source.segment(means[0].value)}.sum"
+            return all_of(
+                [
+                    replaced(source, means[0], summed),
+                    replaced(source, divisors[0], f"len({loader.id}.dataset)"),
+                ]
+            )
+    return None
+
+
+def added_up(case: Case, statement: Expression) -> Edit | None:
+    """`counts += ...` for `counts = ...` in a loop before which it is set."""
+    source = case.source(statement.place)
+    node = source.statement_at(statement.place.line or 0) if source else None
+    loop = next(loops_around(source, node), None) if source and node else None
+    if source is None or loop is None or not isinstance(node, ast.Assign):
+        return None
+    name = dotted(node.targets[0])
+    before = [
+        other
+        for other in source.every(ast.Assign)
+        if other.lineno < loop.lineno
+        and source.scope_of(other) is source.scope_of(node)
+        and name in [dotted(target) for target in other.targets]
+    ]
+    if not before or len(node.targets) != 1:
+        return None
+    return replaced(source, node, f"{name} += {source.segment(node.value)}")
+
+
+def scored_once(case: Case, statement: Expression) -> Edit | None:
+    """`pairs.append((guess, y))` for `pairs.append(f1(guess, y))`, and
+    `f1(*map(torch.cat, zip(*pairs)))` for the mean of the list."""
+    source = case.source(statement.place)
+    node = source.statement_at(statement.place.line or 0) if source else None
+    match node:
+        case ast.Expr(ast.Call(func=ast.Attribute(value=ast.Name(id=name)), args=[score])):
+            pass
+        case _:
+            return None
+    calls = [part for part in ast.walk(score) if isinstance(part, ast.Call) and len(part.args) == 2]
+    if source is None or not calls or score.lineno != score.end_lineno:
+        return None
+    first, second = calls[0].args
+    pair = f"{source.segment(first)}, {source.segment(second)}"
+    text = source.segment(score)
+    joined = "np.concatenate" if pair.endswith(".numpy()") else "torch.cat"
+    once = text.replace(pair, f"*map({joined}, zip(*{name}))")
+    means = [part for part in ast.walk(source.scope_of(node)) if is_mean_of(part, name)]
+    if once == text or len(means) != 1 or not isinstance(means[0], ast.expr):
+        return None
+    return all_of([replaced(source, score, f"({pair})"), replaced(source, means[0], once)])
+
+
+def is_mean_of(node: ast.AST, name: str) -> bool:
+    """`np.mean(scores)`, `sum(scores) / len(scores)`."""
+    match node:
+        case ast.Call(args=[ast.Name(id=given)]):
+            return given == name and called(node) == "mean"
+        case ast.BinOp(
+            left=ast.Call(func=ast.Name(id="sum"), args=[ast.Name(id=given)]), op=ast.Div()
+        ):
+            return given == name
+    return False

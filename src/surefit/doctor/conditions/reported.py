@@ -17,6 +17,8 @@ class ReportsTheMeasured:
     rights: tuple[str, ...]
     """Names of the formulas that count; none: all."""
     steps: int
+    over_rows: bool = False
+    """The mean of means of batches of unequal size is not enough."""
 
     def needs(self, before: Recording) -> Needs:  # noqa: ARG002
         return Needs(steps=self.steps, changes_the_past=False, first_run_shows=True)
@@ -27,7 +29,11 @@ class ReportsTheMeasured:
         reports = [report for series in found for report in series.reports]
         if not reports:
             return Judgement(False, f"`{self.label}` was not printed after an evaluation", False)
-        wrong = [entry for entry in reports if not self.names(entry.rights)]
+        wrong = [
+            entry
+            for entry in reports
+            if not self.names(entry.rights) or (self.over_rows and entry.weighted is not None)
+        ]
         if wrong:
             return Judgement(False, f"`{self.label}` {wrong[0].text} is not what was measured")
         last = reports[-1].text

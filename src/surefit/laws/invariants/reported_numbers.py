@@ -31,6 +31,7 @@ WORDS = {
     "compared with every row": "what comparing each row with every other row gives (broadcasting)",
     "not reset": "what a sum gives that is not reset between evaluations",
     "mean of batch means": "the mean of the means of batches of unequal size",
+    "mean of batch scores": "the mean of the scores of single batches, each computed on its own",
 }
 BY_DIGITS = ("divided in the loop", "compared with every row")
 """Formulas that nobody means to use; others must be seen in the source, too."""
@@ -129,6 +130,7 @@ def explained(case: Case, series: ReportedSeries, formula: str) -> Misreported |
 def guess_of(report: ReportSeen, formula: str, family: str) -> Guess | None:
     fitting = [guess for guess in report.guesses if guess.formula == formula]
     fitting = [guess for guess in fitting if family in ("", guess.family, FAMILIES[guess.family])]
+    fitting = [guess for guess in fitting if guess.family != "score" or family == "score"]
     return fitting[0] if fitting else None
 
 
@@ -137,13 +139,16 @@ def is_right(report: ReportSeen, guess: Guess, label: str) -> bool:
     rights = set(report.rights)
     if guess.family == "accuracy":
         rights &= {"accuracy", "count", "extreme"}
+    if guess.family == "score":
+        rights &= {"score"}
     if family_of(label) and not NOT_AN_AVERAGE.search(label):
         rights -= {"extreme"}
     return bool(rights)
 
 
 def is_clear(report: ReportSeen, guess: Guess) -> bool:
-    return abs(report.value - guess.expected) > CLEAR * max(abs(guess.expected), abs(report.value))
+    share = UNEQUAL if guess.formula == "mean of batch scores" else CLEAR
+    return abs(report.value - guess.expected) > share * max(abs(guess.expected), abs(report.value))
 
 
 def contradicted(
@@ -207,7 +212,8 @@ def misreported(
 
 def mean_of_means(case: Case, series: ReportedSeries) -> Iterator[Misreported]:
     pairs = [(entry, entry.weighted) for entry in series.reports if entry.weighted is not None]
-    if len(pairs) < 2 or len(pairs) < len(series.reports):
+    once = series.times == 1 and len(pairs) == 1 and significant(pairs[0][0].text) > 2
+    if len(pairs) < (1 if once else 2) or len(pairs) < len(series.reports):
         return
     if all(abs(entry.value - right) > UNEQUAL * abs(right) for entry, right in pairs if right):
         formula = "mean of batch means"

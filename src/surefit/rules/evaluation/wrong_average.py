@@ -24,7 +24,7 @@ from surefit.laws.case import Case
 from surefit.laws.invariants.reported_numbers import WORDS, Misreported
 from surefit.laws.reported_words import by_hand, place_of, reported_as_measured
 from surefit.remedies.change import Change
-from surefit.remedies.metrics import by_batches, set_before_the_loop
+from surefit.remedies.metrics import added_up, by_batches, set_before_the_loop
 from surefit.source.patches import Edit
 
 RULE = Rule("SF527", "wrong-average", Severity.ERROR, __doc__)
@@ -66,4 +66,6 @@ def edit_of(broken: Misreported, case: Case) -> Edit | None:
         return set_before_the_loop(case, broken.nodes[0])
     if broken.formula == "batches over rows":
         return by_batches(case, broken.nodes[0])
+    if broken.formula == "last batch":
+        return added_up(case, broken.nodes[0])
     return None

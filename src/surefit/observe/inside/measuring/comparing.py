@@ -2,10 +2,12 @@
 
 from typing import Any
 
-from surefit.observe.inside.measuring.formulas import ClassBatch, NumberBatch
+from surefit.observe.inside.measuring.formulas import ClassBatch, NumberBatch, Table
 from surefit.observe.inside.training import readable
 
 IGNORED = -100
+MOST_CLASSES = 32
+"""Of which precision and recall are measured."""
 
 
 def compared_classes(given: Any, target: Any) -> ClassBatch:
@@ -28,6 +30,7 @@ def compared_classes(given: Any, target: Any) -> ClassBatch:
         zeros=int((target == 0).sum()),
         half=0,
         classes=classes,
+        table=_counts(guessed[counted], target[counted], classes),
     )
 
 
@@ -45,7 +48,18 @@ def _of_one_column(given: Any, target: Any) -> ClassBatch:
         zeros=int((~wanted).sum()),
         half=int(((given > 0.5) == wanted).sum()),
         classes=1,
+        table=_counts(above.long(), wanted.long(), 2),
     )
+
+
+def _counts(guessed: Any, target: Any, classes: int) -> Table:
+    """See `ClassBatch.table`; of many classes none."""
+    if classes > MOST_CLASSES or bool(((target < 0) | (target >= classes)).any()):
+        return ()
+    torch = readable.torch()
+    sides = (guessed, target, target[guessed == target])
+    counts = [torch.bincount(side.long(), minlength=classes).tolist() for side in sides]
+    return tuple(zip(*counts, strict=True))
 
 
 def _pairs(guessed: Any, target: Any) -> int:

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 Named = tuple[str, float]
 Wrong = tuple[str, float, float]
 """A wrong formula, what it gives, and what would be right."""
+Table = tuple[tuple[int, int, int], ...]
+"""See `ClassBatch`."""
 
 
 @dataclass(slots=True)
@@ -38,6 +40,8 @@ class ClassBatch:
     half: int
     """Right, where logits are taken for probabilities: those above 0.5."""
     classes: int
+    table: Table = ()
+    """For each class: rows predicted to be it, rows that are, and rows that are both."""
 
 
 @dataclass(slots=True)
@@ -154,6 +158,55 @@ def wrongly_divided(batches: list[ClassBatch]) -> Iterator[Named]:
             yield "full batches counted", right / (batches[0].rows * len(batches))
 
 
+def scores(table: Table) -> tuple[float, ...]:
+    """F1, precision and recall: of the second class of two, the mean over classes, and that by
+    their rows; a class without rows counts as 0."""
+    every = [_of_class(*counts) for counts in table]
+    rows = sum(actual for _, actual, _ in table)
+    found = every[1] if len(every) == 2 else ()
+    for at in range(3):
+        found += (mean(known[at] for known in every),)
+        weighted = sum(
+            known[at] * actual for known, (_, actual, _) in zip(every, table, strict=True)
+        )
+        found += (weighted / max(1, rows),)
+    return found
+
+
+def _of_class(predicted: int, actual: int, both: int) -> tuple[float, ...]:
+    return (
+        2 * both / max(1, predicted + actual),
+        both / max(1, predicted),
+        both / max(1, actual),
+    )
+
+
+def _together(batches: list[ClassBatch]) -> Table:
+    columns = zip(*(batch.table for batch in batches), strict=True)
+    return tuple(
+        (sum(c[0] for c in column), sum(c[1] for c in column), sum(c[2] for c in column))
+        for column in columns
+    )
+
+
+def _have_tables(batches: list[ClassBatch]) -> bool:
+    return bool(batches[0].table) and len({len(batch.table) for batch in batches}) == 1
+
+
+def right_scores(batches: list[ClassBatch]) -> Iterator[Named]:
+    if _have_tables(batches):
+        yield from (("score", number) for number in scores(_together(batches)))
+
+
+def wrong_scores(batches: list[ClassBatch]) -> Iterator[Wrong]:
+    if len(batches) < 2 or not _have_tables(batches):
+        return
+    each = [scores(batch.table) for batch in batches]
+    for number, right in enumerate(scores(_together(batches))):
+        yield "mean of batch scores", mean(known[number] for known in each), right
+        yield "last batch", each[-1][number], right
+
+
 def right_numbers(batches: list[NumberBatch]) -> Iterator[Named]:
     for total in ("squared", "absolute"):
         sums = [getattr(batch, total) for batch in batches]
@@ -186,3 +239,12 @@ def unequal_means(batches: list[LossBatch]) -> tuple[float, float] | None:
     labels = sum(batch.labels for batch in batches)
     weighted = math.fsum(batch.value * batch.labels for batch in batches) / max(1, labels)
     return mean(batch.value for batch in batches), weighted
+
+
+def unequal_shares(batches: list[ClassBatch]) -> tuple[float, float] | None:
+    """The mean of the accuracies of batches, and the accuracy over all labels."""
+    if len({batch.labels for batch in batches}) < 2 or not all(b.labels for b in batches):
+        return None
+    labels = sum(batch.labels for batch in batches)
+    share = sum(batch.right for batch in batches) / labels
+    return mean(batch.right / batch.labels for batch in batches), share

@@ -25,6 +25,8 @@ from surefit.observe.inside.training.letters import noted
 from surefit.observe.inside.unseen import around
 
 NUMBER = re.compile(r"(?<![\w.])[-+]?\d+\.\d+(?:[eE][-+]?\d+)?")
+DIGIT = re.compile(r"(?<!(?<![A-Za-z])[fF])\d")
+"""Of a number, which that of F1 is not."""
 LONGEST = 2000
 MOST_SERIES = 64
 MOST_REPORTS = 8
@@ -118,7 +120,7 @@ def _own() -> FrameType | None:
 
 def _of(place: Place, position: int, before: str) -> PrintedSeries | None:
     """By its words, too: one line of the user's can have a library print several kinds of lines."""
-    words = re.split(r"\d", before)[-1].strip(PUNCTUATION)[-LABEL:]
+    words = DIGIT.split(before)[-1].strip(PUNCTUATION)[-LABEL:]
     key = place.file, place.line or 0, position, words
     series = _series.get(key)
     if series is None and len(_series) < MOST_SERIES:
@@ -141,8 +143,9 @@ def _report(
             guess = Guess(formula=name, family=family, expected=expected * scale)
             guesses.setdefault((family, name), guess)
     weighted = None
-    for group in groups:
-        means = formulas.unequal_means(group.losses)
+    unequal = [formulas.unequal_means(group.losses) for group in groups]
+    unequal += [formulas.unequal_shares(group.classes) for group in groups]
+    for means in unequal:
         if means and _scale(text, value, means[0]) == 1 and not _scale(text, value, means[1]):
             weighted = means[1]
     return ReportSeen(
@@ -166,6 +169,7 @@ def _scale(text: str, value: float, number: float) -> float:
 def _right(group: Group) -> Iterator[tuple[str, float]]:
     if group.classes:
         yield from formulas.right_classes(group.classes)
+        yield from formulas.right_scores(group.classes)
     if group.losses:
         yield from formulas.right_losses(group.losses)
     if group.numbers:
@@ -176,6 +180,7 @@ def _wrong(group: Group) -> Iterator[tuple[str, str, float, float]]:
     """The family of a formula, and the formula."""
     if group.classes:
         yield from (("accuracy", *found) for found in formulas.wrong_classes(group.classes))
+        yield from (("score", *found) for found in formulas.wrong_scores(group.classes))
     if group.losses:
         yield from (("loss", *found) for found in formulas.wrong_losses(group.losses))
         earlier = evaluated.now.earlier.get(group.place)
