@@ -250,6 +250,18 @@ class Memory:
 
 
 @dataclass(frozen=True, slots=True)
+class SharedHandle:
+    """A handle that a loader's worker reads through, with a descriptor of its parent process."""
+
+    text: str
+    """As the frame writes it: `self.archive`."""
+    kind: str
+    file: str
+    workers: int
+    """Of the loader."""
+
+
+@dataclass(frozen=True, slots=True)
 class Crash:
     """An exception that ended a process, or was caught by the user's code and looked into once."""
 
@@ -282,6 +294,8 @@ class Crash:
     A recording joins the two: `frames` are then the main process's, followed by the worker's."""
     passed_on: bool = False
     """Raised in a worker, which handed it to another process."""
+    handles: tuple[SharedHandle, ...] = ()
+    """Of the frames of a loader's worker."""
 
     @property
     def own_frame(self) -> Frame | None:

@@ -143,6 +143,7 @@ def with_frames_of(arrived: Crash, raised: Crash | None) -> Crash:
         collator=raised.collator,
         memory=raised.memory or arrived.memory,
         compiled=raised.compiled,
+        handles=raised.handles,
     )
 
 

@@ -10,7 +10,8 @@ The message names the operation that kept the weights, far from the step that ch
 
 ## What to do
 Compute the second loss after the first optimizer's step, as the usual order is: loss, `backward`,
-`step`, and only then the next loss. Putting both `backward` calls before both steps works, too,
+`step`, and only then the next loss. In a GAN, score the fakes again by the updated critic, and
+detach them in the critic's own loss. Putting both `backward` calls before both steps works, too,
 where neither loss puts gradients into the other's parameters.
 
 ## How it is recognised
@@ -21,6 +22,7 @@ first write after the weights were kept was an optimizer's step, in the same rou
 import ast
 from collections.abc import Iterator, Sequence
 
+from surefit.doctor.conditions.condition import Condition
 from surefit.doctor.conditions.gradients import GradientsStay
 from surefit.doctor.findings import Fact, Finding, Fix, Severity
 from surefit.doctor.rule import Rule
@@ -31,6 +33,8 @@ from surefit.laws.contracts.graphs import ValueOverwritten
 from surefit.laws.graph_stories import OverwrittenValue, Stood, When
 from surefit.laws.rounds import when_computed
 from surefit.remedies.change import Change
+from surefit.remedies.computed_again import computed_again, first_detached
+from surefit.source.edits import both
 from surefit.source.line_edits import moved_after
 from surefit.source.reading import Source
 
@@ -85,7 +89,29 @@ def remedies(
         name = code(ast.unparse(assigned.targets[0])) if assigned else "the loss"
         words = f"Compute {name} after that step."
         edit = moved_after(source, assigned, stepping) if source and assigned and stepping else None
+        if edit is None and source and assigned and stepping:
+            yield from again(source, assigned, stepping, must)
+            return
     yield Change(to=edit, words=words, must=must) if edit else Fix(words, choice=True)
+
+
+def again(
+    source: Source, first: ast.Assign, step: ast.stmt, must: Condition
+) -> Iterator[Remedy | Fix]:
+    """Where the first loss needs the value, too, as in a GAN: computed twice."""
+    name = code(ast.unparse(first.targets[0]))
+    recomputed = computed_again(source, first, step)
+    if recomputed is None:
+        yield Fix(f"Compute {name} again after that step, and use the new one there.", choice=True)
+        return
+    edit, text = recomputed
+    words = f"Compute {name} again after that step, by the updated weights: {code(text)}."
+    detached = first_detached(source, first, step)
+    if detached is not None:
+        cut, taken = detached
+        more = f" Detach `{taken}` in the first, whose loss trains nothing behind it."
+        yield Change(to=both(cut, edit), words=words + more, must=must)
+    yield Change(to=edit, words=words, must=must, choice=detached is not None)
 
 
 def statement_of(source: Source | None, stack: Sequence[Stood], step: Stood) -> ast.stmt | None:

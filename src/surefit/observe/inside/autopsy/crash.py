@@ -13,7 +13,7 @@ from typing import Any
 from surefit.doctor.findings import Place
 from surefit.doctor.observations import Crash, Frame, Layer, Link, Value
 from surefit.observe.inside import finishing, own_code, spool, workers
-from surefit.observe.inside.autopsy import expressions, guards, memory, questions
+from surefit.observe.inside.autopsy import expressions, guards, handles, memory, questions
 from surefit.observe.inside.autopsy.collators import collator_in
 from surefit.observe.inside.autopsy.layers import largest_holder, layer_of
 from surefit.observe.inside.autopsy.values import describe, is_module
@@ -100,6 +100,7 @@ def look(
         _is_compiled(error, plain),
         workers.raised_in(error, plain),
         passed_on,
+        (_part("shared handles", handles.shared_handles, plain) or ()) if passed_on else (),
     )
     spool.saw(seen)
     expressions.let_go()
