@@ -1,7 +1,7 @@
 """A siamese loss without negatives has no stop-gradient: its targets are not detached.
 
 ## What happens
-Two views of a row go through the same encoder, and a predictor on one side must match the other, as
+Two views of a row pass the same encoder, and a predictor on one side must match the other, as
 in SimSiam and BYOL. The other side, the target, is not detached, so that the gradient pulls both
 sides together.
 
