@@ -20,6 +20,9 @@ class LossTerm:
     factors: int = 0
     weighted: bool = False
     """Its elements are multiplied by a tensor that no gradient passes: weights, a mask."""
+    attached_target: int | None = None
+    """Of a comparison of two outputs, which side, 0 or 1, comes out of layers that are a part of
+    the other side's, and gets a gradient all the same."""
     shared: tuple[int, ...] = ()
     """Other terms, by their number, that are computed from a tensor which this one is computed
     from, too; parameters are not computed."""
@@ -37,6 +40,6 @@ class SummedLoss:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LossTerms(Measure):
-    """Losses with more than one term, in one process."""
+    """In one process."""
 
     losses: tuple[SummedLoss, ...] = ()

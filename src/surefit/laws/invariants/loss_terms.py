@@ -95,7 +95,7 @@ def term_fact(name: str, term: LossTerm) -> Fact:
 
 
 def watched(recording: Recording) -> MeasuredOn:
-    looked = [loss for loss in losses(recording) if loss.looked]
+    looked = [loss for loss in losses(recording) if len(loss.terms) > 1]
     if not looked:
         return MeasuredOn(why_not="no loss of several terms was seen")
     terms = max(len(loss.terms) for loss in looked)

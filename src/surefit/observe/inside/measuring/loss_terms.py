@@ -8,6 +8,7 @@ from typing import Any
 from surefit.doctor.findings import Place
 from surefit.doctor.measures.loss_terms import LossTerm, LossTerms, SummedLoss
 from surefit.observe.inside import events, finishing, own_code, spool
+from surefit.observe.inside.measuring import siamese
 from surefit.observe.inside.training import periodic, readable
 from surefit.observe.inside.training.budget import Budget
 
@@ -77,7 +78,7 @@ def backward(loss: Any) -> None:
         return
     with looks, readable.looking():
         terms = terms_of(node)
-        if len(terms) < 2:
+        if not terms:
             return
         place = own_code.own_place()
         if place not in _looked and len(_looked) >= MOST_LOSSES:
@@ -165,7 +166,7 @@ def multiplier(node: Any, name: str, inner: list[Any]) -> float | None:
 def described(terms: list[GraphTerm]) -> Iterator[LossTerm]:
     for term in terms:
         term.reduction = reduced(term.node)
-        if term.reduction.kind:
+        if term.reduction.kind and len(terms) > 1:
             term.ancestors = computed_before(term.node)
     for term in terms:
         yield LossTerm(
@@ -175,6 +176,7 @@ def described(terms: list[GraphTerm]) -> Iterator[LossTerm]:
             factor=term.factor,
             factors=term.factors,
             weighted=bool(term.reduction.kind) and is_weighted(term.node),
+            attached_target=siamese.attached_target(term.node) if term.reduction.kind else None,
             shared=tuple(
                 number
                 for number, other in enumerate(terms)
