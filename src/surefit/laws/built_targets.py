@@ -37,14 +37,14 @@ def ignored_at(lineage: Lineage, label: int) -> Place | None:
 
 
 @dataclass(frozen=True, slots=True)
-class TargetShift:
+class ShiftedTargets:
     """An expression that moves tokens by one position, and the same without that."""
 
     place: Place
     unshifted: Edit
 
 
-def shift_of_targets(case: Case, lineage: Lineage) -> TargetShift | None:
+def shift_of_targets(case: Case, lineage: Lineage) -> ShiftedTargets | None:
     """The nearest one: `ids[1:]`, by itself or in what fills it up to the old length."""
     for producer in lineage.nearest():
         node, source = case.node(producer), case.source(producer)
@@ -78,7 +78,7 @@ def shift_at(
     node: ast.expr,
     base: ast.expr,
     source: Source,
-) -> TargetShift:
+) -> ShiftedTargets:
     text = source.segment(base)
     place = Place(source.file, node.lineno, node.end_lineno)
     statement = source.statement_of(node)
@@ -87,12 +87,12 @@ def shift_at(
             into = slice_of(target)
             if into is not None and ends_before_last(into[1]):
                 whole = f"{source.segment(into[0])}[:]"
-                return TargetShift(
+                return ShiftedTargets(
                     place, both(replaced(source, target, whole), replaced(source, node, text))
                 )
     outer = filled_up(case, lineage, producer, node, source)
     copy = COPIES.get(producer.value.kind, "{}").format(text)
-    return TargetShift(place, replaced(source, outer, copy))
+    return ShiftedTargets(place, replaced(source, outer, copy))
 
 
 def filled_up(
