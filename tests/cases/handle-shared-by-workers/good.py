@@ -37,7 +37,7 @@ class Records(Dataset):
             blob += self.file.read(SIZE // PARTS)
             time.sleep(0.002)
         if zlib.crc32(blob) != self.sums[i]:
-            raise ValueError("a record is damaged")
+            raise ValueError("Bad CRC-32 of a record")
         row = torch.frombuffer(bytearray(blob), dtype=torch.float32)
         return row, row[0] > 0
 
