@@ -84,6 +84,8 @@ def after_the_batches(call: LoopCall) -> tuple[Loop, Edit] | None:
     if loop is None or not call.is_alone or shares_lines(call.source, loop.body[-1]):
         return None
     text = call.source.segment(call.statement)
+    if loop.body[-1] is call.statement:
+        text = f"{text}  # once per epoch"  # else nothing but the indentation would tell
     edit = both(removed(call.source, call.statement), inserted_after(call.source, loop, text))
     return loop, edit
 

@@ -19,6 +19,7 @@ class that set this attribute, the script calls one on the same object, after th
 
 from surefit.doctor.findings import Fact, Finding, Severity
 from surefit.doctor.rule import Rule
+from surefit.doctor.symptoms import Symptom
 from surefit.doctor.violations import fact_at
 from surefit.doctor.words import code
 from surefit.laws.case import Case
@@ -28,7 +29,18 @@ from surefit.laws.value_words import in_words
 from surefit.remedies.change import Change
 from surefit.source.line_edits import moved_after
 
-RULE = Rule("SF857", "call-comes-too-late", Severity.ERROR, __doc__)
+RULE = Rule(
+    "SF857",
+    "call-comes-too-late",
+    Severity.ERROR,
+    __doc__,
+    symptoms=(
+        Symptom(
+            r"number of registered objects|not (yet )?(been )?(initiali[sz]ed|registered|prepared)",
+            "whether the script calls what prepares the object only later",
+        ),
+    ),
+)
 
 
 @RULE.on(RefusedByCheck)

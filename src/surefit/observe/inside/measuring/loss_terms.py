@@ -157,6 +157,7 @@ def multiplier(node: Any, name: str, inner: list[Any]) -> float | None:
         other = node._saved_self
     else:
         return None
+    other = readable.plain(other)
     if other is None or other.numel() != 1 or other.device.type != "cpu":
         return 0.0
     number = float(other)
@@ -188,7 +189,10 @@ def described(terms: list[GraphTerm]) -> Iterator[LossTerm]:
 def reduced(node: Any) -> TermReduction:
     name = node.name()
     if name in LOSSES:
-        shape = tuple(int(size) for size in node._saved_self.shape)
+        saved = readable.plain(node._saved_self)
+        if saved is None:
+            return TermReduction()
+        shape = tuple(int(size) for size in saved.shape)
         return TermReduction(REDUCTIONS.get(node._saved_reduction, ""), LOSSES[name], shape)
     for start, kind in (("SumBackward", "sum"), ("MeanBackward", "mean")):
         if name.startswith(start):

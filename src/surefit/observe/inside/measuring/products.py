@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from surefit.observe.inside.training import readable
+
 KEEPS = ("Mul", "Div", "Add", "TBackward", "Transpose", "Permute", "ToCopy", "Clamp")
 """Functions of a graph that scale a product, or turn it."""
 SHAPES = ("View", "UnsafeView", "Reshape", "Squeeze", "Unsqueeze")
@@ -61,13 +63,16 @@ def _norm_axis(node: Any) -> int | None:
     axis = (
         axes[0] - (1 << 64) if axes[0] >= 1 << 63 else axes[0]
     )  # a negative one, as torch saves it
-    return int(axis % 2 != turned) if node._saved_self.dim() == 2 else None
+    saved = readable.plain(node._saved_self)
+    return int(axis % 2 != turned) if saved is not None and saved.dim() == 2 else None
 
 
 def _is_of_two_parts(node: Any, name: str) -> bool:
     """No side is a weight; and no row has columns of its own, as in a product of batches."""
-    if name.startswith("Bmm") and node._saved_self.shape[0] != 1:
-        return False
+    if name.startswith("Bmm"):
+        saved = readable.plain(node._saved_self)
+        if saved is None or saved.shape[0] != 1:
+            return False
     return all(_is_computed(inner) for inner, _ in node.next_functions)
 
 

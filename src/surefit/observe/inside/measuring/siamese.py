@@ -2,6 +2,9 @@
 
 from typing import Any
 
+from surefit.observe.inside import origins
+from surefit.observe.inside.training import readable
+
 KEEPS = ("Mul", "Div", "Neg", "Rsub", "Sub", "Add")
 SUMS = ("SumBackward1", "MeanBackward1")
 DISTANCES = ("MseLossBackward0",)
@@ -20,9 +23,24 @@ def attached_target(reduction: Any) -> int | None:
     first, second = (parameters_of(graph) for graph in graphs)
     if not first or not second or first == second or is_shared(*graphs):
         return None
-    if second < first:
-        return 1
-    return 0 if first < second else None
+    target = 1 if second < first else 0
+    if not (second < first or first < second) or not is_trained(graphs[target]):
+        return None
+    return target
+
+
+def is_trained(graph: dict[int, Any]) -> bool:
+    """An optimizer holds a parameter of it, or there is no optimizer: a judge that nobody trains
+    cannot collapse."""
+    every = origins.alive(readable.torch().optim.Optimizer)
+    held = {
+        id(parameter)
+        for optimizer in every
+        for group in vars(optimizer).get("param_groups") or ()
+        for parameter in group["params"]
+    }
+    own = (id(node.variable) for node in graph.values() if is_parameter(node))
+    return not held or any(number in held for number in own)
 
 
 def compared(node: Any) -> list[Any] | None:
