@@ -52,8 +52,18 @@ class StateDictNames(Violation):
 
     @property
     def prefix_too_many(self) -> str:
-        """What stands before every given name, without which names and shapes are the module's."""
-        return lead(self.loading.given, self.loading.own)
+        """What stands before every given name, without which names and shapes are the module's; a
+        wrapper may have counters of its own beside them."""
+        given = self.loading.given
+        exact = lead(given, self.loading.own)
+        wrapped = {name: shape for name, shape in given.items() if "." in name}
+        return exact or (lead(wrapped, self.loading.own) if self.counters else "")
+
+    @property
+    def counters(self) -> list[str]:
+        """`n_averaged`: single numbers that are given under a name without a dot."""
+        given = self.loading.given.items()
+        return [name for name, shape in given if "." not in name and shape == ()]
 
     @property
     def prefix_too_few(self) -> str:

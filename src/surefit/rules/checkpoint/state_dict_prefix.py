@@ -24,7 +24,7 @@ from surefit.doctor.conditions.re_executed import ReExecuted
 from surefit.doctor.findings import Fact, Finding, Severity
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
-from surefit.doctor.words import code, counted
+from surefit.doctor.words import code, counted, some
 from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.state_dicts import StateDictNames
 from surefit.remedies.append import Append
@@ -49,14 +49,17 @@ def names_differ_by_a_prefix(broken: StateDictNames, case: Case) -> Finding | No
     if not prefix:
         return None
     begins, does_not = ("the state dict", f"`{loading.kind}`")[:: 1 if saved else -1]
-    names = counted(len(loading.given if saved else loading.own), "name")
+    counters = broken.counters if saved and not only_prefix(broken, prefix) else []
+    names = counted(len(loading.given if saved else loading.own) - len(counters), "name")
     tensors = counted(len(loading.own), "tensor")
     wrapper = WRAPPERS.get(prefix, "a module that holds this one")
+    if counters:
+        wrapper = f"a wrapper, such as `AveragedModel`, which also has {some(counters)}"
     return case.finding(
         broken.use.place,
         f"All {names} of {begins} begin with `{prefix}`, and those of {does_not} do not.",
         facts=(
-            Fact("given", f"`{next(iter(loading.given))}`, ..."),
+            Fact("given", f"`{next(name for name in loading.given if name not in counters)}`, ..."),
             Fact(f"`{loading.kind}` has", f"`{next(iter(loading.own))}`, ..."),
         ),
         ruled_out=(
@@ -67,6 +70,10 @@ def names_differ_by_a_prefix(broken: StateDictNames, case: Case) -> Finding | No
         else f"It is loaded into {wrapper}, and was saved from what is inside.",
         remedies=(remedy(broken, case, prefix, saved=saved),),
     )
+
+
+def only_prefix(broken: StateDictNames, prefix: str) -> bool:
+    return all(name.startswith(prefix) for name in broken.loading.given)
 
 
 def remedy(broken: StateDictNames, case: Case, prefix: str, *, saved: bool) -> Remedy:
@@ -80,7 +87,9 @@ def remedy(broken: StateDictNames, case: Case, prefix: str, *, saved: bool) -> R
         return Wrap(
             at=case.argument(call, "state_dict", 0),
             before=f'{{name.removeprefix("{prefix}"): tensor for name, tensor in ',
-            after=".items()}",
+            after=".items()}"
+            if only_prefix(broken, prefix)
+            else f'.items() if name.startswith("{prefix}")}}',
             words=f"Remove the prefix from the names: `name.removeprefix({prefix!r})`.",
             must=must,
             alike=False,

@@ -18,5 +18,10 @@ def answer(frames: Sequence[FrameType], about: dict[str, Any]) -> Said:
     own = {name: shape(one) for name, one in tensors_of(module)}
     theirs = {str(name): shape(one) for name, one in given.items() if is_tensor(one)}
     longer, shorter = (theirs, own) if about["given"] else (own, theirs)
-    bare = {name.removeprefix(about["prefix"]): one for name, one in longer.items()}
+    prefix = about["prefix"]
+    bare = {
+        name.removeprefix(prefix): one
+        for name, one in longer.items()
+        if name.startswith(prefix) or "." in name or one
+    }
     return {"equal": bare == shorter, "elements": len(shorter)}
