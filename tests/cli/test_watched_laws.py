@@ -22,6 +22,16 @@ def test_laws_are_counted_and_reasons_are_said_once() -> None:
     ]
 
 
+def test_many_reasons_are_counted_and_the_most_common_are_said() -> None:
+    others = [
+        LawState(Law(name, name), MeasuredOn(why_not=f"no {name} was seen")) for name in "abcdef"
+    ]
+    assert list(lines([HOLDS, *others, UNMEASURED, ALSO], 5)) == [
+        "laws: 1 holds, 8 not measured (no evaluation was seen; no a was seen; no b was seen;"
+        " 4 more reasons: `--laws`); 5 steps"
+    ]
+
+
 def test_a_run_without_a_step_says_so_and_counts_nothing_as_held() -> None:
     assert list(lines([HOLDS, UNMEASURED], 0)) == [NO_STEP]
 

@@ -1,6 +1,7 @@
 """What `surefit run` and `surefit check` say of laws: which hold, on how much, and which were not
 measured and why."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,8 @@ from surefit.render.json_document import Json
 if TYPE_CHECKING:
     from surefit.laws.runs import LawState
 
+MOST_REASONS = 3
+"""That the line at the end of a run names."""
 NO_STEP = "no optimizer step was seen, so no training was watched"
 
 
@@ -27,10 +30,18 @@ def lines(states: Sequence["LawState"], steps: int, cells: Cells | None = None) 
         words = "; ".join(state.law.words for state in broken)
         parts.append(f"{len(broken)} broken ({words})")
     if unmeasured:
-        reasons = "; ".join(dict.fromkeys(state.watched.why_not for state in unmeasured))
-        parts.append(f"{len(unmeasured)} not measured ({as_read(reasons, cells)})")
+        reasons = as_read("; ".join(most_common_reasons(unmeasured)), cells)
+        parts.append(f"{len(unmeasured)} not measured ({reasons})")
     if parts and steps:
         yield f"laws: {', '.join(parts)}; {steps:,} {'step' if steps == 1 else 'steps'}"
+
+
+def most_common_reasons(unmeasured: Sequence["LawState"]) -> list[str]:
+    """Those that most laws share first; the others are counted."""
+    reasons = Counter(state.watched.why_not for state in unmeasured)
+    shown = [reason for reason, _ in reasons.most_common(MOST_REASONS)]
+    more = len(reasons) - len(shown)
+    return [*shown, f"{more} more reasons: `--laws`"] if more > 1 else list(reasons)
 
 
 def detail(states: Sequence["LawState"], cells: Cells | None = None) -> Iterator[str]:
