@@ -72,6 +72,19 @@ class TriedChange:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RowOutputs:
+    """Outputs of a model for rows with different inputs."""
+
+    rows: int = 0
+    """That were compared; 0 where they could not be."""
+    equal: bool = False
+    """All rows have the same output."""
+    output: tuple[int, ...] = ()
+    operation: OperationSeen | None = None
+    """The user's first operation that is given different rows and gives back equal ones."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Experimented(Measure):
     """Of one call of a model."""
 
@@ -88,6 +101,7 @@ class Experimented(Measure):
     repeats: bool = True
     """The same input gives the same output: else rows, padding and future are not tried."""
     rows: TriedChange = TriedChange()
+    outputs: RowOutputs = RowOutputs()
     order: TriedChange = TriedChange()
     """Rows in another order: outputs must follow."""
     padding: TriedChange = TriedChange()

@@ -30,6 +30,8 @@ from surefit.doctor.violations import Expression, fact_at
 from surefit.doctor.words import code
 from surefit.laws.case import Case, Remedy
 from surefit.laws.invariants.independent_rows import RowsMix
+from surefit.laws.invariants.inputs_count import InputsDoNotCount
+from surefit.laws.law import BrokenLaw
 from surefit.laws.mixing_operations import ATTENTION, RECURRENT, ROWS_FIRST
 from surefit.laws.operation_calls import constructor_of
 from surefit.laws.runs import law_holds
@@ -64,6 +66,26 @@ def layer_takes_rows_for_steps(broken: RowsMix, case: Case) -> Finding | None:
     )
 
 
+@RULE.on(InputsDoNotCount)
+def the_position_that_is_read_never_sees_its_row(
+    broken: InputsDoNotCount, case: Case
+) -> Finding | None:
+    every = [known for known in layers(case) if takes_steps_first(case, known)]
+    if len(every) != 1:
+        return None
+    _, node = call_at(case, every[0])
+    kind = called(node) if node is not None else "the layer"
+    return case.finding(
+        every[0].place,
+        f"`{kind}` without `batch_first=True` is given (batch, time, feature) and attends along the"
+        " batch: the position that is read never sees its own row.",
+        facts=(*broken.facts, *fact_at("read at", broken.use)),
+        why="It takes (time, batch, feature) by default, so that each row of the batch is a time"
+        " step to it. Shapes agree either way, and nothing raises.",
+        remedies=ways(broken, every[0]),
+    )
+
+
 def created_by(operation: OperationSeen, case: Case) -> Expression | None:
     """Where the layer, or the one that it is copied from, is created without `batch_first`."""
     created = constructor_of(operation, case)
@@ -91,7 +113,7 @@ def takes_steps_first(case: Case, created: Expression) -> bool:
     return not hidden and (option is None or ast.unparse(option) == "False")
 
 
-def ways(broken: RowsMix, created: Expression) -> Iterator[Remedy]:
+def ways(broken: BrokenLaw, created: Expression) -> Iterator[Remedy]:
     yield SetArgument(
         at=created,
         name="batch_first",

@@ -19,6 +19,7 @@ no target, it is the one that was meant.
 """
 
 import ast
+from collections.abc import Iterator
 
 from surefit.doctor.findings import Finding, Fix, Place, Severity
 from surefit.doctor.rule import Rule
@@ -38,7 +39,11 @@ def a_target_is_the_blank(broken: BlankAmongTargets, case: Case) -> Finding:
     site = broken.checked
     loss = loss_call_at(case, site.place, site.name)
     place = broken.use.place
-    if loss is not None:
+    remedies = ways(broken, case, loss)
+    numbering = next((way.at for way in remedies if isinstance(way, SetArgument)), None)
+    if loss is not None and names_its_blank(loss) and numbering is not None:
+        place = numbering.place
+    elif loss is not None:
         place = Place(loss.source.file, loss.made.lineno, loss.made.end_lineno)
     return case.finding(
         place,
@@ -47,12 +52,14 @@ def a_target_is_the_blank(broken: BlankAmongTargets, case: Case) -> Finding:
         facts=broken.facts,
         why="The blank stands between letters and is no letter. A target that is the blank cannot"
         " be told from a gap, and the output meant for the blank is not trained as it.",
-        remedies=ways(broken, case, loss),
+        remedies=remedies,
     )
 
 
 def ways(broken: BlankAmongTargets, case: Case, loss: WrittenLoss | None) -> list[Remedy | Fix]:
     site = broken.checked
+    if loss is not None and names_its_blank(loss):
+        return list(numbered_from_one(broken, case, loss.source))
     if site.lasts or loss is None or site.blank == site.classes - 1:
         return [
             Fix(
@@ -71,6 +78,33 @@ def ways(broken: BlankAmongTargets, case: Case, loss: WrittenLoss | None) -> lis
         )
         for value in (*blank_names(loss.source), str(last))
     ]
+
+
+def names_its_blank(loss: WrittenLoss) -> bool:
+    """The script says which class the blank is: then the numbers of the others are wrong."""
+    return loss.source.argument(loss.made, "blank") is not None
+
+
+def numbered_from_one(
+    broken: BlankAmongTargets, case: Case, source: Source
+) -> Iterator[Remedy | Fix]:
+    """`{letter: i for i, letter in enumerate(letters, start=1)}`, where the blank is 0."""
+    words = "Number the classes from 1: 0 is the blank."
+    calls = [
+        call
+        for call in source.every(ast.Call)
+        if source.segment(call.func) == "enumerate"
+        and len(call.args) == 1
+        and not call.keywords
+        and isinstance(source.parents.get(call), ast.comprehension)
+        and any(isinstance(outer, ast.DictComp) for outer in source.up(call))
+    ]
+    if broken.checked.blank == 0 and len(calls) == 1:
+        at = case.expression(source, calls[0])
+        must = law_holds(broken)
+        yield SetArgument(at=at, name="start", value="1", words=words, must=must)
+    else:
+        yield Fix("Number the classes so that none of them is the blank.", choice=True)
 
 
 def blank_names(source: Source) -> list[str]:

@@ -13,6 +13,7 @@ from surefit.observe.inside.training import readable
 
 MOST = 40
 """Operations that are told of."""
+ROUNDING = 1e-6
 VIEWS = frozenset(("view", "reshape", "view_as", "reshape_as"))
 PICKS = frozenset(("__getitem__", "select"))
 
@@ -29,6 +30,35 @@ def pick_of_zeros(live: Live, tree: Tree) -> OperationSeen | None:
     """What picks a position at which the first of two rows has nothing but zeros, and the second
     has not."""
     return next(iter(_recorded(live, tree, (picks_zeros,))), None)
+
+
+def loses_rows(live: Live, tree: Tree, rows: int) -> OperationSeen | None:
+    """The first that is given so many different rows and gives back as many equal ones."""
+
+    def loses(_name: str, tensor: Any, result: Any) -> bool:
+        with readable.looking():
+            return differ(tensor, rows) and are_equal(result, rows)
+
+    return next(iter(_recorded(live, tree, (loses,))), None)
+
+
+def differ(tensor: Any, rows: int) -> bool:
+    return _has_rows(tensor, rows) and not _equal(tensor)
+
+
+def are_equal(tensor: Any, rows: int) -> bool:
+    return _has_rows(tensor, rows) and bool(tensor.is_floating_point()) and _equal(tensor)
+
+
+def _has_rows(tensor: Any, rows: int) -> bool:
+    return bool(tensor.dim() and tensor.shape[0] == rows and tensor.numel())
+
+
+def _equal(tensor: Any) -> bool:
+    """Up to rounding."""
+    numbers = tensor.detach().float()
+    spread = (numbers - numbers[:1]).abs().max()
+    return bool(spread <= ROUNDING * numbers.abs().max())
 
 
 def _recorded(live: Live, tree: Tree, checks: tuple[Check, ...]) -> tuple[OperationSeen, ...]:

@@ -3,8 +3,8 @@
 from dataclasses import dataclass, replace
 from typing import Any
 
-from surefit.doctor.measures.experiments import TriedChange
-from surefit.observe.inside.experiments import apart
+from surefit.doctor.measures.experiments import RowOutputs, TriedChange
+from surefit.observe.inside.experiments import apart, recorded_pass, trees
 from surefit.observe.inside.experiments.apart import InputChange, Others, Reversed
 from surefit.observe.inside.experiments.batches import Batch, UnclearRowsError
 from surefit.observe.inside.experiments.live import Live, Outputs, Tree
@@ -94,6 +94,22 @@ def growing(live: Live, batch: Batch, count: int, outputs: Outputs) -> dict[Path
 def shrinks(tensor: Any, other: Any, axis: int, count: int) -> bool:
     size, less = int(tensor.shape[axis]), int(other.shape[axis])
     return size != less and size % count == 0 and less == size // count * (count - 1)
+
+
+def compared(base: Base) -> RowOutputs:
+    """Whether rows with different inputs have different outputs."""
+    inputs = trees.tensors(base.tree).values()
+    outputs = [base.outputs[path] for path, axes in base.axes.items() if 0 in axes]
+    if not outputs or not any(recorded_pass.differ(tensor, base.count) for tensor in inputs):
+        return RowOutputs()
+    if not all(recorded_pass.are_equal(output, base.count) for output in outputs):
+        return RowOutputs(rows=base.count)
+    return RowOutputs(
+        rows=base.count,
+        equal=True,
+        output=tuple(map(int, outputs[0].shape)),
+        operation=recorded_pass.loses_rows(base.live, base.tree, base.count),
+    )
 
 
 def replaced(base: Base) -> TriedChange:

@@ -89,6 +89,7 @@ def experiments(call: TriedCall, found: Experimented, until: float) -> Experimen
     with suppress(Exception):  # see `work`
         operations = recorded_pass.operations(live, base.tree)
         found = replace(found, pass_rows=base.count, operations=operations)
+        found = replace(found, outputs=rows.compared(base))
     first = made(lambda: rows.replaced(base))
     order = made(lambda: rows.reversed_rows(base)) if not first.changed else TriedChange()
     found = replace(found, rows=first, order=order)
