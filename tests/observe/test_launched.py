@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import stat
 import subprocess
 import sys
@@ -318,3 +319,10 @@ def test_one_of_the_ranks_cannot(tmp_path: Path) -> None:
     assert (finding["rule"], finding["ranks"]) == ("view-of-a-slice", [0, 1])
     said = finding["fixes"][0]["proof"]["said"]
     assert "this is one of 2 ranks" in said  # told by the one whose frames could be asked, or not
+
+
+def test_the_launcher_does_not_end_who_clears_up() -> None:
+    before = signal.getsignal(signal.SIGTERM)
+    with launched.without_ending():
+        os.kill(os.getpid(), signal.SIGTERM)
+    assert signal.getsignal(signal.SIGTERM) == before

@@ -6,9 +6,10 @@ the launcher ends everybody as soon as one of them leaves with an error.
 """
 
 import os
+import signal
 import time
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from shutil import rmtree
@@ -67,12 +68,14 @@ class Seat:
         ]
 
     def close(self) -> None:
-        """After the report: those that stay for it leave, and the folder goes."""
-        self.notes.put(self.local_rank, "told", {})
-        ends = time.monotonic() + PATIENCE
-        while time.monotonic() < ends and any(map(self._stays, self._others())):
-            time.sleep(POLL)
-        rmtree(self.folder, ignore_errors=True)
+        """After the report: those that stay for it leave, and the folder goes. The launcher ends
+        everybody when the first of them has left: that waits until the folder is gone."""
+        with without_ending():
+            self.notes.put(self.local_rank, "told", {})
+            ends = time.monotonic() + PATIENCE
+            while time.monotonic() < ends and any(map(self._stays, self._others())):
+                time.sleep(POLL)
+            rmtree(self.folder, ignore_errors=True)
 
     def stay(self, seconds: float) -> None:
         """Until the first rank of the machine has told, or is gone."""
@@ -94,6 +97,20 @@ class Seat:
     def _code(self, rank: int) -> int | None:
         found = self.notes.read(rank, "ended")
         return found["code"] if found else None
+
+
+@contextmanager
+def without_ending() -> Iterator[None]:
+    """SIGTERM comes to nothing meanwhile; not so outside of the main thread."""
+    try:
+        before = signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    except ValueError:
+        yield
+        return
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL if before is None else before)
 
 
 def own_process(pid: int) -> Process:
