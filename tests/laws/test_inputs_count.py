@@ -42,4 +42,6 @@ def test_equal_outputs_of_a_model_that_has_learned_for_a_while(
 
 def test_what_it_was_measured_on() -> None:
     assert inputs_count.watched(Recording([CONSTANT])).on == "`Net` with 7 different rows"
-    assert inputs_count.watched(Recording([])).why_not
+    assert "no evaluation" in inputs_count.watched(Recording([])).why_not
+    unlike = replace(CONSTANT, outputs=RowOutputs())
+    assert "could not be compared" in inputs_count.watched(Recording([unlike])).why_not

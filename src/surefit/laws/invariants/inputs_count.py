@@ -66,4 +66,6 @@ def watched(recording: Recording) -> MeasuredOn:
     if tried:
         models = ", ".join(dict.fromkeys(code(known.model) for known in tried))
         return MeasuredOn(on=f"{models} with {tried[0].outputs.rows} different rows")
+    if any(not known.training for known in recording.all(Experimented)):
+        return MeasuredOn(why_not="outputs of different rows could not be compared")
     return MeasuredOn(why_not="no evaluation of a trained model was seen")
