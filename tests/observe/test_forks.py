@@ -4,7 +4,9 @@ import json
 import signal
 import subprocess
 import sys
+import tempfile
 import textwrap
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -247,24 +249,37 @@ def test_a_server_that_is_gone_or_silent(tmp_path: Path, monkeypatch: pytest.Mon
         assert stopped.returncode is not None
 
 
-def test_a_run_whose_server_dies_is_made_again_in_a_new_copy(tmp_path: Path) -> None:
+def test_a_run_whose_server_dies_is_made_again_in_a_new_copy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     text = """
-        import os, pathlib, signal, sys, time
+        import pathlib, sys, time
         if "colorsys" in sys.modules:
             pathlib.Path("written").touch()
-            os.kill(os.getppid(), signal.SIGKILL)
             time.sleep(60)
         raise SystemExit(3 if pathlib.Path("written").exists() else 4)
     """
-    launch = launch_of(tmp_path, text)
+    (tmp_path / "temporary").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
+    (tmp_path / "run").mkdir()
+    launch = launch_of(tmp_path / "run", text)
+
+    def kill_once_it_has_written(server: Forks) -> None:
+        while not list(tmp_path.rglob("written")):
+            time.sleep(0.02)
+        assert server.server is not None
+        server.server.process.kill()
+
     with serving(launch) as server:
+        threading.Thread(target=kill_once_it_has_written, args=(server,), daemon=True).start()
         with pytest.raises(ForkLost):
             server.watch(launch, seconds=30.0)
-        (tmp_path / "written").unlink()
+        (tmp_path / "run" / "written").unlink()
     with serving(launch, sources=()) as server, patch.object(server, "environment", IN_EVERY_COPY):
         server.close()
         server.begun = False
         server.begin(Recording([]))
+        threading.Thread(target=kill_once_it_has_written, args=(server,), daemon=True).start()
         assert tried(launch, server.watch).code == 4
 
 

@@ -39,6 +39,9 @@ class Run:
     proof_seconds: float = 60.0
     """Seconds that all tries together take at most."""
 
+    trust_trial: bool = False
+    """Try fixes also where the system has nothing to keep the copy's run from your files."""
+
     hang_after: float | None = None
     """Seconds without an event of training after which the run counts as hung: the stack of every
     process is taken, and the run is ended."""
@@ -85,9 +88,12 @@ def run(*command: str, settings: Annotated[Run, Parameter(name="*")] = DEFAULTS)
     cells = cells_in(command[0])
 
     from surefit.examination import examine
+    from surefit.observe.inside.traces.walls import TRUSTED
     from surefit.observe.script import Launch, python_command
     from surefit.observe.watching import FINDING
 
+    if settings.trust_trial:
+        environ[TRUSTED] = "1"
     script = command[0] if Path(command[0]).is_file() else None
     outcome.script = script or " ".join(command)
     in_time = watcher(settings, cells)

@@ -11,6 +11,7 @@ Only the standard library is imported here: this module is loaded inside the use
     Answer      what a rule asked beyond the usual, and what the frozen frames or a second run said
     Passed      values at a line that a condition watches, in a proof run
     Trace       files written outside and addresses talked to
+    Confined    what keeps a run in a sandbox
     Chance      where random streams began
     Imported    what of large libraries the main process has imported
     Shrunk      batches that a check cut to their first rows, or left as they were
@@ -817,8 +818,18 @@ class Trace:
 
     process: Process
     what: str
-    """`wrote`, `connected` or `started` (a program that cannot be watched)."""
+    """`wrote`, `connected`, `started` (a program that cannot be watched) or `unprotected` (a
+    sandbox without walls)."""
     where: str
+
+
+@dataclass(frozen=True, slots=True)
+class Confined:
+    """What of the kernel keeps a run in a sandbox from what is outside."""
+
+    process: Process
+    by: str
+    """`namespaces`, `landlock` (with seccomp) or `trusted`: nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -893,6 +904,7 @@ Observation = (
     | Answer
     | Passed
     | Trace
+    | Confined
     | Chance
     | Imported
     | Shrunk

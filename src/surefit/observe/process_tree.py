@@ -3,6 +3,8 @@
 from contextlib import suppress
 from pathlib import Path
 
+from surefit.observe.inside.traces.relay import RELAY
+
 PAGE = 4096
 KIB = 1024
 
@@ -18,11 +20,14 @@ def tree(pid: int) -> list[int]:
 
 
 def resident(pid: int) -> int:
-    """Bytes resident, over the process and all below it; pages that they share count each time."""
+    """Bytes resident, over the process and all below it; pages that they share count each time, but
+    not those of processes that only wait for a sandbox."""
     total = 0
-    for one in tree(pid):
+    for process in tree(pid):
         with suppress(OSError, ValueError, IndexError):
-            total += int(Path(f"/proc/{one}/statm").read_text().split()[1]) * PAGE
+            folder = Path(f"/proc/{process}")
+            if (folder / "comm").read_text().strip() != RELAY:
+                total += int((folder / "statm").read_text().split()[1]) * PAGE
     return total
 
 

@@ -1,12 +1,11 @@
 """Runs an unmodified script, or a launcher of scripts, as a child, and writes down what happens."""
 
-import shutil
-import tempfile
 from collections.abc import Mapping
-from pathlib import Path
+from contextlib import nullcontext
 from typing import IO
 
 from surefit.observe.child import Start
+from surefit.observe.held_folders import held_folder
 from surefit.observe.launch import Launch as Launch
 from surefit.observe.launch import observed_environment as observed_environment
 from surefit.observe.launch import program as program
@@ -37,16 +36,12 @@ def watch(
     `seat`: the place among ranks that share a spool; whoever reports for all waits for them.
     `start`: another way to start it. `on_news`: shown what was recorded while the run goes on.
     """
-    where = seat.folder if seat else Path(tempfile.mkdtemp(prefix="surefit-"))
     limits = Limits(seconds, bytes_, hang_after)
-    try:
-        with Watch(
-            launch, where, limits, quiet, on_crash, seat, output, start, on_news
-        ) as watching:
-            watching.start(environment or {})
-            stopped = watching.until_it_ends()
-            watching.leave_word(stopped)
+    with (
+        nullcontext(seat.folder) if seat else held_folder() as where,
+        Watch(launch, where, limits, quiet, on_crash, seat, output, start, on_news) as watching,
+    ):
+        watching.start(environment or {})
+        stopped = watching.until_it_ends()
+        watching.leave_word(stopped)
         return watching.result(stopped)
-    finally:
-        if seat is None:
-            shutil.rmtree(where, ignore_errors=True)

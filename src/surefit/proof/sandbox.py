@@ -1,7 +1,5 @@
 """Runs a script again in a copy of its folder: offline, within limits, and writing nowhere else."""
 
-import shutil
-import tempfile
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
@@ -12,7 +10,8 @@ from typing import Protocol
 from surefit.doctor.observations import Trace
 from surefit.doctor.recording import Recording, as_line, read
 from surefit.observe.forks import ForkLost
-from surefit.observe.inside.traces import outside
+from surefit.observe.held_folders import held_folder
+from surefit.observe.inside.traces import outside, walls
 from surefit.observe.script import Launch, Watched
 from surefit.proof.mirror import Mirror, copied
 from surefit.proof.snapshot import CannotTry, Snapshot
@@ -42,6 +41,8 @@ SAID = {
     "wrote": "it writes to {}, outside of its folder",
     "connected": "it talks to {} over the network",
     "started": "it starts `{}`, which cannot be watched",
+    "unprotected": "this system offers neither user namespaces nor Landlock to keep the copy's run"
+    " from your files{}; with `--trust-trial` it is tried all the same",
 }
 
 
@@ -100,8 +101,7 @@ def attempt_once(
     bytes_: int | None,
     watch: Watch,
 ) -> Watched:
-    root = Path(tempfile.mkdtemp(prefix="surefit-proof-")).resolve()
-    try:
+    with held_folder("proof-") as root:
         mirror = prepared(launch, before, texts, root)
         watched = watch(
             inside(launch, mirror),
@@ -110,8 +110,6 @@ def attempt_once(
             seconds=seconds,
             bytes_=bytes_,
         )
-    finally:
-        shutil.rmtree(root, ignore_errors=True)
     result = replace(watched, recording=named_as_first(watched.recording, mirror, launch))
     refuse_outside(result.recording)
     return result
@@ -148,6 +146,7 @@ def surroundings(mirror: Mirror) -> dict[str, str]:
         **{name: value for name, value in translated.items() if value != environ[name]},
         **IN_EVERY_COPY,
         **{name: value.format(tracked) for name, value in TRACKED_IN_FILES.items()},
+        **({walls.TRUSTED: "1"} if environ.get(walls.TRUSTED) else {}),
         outside.SANDBOX: str(mirror.root),
         outside.SANDBOX_OF: pathsep.join(map(str, mirror.folders)),
     }

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from surefit.doctor.conditions.condition import Condition
 from surefit.doctor.findings import Proof
-from surefit.doctor.observations import Crash, Death, Ended
+from surefit.doctor.observations import Confined, Crash, Death, Ended
 from surefit.doctor.progress import first_crash, steps_taken
 from surefit.doctor.recording import Recording
 from surefit.doctor.words import bytes_of, counted
@@ -59,6 +59,7 @@ def judged(made: Try, tried: str, without: str = "") -> Proof:
     """`without`: what is to be said of a run without the fix. Raises `CannotTry` where the run
     proves nothing either way."""
     refuse_stopped(made)
+    tried += weakness(made.after)
     failure = how_it_failed(made)
     if failure:
         return Proof("failed", f"{tried}, and it did not hold: {failure}")
@@ -77,6 +78,14 @@ def judged(made: Try, tried: str, without: str = "") -> Proof:
     )
     said = "; ".join(part for part in parts if part)
     return Proof("held", f"{tried}: {said}")
+
+
+def weakness(after: Recording) -> str:
+    """Which wall the sandbox lacked."""
+    by = {confined.by for confined in after.all(Confined)}
+    if "trusted" in by:
+        return ", with nothing to keep it from your files"
+    return ", behind Landlock and seccomp, without namespaces" if "landlock" in by else ""
 
 
 def in_a_sentence(said: str) -> str:

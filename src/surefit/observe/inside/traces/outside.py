@@ -3,8 +3,10 @@ caches are inside, and so are loopback and Unix sockets."""
 
 import os
 import shlex
+import stat
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from surefit.observe.inside import spool
@@ -15,6 +17,8 @@ SANDBOX_OF = "SUREFIT_SANDBOX_OF"
 """Environment: the folders that it is a copy of; temporary or not, these are outside."""
 INSIDE = "SUREFIT_INSIDE"
 """Environment: the folders of the run, as the first process of it found them."""
+WALLS = "SUREFIT_WALLS"
+"""Environment: what of the kernel keeps a sandbox closed."""
 
 TEMPORARY = ("TMPDIR", "TEMP", "TMP")
 CACHES = (
@@ -105,11 +109,16 @@ def free_to_write() -> list[str]:
 
 
 def caches() -> list[str]:
+    """Without namespaces, those of libraries are read-only in a sandbox."""
+    folder = spool.folder()
+    libraries = [] if os.environ.get(WALLS) == "landlock" else library_caches()
+    return [*libraries, *SYSTEM, *([str(folder)] if folder else [])]
+
+
+def library_caches() -> list[str]:
     named = [os.environ[name] for name in CACHES if os.environ.get(name)]
     home = os.path.expanduser("~")
-    folder = spool.folder()
-    at_home = [os.path.join(home, name) for name in CACHES_AT_HOME]
-    return [*named, *at_home, *SYSTEM, *([str(folder)] if folder else [])]
+    return [*named, *(os.path.join(home, name) for name in CACHES_AT_HOME)]
 
 
 def temporary() -> list[str]:
@@ -145,6 +154,28 @@ def is_foreign(host: str) -> bool:
     """Not this machine talking to itself."""
     host = host.removeprefix("::ffff:")
     return not (host.startswith("127.") or host in ("", "localhost", "::1", "0.0.0.0", "::"))
+
+
+def is_listened_to(port: int) -> bool:
+    """By a process of this run, in a sandbox with a network of its own."""
+    listening = "0A"
+    for name in ("tcp", "tcp6", "udp", "udp6"):
+        with suppress(OSError), open(f"/proc/self/net/{name}") as lines:
+            for words in (line.split() for line in list(lines)[1:]):
+                at, state = int(words[1].rpartition(":")[2], 16), words[3]
+                if at == port and (state == listening or name.startswith("udp")):
+                    return True
+    return False
+
+
+def socket_outside(path: str, own: Sequence[str]) -> str | None:
+    """The path, if a service outside of a sandbox listens to it."""
+    layer = os.environ.get(WALLS)
+    if not layer or path.startswith("\0") or not os.path.exists(path):
+        return None
+    if layer == "namespaces":  # hides those by another file of that name
+        return None if stat.S_ISSOCK(os.stat(path).st_mode) else path
+    return None if is_within(os.path.realpath(path), [*own, *temporary()]) else path
 
 
 def program_outside(

@@ -1,7 +1,7 @@
 """Notes what a run writes, talks to or starts outside itself; in a sandbox, ends it before it does.
 
 Python asks audit hooks before it opens, removes or connects. Files that are written by C++ or Rust
-code are asked about where torch and safetensors enter it; `walls` keeps the rest out of a sandbox.
+code are asked about where torch and safetensors enter it; `walls` keeps the rest in a sandbox.
 """
 
 import os
@@ -15,10 +15,10 @@ from os import _exit  # as it is before an observed process gets its own
 from types import ModuleType
 from typing import Any
 
-from surefit.doctor.observations import Trace
+from surefit.doctor.observations import Confined, Trace
 from surefit.observe.inside import spool
 from surefit.observe.inside.after_import import after_import
-from surefit.observe.inside.traces import outside, walls
+from surefit.observe.inside.traces import outside
 
 WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 MOST_NOTES = 20
@@ -32,8 +32,11 @@ _looked_up = threading.local()
 
 def install() -> None:
     _own[:] = outside.own_folders()
-    if os.environ.get(outside.SANDBOX):
-        walls.build([*_own, *outside.free_to_write()])
+    layer = os.environ.get(outside.WALLS)
+    if layer == "none":
+        _note("unprotected", "")
+    elif layer:
+        spool.saw(Confined(spool.process(), layer))
     sys.addaudithook(_hook)
 
 
@@ -83,12 +86,16 @@ def _looks_up(args: tuple[Any, ...]) -> None:
 
 def _connected(args: tuple[Any, ...]) -> None:
     address = args[1]
+    if isinstance(address, str | bytes):
+        _note("connected", outside.socket_outside(os.fsdecode(address), _own))
     if not isinstance(address, tuple) or not isinstance(address[0], str):
         return
     host, port = address[:2]
     if outside.is_foreign(host):
         if getattr(_looked_up, "port", None) == port:
             host = _looked_up.host
+        _note("connected", f"{host}:{port}")
+    elif os.environ.get(outside.WALLS) and not outside.is_listened_to(port):
         _note("connected", f"{host}:{port}")
 
 
@@ -101,6 +108,10 @@ _CHECKS: dict[str, Callable[[tuple[Any, ...]], None]] = {
     "os.symlink": lambda args: _wrote(args[1], args[2], link=True),
     "os.truncate": lambda args: _wrote(args[0]),
     "os.chmod": lambda args: _wrote(args[0], args[2]),
+    "os.chown": lambda args: _wrote(args[0], args[3]),
+    "os.utime": lambda args: _wrote(args[0], args[3]),
+    "os.setxattr": lambda args: _wrote(args[0]),
+    "os.removexattr": lambda args: _wrote(args[0]),
     "sqlite3.connect": lambda args: None if args[0] == ":memory:" else _wrote(args[0]),
     "socket.getaddrinfo": _looks_up,
     "socket.connect": _connected,

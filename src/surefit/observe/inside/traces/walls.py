@@ -1,84 +1,79 @@
-"""Has the kernel refuse writes outside a sandbox, also those of C++ code and of other programs.
+"""Walls around a sandbox that the kernel holds, also against compiled code and other programs.
 
-Landlock, in Linux since 5.13: a process gives up rights for itself and its children, for good.
-Where it is missing, audit hooks alone watch over the sandbox.
+Namespaces where a user may create them; else Landlock and seccomp, which leave more in reach. Where
+the kernel offers neither, a run in a sandbox does not begin, unless the user trusts it.
 """
 
 import os
-import stat
-from collections.abc import Sequence
+import resource
+import sys
+from contextlib import suppress
+from typing import Literal
 
-from surefit.observe.inside.spool import could_not
+from surefit.observe.inside import spool
+from surefit.observe.inside.traces import landlock, namespaces, outside, relay, seccomp
 
-BUILT = "SUREFIT_WALLS"
-"""Environment: a process above has built them."""
+TRUSTED = "SUREFIT_TRUST_TRIAL"
+"""Environment: the user wants trials also where there are no walls."""
+WRITTEN_CACHES = (
+    "HF_DATASETS_CACHE",
+    "HF_MODULES_CACHE",
+    "TORCHINDUCTOR_CACHE_DIR",
+    "TRITON_CACHE_DIR",
+    "MPLCONFIGDIR",
+    "NUMBA_CACHE_DIR",
+)
+"""Caches that libraries cannot do without; all others are read."""
+DEVICES = ("/dev", "/proc/self")
+MOST_PROCESSES = 4096
+LARGEST_FILE = 64 << 30
 
-CREATE_RULESET, ADD_RULE, RESTRICT_SELF = 444, 445, 446
-ASK_VERSION = 1
-BENEATH_A_PATH = 1
-SET_NO_NEW_PRIVILEGES = 38
-
-TO_FILES = 1 << 1 | 1 << 14
-"""Write to and truncate a file."""
-TO_FOLDERS = sum(1 << bit for bit in range(4, 13))
-"""Remove folders and files in a folder, and make any kind of thing in it."""
-ACROSS_FOLDERS = 1 << 13
-
-
-def build(free: Sequence[str]) -> bool:
-    """From now on this process writes to these folders only; whether the kernel took it."""
-    if os.environ.get(BUILT):
-        return True
-    try:
-        built = _build(free)
-    except Exception as error:  # noqa: BLE001 - hooks still watch
-        could_not("writes of compiled code in the sandbox", error)
-        return False
-    if built:
-        os.environ[BUILT] = "1"
-    return built
+Layer = Literal["namespaces", "landlock", "trusted", "none"]
 
 
-def _build(free: Sequence[str]) -> bool:
-    import ctypes
-
-    libc = ctypes.CDLL(None, use_errno=True)
-    version = libc.syscall(CREATE_RULESET, None, 0, ASK_VERSION)
-    if version < 3:  # truncation is not governed before
-        return False
-    rights = TO_FILES | TO_FOLDERS | ACROSS_FOLDERS
-    wanted = ctypes.create_string_buffer(rights.to_bytes(8, "little"), 8)
-    rules = _checked(libc.syscall(CREATE_RULESET, wanted, 8, 0))
-    try:
-        for path in free:
-            _allow(libc, rules, path, rights)
-        _checked(libc.prctl(SET_NO_NEW_PRIVILEGES, 1, 0, 0, 0))
-        _checked(libc.syscall(RESTRICT_SELF, rules, 0))
-    finally:
-        os.close(rules)
-    return True
+def build() -> Layer:
+    """Returns in the process that goes on behind the walls, which is not the one that called where
+    there are namespaces: that one waits, and ends as this one does."""
+    before = os.environ.get(outside.WALLS)
+    if before:
+        return before  # type: ignore[return-value]
+    layer = _build()
+    os.environ[outside.WALLS] = layer
+    limit(layer)
+    return layer
 
 
-def _allow(libc: object, rules: int, path: str, rights: int) -> None:
-    import ctypes
+def _build() -> Layer:
+    own, private = outside.own_folders(), [*outside.temporary(), *outside.library_caches()]
+    folder = spool.folder()
+    assert folder is not None
+    if not namespaces.enter([*own, str(folder)], [*private, "/dev/shm"]):
+        return "namespaces"
+    if sys.platform == "linux":
+        relay.keep()
+    if landlock.restrict([*own, str(folder), private_folder(own[0]), *DEVICES]) and (
+        seccomp.restrict()
+    ):
+        return "landlock"
+    return "trusted" if os.environ.get(TRUSTED) else "none"
 
-    try:
-        folder = os.open(path, os.O_PATH | os.O_CLOEXEC)
-    except OSError:
-        return
-    try:
-        allowed = rights if stat.S_ISDIR(os.fstat(folder).st_mode) else rights & TO_FILES
-        raw = allowed.to_bytes(8, "little") + folder.to_bytes(4, "little")
-        rule = ctypes.create_string_buffer(raw, 12)
-        _checked(libc.syscall(ADD_RULE, rules, BENEATH_A_PATH, rule, 0))  # type: ignore[attr-defined]
-    finally:
-        os.close(folder)
+
+def private_folder(copy: str) -> str:
+    """For temporary files and for what libraries compile or convert, told by the environment."""
+    folder = os.path.join(copy, "private")
+    os.makedirs(folder, exist_ok=True)
+    for name in (*outside.TEMPORARY, *WRITTEN_CACHES):
+        os.environ[name] = folder
+    return folder
 
 
-def _checked(result: int) -> int:
-    import ctypes
-
-    if result < 0:
-        number = ctypes.get_errno()
-        raise OSError(number, os.strerror(number))
-    return result
+def limit(layer: Layer) -> None:
+    """What a run that got out of hand can take of the machine; memory and time are the parent's."""
+    limits = {resource.RLIMIT_CORE: 0, resource.RLIMIT_FSIZE: LARGEST_FILE}
+    if layer == "namespaces":  # elsewhere all processes of this user count
+        limits[resource.RLIMIT_NPROC] = MOST_PROCESSES
+    for kind, most in limits.items():
+        _, hard = resource.getrlimit(kind)
+        lower = most if hard == resource.RLIM_INFINITY else min(most, hard)
+        with suppress(OSError, ValueError):
+            resource.setrlimit(kind, (lower, lower))
