@@ -135,13 +135,18 @@ def refuse_missing(command: tuple[str, ...], name_of_command: str = "run") -> No
             )
         )
     name = command[0]
-    if name == "-m" or Path(name).is_file() or program(name):
+    if name == "-m" or is_program(Path(name)) or program(name):
         return
     beside = [str(path) for kind in ("*.py", "*.ipynb") for path in Path(name).parent.glob(kind)]
     meant = nearest(name, beside)
     fixes = (Fix(f"Write `{meant}`, the nearest name."),) if meant else ()
     headline = f"There is no file `{name}`, and no command of that name."
     raise WrongCall(NO_SCRIPT.finding(COMMAND_LINE, headline, fixes=fixes))
+
+
+def is_program(path: Path) -> bool:
+    """A script, or a folder that Python runs by its `__main__.py`."""
+    return path.is_file() or (path / "__main__.py").is_file()
 
 
 def watcher(settings: Run, cells: Cells | None) -> "InTime | None":

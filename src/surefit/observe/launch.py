@@ -35,7 +35,8 @@ def observed_environment(where: Path, extra: Mapping[str, str]) -> dict[str, str
 def python_command(words: Sequence[str]) -> tuple[str, ...]:
     """What `surefit run WORDS` runs: a script, `-m module`, or a launcher and its own words."""
     first = words[0]
-    found = None if first == "-m" or first.endswith((".py", ".pyw", ".ipynb")) else program(first)
+    is_script = first == "-m" or first.endswith((".py", ".pyw", ".ipynb")) or Path(first).is_dir()
+    found = None if is_script else program(first)
     return (sys.executable, *words) if found is None else (found, *words[1:])
 
 

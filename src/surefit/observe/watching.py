@@ -275,7 +275,7 @@ class Watch:
 
     def _matters(self, one: Observation, code: int) -> bool:
         """What a script starts may end as it likes, as long as the script itself ends well."""
-        if not isinstance(one, Death) or one.how != "signal" or one.process.pid == self.child.pid:
+        if not isinstance(one, Death) or one.how == "hang" or one.process.pid == self.child.pid:
             return True
         return bool(code or (self.seat.failed() if self.seat else 0))
 

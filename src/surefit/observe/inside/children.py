@@ -4,8 +4,8 @@ Whoever starts a process learns how it ended. A rank, a loader's worker or a poo
 killed can no longer tell of it.
 """
 
-import os
 import signal
+import sys
 import time
 from collections.abc import Mapping
 from functools import wraps
@@ -28,20 +28,12 @@ _killed: set[int] = set()
 
 
 def install() -> None:
-    for name in ("kill", "killpg"):
-        _notes_kills(name)
+    sys.addaudithook(_note_kills)
 
 
-def _notes_kills(name: str) -> None:
-    plain = getattr(os, name)
-
-    @wraps(plain)
-    def sends(to: int, number: int, /) -> None:
-        if number == signal.SIGKILL:
-            _killed.add(to)
-        plain(to, number)
-
-    setattr(os, name, sends)
+def _note_kills(event: str, args: tuple[Any, ...]) -> None:
+    if event in ("os.kill", "os.killpg") and args[1] == signal.SIGKILL:
+        _killed.add(args[0])
 
 
 @spool.guarded("the end of a child process")

@@ -7,6 +7,7 @@ from typing import NoReturn
 
 from surefit.doctor.observations import Death
 from surefit.observe.inside import own_code, spool
+from surefit.observe.inside.untouched import getpid
 
 _last_words: list[Callable[[], None]] = []
 _forgetting: list[Callable[[], None]] = []
@@ -27,9 +28,9 @@ def after_fork(forget: Callable[[], None]) -> Callable[[], None]:
 
 def finish() -> None:
     global _finished_in
-    if _finished_in == os.getpid():
+    if _finished_in == getpid():
         return
-    _finished_in = os.getpid()
+    _finished_in = getpid()
     write_all()
 
 

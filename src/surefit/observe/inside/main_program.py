@@ -9,6 +9,7 @@ unobserved and the spool says so.
 import os
 import runpy
 import sys
+import traceback
 from functools import wraps
 from importlib.machinery import ModuleSpec, SourceFileLoader
 from types import CodeType, ModuleType, TracebackType
@@ -17,6 +18,7 @@ from typing import Any
 from surefit.observe.inside import own_code, own_modules
 from surefit.observe.inside.autopsy import crash
 from surefit.observe.inside.unseen import strip, without_surefit
+from surefit.observe.inside.untouched import abspath
 
 _file: str | None = None
 """The script, where the main program is one, as Python names it: absolute, but not tidied."""
@@ -28,7 +30,7 @@ class MainPath:
 
     def __init__(self, path: str) -> None:
         global _started_with
-        if os.path.abspath(path) != _started_with or not os.path.isfile(path) or _is_zip(path):
+        if abspath(path) != _started_with or not os.path.isfile(path) or _is_zip(path):
             raise ImportError(path)
         _started_with = ""  # asked once; Python goes through the hooks, so that this one stays
         try:
@@ -72,7 +74,7 @@ class MainLoader(SourceFileLoader):
 def install() -> None:
     global _started_with
     if sys.argv[0] not in ("", "-", "-c", "-m"):
-        _started_with = os.path.abspath(sys.argv[0])
+        _started_with = abspath(sys.argv[0])
         sys.path_hooks.insert(0, MainPath)
     plain = runpy._run_code  # type: ignore[attr-defined]
 
@@ -150,12 +152,12 @@ def _notebook() -> ModuleType | None:
     return sys.modules.get("surefit.observe.inside.notebook")
 
 
-def _stripped(traceback: TracebackType | None) -> TracebackType | None:
+def _stripped(shown: TracebackType | None) -> TracebackType | None:
     """Without the frames that plain Python would not show: surefit's, and those of `runpy`."""
     if _file is not None:
-        while traceback is not None and traceback.tb_frame.f_code.co_filename == "<frozen runpy>":
-            traceback = traceback.tb_next
-    return without_surefit(traceback)
+        while shown is not None and shown.tb_frame.f_code.co_filename == "<frozen runpy>":
+            shown = shown.tb_next
+    return without_surefit(shown)
 
 
 def _strip_when_shown() -> None:
@@ -166,15 +168,25 @@ def _look_when_shown() -> None:
     _around_the_hook(look=True)
 
 
+def _show_both(raised: Exception, error: BaseException) -> None:
+    """As Python does where a hook fails, without a frame of surefit."""
+    raised.__context__ = None
+    raised.__traceback__ = without_surefit(raised.__traceback__)
+    print("Error in sys.excepthook:", file=sys.stderr)
+    traceback.print_exception(raised)
+    print("\nOriginal exception was:", file=sys.stderr)
+    traceback.print_exception(error)
+
+
 def _around_the_hook(look: bool) -> None:
     """Around whatever hook the script has set by now: an earlier one would have been lost."""
     plain = sys.excepthook
 
     def excepthook(
-        kind: type[BaseException], error: BaseException, traceback: TracebackType | None
+        kind: type[BaseException], error: BaseException, raised_at: TracebackType | None
     ) -> None:
         sys.excepthook = plain
-        shown = _stripped(traceback)
+        shown = _stripped(raised_at)
         error.__traceback__ = shown  # Python's own hook prints this one
         strip(error)
         try:
@@ -183,6 +195,8 @@ def _around_the_hook(look: bool) -> None:
                 notebook.show(error, shown)
             else:
                 plain(kind, error, shown)
+        except Exception as raised:  # noqa: BLE001 - by a hook of the user's
+            _show_both(raised, error)
         finally:
             error.__traceback__ = shown
             if look:

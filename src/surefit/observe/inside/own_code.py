@@ -8,15 +8,16 @@ from pathlib import Path
 from types import CodeType, FrameType
 
 from surefit.doctor.findings import Place
+from surefit.observe.inside.untouched import abspath, realpath
 
-SUREFIT = str(Path(os.path.abspath(__file__)).parents[2]) + os.sep
+SUREFIT = str(Path(abspath(__file__)).parents[2]) + os.sep
 """As code objects name it: a symbolic link on the way stays one."""
 
 
 def _library_folders() -> tuple[str, ...]:
     paths = sysconfig.get_paths()
     names = ("stdlib", "platstdlib", "purelib", "platlib", "scripts")
-    found = {os.path.realpath(paths[name]) + os.sep for name in names if name in paths}
+    found = {realpath(paths[name]) + os.sep for name in names if name in paths}
     found |= {paths[name] + os.sep for name in names if name in paths}
     return tuple(found)
 
@@ -31,8 +32,8 @@ GENERATED = f"{os.sep}torchinductor_"
 def _packages_of_others() -> tuple[str, ...]:
     """Entries of PYTHONPATH beside the user's project: packages that are used without being
     installed. What lies below the project, or holds it, is its own."""
-    entries = [os.path.abspath(entry) for entry in _python_path() if entry]
-    projects = {_project(Path.cwd()), _project(Path(os.path.abspath(sys.argv[0] or ".")).parent)}
+    entries = [abspath(entry) for entry in _python_path() if entry]
+    projects = {_project(Path.cwd()), _project(Path(abspath(sys.argv[0] or ".")).parent)}
     return tuple(
         entry + os.sep
         for entry in entries
@@ -65,7 +66,7 @@ def is_own(file: str) -> bool:
     ):
         return False
     kept = os.environ.get("TORCHINDUCTOR_CACHE_DIR")
-    if GENERATED in file or (kept and file.startswith(os.path.abspath(kept))):
+    if GENERATED in file or (kept and file.startswith(abspath(kept))):
         return False
     return os.path.isabs(file) or os.path.exists(file)
 
@@ -77,7 +78,7 @@ def own(code: CodeType) -> bool:
 
 def place(frame: FrameType) -> Place:
     """Where a frame stands, by absolute file."""
-    return Place(os.path.abspath(frame.f_code.co_filename), frame.f_lineno)
+    return Place(abspath(frame.f_code.co_filename), frame.f_lineno)
 
 
 def own_frame(skip: object = None, depth: int = 1) -> FrameType | None:

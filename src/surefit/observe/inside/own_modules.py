@@ -9,6 +9,7 @@ from types import CodeType, ModuleType
 from surefit.doctor.observations import Script
 from surefit.observe.inside import own_code, spool
 from surefit.observe.inside.caught import swallowed
+from surefit.observe.inside.untouched import abspath
 
 LARGEST = 2_000_000
 """Bytes of a source file that is still written to the spool."""
@@ -19,7 +20,7 @@ def code_of(file: str, *, main: bool = False) -> CodeType:
     raw = _read(file)
     try:
         if len(raw) <= LARGEST:
-            spool.saw(Script(os.path.abspath(file), _decoded(raw), main))
+            spool.saw(Script(abspath(file), _decoded(raw), main))
         return swallowed.probed(raw, file)
     except (SyntaxError, ValueError):
         pass
@@ -75,7 +76,7 @@ class OwnModules:
 
 def _own_spec(name: str, path: list[str]) -> ModuleSpec | None:
     entries = [entry for entry in path if isinstance(entry, str)]
-    mine = [entry for entry in entries if own_code.is_own(os.path.abspath(entry) + os.sep)]
+    mine = [entry for entry in entries if own_code.is_own(abspath(entry) + os.sep)]
     spec = PathFinder.find_spec(name, mine) if mine else None
     if spec is None or type(spec.loader) is not SourceFileLoader or not spec.origin:
         return None
@@ -89,7 +90,7 @@ def _found_earlier(name: str, entries: Sequence[str], origin: str) -> bool:
     """A folder of a library stands before the one where the user's file lies, and has it too."""
     before = []
     for entry in entries:
-        if origin.startswith(os.path.join(os.path.abspath(entry or "."), "")):
+        if origin.startswith(os.path.join(abspath(entry or "."), "")):
             break
         before.append(entry)
     found = PathFinder.find_spec(name, before) if before else None

@@ -1,6 +1,5 @@
 """Where an observed process writes what it saw: a file of JSON lines of its own, in one folder."""
 
-import json
 import os
 import sys
 import threading
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import ParamSpec, TypeVar
 
 from surefit.doctor.observations import NotObserved, Observation, Process
+from surefit.observe.inside.untouched import append, encode, getpid
 
 FOLDER = "SUREFIT_SPOOL"
 """Environment: the folder; without it nothing is observed."""
@@ -73,8 +73,8 @@ def process() -> Process:
     elif rank_ is not None:
         role = "rank"
     else:
-        role = "main" if os.environ.get("SUREFIT_MAIN_PID") == str(os.getpid()) else "child"
-    return Process(os.getpid(), role, rank_, world, worker)
+        role = "main" if os.environ.get("SUREFIT_MAIN_PID") == str(getpid()) else "child"
+    return Process(getpid(), role, rank_, world, worker)
 
 
 def saw(observation: Observation) -> None:
@@ -83,9 +83,9 @@ def saw(observation: Observation) -> None:
         where = folder()
         if where is None:
             return
-        line = json.dumps({"saw": type(observation).__name__, **asdict(observation)})
-        with _lock, (where / f"{os.getpid()}.jsonl").open("a", encoding="utf-8") as out:
-            out.write(line + "\n")
+        line = encode({"saw": type(observation).__name__, **asdict(observation)})
+        with _lock:
+            append(f"{where}/{getpid()}.jsonl", f"{line}\n".encode())
     except Exception:  # noqa: BLE001 - a full disk must not end the user's training
         pass
 

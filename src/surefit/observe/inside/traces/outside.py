@@ -10,6 +10,7 @@ from contextlib import suppress
 from typing import Any
 
 from surefit.observe.inside import spool
+from surefit.observe.inside.untouched import abspath, realpath
 
 SANDBOX = "SUREFIT_SANDBOX"
 """Environment: the root of a copy of the user's folders; what is outside of it ends the attempt."""
@@ -88,10 +89,10 @@ def own_folders() -> list[str]:
     them; later ones are told by the environment. In a sandbox: the copy alone."""
     sandbox = os.environ.get(SANDBOX)
     if sandbox:
-        return [os.path.realpath(sandbox)]
+        return [realpath(sandbox)]
     if INSIDE not in os.environ:
         os.environ[INSIDE] = os.pathsep.join([os.getcwd(), *_script_folder()])
-    return [os.path.realpath(folder) for folder in os.environ[INSIDE].split(os.pathsep)]
+    return [realpath(folder) for folder in os.environ[INSIDE].split(os.pathsep)]
 
 
 def _script_folder() -> Iterator[str]:
@@ -99,7 +100,7 @@ def _script_folder() -> Iterator[str]:
         if word in ("-c", "-m"):
             return
         if not word.startswith("-") and os.path.isfile(word):
-            yield os.path.dirname(os.path.abspath(word))
+            yield os.path.dirname(abspath(word))
             return
 
 
@@ -139,15 +140,15 @@ def written_outside(path: Any, own: Sequence[str], at: int = -1, link: bool = Fa
     if at >= 0 and not os.path.isabs(name):
         name = os.path.join(os.readlink(f"/proc/self/fd/{at}"), name)
     if link:
-        head, tail = os.path.split(os.path.abspath(name))
-        real = os.path.join(os.path.realpath(head), tail)
+        head, tail = os.path.split(abspath(name))
+        real = os.path.join(realpath(head), tail)
     else:
-        real = os.path.realpath(name)
+        real = realpath(name)
     if is_within(real, own) or "/__pycache__" in real:
         return None
     copied_from = [folder for folder in os.environ.get(SANDBOX_OF, "").split(os.pathsep) if folder]
     free = caches() if is_within(real, copied_from) else free_to_write()
-    return None if is_within(real, [os.path.realpath(folder) for folder in free]) else real
+    return None if is_within(real, [realpath(folder) for folder in free]) else real
 
 
 def is_foreign(host: str) -> bool:
@@ -175,7 +176,7 @@ def socket_outside(path: str, own: Sequence[str]) -> str | None:
         return None
     if layer == "namespaces":  # hides those by another file of that name
         return None if stat.S_ISSOCK(os.stat(path).st_mode) else path
-    return None if is_within(os.path.realpath(path), [*own, *temporary()]) else path
+    return None if is_within(realpath(path), [*own, *temporary()]) else path
 
 
 def program_outside(
