@@ -9,7 +9,7 @@ from surefit.doctor.findings import Place
 from surefit.doctor.observations import Frame, Value
 from surefit.doctor.words import times
 from surefit.laws.case import Case
-from surefit.laws.row_counts import evaluated
+from surefit.laws.frame_numbers import integer_in
 from surefit.source.reading import Source
 
 
@@ -180,7 +180,7 @@ def step_of(loop: ast.For, frame: Frame) -> int | None:
     for node in ast.walk(loop.iter):
         match node:
             case ast.Call(func=ast.Name(id="range"), args=[_, _, step]):
-                return evaluated(step, frame)
+                return integer_in(frame, step)
             case ast.Call(func=ast.Attribute(attr="split"), args=[size]):
-                return evaluated(size, frame)
+                return integer_in(frame, size)
     return None

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from surefit.doctor.observations import Frame
-from surefit.laws.row_counts import evaluated
+from surefit.laws.frame_numbers import integer_in
 
 Term = tuple[int, ast.expr]
 """A part of a sum, with its sign."""
@@ -29,9 +29,9 @@ def position_of(frame: Frame, key: ast.expr, length: int) -> RowPosition | None:
     number = frame.arguments[1]
     terms = list(terms_of(key))
     rows = [term for term in terms if isinstance(term[1], ast.Name) and term[1].id == number]
-    row = evaluated(rows[0][1], frame) if len(rows) == 1 and rows[0][0] > 0 else None
+    row = integer_in(frame, rows[0][1]) if len(rows) == 1 and rows[0][0] > 0 else None
     others = [term for term in terms if term not in rows]
-    sizes = [(sign, evaluated(node, frame)) for sign, node in others]
+    sizes = [(sign, integer_in(frame, node)) for sign, node in others]
     if row is None or any(size is None for _, size in sizes):
         return None
     added = sum(sign * (size or 0) for sign, size in sizes)
