@@ -71,11 +71,29 @@ def until_raise(path: Callable[[], Flow]) -> Flow:
         return "raise"
 
 
+@dataclass(frozen=True, slots=True)
+class Language:
+    """How each part of Python is evaluated: see `scripts`."""
+
+    block: Callable[["Evaluator", Sequence[ast.stmt], Scope], Flow]
+    assign: Callable[["Evaluator", ast.expr, AbstractValue, Scope], None]
+    evaluate: Callable[["Evaluator", ast.expr, Scope], AbstractValue]
+    call: Callable[["Evaluator", AbstractValue, Arguments, ast.AST], AbstractValue]
+    call_function: Callable[..., AbstractValue]
+    instantiate: Callable[["Evaluator", ClassValue, Arguments, ast.AST], AbstractValue]
+
+
 class Evaluator:
     """One script."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: Source, language: Language) -> None:
         self.source = source
+        self.block = partial(language.block, self)
+        self.assign = partial(language.assign, self)
+        self.evaluate = partial(language.evaluate, self)
+        self.call = partial(language.call, self)
+        self.call_function = partial(language.call_function, self)
+        self.instantiate = partial(language.instantiate, self)
         self.violations: list[SourceViolation] = []
         self.journal = Journal()
         self.graphs = GraphRecorder()
@@ -215,29 +233,3 @@ class Evaluator:
             frame.early.append(changes)
         elif flow in ("break", "continue") and frame.loops:
             frame.loops[-1].append(changes)
-
-    # the parts of the language, see `scripts`
-
-    def block(self, body: Sequence[ast.stmt], scope: Scope) -> Flow:
-        raise NotImplementedError
-
-    def assign(self, target: ast.expr, value: AbstractValue, scope: Scope) -> None:
-        raise NotImplementedError
-
-    def evaluate(self, node: ast.expr, scope: Scope) -> AbstractValue:
-        raise NotImplementedError
-
-    def call(self, function: AbstractValue, arguments: Arguments, node: ast.AST) -> AbstractValue:
-        raise NotImplementedError
-
-    def call_function(
-        self,
-        function: FunctionValue,
-        arguments: Arguments,
-        node: ast.AST,
-        receiver: AbstractValue | None = None,
-    ) -> AbstractValue:
-        raise NotImplementedError
-
-    def instantiate(self, class_: ClassValue, arguments: Arguments, node: ast.AST) -> AbstractValue:
-        raise NotImplementedError

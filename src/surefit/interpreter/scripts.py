@@ -13,7 +13,7 @@ from surefit.doctor.rule import failed
 from surefit.doctor.violations import Violation
 from surefit.interpreter import contracts
 from surefit.interpreter.calls import call_function, call_value, instantiate
-from surefit.interpreter.evaluator import Evaluator
+from surefit.interpreter.evaluator import Evaluator, Language
 from surefit.interpreter.expressions import evaluate_expression
 from surefit.interpreter.statements import assign_target, run_block
 from surefit.interpreter.violations import SourceViolation
@@ -30,17 +30,9 @@ Adapter = Callable[[SourceViolation, Case, Source], Iterator[Violation]]
 
 WORTH_EVALUATING = ("torch", "transformers", "peft")
 KNOWN_VIOLATIONS: "WeakKeyDictionary[Source, tuple[SourceViolation, ...]]" = WeakKeyDictionary()
-
-
-class ScriptEvaluator(Evaluator):
-    """How each part of Python is evaluated."""
-
-    block = run_block
-    assign = assign_target
-    evaluate = evaluate_expression
-    call = call_value
-    call_function = call_function
-    instantiate = instantiate
+PYTHON = Language(
+    run_block, assign_target, evaluate_expression, call_value, call_function, instantiate
+)
 
 
 def violations_of(source: Source) -> tuple[SourceViolation, ...]:
@@ -48,7 +40,7 @@ def violations_of(source: Source) -> tuple[SourceViolation, ...]:
     known = KNOWN_VIOLATIONS.get(source)
     if known is None:
         uses_torch = any(word in source.text for word in WORTH_EVALUATING)
-        known = tuple(ScriptEvaluator(source).whole_file()) if uses_torch else ()
+        known = tuple(Evaluator(source, PYTHON).whole_file()) if uses_torch else ()
         KNOWN_VIOLATIONS[source] = known
     return known
 

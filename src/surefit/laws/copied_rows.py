@@ -61,15 +61,6 @@ class CopiedBeforeSplit:
         return "\n".join([first, *(line.removeprefix(indent) for line in rest)])
 
 
-def called_names(node: ast.AST) -> Iterator[str]:
-    if isinstance(node, ast.Call):
-        yield called(node)
-    if isinstance(node, ast.Name):
-        yield node.id
-    if isinstance(node, ast.keyword) and node.arg:
-        yield node.arg
-
-
 def renamed(text: str, names: Mapping[str, str]) -> str:
     """Whole names, all at once; attributes and keywords keep theirs."""
     either = "|".join(NAME.format(re.escape(name)) for name in names)

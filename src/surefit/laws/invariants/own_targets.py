@@ -24,8 +24,6 @@ PROOF_STEPS = 8
 
 DRAWS = ("randn_like", "randn", "rand_like", "rand", "normal")
 
-MOST_STEPS = 8
-
 
 @dataclass(frozen=True, slots=True)
 class DrawnTarget:

@@ -53,7 +53,6 @@ class NeverRead(BrokenLaw):
     """A name with a part to play, and nothing reads it."""
 
     name: str
-    bound_at: Place
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,7 +109,6 @@ def ends_unread(case: Case, source: Source, unread: UnreadName) -> Iterator[Epis
             steps=PROOF_STEPS,
             fault=f"{LAW.name} {source.file} {unread.name}",
             name=unread.name,
-            bound_at=bound_at(source, unread),
             reward=case.expression(source, target.reward),
             reward_name=min(rewards),
             discounted=case.expression(source, target.discounted),
@@ -132,7 +130,6 @@ def not_passed(case: Case, source: Source, unread: UnreadName) -> Iterator[NotPa
         steps=PROOF_STEPS,
         fault=f"{LAW.name} {source.file} {unread.name}",
         name=unread.name,
-        bound_at=bound_at(source, unread),
         call=call,
         callee=callee,
         argument=found.argument,

@@ -13,7 +13,6 @@ DEEPEST = 6
 """Attributes and subscripts in one name."""
 MOST_MEMBERS = 200
 MOST_SEEN = 20_000
-SKIPPED = ("__main__", "__builtins__", "_parameters")
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,16 +19,21 @@ from surefit.observe.inside.autopsy.values import is_tensor
 from surefit.observe.inside.own_code import own_frame
 from surefit.observe.inside.spool import guarded
 from surefit.observe.inside.stories.lost_graphs import TO_NUMBERS, Stood, lines
-from surefit.observe.inside.stories.recorder import changes_its_input, name_of
+from surefit.observe.inside.stories.recorder import (
+    GIVEN,
+    PARAMETER,
+    READING,
+    changes_its_input,
+    name_of,
+    operation_mode,
+    tensors_in,
+)
 from surefit.observe.inside.training import readable, roots
 
 OF_GRADIENT, OF_CUTS, OF_VALUE = "birth-of-gradient", "cuts-of-loss", "birth-of-value"
 KINDS = (OF_GRADIENT, OF_CUTS, OF_VALUE)
 MARK = "surefit-operation"
 MOST_KEPT = 100_000
-PARAMETER, GIVEN = "parameter", "given"
-READING = ("requires_grad", "grad", "shape", "dtype", "device", "grad_fn", "is_leaf", "size", "dim")
-"""Attributes that say something about a tensor and make none."""
 ONLY_THE_SHAPE = (
     *("zeros_like", "ones_like", "empty_like", "full_like", "rand_like", "randn_like"),
     *("randint_like", "new_zeros", "new_ones", "new_empty", "new_full", "new_tensor"),
@@ -463,33 +468,15 @@ def name_in_frame(tensor: Any) -> str:
     return next((name for name, value in list(names) if value is tensor), "")
 
 
-def tensors_in(value: Any, depth: int = 4) -> Iterator[Any]:
-    if is_tensor(value):
-        yield value
-    elif depth and isinstance(value, list | tuple):
-        for inner in value:
-            yield from tensors_in(inner, depth - 1)
-    elif depth and isinstance(value, dict):
-        for inner in value.values():
-            yield from tensors_in(inner, depth - 1)
-
-
 def noting_mode(torch: Any, births: Births) -> Any:
-    mode: Any = torch.overrides.TorchFunctionMode
     note = guarded("where values became bad")(births.note)
 
-    class Noting(mode):  # type: ignore[misc]
-        """Passes every operation on, and notes what came of it."""
+    def run(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if births.resting:
+            return func(*args, **kwargs)
+        births.enabled = bool(torch.is_grad_enabled())
+        result = func(*args, **kwargs)
+        note(func, args, kwargs, result)
+        return result
 
-        def __torch_function__(
-            self, func: Any, types: Any, args: Any = (), kwargs: Any = None
-        ) -> Any:
-            kwargs = kwargs or {}
-            if births.resting:
-                return func(*args, **kwargs)
-            births.enabled = bool(torch.is_grad_enabled())
-            result = func(*args, **kwargs)
-            note(func, args, kwargs, result)
-            return result
-
-    return Noting()
+    return operation_mode(torch, run)

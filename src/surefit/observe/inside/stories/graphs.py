@@ -29,7 +29,7 @@ from surefit.observe.inside.autopsy.values import is_module, is_tensor, untouche
 from surefit.observe.inside.own_code import is_own
 from surefit.observe.inside.spool import guarded
 from surefit.observe.inside.stories.lost_graphs import LostGraphs, Stood
-from surefit.observe.inside.stories.recorder import name_of
+from surefit.observe.inside.stories.recorder import READING, name_of, operation_mode, tensors_in
 
 OF_GRAPH = "story-of-graph"
 MARK = "surefit"
@@ -380,45 +380,23 @@ def _passed(given: dict[str, Any]) -> None:
 
 def writing_mode(torch: Any, seen: Graphs) -> Any:
     """A mode that notes what writes into a tensor, by the version that torch counts."""
-    mode: Any = torch.overrides.TorchFunctionMode
     note_changes = guarded("what was written in place")(seen.changed)
     note_lost = guarded("where a graph was lost")(seen.lost.note)
 
-    class Writing(mode):  # type: ignore[misc]
-        """Passes every operation on, and compares versions before and after it."""
+    def run(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        name = name_of(func)
+        before = [(given, version(given)) for given in tensors_in((args, kwargs))]
+        result = func(*args, **kwargs)
+        if name not in READING:
+            note_lost(name, [given for given, _ in before], result, tensors_in(result))
+        for given, then in before:
+            if version(given) != then:
+                note_changes(name, given)
+        return result
 
-        def __torch_function__(
-            self, func: Any, types: Any, args: Any = (), kwargs: Any = None
-        ) -> Any:
-            kwargs = kwargs or {}
-            name = name_of(func)
-            before = [(one, version(one)) for one in tensors_in((args, kwargs))]
-            result = func(*args, **kwargs)
-            if name not in READING:
-                note_lost(name, [one for one, _ in before], result, tensors_in(result))
-            for one, then in before:
-                if version(one) != then:
-                    note_changes(name, one)
-            return result
-
-    return Writing()
-
-
-READING = ("requires_grad", "grad", "shape", "dtype", "device", "grad_fn", "is_leaf", "size", "dim")
-"""Attributes that say something about a tensor and make none."""
+    return operation_mode(torch, run)
 
 
 def version(tensor: Any) -> int:
     """Inference tensors count none."""
     return -1 if tensor.is_inference() else int(tensor._version)
-
-
-def tensors_in(value: Any, depth: int = 4) -> Iterator[Any]:
-    if is_tensor(value):
-        yield value
-    elif depth and isinstance(value, list | tuple):
-        for one in value:
-            yield from tensors_in(one, depth - 1)
-    elif depth and isinstance(value, dict):
-        for one in value.values():
-            yield from tensors_in(one, depth - 1)
