@@ -33,17 +33,18 @@ from surefit.laws.batch_lines import assigned_has
 from surefit.laws.case import Case
 from surefit.laws.contracts.attention_rows import MaskRows
 from surefit.laws.contracts.unequal_sides import UnequalSides
-from surefit.laws.size_history import (
+from surefit.lineage.lineage import Lineage
+from surefit.lineage.producers import Producer, Way
+from surefit.lineage.ways import (
     JOINS,
     RESHAPES,
     history,
     operation,
     shape,
-    tensors,
+    taken,
     users,
+    way,
 )
-from surefit.lineage.lineage import Lineage
-from surefit.lineage.producers import Producer, Way
 from surefit.remedies.append import Append
 from surefit.source.definitions import definition
 
@@ -196,7 +197,7 @@ def stacking_of(lineage: Lineage, rows: int, copies: int) -> Stacking | None:
 def order_of(lineage: Lineage, producer: Producer, rows: int, copies: int) -> bool | None:
     """Whether the copies of a row stay together; None where the expression stacks nothing, or its
     order cannot be told from the shapes."""
-    before = [inner for inner in tensors(lineage, producer) if shape(inner)]
+    before = [inner for inner in taken(lineage, producer) if shape(inner)]
     word = operation(producer)
     if shape(producer)[:1] != (rows * copies,):
         return None
@@ -214,8 +215,8 @@ def order_of(lineage: Lineage, producer: Producer, rows: int, copies: int) -> bo
 
 def shares_rows(lineage: Lineage, producer: Producer, rows: int) -> bool:
     """Parts of a join, or of the list or tuple that it is given, have the rows of the batch."""
-    parts = list(tensors(lineage, producer))
-    inside = [part for outer in parts if not shape(outer) for part in tensors(lineage, outer)]
+    parts = list(taken(lineage, producer))
+    inside = [part for outer in parts if not shape(outer) for part in taken(lineage, outer)]
     members = [member.shape for outer in parts for member in outer.value.members.values()]
     shapes = [known for known in (*map(shape, (*parts, *inside)), *members) if known]
     return bool(shapes) and all(known[0] == rows for known in shapes)
@@ -223,9 +224,8 @@ def shares_rows(lineage: Lineage, producer: Producer, rows: int) -> bool:
 
 def by_moved_axes(producer: Producer, lineage: Lineage) -> bool | None:
     """Where there are as many copies as rows: whether the first axis still is that of the rows."""
-    at: Producer | None = producer
-    while at is not None and operation(at) not in ("transpose", "permute"):
-        at = next(iter(tensors(lineage, at)), None)
+    older = way(lineage, lambda known: taken(lineage, known), producer)
+    at = next((known for known in older if operation(known) in ("transpose", "permute")), None)
     inputs = lineage.inputs(at) if at is not None else ()
     numbers = [inner.value.scalar for way, inner in inputs if way.way is Way.ARGUMENT]
     if at is not None and operation(at) == "transpose":

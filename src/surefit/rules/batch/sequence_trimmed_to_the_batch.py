@@ -30,9 +30,9 @@ from surefit.doctor.violations import Expression
 from surefit.doctor.words import shape_of
 from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.unequal_sides import UnequalSides
-from surefit.laws.size_history import operation, shape, tensors
 from surefit.lineage.lineage import Lineage
 from surefit.lineage.producers import Producer
+from surefit.lineage.ways import operation, shape, taken
 from surefit.remedies.arguments import SetArgument, call_at
 from surefit.source.definitions import definition
 from surefit.source.reading import Source, called
@@ -104,7 +104,7 @@ def trimmed_in(lineage: Lineage, case: Case) -> Trimmed | None:
     line, file = after[-1].place.line, after[-1].place.file
     calls = [call for call in unpackings(case) if call.place.file == file]
     here = [call for call in calls if call.place.line == line] or calls
-    given = [at for at in tensors(lineage, packed) if len(shape(at)) > 1]
+    given = [at for at in taken(lineage, packed) if len(shape(at)) > 1]
     if len(here) != 1 or not given:
         return None
     return measured(here[0], unpacked, given[0], case)

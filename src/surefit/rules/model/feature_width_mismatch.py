@@ -34,9 +34,9 @@ from surefit.doctor.words import code, shape_of, times
 from surefit.laws.axis_changes import lost_axis
 from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.widths import LayerWidth
-from surefit.laws.size_history import regroups_rows
 from surefit.laws.width_arithmetic import axes_as_wide, flattened_map, goes_both_ways
 from surefit.lineage.properties import size
+from surefit.lineage.ways import regroups_rows
 from surefit.remedies.append import Append
 from surefit.remedies.replace import ReplaceWith
 

@@ -32,9 +32,10 @@ from surefit.doctor.violations import Operand, Written
 from surefit.doctor.words import spoken, times
 from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.sizes import SizesDiffer
-from surefit.laws.ways import creator, operation, shape, steps_back, way_back
+from surefit.laws.ways import creator
 from surefit.lineage.lineage import Lineage
 from surefit.lineage.producers import Producer, ProducerKind
+from surefit.lineage.ways import operation, shape, steps_back, way_back
 from surefit.remedies.arguments import SetArgument
 from surefit.remedies.replace import ReplaceWith
 from surefit.remedies.resize import ResizeLike
