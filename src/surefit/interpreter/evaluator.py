@@ -5,11 +5,12 @@ what both leave alike stays known. Nothing that happens on a path that may not b
 """
 
 import ast
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TypeVar
+from typing import Concatenate, ParamSpec, TypeVar
 
+from surefit.doctor.violations import Violation
 from surefit.interpreter.journal import Changes, Journal
 from surefit.interpreter.recorder import GraphRecorder
 from surefit.interpreter.value_queries import Arguments, contents
@@ -29,10 +30,11 @@ from surefit.interpreter.values import (
     SequenceValue,
     TensorValue,
 )
-from surefit.interpreter.violations import SourceViolation
+from surefit.interpreter.violations import Site, SourceViolation
 from surefit.source.reading import Source
 
 Result = TypeVar("Result")
+Facts = ParamSpec("Facts")
 MOST_STEPS = 60_000
 """Expressions that are evaluated; the rest of a longer script is not."""
 DEEPEST = 14
@@ -159,12 +161,18 @@ class Evaluator:
                     partial(self.call_function, method, Arguments(open=True), node, instance)
                 )
 
-    def report(self, violation: SourceViolation) -> None:
-        if self.guard:
-            return
-        known = {(type(other), other.node) for other in self.violations}
-        if (type(violation), violation.node) not in known:
-            self.violations.append(violation)
+    def report(
+        self,
+        contract: Callable[Concatenate[Site, Facts], Iterator[Violation]],
+        node: ast.AST,
+        birth: ast.AST,
+        *facts: Facts.args,
+        **named: Facts.kwargs,
+    ) -> None:
+        assert not named
+        known = {(other.contract, other.node) for other in self.violations}
+        if not self.guard and (contract, node) not in known:
+            self.violations.append(SourceViolation(contract, node, birth, facts))
 
     def path_to(self, node: ast.AST) -> tuple[ast.AST, ...]:
         return (*self.sites, node)
