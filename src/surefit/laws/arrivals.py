@@ -8,7 +8,7 @@ from surefit.doctor.conditions.rows import RowsArrive
 from surefit.doctor.findings import Place
 from surefit.doctor.observations import Crash, Frame, Value
 from surefit.doctor.recording import Recording
-from surefit.source.reading import Source, called
+from surefit.source.reading import Source
 
 LOADER = "torch/utils/data/dataloader.py"
 
@@ -82,7 +82,7 @@ def loader_call(crash: Crash, seen: Recording) -> tuple[Source, ast.Call] | None
     source = seen.source(place or (frame.place if frame else None))
     if source is None:
         return None
-    calls = [call for call in source.every(ast.Call) if called(call) == "DataLoader"]
+    calls = list(source.calls_named("DataLoader"))
     if place is not None:
         line = place.line or 0
         calls = [one for one in calls if one.lineno <= line <= (one.end_lineno or one.lineno)]

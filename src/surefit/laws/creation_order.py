@@ -7,7 +7,7 @@ from surefit.doctor.findings import Place
 from surefit.doctor.observations import OptimizerSeen, ParameterSeen, Steps
 from surefit.source.edits import Edit, moved_after
 from surefit.source.line_edits import block_of, bound_by, moved_together, used_by
-from surefit.source.reading import Source, called, dotted, targets
+from surefit.source.reading import Source, dotted, targets
 
 MOST_CALLERS = 3
 """How far a line inside functions is followed out to who calls them."""
@@ -66,7 +66,7 @@ def runs(source: Source, place: Place) -> list[ast.stmt]:
     newest = list(statements)
     for _ in range(MOST_CALLERS):
         names = {name for caller in newest if (name := name_around(source, caller))}
-        calls = [call for call in source.every(ast.Call) if called(call) in names]
+        calls = list(source.calls_named(*names))
         callers = [source.statement_of(call) for call in calls]
         newest = [caller for caller in callers if caller not in statements]
         statements += newest

@@ -30,7 +30,7 @@ def makes_several(source: Source, call: ast.Call) -> bool:
         if used & set(bound_by_loop(outer)):
             return True
         if isinstance(outer, ast.FunctionDef):
-            return len([one for one in source.every(ast.Call) if called(one) == outer.name]) > 1
+            return len(list(source.calls_named(outer.name))) > 1
     return False
 
 

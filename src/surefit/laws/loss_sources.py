@@ -102,11 +102,10 @@ class Entering:
         function = self.source.parents[self.source.parents[argument]]
         if not isinstance(function, Method) or function.name in OF_A_MODULE:
             return
-        for call in self.source.every(ast.Call):
-            if called(call) == function.name:
-                found = given_in(self.source, function, call, argument)
-                if found is not None:
-                    yield found
+        for call in self.source.calls_named(function.name):
+            found = given_in(self.source, function, call, argument)
+            if found is not None:
+                yield found
 
 
 def is_size(node: ast.AST) -> bool:

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from typing import TypeGuard
 
 from surefit.doctor.findings import Place
-from surefit.doctor.handlers import Loop, Tries, within_function
+from surefit.doctor.handlers import Tries, within_function
 from surefit.source.classes import pairs
 from surefit.source.evaluation import Known, NotKnown, constant, evaluated
-from surefit.source.reading import Source, dotted
+from surefit.source.reading import Loop, Source, dotted
 
 PLAIN: tuple[Callable[..., Known], ...] = (min, max, sum, len, abs, float, int, round)
 OF_MATH: tuple[Callable[..., Known], ...] = (

@@ -6,7 +6,6 @@ from surefit.doctor.violations import Written
 from surefit.laws.carriers import Carrier, written_to
 from surefit.laws.case import Case
 from surefit.laws.graph_stories import GraphStory
-from surefit.laws.rounds import loops_around
 from surefit.source.edits import (
     appended,
     argument_removed,
@@ -84,8 +83,8 @@ def backward_in(source: Source, node: ast.stmt, story: GraphStory) -> ast.stmt |
 def is_used_in_step(carrier: Carrier, ends: ast.stmt | None) -> bool:
     """Read after the statement that keeps it, or kept several times before the pass."""
     source, node = carrier.source, carrier.statement
-    around_end = set(loops_around(source, ends)) if ends is not None else set()
-    if any(loop not in around_end for loop in loops_around(source, node)):
+    around_end = set(source.loops_around(ends)) if ends is not None else set()
+    if any(loop not in around_end for loop in source.loops_around(node)):
         return True
     return any(
         isinstance(read, ast.Name | ast.Attribute)

@@ -4,7 +4,6 @@ import ast
 from dataclasses import dataclass
 
 from surefit.laws.case import Case
-from surefit.laws.rounds import loops_around
 from surefit.remedies.change import OperatorAt
 from surefit.remedies.statements import statement_at
 from surefit.source.edits import inserted_before
@@ -31,7 +30,7 @@ class Guard(OperatorAt):
 
 
 def loop_over(source: Source, statement: ast.stmt, name: str) -> ast.For | None:
-    for loop in loops_around(source, statement):
+    for loop in source.loops_around(statement):
         if isinstance(loop, ast.For):
             names = {node.id for node in ast.walk(loop.target) if isinstance(node, ast.Name)}
             return loop if name in names else None

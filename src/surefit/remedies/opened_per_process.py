@@ -24,7 +24,7 @@ class OpenedPerProcess(Operator):
 
     def edit(self, case: Case) -> Edit | None:  # noqa: ARG002 - as every remedy
         source, opening = self.source, self.opening
-        owner = next((node for node in source.up(opening) if isinstance(node, ast.ClassDef)), None)
+        owner = source.class_around(opening)
         methods = (
             [node for node in owner.body if isinstance(node, ast.FunctionDef)] if owner else []
         )

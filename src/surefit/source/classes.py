@@ -34,7 +34,7 @@ def class_of(source: Source, node: ast.expr, deep: int = 0) -> ast.ClassDef | No
     """The class in this file that a value is an instance of: of `self`, or of a name or an
     attribute of `self` that is assigned just once, from a call of the class."""
     if isinstance(node, ast.Name) and is_self(source, node):
-        return next((one for one in source.up(node) if isinstance(one, ast.ClassDef)), None)
+        return source.class_around(node)
     if isinstance(node, ast.Attribute):
         node = set_on_self(source, node) or node
     value = source.value_of(node)

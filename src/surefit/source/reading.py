@@ -17,6 +17,7 @@ from surefit.source.spans import Span
 Kind = TypeVar("Kind", bound=ast.AST)
 Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+Loop = ast.For | ast.AsyncFor | ast.While
 Placed = ast.expr | ast.stmt | ast.ExceptHandler | ast.keyword | ast.alias | ast.arg
 SHARED = (ast.expr_context, ast.operator, ast.unaryop, ast.boolop, ast.cmpop)
 """`+`, `and`, "is read": one object stands for all of its kind, so it has no parent."""
@@ -175,6 +176,17 @@ class Source:
                 return outer
         return self.tree
 
+    def loops_around(self, node: ast.AST) -> Iterator[Loop]:
+        """Innermost first, within one function."""
+        for outer in self.up(node):
+            if isinstance(outer, Function | ast.ClassDef):
+                return
+            if isinstance(outer, Loop):
+                yield outer
+
+    def class_around(self, node: ast.AST) -> ast.ClassDef | None:
+        return next((outer for outer in self.up(node) if isinstance(outer, ast.ClassDef)), None)
+
     def assignments(self, name: str, scope: ast.AST) -> list[ast.Assign | ast.AnnAssign]:
         """Plain assignments to one name directly in a scope, in order; augmented ones and loop
         variables are not among them: see `bound_by`."""
@@ -214,6 +226,10 @@ class Source:
         """Calls of what is imported under one of these full names: `torch.optim.AdamW`."""
         for name in names:
             yield from self.imported_calls.get(name, ())
+
+    def calls_named(self, *names: str) -> Iterator[ast.Call]:
+        """Calls by the last part of what is called: `backward` for `loss.backward()`."""
+        return (node for node in self.every(ast.Call) if called(node) in names)
 
     def value_of(self, node: ast.expr) -> ast.expr:
         """What stands behind a name that is assigned just once, followed to its end; the

@@ -47,7 +47,7 @@ def move_dropped(at: Site) -> Iterator[MoveDropped]:
 
 def plain_tensor(source: Source, node: ast.AST, stray: Operand) -> PlainTensor | None:
     """The attribute of `self` that an expression reads, where its class sets it."""
-    owner = next((up for up in source.up(node) if isinstance(up, ast.ClassDef)), None)
+    owner = source.class_around(node)
     read = {
         item.attr
         for item in ast.walk(node)

@@ -87,8 +87,8 @@ def unpacking_returned_fewer_steps(broken: UnequalSides, case: Case) -> Finding 
 def unpackings(case: Case) -> Iterator[Expression]:
     """Calls of the user's without a length."""
     for source in case.recording.sources():
-        for call in source.every(ast.Call):
-            if called(call) == UNPACK and source.argument(call, "total_length", 3) is None:
+        for call in source.calls_named(UNPACK):
+            if source.argument(call, "total_length", 3) is None:
                 yield case.expression(source, call)
 
 

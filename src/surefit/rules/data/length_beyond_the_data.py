@@ -107,7 +107,7 @@ def shorter(broken: PositionAbsent, case: Case, position: RowPosition, counts: a
 def returned_by_len(broken: PositionAbsent) -> ast.expr | None:
     """What the one `return` of `__len__` of the class gives."""
     source = broken.asked.source
-    owner = next((n for n in source.up(broken.asked.node) if isinstance(n, ast.ClassDef)), None)
+    owner = source.class_around(broken.asked.node)
     length = method(source, owner, "__len__") if owner is not None else None
     returns = [node for node in ast.walk(length) if isinstance(node, ast.Return)] if length else []
     return returns[0].value if len(returns) == 1 else None

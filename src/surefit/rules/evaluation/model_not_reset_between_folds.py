@@ -30,11 +30,10 @@ from surefit.doctor.words import counted
 from surefit.laws.case import Case
 from surefit.laws.evaluation_names import names_in, words_of
 from surefit.laws.invariants.disjoint_rows import TrainedInEarlierFold
-from surefit.laws.rounds import Loop, loops_around
 from surefit.laws.runs import law_holds
 from surefit.remedies.into_the_loop import IntoTheLoop
 from surefit.source.line_edits import block_of, bound_by
-from surefit.source.reading import Source, called
+from surefit.source.reading import Loop, Source, called
 
 RULE = Rule("SF531", "model-not-reset-between-folds", Severity.ERROR, __doc__)
 
@@ -125,7 +124,7 @@ def model_before_loop(
         statement = source.statement_at(place.line or 0) if source is not None else None
         if source is None or statement is None:
             continue
-        for loop in loops_around(source, statement):
+        for loop in source.loops_around(statement):
             if goes_through_epochs(loop) or not trains(source, loop, trained):
                 continue
             found = next(creations(source, loop, made_at), None)

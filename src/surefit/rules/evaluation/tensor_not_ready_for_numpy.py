@@ -166,7 +166,7 @@ def goes_into_a_loss(broken: NotReadyForNumpy, case: Case) -> bool:
         for statement in statements:
             if read_in(statement.value) & tainted:
                 tainted |= bound_in(statement)
-    calls = [call for call in source.every(ast.Call) if called(call) == "backward"]
+    calls = list(source.calls_named("backward"))
     here = [call.func for call in calls if source.scope_of(call) is scope]
     return any(bool(read_in(func) & tainted) for func in here)
 

@@ -138,8 +138,7 @@ def triangles(case: Case, near: Place) -> Iterator[Triangle]:
     every = [
         Triangle(source, call, diagonal_of(source, call))
         for source in case.recording.sources()
-        for call in source.every(ast.Call)
-        if called(call) in TRIANGLES
+        for call in source.calls_named(*TRIANGLES)
     ]
     yield from sorted(every, key=lambda found: distance(found, near))
 

@@ -24,7 +24,6 @@ from surefit.doctor.rule import Rule
 from surefit.laws.case import Case
 from surefit.laws.made_names import name_at
 from surefit.laws.rate_violations import OptimizerCreatedAgain
-from surefit.laws.rounds import loops_around
 from surefit.laws.runs import law_holds
 from surefit.remedies.change import Change
 from surefit.source.edits import inserted_before, removed
@@ -58,7 +57,7 @@ def before_the_loop(source: Source, line: int) -> Edit | None:
     """The statement put before the outermost loop of its function, if nothing that the loop binds
     is in it."""
     statement = source.statement_at(line)
-    loops = list(loops_around(source, statement)) if statement else []
+    loops = list(source.loops_around(statement)) if statement else []
     if statement is None or not loops or shares_lines(source, statement):
         return None
     bound = {
