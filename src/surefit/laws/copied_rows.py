@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from surefit.laws.evaluation_names import HELD_OUT, TRAINED, names_in, words_of
-from surefit.source.reading import Source, called
+from surefit.source.reading import Source, called, names_within
 
 COPYING_CALLS = frozenset(
     ("cat", "concat", "concatenate", "vstack", "hstack", "repeat", "repeat_interleave", "tile")
@@ -208,9 +208,7 @@ def sources_of(copying: ast.stmt) -> dict[str, str]:
 
 
 def loaded_names(statement: ast.stmt) -> Iterator[str]:
-    for node in ast.walk(statement):
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
-            yield node.id
+    yield from names_within(statement, ast.Load)
 
 
 def parts_of(statement: ast.Assign) -> Iterator[tuple[str, str]]:

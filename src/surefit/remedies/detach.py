@@ -16,7 +16,7 @@ from surefit.source.edits import (
 )
 from surefit.source.line_edits import block_of, put_at, shares_lines
 from surefit.source.patches import Edit
-from surefit.source.reading import Source
+from surefit.source.reading import Source, names_within
 
 EACH = {
     "": "{0}.detach()",
@@ -134,7 +134,7 @@ def moved_into_loop(source: Source, node: ast.Assign, loop: ast.stmt) -> Edit | 
     if not body or not same or shares_lines(source, node) or body[0].lineno == loop.lineno:
         return None
     names = {ast.unparse(part) for part in written_to(node)}
-    reads = {part.id for part in ast.walk(loop) if isinstance(part, ast.Name)}
+    reads = set(names_within(loop))
     if not names <= reads:
         return None
     return both(removed(source, node), inserted_before(source, body[0], source.segment(node)))

@@ -9,7 +9,7 @@ from surefit.source.classes import Method
 from surefit.source.definitions import definition
 from surefit.source.edits import Edit, appended, binds_tightly, both, replaced
 from surefit.source.operations import operation
-from surefit.source.reading import Source, called
+from surefit.source.reading import Source, called, names_within
 
 REDUCES = ("mean", "sum")
 
@@ -149,7 +149,7 @@ def taken(source: Source, call: ast.Call) -> ast.expr | None:
 
 def is_known_beside(source: Source, text: str, node: ast.expr) -> bool:
     """The name that a text begins with is one of the function that a node stands in."""
-    names = [one.id for one in ast.walk(ast.parse(text, mode="eval")) if isinstance(one, ast.Name)]
+    names = names_within(ast.parse(text, mode="eval"))
     scope = source.scope_of(node)
     return all(
         any(one.id == name and source.scope_of(one) is scope for one in source.every(ast.Name))

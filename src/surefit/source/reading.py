@@ -303,3 +303,9 @@ def called(node: ast.Call) -> str:
     if isinstance(node.func, ast.Attribute):
         return node.func.attr
     return node.func.id if isinstance(node.func, ast.Name) else ""
+
+
+def names_within(node: ast.AST, context: type[ast.expr_context] = ast.expr_context) -> list[str]:
+    """Each once, those that are read (`ast.Load`) or those that get a value (`ast.Store`)."""
+    names = (inner for inner in ast.walk(node) if isinstance(inner, ast.Name))
+    return list(dict.fromkeys(name.id for name in names if isinstance(name.ctx, context)))

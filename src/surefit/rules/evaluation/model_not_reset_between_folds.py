@@ -33,7 +33,7 @@ from surefit.laws.invariants.disjoint_rows import TrainedInEarlierFold
 from surefit.laws.runs import law_holds
 from surefit.remedies.into_the_loop import IntoTheLoop
 from surefit.source.line_edits import block_of, bound_by
-from surefit.source.reading import Loop, Source, called
+from surefit.source.reading import Loop, Source, called, names_within
 
 RULE = Rule("SF531", "model-not-reset-between-folds", Severity.ERROR, __doc__)
 
@@ -61,7 +61,7 @@ class ModelBeforeLoop:
         for statement in later[: later.index(self.loop) if self.loop in later else 0]:
             if not isinstance(statement, ast.Assign | ast.Expr):
                 continue
-            if names & set(names_read(statement)):
+            if names & set(names_within(statement)):
                 names |= bound_by(statement)
                 found.append(statement)
         return found
@@ -135,12 +135,8 @@ def model_before_loop(
 
 def goes_through_epochs(loop: Loop) -> bool:
     head = [loop.test] if isinstance(loop, ast.While) else [loop.target, loop.iter]
-    words = {word for node in head for name in names_read(node) for word in words_of(name)}
+    words = {word for node in head for name in names_within(node) for word in words_of(name)}
     return bool(words & EPOCHS)
-
-
-def names_read(node: ast.AST) -> Iterator[str]:
-    return (inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name))
 
 
 def trains(source: Source, loop: Loop, trained: Place | None) -> bool:
@@ -162,7 +158,7 @@ def covers(node: ast.stmt, line: int) -> bool:
 
 def creations(source: Source, loop: Loop, made_at: Place | None) -> Iterator[ModelBeforeLoop]:
     """Assignments before the loop, in the same function, of what the loop uses."""
-    inside = set(names_in(loop)) | set(names_read(loop))
+    inside = set(names_in(loop)) | set(names_within(loop))
     bound = bound_by(loop)
     for node in source.every(ast.Assign):
         target = node.targets[0]

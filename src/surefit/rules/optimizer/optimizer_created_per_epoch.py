@@ -29,7 +29,7 @@ from surefit.remedies.change import Change
 from surefit.source.edits import inserted_before, removed
 from surefit.source.line_edits import shares_lines
 from surefit.source.patches import Edit, both
-from surefit.source.reading import Source
+from surefit.source.reading import Source, names_within
 
 RULE = Rule("SF677", "optimizer-created-per-epoch", Severity.WARNING, __doc__)
 
@@ -60,16 +60,8 @@ def before_the_loop(source: Source, line: int) -> Edit | None:
     loops = list(source.loops_around(statement)) if statement else []
     if statement is None or not loops or shares_lines(source, statement):
         return None
-    bound = {
-        node.id
-        for node in ast.walk(loops[-1])
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
-    }
-    read = {
-        node.id
-        for node in ast.walk(statement)
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
-    }
+    bound = set(names_within(loops[-1], ast.Store))
+    read = set(names_within(statement, ast.Load))
     if bound & read:
         return None
     text = source.segment(statement)

@@ -38,7 +38,7 @@ from surefit.laws.parameter_groups import smallest_groups
 from surefit.source.edits import inserted_after, replaced
 from surefit.source.line_edits import shares_lines
 from surefit.source.patches import Edit
-from surefit.source.reading import Source, called, dotted
+from surefit.source.reading import Source, called, dotted, names_within
 
 RULE = Rule("SF617", "unfrozen-outside-the-optimizer", Severity.ERROR, __doc__)
 
@@ -194,7 +194,7 @@ def with_loops(source: Source, statement: ast.stmt) -> ast.stmt:
 
 
 def names_in(node: ast.AST) -> set[str]:
-    return {name.id for name in ast.walk(node) if isinstance(name, ast.Name)}
+    return set(names_within(node))
 
 
 def freed_after(source: Source, created: ast.stmt) -> Freeing | None:
