@@ -2,7 +2,7 @@
 
 from math import prod
 
-from surefit.laws.gradient_births import ForwardValue, TakenOperand
+from surefit.doctor.gradient_births import ForwardValue, TakenOperand
 
 SPREADS = {
     **dict.fromkeys(("std", "std_mean"), "standard deviation"),

@@ -4,8 +4,8 @@ import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from surefit.doctor.graph_stories import GraphStory, HolderSeen, Joint, Stood, When
 from surefit.doctor.recording import Recording
-from surefit.laws.graph_stories import GraphStory, HolderSeen, Joint, Stood, When
 from surefit.laws.rounds import line_in, loop_of, standing, when_computed
 from surefit.source.reading import Source, targets
 

@@ -4,8 +4,8 @@ import ast
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from surefit.doctor.graph_stories import GraphStory, Joint, Stood, When
 from surefit.doctor.recording import Recording
-from surefit.laws.graph_stories import GraphStory, Joint, Stood, When
 from surefit.source.reading import Loop, Source
 
 

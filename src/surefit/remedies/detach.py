@@ -2,10 +2,10 @@
 
 import ast
 
+from surefit.doctor.graph_stories import GraphStory
 from surefit.doctor.violations import Written
 from surefit.laws.carriers import Carrier, written_to
 from surefit.laws.case import Case
-from surefit.laws.graph_stories import GraphStory
 from surefit.source.edits import (
     appended,
     argument_removed,

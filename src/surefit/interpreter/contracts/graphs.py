@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from surefit.doctor import graph_stories as stories
 from surefit.doctor.observations import Value
 from surefit.doctor.violations import Operand
 from surefit.doctor.words import code
@@ -12,7 +13,6 @@ from surefit.interpreter.value_queries import receiver_node
 from surefit.interpreter.values import GraphCut, LayerValue, RecordedOperation, TensorValue
 from surefit.interpreter.violations import Site
 from surefit.interpreter.wording import describe_layer, expression_of, layer_name, operand_of
-from surefit.laws import graph_stories as stories
 from surefit.laws.contracts.gradients import GradientIsNone, Gradients
 from surefit.laws.contracts.graphs import GraphUsedUp, NoGraph, NotOneNumber, ValueOverwritten
 from surefit.laws.contracts.inference_tensors import InferenceTensorKept

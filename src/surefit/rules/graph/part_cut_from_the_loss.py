@@ -26,6 +26,8 @@ from collections.abc import Iterator
 from surefit.doctor.conditions.condition import Condition
 from surefit.doctor.conditions.parameters import GradientsFlow
 from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
+from surefit.doctor.gradient_births import CutFromTheLoss, ForwardValue
+from surefit.doctor.graph_stories import COPYING, DETACHING, TO_NUMBERS, Cut, LostGraph
 from surefit.doctor.progress import final_steps
 from surefit.doctor.rule import Rule
 from surefit.doctor.violations import Expression
@@ -33,8 +35,6 @@ from surefit.doctor.words import code, counted, some
 from surefit.laws.case import Case, Remedy
 from surefit.laws.creation_order import READY
 from surefit.laws.grad_switches import switch_of
-from surefit.laws.gradient_births import CutFromTheLoss, ForwardValue
-from surefit.laws.graph_stories import COPYING, DETACHING, TO_NUMBERS, Cut, LostGraph
 from surefit.laws.invariants.weights_learn import (
     NoGradientArrives,
     OfOptimizer,

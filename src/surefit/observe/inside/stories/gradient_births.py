@@ -12,13 +12,15 @@ from sys import _getframe
 from types import FrameType
 from typing import Any
 
+from surefit.doctor.gradient_births import ForwardValue, TakenOperand
+from surefit.doctor.graph_stories import Stood
 from surefit.doctor.observations import Json
 from surefit.observe.inside.autopsy.graphs import is_leaf, nodes_below
 from surefit.observe.inside.autopsy.questions import value_in
 from surefit.observe.inside.autopsy.values import is_tensor
 from surefit.observe.inside.own_code import own_frame
 from surefit.observe.inside.spool import guarded
-from surefit.observe.inside.stories.lost_graphs import TO_NUMBERS, Stood, lines
+from surefit.observe.inside.stories.lost_graphs import TO_NUMBERS, lines
 from surefit.observe.inside.stories.recorder import (
     GIVEN,
     PARAMETER,
@@ -44,17 +46,6 @@ MEANT_INFINITE = ("masked_fill", "masked_fill_", "full", "full_like", "fill_", "
 
 
 @dataclass(frozen=True, slots=True)
-class NotedOperand:
-    """A tensor or a number that an operation was given."""
-
-    shape: tuple[int, ...] = ()
-    least: float | None = None
-    greatest: float | None = None
-    """Of its finite elements."""
-    zeros: int = 0
-
-
-@dataclass(frozen=True, slots=True)
 class NotedOperation:
     """One operation, or a tensor that no operation made."""
 
@@ -70,22 +61,25 @@ class NotedOperation:
     shape: tuple[int, ...] = ()
     holder: str = ""
     bounds: tuple[float, float] | None = None
-    operands: tuple[NotedOperand, ...] = ()
+    operands: tuple[TakenOperand, ...] = ()
     """Of an operation whose result is not finite."""
 
     def told(self) -> dict[str, Json]:
         least, greatest = self.bounds or (None, None)
-        return {
-            "name": self.name,
-            "stack": [asdict(line) for line in self.stack],
-            "holder": self.holder,
-            "shape": list(self.shape),
-            "bad": self.nan + self.infinite,
-            "elements": self.elements,
-            "least": least,
-            "greatest": greatest,
-            "operands": [asdict(operand) for operand in self.operands],
-        }
+        bad = self.nan + self.infinite
+        return asdict(
+            ForwardValue(
+                self.name,
+                self.stack,
+                self.holder,
+                self.shape,
+                bad,
+                self.elements,
+                least,
+                greatest,
+                self.operands,
+            )
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -440,25 +434,25 @@ def bounds_of(tensor: Any) -> tuple[float, float] | None:
     return float(plain.min()), float(plain.max())
 
 
-def operands_in(args: Any) -> tuple[NotedOperand, ...]:
+def operands_in(args: Any) -> tuple[TakenOperand, ...]:
     """What an operation was given by position, a list of tensors taken apart."""
     every = [*args] if isinstance(args, tuple | list) else [args]
     every = [part for value in every for part in (value if isinstance(value, list) else [value])]
     return tuple(
-        operand_of(value) if is_tensor(value) else NotedOperand((), value, value, int(value == 0))
+        operand_of(value) if is_tensor(value) else TakenOperand((), value, value, int(value == 0))
         for value in every
         if is_tensor(value) or type(value) in (int, float)
     )
 
 
-def operand_of(tensor: Any) -> NotedOperand:
+def operand_of(tensor: Any) -> TakenOperand:
     shape, plain = tuple(int(size) for size in tensor.shape), readable.plain(tensor)
     if plain is None or not plain.is_floating_point():
-        return NotedOperand(shape)
+        return TakenOperand(shape)
     good = plain[plain.isfinite()]
     if not good.numel():
-        return NotedOperand(shape)
-    return NotedOperand(shape, float(good.min()), float(good.max()), int((good == 0).sum()))
+        return TakenOperand(shape)
+    return TakenOperand(shape, float(good.min()), float(good.max()), int((good == 0).sum()))
 
 
 def name_in_frame(tensor: Any) -> str:
