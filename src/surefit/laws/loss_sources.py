@@ -12,8 +12,7 @@ from dataclasses import dataclass, field
 from surefit.doctor.findings import Place
 from surefit.doctor.observations import CallSite
 from surefit.source.callers import given_in
-from surefit.source.classes import Method, class_of, function_called, is_self, method
-from surefit.source.origins import set_in
+from surefit.source.classes import Method, class_of, function_called, is_self, method, set_in
 from surefit.source.reading import Source, called, dotted
 from surefit.source.returns import own_returns
 

@@ -81,6 +81,22 @@ class Source:
         return found
 
     @cached_property
+    def names_read(self) -> dict[str, list[ast.Name]]:
+        found: dict[str, list[ast.Name]] = {}
+        for node in self.every(ast.Name):
+            if isinstance(node.ctx, ast.Load):
+                found.setdefault(node.id, []).append(node)
+        return found
+
+    @cached_property
+    def attributes_read(self) -> dict[str, list[ast.Attribute]]:
+        found: dict[str, list[ast.Attribute]] = {}
+        for node in self.every(ast.Attribute):
+            if isinstance(node.ctx, ast.Load):
+                found.setdefault(node.attr, []).append(node)
+        return found
+
+    @cached_property
     def bindings(self) -> Bindings:
         return bindings(self.tree, self.parents)
 

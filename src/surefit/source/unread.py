@@ -4,7 +4,6 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from surefit.source.callers import names_read
 from surefit.source.reading import Source, called, names_within
 
 READS_ANY = frozenset(("locals", "globals", "vars", "eval", "exec"))
@@ -38,7 +37,7 @@ def unread_names(source: Source) -> Iterator[UnreadName]:
 
 def is_read(source: Source, name: str, binder: ast.AST) -> bool:
     """Not by a function that has a variable of its own by this name."""
-    return any(binder in source.bound_by(read) for read in names_read(source).get(name, ()))
+    return any(binder in source.bound_by(read) for read in source.names_read.get(name, ()))
 
 
 def bound_together(source: Source, unread: UnreadName) -> frozenset[str]:

@@ -14,7 +14,6 @@ from surefit.laws.law import BrokenLaw, Law, MeasuredOn
 from surefit.laws.loss_calls import WrittenLoss, loss_call_at
 from surefit.laws.loss_law import measures
 from surefit.laws.td_targets import names_behind
-from surefit.source.callers import names_read
 from surefit.source.definitions import definition
 from surefit.source.reading import Source, called
 
@@ -119,7 +118,7 @@ def fresh_draw(source: Source, node: ast.expr) -> ast.Call | None:
 def reads_beside(source: Source, node: ast.expr, name: str) -> list[ast.Name]:
     """Of a name, in the function that a node is in."""
     scope = source.scope_of(node)
-    every = names_read(source).get(name, ())
+    every = source.names_read.get(name, ())
     return [read for read in every if source.scope_of(read) is scope]
 
 
