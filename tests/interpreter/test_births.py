@@ -17,32 +17,32 @@ from torch.utils.data import DataLoader, Dataset
 BIRTHS = {
     "a width: the layer before": (
         "x = nn.Linear(4, 6)(torch.randn(2, 4))\nnn.Linear(5, 1)(x)",
-        ("WidthMismatch", "nn.Linear(5, 1)(x)", "nn.Linear(4, 6)"),
+        ("layer_width", "nn.Linear(5, 1)(x)", "nn.Linear(4, 6)"),
     ),
     "a width: the tensor": (
         "x = torch.randn(2, 4)\nnn.Linear(5, 1)(x)",
-        ("WidthMismatch", "nn.Linear(5, 1)(x)", "torch.randn(2, 4)"),
+        ("layer_width", "nn.Linear(5, 1)(x)", "torch.randn(2, 4)"),
     ),
     "a dtype: the cast, through operations that keep it": (
         "x = torch.randn(2, 4).double()\nx = x.flatten(1)[:1] * 2\nnn.Linear(4, 1)(x)",
-        ("LayerDtypeMismatch", "nn.Linear(4, 1)(x)", "torch.randn(2, 4).double()"),
+        ("two_dtypes", "nn.Linear(4, 1)(x)", "torch.randn(2, 4).double()"),
     ),
     "a dtype: the array": (
         "x = torch.from_numpy(np.zeros((2, 4)))\nnn.Linear(4, 1)(x)",
-        ("LayerDtypeMismatch", "nn.Linear(4, 1)(x)", "np.zeros((2, 4))"),
+        ("two_dtypes", "nn.Linear(4, 1)(x)", "np.zeros((2, 4))"),
     ),
     "a table: its number of rows": (
         "ROWS = 10\nids = torch.randint(0, 20, (4,))\nnn.Embedding(ROWS, 3)(ids)",
-        ("IndexOutsideTable", "nn.Embedding(ROWS, 3)(ids)", "10"),
+        ("outside_table", "nn.Embedding(ROWS, 3)(ids)", "10"),
     ),
     "heads: the number that is written": (
         "HEADS = 3\nnn.MultiheadAttention(16, HEADS)",
-        ("NotDivisible", "nn.MultiheadAttention(16, HEADS)", "3"),
+        ("indivisible_width", "nn.MultiheadAttention(16, HEADS)", "3"),
     ),
     "a graph: what cut it": (
         "loss = nn.Linear(4, 1)(torch.randn(2, 4)).detach().mean()\nloss.backward()",
         (
-            "BackwardWithoutGraph",
+            "no_graph",
             "loss.backward()",
             "nn.Linear(4, 1)(torch.randn(2, 4)).detach()",
         ),
@@ -51,27 +51,27 @@ BIRTHS = {
         "out = nn.Linear(4, 1)(torch.randn(2, 4))\n"
         "loss = F.mse_loss(out, torch.zeros(2, 1), reduction='none')\nloss.backward()",
         (
-            "BackwardOfNonScalar",
+            "not_one_number",
             "loss.backward()",
             "F.mse_loss(out, torch.zeros(2, 1), reduction='none')",
         ),
     ),
     "a view: the transposition": (
         "x = torch.randn(2, 3, 4).transpose(1, 2)\nx.view(2, 12)",
-        ("NonContiguousView", "x.view(2, 12)", "torch.randn(2, 3, 4).transpose(1, 2)"),
+        ("not_contiguous", "x.view(2, 12)", "torch.randn(2, 3, 4).transpose(1, 2)"),
     ),
     "a device: the tensor that was not moved": (
         "model = nn.Linear(4, 1).to('cuda')\nx = torch.randn(2, 4)\nmodel(x)",
-        ("DeviceMismatch", "model(x)", "torch.randn(2, 4)"),
+        ("two_devices", "model(x)", "torch.randn(2, 4)"),
     ),
     "a checkpoint: the dict that was saved": (
         "f = io.BytesIO()\ntorch.save({'step': 1}, f)\ntorch.load(f)['epoch']",
-        ("CheckpointKeyMissing", "torch.load(f)['epoch']", "{'step': 1}"),
+        ("entry_absent", "torch.load(f)['epoch']", "{'step': 1}"),
     ),
     "targets of another dtype: the constructor": (
         "y = torch.zeros(8)\nF.cross_entropy(nn.Linear(4, 3)(torch.randn(8, 4)), y)",
         (
-            "TargetDtypeMismatch",
+            "target_dtype",
             "F.cross_entropy(nn.Linear(4, 3)(torch.randn(8, 4)), y)",
             "torch.zeros(8)",
         ),
@@ -80,17 +80,9 @@ BIRTHS = {
         "y = F.one_hot(torch.randint(0, 3, (8,)), 3)\n"
         "F.cross_entropy(nn.Linear(4, 3)(torch.randn(8, 4)), y)",
         (
-            "TargetAxesMismatch",
+            "target_axes",
             "F.cross_entropy(nn.Linear(4, 3)(torch.randn(8, 4)), y)",
             "F.one_hot(torch.randint(0, 3, (8,)), 3)",
-        ),
-    ),
-    "labels outside the classes: where they are written": (
-        "y = torch.tensor([0, 1, 3])\nF.cross_entropy(nn.Linear(4, 3)(torch.randn(3, 4)), y)",
-        (
-            "TargetOutsideClasses",
-            "F.cross_entropy(nn.Linear(4, 3)(torch.randn(3, 4)), y)",
-            "torch.tensor([0, 1, 3])",
         ),
     ),
     "labels of a dataset: the number in its row": (
@@ -99,7 +91,7 @@ BIRTHS = {
         "    def __getitem__(self, at):\n        return torch.randn(4), float(at)\n"
         "for x, y in DataLoader(Rows()):\n"
         "    F.cross_entropy(nn.Linear(4, 3)(x), y)",
-        ("TargetDtypeMismatch", "F.cross_entropy(nn.Linear(4, 3)(x), y)", "float(at)"),
+        ("target_dtype", "F.cross_entropy(nn.Linear(4, 3)(x), y)", "float(at)"),
     ),
 }
 
@@ -108,7 +100,7 @@ BIRTHS = {
 def test_a_violation_is_born_at(text: str, expected: tuple[str, str, str]) -> None:
     source = Source("train.py", IMPORTS + text)
     derived = [
-        (type(broken).__name__, source.segment(broken.node), source.segment(broken.birth))
+        (broken.name, source.segment(broken.node), source.segment(broken.birth))
         for broken in violations_of(source)
     ]
     assert derived == [expected]

@@ -4,7 +4,6 @@ import pytest
 
 from loss_scripts import tagger
 from surefit.interpreter import violations_of
-from surefit.interpreter.violations import TargetAxesMismatch, TargetDtypeMismatch
 from surefit.source.reading import Source
 
 
@@ -12,12 +11,12 @@ def derived(text: str) -> list[str]:
     """What each violation is about: `classes last`, `takes int64`, or its type."""
     words: list[str] = []
     for broken in violations_of(Source("train.py", text)):
-        if isinstance(broken, TargetAxesMismatch):
-            words.append(broken.how)
-        elif isinstance(broken, TargetDtypeMismatch):
-            words.append(f"takes {broken.takes}")
+        if broken.name == "target_axes":
+            words.append(str(broken.facts[-1]))
+        elif broken.name == "target_dtype":
+            words.append(f"takes {broken.facts[-1]}")
         else:
-            words.append(type(broken).__name__)
+            words.append(broken.name)
     return words
 
 

@@ -1282,10 +1282,7 @@ def found(text: str) -> list[tuple[str, int]]:
     """Kinds of violations, and the lines behind the imports that they are on."""
     source = Source("train.py", IMPORTS + text)
     before = IMPORTS.count("\n")
-    return [
-        (type(one).__name__, getattr(one.node, "lineno", 0) - before)
-        for one in violations_of(source)
-    ]
+    return [(one.name, getattr(one.node, "lineno", 0) - before) for one in violations_of(source)]
 
 
 @pytest.mark.parametrize("text", HEALTHY.values(), ids=HEALTHY.keys())
@@ -1312,7 +1309,7 @@ def build(settings):
 
 build(Settings())(torch.randn(4, 8))
 """,
-        [("WidthMismatch", 13)],
+        [("layer_width", 13)],
     ),
     "a model that nobody calls here": (
         """
@@ -1325,7 +1322,7 @@ class Net(nn.Module):
     def forward(self, x):
         return self.last(torch.relu(self.first(x)))
 """,
-        [("WidthMismatch", 9)],
+        [("layer_width", 9)],
     ),
     "a flattened map, by the sizes of a dataset": (
         """
@@ -1340,7 +1337,7 @@ net = nn.Sequential(
 for pictures, labels in DataLoader(Pictures(), batch_size=16):
     F.cross_entropy(net(pictures), labels).backward()
 """,
-        [("WidthMismatch", 8)],
+        [("layer_width", 8)],
     ),
     "a dict of settings, and a check of its own": (
         """
@@ -1356,7 +1353,7 @@ class Attention(nn.Module):
 
 Attention(**settings)
 """,
-        [("NotDivisible", 8)],
+        [("indivisible_width", 8)],
     ),
     "one loss, two calls": (
         """
@@ -1365,7 +1362,7 @@ loss = model(torch.randn(4, 3)).pow(2).mean()
 loss.backward()
 loss.backward()
 """,
-        [("GraphFreed", 5)],
+        [("graph_used_up", 5)],
     ),
     "a running mean of losses with their graphs": (
         """
@@ -1376,7 +1373,7 @@ for _ in range(10):
     running = 0.9 * running + 0.1 * loss
     running.backward()
 """,
-        [("GraphFreed", 7)],
+        [("graph_used_up", 7)],
     ),
     "a function that gives back a number": (
         """
@@ -1388,7 +1385,7 @@ model = nn.Linear(3, 3)
 loss = torch.tensor(loss_of(model, torch.randn(4, 3)))
 loss.backward()
 """,
-        [("BackwardWithoutGraph", 8)],
+        [("no_graph", 8)],
     ),
     "a switch that nobody takes back": (
         """
@@ -1401,7 +1398,7 @@ model = nn.Linear(3, 1)
 evaluate(model)
 model(torch.randn(4, 3)).mean().backward()
 """,
-        [("BackwardWithoutGraph", 9)],
+        [("no_graph", 9)],
     ),
     "heads that are put together again by a view": (
         """
@@ -1424,7 +1421,7 @@ class Attention(nn.Module):
 for (x,) in DataLoader(TensorDataset(torch.randn(32, 5, 16)), batch_size=4):
     Attention()(x)
 """,
-        [("NonContiguousView", 15)],
+        [("not_contiguous", 15)],
     ),
     "columns that another function cuts off": (
         """
@@ -1434,7 +1431,7 @@ def shifted(labels):
 
 shifted(torch.randint(0, 9, (4, 7))).view(-1)
 """,
-        [("NonContiguousView", 6)],
+        [("not_contiguous", 6)],
     ),
     "numbers of numpy": (
         """
@@ -1454,7 +1451,7 @@ for rows, labels in DataLoader(Rows(), batch_size=5):
     model(rows.float())
     model(rows)
 """,
-        [("LayerDtypeMismatch", 16)],
+        [("two_dtypes", 16)],
     ),
     "a checkpoint in memory": (
         """
@@ -1467,7 +1464,7 @@ nn.Sequential(nn.Linear(3, 4), nn.Linear(4, 5)).load_state_dict(
     torch.load(io.BytesIO(file.getvalue()))["model"]
 )
 """,
-        [("StateDictMismatch", 7)],
+        [("state_dict_names", 7)],
     ),
     "an optimizer of another model": (
         """
@@ -1480,28 +1477,28 @@ for _ in range(4):
     loss.backward()
     optimizer.step()
 """,
-        [("OptimizerWithoutGradients", 9)],
+        [("nothing_held_learns", 9)],
     ),
     "a statement that moves nothing": (
         """
 x = torch.randn(4, 3)
 x.to("cuda")
 """,
-        [("MoveDiscarded", 3)],
+        [("move_dropped", 3)],
     ),
     "a plain tensor that a cast model cannot take": (
         """
 model = nn.Linear(3, 1).to(torch.bfloat16)
 model(torch.randn(4, 3))
 """,
-        [("LayerDtypeMismatch", 3)],
+        [("two_dtypes", 3)],
     ),
     "a coarse type and a small rate": (
         """
 model = nn.Linear(3, 1).bfloat16()
 optimizer = torch.optim.AdamW(model.parameters(), lr=1e-6)
 """,
-        [("UpdatesLostToRounding", 3)],
+        [("updates_rounded", 3)],
     ),
 }
 

@@ -4,7 +4,7 @@ import ast
 
 import pytest
 
-from surefit.laws.drawn_targets import drawn_target
+from surefit.laws.invariants.own_targets import drawn_target
 from surefit.laws.loss_calls import WrittenLoss
 from surefit.source.reading import Source, called
 

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from surefit.doctor.observations import Operation
-from surefit.laws import loss_arithmetic
-from surefit.laws.loss_arithmetic import UniformGuess, is_uniform
 from surefit.laws.loss_stories import LossStory
+from surefit.rules.loss import saturated_logits
+from surefit.rules.loss.saturated_logits import UniformGuess, is_uniform
 
 
 def made(serial: int, name: str, **more: Any) -> Operation:
@@ -23,7 +23,7 @@ def story(*operations: Operation) -> LossStory:
 def uniform_guess(told: LossStory, loss: float | None = None) -> UniformGuess | None:
     first = told.operations[0].result
     assert first is not None
-    return loss_arithmetic.uniform_guess(told, first if loss is None else loss)
+    return saturated_logits.uniform_guess(told, first if loss is None else loss)
 
 
 LOGITS = made(1, "linear", shape=(6, 40))

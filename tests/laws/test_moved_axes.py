@@ -2,8 +2,7 @@
 
 import pytest
 
-from surefit.laws.invariants.operation_axes import moved_order
-from surefit.laws.moved_axes import nests, order_of
+from surefit.laws.invariants.operation_axes import moved_order, nests, order_of
 
 
 @pytest.mark.parametrize(

@@ -146,8 +146,6 @@ def test_control_is_no_way() -> None:
         producer(3, "x[n]", OPERATOR, (2, Way.OPERAND, "object"), (1, Way.CONTROL, "key")),
     )
     assert [one.text for one in found.producers] == ["x[n]", "x"]
-    assert [one.text for one in found.through("train.py", 2)] == ["x"]
-    assert found.through("other.py", 2) == ()
 
 
 def test_a_lineage_says_why_it_ends() -> None:

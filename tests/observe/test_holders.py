@@ -6,7 +6,8 @@ from types import FrameType
 import torch
 from torch import nn
 
-from surefit.observe.inside.autopsy.holders import Holder, held_by, held_in
+from surefit.doctor.graph_stories import HolderSeen
+from surefit.observe.inside.autopsy.holders import held_by, held_in
 
 
 class Cell(nn.Module):
@@ -30,7 +31,7 @@ def test_locals_attributes_and_members_have_names() -> None:
     assert plain
     assert {"cell.state[0]", "cell.state[1]", "cell.past[0]", "cell.mean"} <= set(names)
     assert names["plain['last']"].container == "dict"
-    assert names["cell.state[1]"] == Holder(
+    assert names["cell.state[1]"] == HolderSeen(
         "cell.state[1]",
         names["cell.mean"].function,
         __file__,

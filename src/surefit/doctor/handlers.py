@@ -4,7 +4,7 @@ import ast
 from collections.abc import Iterable, Iterator
 
 from surefit.doctor.findings import Place
-from surefit.source.reading import Source, called, dotted
+from surefit.source.reading import Loop, Source, called, dotted
 
 BLIND = ("Exception", "BaseException")
 ENDS = ("exit", "_exit", "quit", "abort", "kill")
@@ -26,7 +26,6 @@ NUMBERS = (
     *("tensor", "zeros", "zeros_like", "full"),
 )
 """Calls that make a value of nothing that was measured."""
-Loop = ast.For | ast.AsyncFor | ast.While
 Tries = ast.Try | ast.TryStar
 
 

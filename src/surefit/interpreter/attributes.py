@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 
 from surefit.interpreter.backward import write_in_place
 from surefit.interpreter.classes import find_in_class, has_foreign_bases, is_decorated
+from surefit.interpreter.contracts.checkpoints import entry_absent
 from surefit.interpreter.evaluator import Evaluator
 from surefit.interpreter.graphs import without_graph
 from surefit.interpreter.layer_tables import CONTAINERS, tensors_of
@@ -36,7 +37,6 @@ from surefit.interpreter.values import (
     Unknown,
     integer_of,
 )
-from surefit.interpreter.violations import CheckpointKeyMissing
 
 
 def attribute_of(run: Evaluator, value: AbstractValue, name: str, node: ast.AST) -> AbstractValue:
@@ -171,7 +171,7 @@ def get_item(
             if index.value in items:
                 return items[index.value]
             if owner.loaded is not None and isinstance(index.value, str):
-                run.report(CheckpointKeyMissing(node, owner.node or node, owner, index.value))
+                run.report(entry_absent, node, owner.node or node, node, owner, index.value)
             return UNKNOWN
         case LayerValue(kind="Sequential" | "ModuleList" | "ModuleDict") if owner.escaped is False:
             return child_layer(owner, index)

@@ -3,7 +3,14 @@
 import ast
 from typing import Literal
 
-from surefit.interpreter import violations
+from surefit.interpreter.contracts.graphs import (
+    FreedOperation,
+    graph_used_up,
+    leaf_written,
+    no_graph,
+    not_one_number,
+    value_overwritten,
+)
 from surefit.interpreter.evaluator import Evaluator
 from surefit.interpreter.graphs import graph_of, operation_result
 from surefit.interpreter.modules import all_layers
@@ -24,7 +31,7 @@ def write_in_place(run: Evaluator, tensor: TensorValue, node: ast.AST, target: a
     """As an augmented assignment or a method whose name ends in `_` does it."""
     if tensor.leaf and tensor.graph is True and run.graphs.recording is True:
         if not tensor.modified and not tensor.grad_switched:
-            run.report(violations.LeafModifiedInPlace(node, node, target, tensor))
+            run.report(leaf_written, node, node, target, tensor)
         return
     bump_version(run, tensor, node)
 
@@ -39,13 +46,11 @@ def run_backward(run: Evaluator, tensor: TensorValue, arguments: Arguments, node
     graph = graph_of(tensor)
     run.graphs.lost = run.graphs.lost or tensor.unsure or graph is None
     if graph is False and not tensor.leaf:
-        run.report(
-            violations.BackwardWithoutGraph(node, tensor.cut.node if tensor.cut else node, tensor)
-        )
+        run.report(no_graph, node, tensor.cut.node if tensor.cut else node, tensor)
     if graph is not True:
         return
     if is_none(arguments.get("gradient", 0, Constant(None))) and is_several(tensor):
-        run.report(violations.BackwardOfNonScalar(node, tensor.unreduced or node, tensor))
+        run.report(not_one_number, node, tensor.unreduced or node, tensor)
         return
     if check_freed(run, tensor, node) or check_overwritten(run, tensor, node):
         return
@@ -93,7 +98,7 @@ def check_freed(run: Evaluator, tensor: TensorValue, node: ast.Call) -> bool:
     same = before.tensor is tensor
     calls = run.path_to(node)
     birth = where_paths_part(operation, calls)
-    run.report(violations.GraphFreed(node, birth, operation, before.by, how, same, calls))
+    run.report(graph_used_up, node, birth, FreedOperation(operation, before.by, how, same, calls))
     return True
 
 
@@ -112,11 +117,11 @@ def check_overwritten(run: Evaluator, tensor: TensorValue, node: ast.Call) -> bo
         stepped = layer and operation.keeps_weights and layer.version > operation.version
         if layer and stepped and layer.written_at:
             at = layer.written_at
-            run.report(violations.SavedValueOverwritten(node, at, operation, "step", earlier))
+            run.report(value_overwritten, node, at, operation, "step", earlier)
             return True
         if result and result.version and result.written_at:
             at = result.written_at
-            run.report(violations.SavedValueOverwritten(node, at, operation, "write", earlier))
+            run.report(value_overwritten, node, at, operation, "write", earlier)
             return True
     return False
 

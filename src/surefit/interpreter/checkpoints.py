@@ -2,7 +2,12 @@
 
 import ast
 
-from surefit.interpreter import violations
+from surefit.interpreter.contracts.checkpoints import (
+    state_dict_names,
+    state_of_other_parameters,
+    unpickling_refused,
+    whole_checkpoint,
+)
 from surefit.interpreter.evaluator import Evaluator
 from surefit.interpreter.modules import named_tensors, shapes_of_parameters
 from surefit.interpreter.shapes import Shape
@@ -53,7 +58,7 @@ def load_checkpoint(run: Evaluator, arguments: Arguments, node: ast.AST) -> Abst
     only = arguments.flag("weights_only", None, True)
     if foreign and only and not arguments.open and isinstance(node, ast.Call):
         if "safe_globals" not in run.source.text:
-            run.report(violations.LoadNeedsUnpickling(node, node, saved_at, foreign))
+            run.report(unpickling_refused, node, node, saved_at, foreign)
         return UNKNOWN
     if isinstance(value, DictValue) and value.items is not None:
         return DictValue(dict(value.items), value.node, node)
@@ -85,12 +90,12 @@ def load_into_model(run: Evaluator, model: Module, arguments: Arguments, node: a
     if isinstance(value, StateDictValue) and value.tensors is not None:
         if value.tensors.keys() != tensors.keys() or different_shapes(value.tensors, tensors):
             birth = model.node if value.tensors.keys() == tensors.keys() else node
-            run.report(violations.StateDictMismatch(node, birth, model, value, tensors))
+            run.report(state_dict_names, node, birth, model, value, tensors)
     elif isinstance(value, DictValue) and value.items is not None:
         for key, entry in value.items.items():
             inner = entry.tensors if isinstance(entry, StateDictValue) else None
             if inner and inner.keys() == tensors.keys() and not different_shapes(inner, tensors):
-                run.report(violations.CheckpointLoadedWhole(node, node, model, value, str(key)))
+                run.report(whole_checkpoint, node, node, model, value, str(key))
                 return
 
 
@@ -134,4 +139,4 @@ def load_into_optimizer(
     )
     if differ or [len(group) for group in saved] != [len(group) for group in has]:
         birth = optimizer.node
-        run.report(violations.OptimizerStateMismatch(node, birth, optimizer.kind, saved, has))
+        run.report(state_of_other_parameters, node, birth, optimizer.kind, saved, has)

@@ -18,6 +18,7 @@ from surefit.interpreter.values import (
     Scope,
     SequenceValue,
 )
+from surefit.source.returns import gives_one_by_one
 
 MODULES = (
     *("torch.nn.Module", "torch.nn.modules.module.Module", "torch.nn.modules.Module"),
@@ -99,7 +100,7 @@ def define_function(
     known = all(
         isinstance(value, ImportedName) and value.name in KNOWN_DECORATORS for value in decorators
     )
-    return FunctionValue(node, scope, owner) if known and not is_generator(node) else UNKNOWN
+    return FunctionValue(node, scope, owner) if known and not gives_one_by_one(node) else UNKNOWN
 
 
 def decorators_of(
@@ -126,16 +127,3 @@ def define_class(run: Evaluator, node: ast.ClassDef, scope: Scope) -> AbstractVa
         else:
             run.block([statement], inner)
     return result
-
-
-def is_generator(node: ast.FunctionDef) -> bool:
-    pending: list[ast.AST] = list(node.body)
-    while pending:
-        inner = pending.pop()
-        if isinstance(inner, ast.Yield | ast.YieldFrom):
-            return True
-        if not isinstance(
-            inner, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef
-        ):
-            pending += ast.iter_child_nodes(inner)
-    return False

@@ -3,6 +3,7 @@
 import ast
 from dataclasses import replace
 
+from surefit.interpreter.contracts.shapes import mask_axes
 from surefit.interpreter.devices import dtype_named, move_target
 from surefit.interpreter.evaluator import Evaluator
 from surefit.interpreter.graphs import graph_of, operation_result
@@ -18,7 +19,6 @@ from surefit.interpreter.values import (
     TensorValue,
     Unknown,
 )
-from surefit.interpreter.violations import MaskMismatch
 
 KEEPS_RESULT = {"sigmoid", "tanh", "exp", "softmax", "log_softmax", "sqrt", "relu", "rsqrt"}
 KEEPS_NOTHING = ("contiguous", "identity", "clone", "dropout", "neg", "cumsum", "flip")
@@ -65,7 +65,7 @@ def masked_fill(call: OperationCall) -> TensorValue:
         mask_node = arguments.node("mask", 1, call.node)
         if broadcast(tensor.shape, mask.shape) is None:
             birth = mask.node or mask_node
-            call.run.report(MaskMismatch(call.node, birth, tensor, mask, mask_node))
+            call.run.report(mask_axes, call.node, birth, tensor, mask, mask_node)
         inputs, nodes = (tensor, mask), (arguments.nodes.get(0), mask_node)
         shape, dtype = tensor.shape, tensor.dtype
         result = operation_result(call.run, call.node, shape, inputs, dtype, nodes=nodes)

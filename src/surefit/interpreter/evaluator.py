@@ -5,11 +5,12 @@ what both leave alike stays known. Nothing that happens on a path that may not b
 """
 
 import ast
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TypeVar
+from typing import Concatenate, ParamSpec, TypeVar
 
+from surefit.doctor.violations import Violation
 from surefit.interpreter.journal import Changes, Journal
 from surefit.interpreter.recorder import GraphRecorder
 from surefit.interpreter.value_queries import Arguments, contents
@@ -29,10 +30,11 @@ from surefit.interpreter.values import (
     SequenceValue,
     TensorValue,
 )
-from surefit.interpreter.violations import SourceViolation
+from surefit.interpreter.violations import Site, SourceViolation
 from surefit.source.reading import Source
 
 Result = TypeVar("Result")
+Facts = ParamSpec("Facts")
 MOST_STEPS = 60_000
 """Expressions that are evaluated; the rest of a longer script is not."""
 DEEPEST = 14
@@ -71,11 +73,29 @@ def until_raise(path: Callable[[], Flow]) -> Flow:
         return "raise"
 
 
+@dataclass(frozen=True, slots=True)
+class Language:
+    """How each part of Python is evaluated: see `scripts`."""
+
+    block: Callable[["Evaluator", Sequence[ast.stmt], Scope], Flow]
+    assign: Callable[["Evaluator", ast.expr, AbstractValue, Scope], None]
+    evaluate: Callable[["Evaluator", ast.expr, Scope], AbstractValue]
+    call: Callable[["Evaluator", AbstractValue, Arguments, ast.AST], AbstractValue]
+    call_function: Callable[..., AbstractValue]
+    instantiate: Callable[["Evaluator", ClassValue, Arguments, ast.AST], AbstractValue]
+
+
 class Evaluator:
     """One script."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: Source, language: Language) -> None:
         self.source = source
+        self.block = partial(language.block, self)
+        self.assign = partial(language.assign, self)
+        self.evaluate = partial(language.evaluate, self)
+        self.call = partial(language.call, self)
+        self.call_function = partial(language.call_function, self)
+        self.instantiate = partial(language.instantiate, self)
         self.violations: list[SourceViolation] = []
         self.journal = Journal()
         self.graphs = GraphRecorder()
@@ -141,12 +161,18 @@ class Evaluator:
                     partial(self.call_function, method, Arguments(open=True), node, instance)
                 )
 
-    def report(self, violation: SourceViolation) -> None:
-        if self.guard:
-            return
-        known = {(type(other), other.node) for other in self.violations}
-        if (type(violation), violation.node) not in known:
-            self.violations.append(violation)
+    def report(
+        self,
+        contract: Callable[Concatenate[Site, Facts], Iterator[Violation]],
+        node: ast.AST,
+        birth: ast.AST,
+        *facts: Facts.args,
+        **named: Facts.kwargs,
+    ) -> None:
+        assert not named
+        known = {(other.contract, other.node) for other in self.violations}
+        if not self.guard and (contract, node) not in known:
+            self.violations.append(SourceViolation(contract, node, birth, facts))
 
     def path_to(self, node: ast.AST) -> tuple[ast.AST, ...]:
         return (*self.sites, node)
@@ -215,29 +241,3 @@ class Evaluator:
             frame.early.append(changes)
         elif flow in ("break", "continue") and frame.loops:
             frame.loops[-1].append(changes)
-
-    # the parts of the language, see `scripts`
-
-    def block(self, body: Sequence[ast.stmt], scope: Scope) -> Flow:
-        raise NotImplementedError
-
-    def assign(self, target: ast.expr, value: AbstractValue, scope: Scope) -> None:
-        raise NotImplementedError
-
-    def evaluate(self, node: ast.expr, scope: Scope) -> AbstractValue:
-        raise NotImplementedError
-
-    def call(self, function: AbstractValue, arguments: Arguments, node: ast.AST) -> AbstractValue:
-        raise NotImplementedError
-
-    def call_function(
-        self,
-        function: FunctionValue,
-        arguments: Arguments,
-        node: ast.AST,
-        receiver: AbstractValue | None = None,
-    ) -> AbstractValue:
-        raise NotImplementedError
-
-    def instantiate(self, class_: ClassValue, arguments: Arguments, node: ast.AST) -> AbstractValue:
-        raise NotImplementedError

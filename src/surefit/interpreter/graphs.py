@@ -3,11 +3,11 @@
 import ast
 from collections.abc import Iterable, Sequence
 
+from surefit.interpreter.contracts.mixed_operands import two_devices
 from surefit.interpreter.evaluator import Evaluator
 from surefit.interpreter.layer_tables import has_weights
 from surefit.interpreter.shapes import Shape
 from surefit.interpreter.values import CPU, GraphCut, LayerValue, RecordedOperation, TensorValue
-from surefit.interpreter.violations import DeviceMismatch
 
 KEEPS_WEIGHTS = ("Linear", "Conv1d", "Conv2d", "Conv3d")
 
@@ -133,5 +133,5 @@ def check_devices(
         return
     for tensor, where in zip(inputs, nodes, strict=False):
         if tensor.device == CPU and tensor.shape.rank and where is not None:
-            run.report(DeviceMismatch(node, tensor.node or node, tensor, where, moved.text))
+            run.report(two_devices, node, tensor.node or node, tensor, where, moved.text)
             return

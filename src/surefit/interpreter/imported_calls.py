@@ -6,6 +6,7 @@ import math
 from surefit.interpreter.backward import checkpoint_call
 from surefit.interpreter.builtin_calls import BUILTIN_CALLS
 from surefit.interpreter.checkpoints import load_checkpoint, save_checkpoint
+from surefit.interpreter.contracts.checkpoints import targets_without_layers
 from surefit.interpreter.devices import device_from
 from surefit.interpreter.evaluator import Evaluator, PathEnded
 from surefit.interpreter.layer_creation import check_config_divides, create_layer
@@ -15,7 +16,6 @@ from surefit.interpreter.optimizers import create_optimizer
 from surefit.interpreter.tensor_creation import call_numpy, create_tensor, pad_sequence
 from surefit.interpreter.value_queries import Arguments, apply, is_none, items_of, sequence, text_in
 from surefit.interpreter.values import UNKNOWN, AbstractValue, Constant, LibraryObject, LoaderValue
-from surefit.interpreter.violations import AdapterTargetsMissing
 
 WITHOUT_SIDE_EFFECTS = (
     *("torch.", "numpy.", "math.", "time.", "logging.", "os.", "json.", "random.", "tqdm."),
@@ -224,7 +224,7 @@ def check_adapter_targets(
     if any(name.rpartition(".")[2] in last or name in SHARED_NAMES for name in names):
         return
     at, wanted = config.node, tuple(sorted(names))
-    run.report(AdapterTargetsMissing(node, at, wanted, kind, tuple(has)))
+    run.report(targets_without_layers, node, at, wanted, kind, tuple(has))
 
 
 def layer_names(model: AbstractValue) -> tuple[str, list[str]] | None:

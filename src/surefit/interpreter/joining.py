@@ -4,6 +4,7 @@ import ast
 from collections.abc import Sequence
 from typing import Literal
 
+from surefit.interpreter.contracts.shapes import inner_sizes, sizes_differ
 from surefit.interpreter.evaluator import Evaluator
 from surefit.interpreter.graphs import operation_result
 from surefit.interpreter.memory_layout import contiguous
@@ -19,8 +20,15 @@ from surefit.interpreter.shapes import (
     with_last_size,
 )
 from surefit.interpreter.value_queries import Arguments, items_of, origin_of_width
-from surefit.interpreter.values import UNKNOWN, AbstractValue, Constant, TensorValue, integer_of
-from surefit.interpreter.violations import JoinMismatch, NodePair, ProductMismatch, TensorPair
+from surefit.interpreter.values import (
+    UNKNOWN,
+    AbstractValue,
+    Constant,
+    NodePair,
+    TensorPair,
+    TensorValue,
+    integer_of,
+)
 
 
 def concatenate(run: Evaluator, name: str, arguments: Arguments, node: ast.AST) -> AbstractValue:
@@ -43,7 +51,7 @@ def concatenate(run: Evaluator, name: str, arguments: Arguments, node: ast.AST) 
         if isinstance(joined, int):
             pair, at = (parts[0], part), (nodes[0], part_node)
             birth = origin_of_width(part) or node
-            run.report(JoinMismatch(node, birth, how, pair, at, joined))
+            run.report(sizes_differ, node, birth, how, pair, at, joined)
             joined = ANY
         shape = joined
     if how == "stack":
@@ -99,7 +107,7 @@ def combine(
         )
         axis = next(axis for axis, size in sizes if size == MISMATCH)
         birth = origin_of_width(right) or node
-        run.report(JoinMismatch(node, birth, "sum", tensors, nodes, axis))
+        run.report(sizes_differ, node, birth, "sum", tensors, nodes, axis)
     result = operation_result(run, node, shape or ANY, tensors, dtype, keeps=keeps, nodes=nodes)
     result.unreduced = left.unreduced or right.unreduced
     width = result.shape.size(-1)
@@ -129,7 +137,7 @@ def matrix_product(
         return operation_result(run, node, ANY, tensors, dtype)
     inner, outer = left.size(-1), right.size(-2)
     if isinstance(inner, int) and isinstance(outer, int) and inner != outer:
-        run.report(ProductMismatch(node, tensors[1].node or node, tensors, nodes))
+        run.report(inner_sizes, node, tensors[1].node or node, tensors, nodes)
         return operation_result(run, node, ANY, tensors, dtype)
     shape = Shape((None, right.size(-1)), True)
     if left.has(-2):

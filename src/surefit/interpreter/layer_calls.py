@@ -5,6 +5,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from surefit.interpreter.backward import bump_version
+from surefit.interpreter.contracts.graphs import inference_tensor_kept
+from surefit.interpreter.contracts.mixed_operands import two_dtypes
+from surefit.interpreter.contracts.shapes import layer_width
+from surefit.interpreter.contracts.tables import outside_table
 from surefit.interpreter.elementwise import same_shape
 from surefit.interpreter.evaluator import Evaluator
 from surefit.interpreter.graphs import KEEPS_WEIGHTS, operation_result
@@ -44,12 +48,6 @@ from surefit.interpreter.values import (
     TensorValue,
     Unknown,
     integer_of,
-)
-from surefit.interpreter.violations import (
-    IndexOutsideTable,
-    InferenceTensorInTraining,
-    LayerDtypeMismatch,
-    WidthMismatch,
 )
 
 
@@ -136,10 +134,10 @@ def check_input(run: Evaluator, layer: LayerValue, tensor: TensorValue, node: as
     compares = run.autocast is False and (multiplies or layer.kind in RECURRENT_KINDS)
     known = None not in (layer.dtype, tensor.dtype)
     if compares and known and tensor.dtype != layer.dtype:
-        run.report(LayerDtypeMismatch(node, origin_of_dtype(tensor) or node, layer, tensor))
+        run.report(two_dtypes, node, origin_of_dtype(tensor) or node, layer, tensor)
     learns = layer.trainable is True and run.graphs.recording is True
     if tensor.inference is not None and learns and multiplies:
-        run.report(InferenceTensorInTraining(node, tensor.inference, layer, tensor))
+        run.report(inference_tensor_kept, node, tensor.inference, layer)
 
 
 WIDTHS = {
@@ -211,7 +209,7 @@ def check_width(
     if takes is None or not isinstance(has, int) or has == takes:
         return True
     birth = origin_of_width(tensor) or node
-    run.report(WidthMismatch(node, birth, layer, tensor, axis, takes, has))
+    run.report(layer_width, node, birth, layer, tensor, axis, takes, has)
     return False
 
 
@@ -275,7 +273,7 @@ def check_lookup(run: Evaluator, layer: LayerValue, tensor: TensorValue, node: a
         return
     if tensor.high is not None and tensor.high >= rows:
         birth = origin_of(layer.arguments.get("num_embeddings")) or layer.node
-        run.report(IndexOutsideTable(node, birth, layer, tensor, tensor.high))
+        run.report(outside_table, node, birth, layer, tensor, tensor.high)
     elif tensor.low is not None and tensor.low < 0:
         birth = tensor.padding or tensor.node or node
-        run.report(IndexOutsideTable(node, birth, layer, tensor, tensor.low))
+        run.report(outside_table, node, birth, layer, tensor, tensor.low)

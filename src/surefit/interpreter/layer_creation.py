@@ -2,6 +2,7 @@
 
 import ast
 
+from surefit.interpreter.contracts.shapes import indivisible_width
 from surefit.interpreter.evaluator import Evaluator
 from surefit.interpreter.iteration import iterations_of
 from surefit.interpreter.layer_tables import ARGUMENTS, SHAPE_PRESERVING
@@ -17,7 +18,6 @@ from surefit.interpreter.values import (
     TensorValue,
     integer_of,
 )
-from surefit.interpreter.violations import NotDivisible
 
 HEADS = (("d_model", "nhead"),)
 GROUPS = (("in_channels", "groups"), ("out_channels", "groups"))
@@ -69,7 +69,7 @@ def check_division(
     if width is None or not count or width % count == 0 or not isinstance(values[1], Constant):
         return False
     birth = values[1].node or node
-    run.report(NotDivisible(node, birth, names[0], width, names[1], count))
+    run.report(indivisible_width, node, birth, names, width, count)
     return True
 
 

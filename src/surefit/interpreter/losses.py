@@ -1,38 +1,38 @@
 """Losses: what they take, and what they return."""
 
 import ast
-from typing import Literal
 
-from surefit.interpreter import violations
+from surefit.interpreter.contracts.losses import (
+    AxesFault,
+    LossInputs,
+    loss_shape,
+    target_axes,
+    target_dtype,
+)
 from surefit.interpreter.evaluator import Evaluator
 from surefit.interpreter.graphs import operation_result
 from surefit.interpreter.shapes import ANY, SCALAR, broadcast
 from surefit.interpreter.value_queries import Arguments, is_array, origin_of_dtype, origin_of_width
 from surefit.interpreter.values import UNKNOWN, Constant, LayerValue, TensorValue
-from surefit.interpreter.violations import LossInputs
 
 BINARY_LOSSES = {"binary_cross_entropy", "binary_cross_entropy_with_logits"}
 CLASS_LOSSES = {"cross_entropy", "nll_loss"}
 NO_CLASS_INDEX = ("float16", "bfloat16", "float32", "float64", "int32", "bool")
 NO_PROBABILITY = ("int64", "int32", "bool")
-IGNORED = -100
-AxesFault = Literal["column", "square", "indices", "one hot", "classes last", "flattened"]
 
 
-def check_loss(run: Evaluator, inputs: LossInputs, ignored: int | None, node: ast.AST) -> None:
+def check_loss(run: Evaluator, inputs: LossInputs, node: ast.AST) -> None:
     fault = axes_fault(inputs)
     takes = dtype_needed(inputs)
+    shapes = inputs.predictions.shape, inputs.target.shape
     if fault is not None:
-        run.report(violations.TargetAxesMismatch(node, birth_of_axes(inputs, fault), inputs, fault))
+        run.report(target_axes, node, birth_of_axes(inputs, fault), inputs, fault)
     elif takes is not None:
         birth = origin_of_dtype(inputs.target) or inputs.target_node
-        run.report(violations.TargetDtypeMismatch(node, birth, inputs, takes))
-    elif inputs.function not in CLASS_LOSSES:
-        if broadcast(inputs.predictions.shape, inputs.target.shape) is None:
-            birth = origin_of_width(inputs.target) or inputs.target_node
-            run.report(violations.LossShapeMismatch(node, birth, inputs))
-    else:
-        check_class_indices(run, inputs, ignored, node)
+        run.report(target_dtype, node, birth, inputs, takes)
+    elif inputs.function not in CLASS_LOSSES and broadcast(*shapes) is None:
+        birth = origin_of_width(inputs.target) or inputs.target_node
+        run.report(loss_shape, node, birth, inputs)
 
 
 def birth_of_axes(inputs: LossInputs, fault: AxesFault) -> ast.AST:
@@ -92,22 +92,6 @@ def dtype_needed(inputs: LossInputs) -> str | None:
     return None
 
 
-def check_class_indices(
-    run: Evaluator, inputs: LossInputs, ignored: int | None, node: ast.AST
-) -> None:
-    shape, target = inputs.predictions.shape, inputs.target
-    classes = shape.size(0 if shape.rank == 1 else 1)
-    if not isinstance(classes, int) or target.dtype != "int64" or ignored is None:
-        return
-    if target.shape.rank is None or shape.rank != target.shape.rank + 1:
-        return
-    for label in (target.high, target.low):
-        if label is not None and label != ignored and not 0 <= label < classes:
-            birth = target.node or inputs.target_node
-            run.report(violations.TargetOutsideClasses(node, birth, inputs, label, classes))
-            return
-
-
 ELEMENTWISE_LOSSES = {
     *("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "kl_div", "poisson_nll_loss"),
     *BINARY_LOSSES,
@@ -126,7 +110,7 @@ def compute_loss(
     inputs = LossInputs(name, predictions, nodes[0], target, nodes[1])
     shape = broadcast(predictions.shape, target.shape)
     if not any(is_array(value) for value in values):
-        check_loss(run, inputs, arguments.number("ignore_index", None, IGNORED), node)
+        check_loss(run, inputs, node)
     reduction = arguments.get("reduction", None, Constant("mean"))
     legacy = any(key in arguments.named for key in ("size_average", "reduce"))
     if legacy or arguments.open or not isinstance(reduction, Constant):

@@ -5,6 +5,7 @@ import ast
 from surefit.interpreter.attributes import freeze
 from surefit.interpreter.backward import run_backward, write_in_place
 from surefit.interpreter.checkpoints import load_into_model
+from surefit.interpreter.contracts.mixed_operands import move_dropped
 from surefit.interpreter.devices import CASTS, move_target
 from surefit.interpreter.evaluator import Evaluator
 from surefit.interpreter.iteration import iterations_of
@@ -21,7 +22,7 @@ from surefit.interpreter.operations import operate
 from surefit.interpreter.operators import binary
 from surefit.interpreter.optimizers import check_gradients, optimizer_method, zero_gradients
 from surefit.interpreter.tensor_creation import GENERATOR, array_method, draw_array
-from surefit.interpreter.value_queries import Arguments, apply, dict_value, sequence
+from surefit.interpreter.value_queries import Arguments, apply, dict_value, receiver_node, sequence
 from surefit.interpreter.values import (
     CPU,
     UNKNOWN,
@@ -42,7 +43,6 @@ from surefit.interpreter.values import (
     StateDictValue,
     TensorValue,
 )
-from surefit.interpreter.violations import MoveDiscarded
 
 IN_PLACE = (
     *("add_", "sub_", "mul_", "div_", "fill_", "zero_", "clamp_", "clip_", "copy_", "normal_"),
@@ -100,12 +100,6 @@ def as_function_arguments(tensor: TensorValue, arguments: Arguments, node: ast.A
     return Arguments([tensor, *arguments.positional], arguments.named, nodes, arguments.open)
 
 
-def receiver_node(node: ast.AST) -> ast.expr | None:
-    """`x` of `x.sum()`."""
-    func = node.func if isinstance(node, ast.Call) else None
-    return func.value if isinstance(func, ast.Attribute) else None
-
-
 def tensor_method(
     run: Evaluator, tensor: TensorValue, name: str, arguments: Arguments, node: ast.AST
 ) -> AbstractValue:
@@ -155,7 +149,7 @@ def check_discarded_move(run: Evaluator, call: ast.Call, scope: Scope) -> None:
         case ast.Attribute(value=ast.Name(id=name), attr="to" | "cuda"):
             tensor = scope.find(name)
             if isinstance(tensor, TensorValue):
-                run.report(MoveDiscarded(call, call))
+                run.report(move_dropped, call, call)
 
 
 def list_method(

@@ -23,12 +23,12 @@ from surefit.interpreter.values import (
     DictValue,
     EachParameter,
     Integer,
+    NodePair,
     Real,
     SequenceValue,
     TensorValue,
     integer_of,
 )
-from surefit.interpreter.violations import NodePair
 
 ARITHMETIC: dict[type[ast.operator], Callable[..., object]] = {
     ast.Add: operator.add,

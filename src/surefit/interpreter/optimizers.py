@@ -4,9 +4,11 @@ import ast
 from collections.abc import Iterable
 
 from surefit.interpreter.checkpoints import group_shapes, load_into_optimizer
+from surefit.interpreter.contracts.graphs import gradient_is_none
+from surefit.interpreter.contracts.optimizers import nothing_held_learns, updates_rounded
 from surefit.interpreter.evaluator import Evaluator
 from surefit.interpreter.layer_tables import has_weights
-from surefit.interpreter.modules import class_name_of, is_fully_known
+from surefit.interpreter.modules import is_fully_known
 from surefit.interpreter.value_queries import Arguments, items_of, sequence
 from surefit.interpreter.values import (
     UNKNOWN,
@@ -20,11 +22,6 @@ from surefit.interpreter.values import (
     OptimizerValue,
     ParameterSet,
     TensorValue,
-)
-from surefit.interpreter.violations import (
-    GradientMissing,
-    OptimizerWithoutGradients,
-    UpdatesLostToRounding,
 )
 
 COARSE_DTYPES = {"bfloat16": 5e-6, "float16": 5e-7}
@@ -61,9 +58,8 @@ def check_rounding(run: Evaluator, optimizer: OptimizerValue, node: ast.AST) -> 
     dtypes = {layer.dtype for layer in layers}
     dtype = dtypes.pop() if len(dtypes) == 1 and len(layers) == len(holders) else None
     if dtype in COARSE_DTYPES and 0 < rate <= COARSE_DTYPES[dtype]:
-        name = class_name_of((optimizer.groups or ())[0].model)
         cast = layers[0].cast_at or node
-        run.report(UpdatesLostToRounding(node, cast, optimizer.kind, dtype, rate, cast, name))
+        run.report(updates_rounded, node, cast, optimizer.kind, dtype, rate)
 
 
 def zero_gradients(run: Evaluator, holders: Iterable[LayerValue | TensorValue]) -> None:
@@ -134,7 +130,7 @@ def check_gradients(run: Evaluator, each: EachParameter, node: ast.AST) -> None:
         if isinstance(holder, LayerValue) and has_weights(holder) and holder.gradient is False
     )
     if bare and len(bare) < len(holders):
-        run.report(GradientMissing(node, node, bare))
+        run.report(gradient_is_none, node, node, bare)
 
 
 def check_idle_optimizer(run: Evaluator, optimizer: OptimizerValue, node: ast.AST) -> None:
@@ -152,7 +148,7 @@ def check_idle_optimizer(run: Evaluator, optimizer: OptimizerValue, node: ast.AS
     held = {id(holder) for other in run.optimizers for holder in held_by(other)}
     outside = tuple(layer for layer in run.graphs.reached if id(layer) not in held)
     if outside and len(outside) == len(run.graphs.reached):
-        run.report(OptimizerWithoutGradients(node, optimizer.node, optimizer.node, outside))
+        run.report(nothing_held_learns, node, optimizer.node, outside)
 
 
 def held_by(optimizer: OptimizerValue) -> list[LayerValue | TensorValue]:

@@ -3,13 +3,13 @@
 import ast
 from collections.abc import Sequence
 
+from surefit.interpreter.contracts.shapes import element_count, not_contiguous
 from surefit.interpreter.evaluator import Evaluator
 from surefit.interpreter.memory_layout import cannot_view, contiguous
 from surefit.interpreter.operation_calls import OperationCall, view_tensor
 from surefit.interpreter.shapes import ANY, Shape, Size, product, reshape_shape, single_size
 from surefit.interpreter.value_queries import sequence, size_value
 from surefit.interpreter.values import UNKNOWN, AbstractValue, Integer, ShapeValue, TensorValue
-from surefit.interpreter.violations import NonContiguousView, ReshapeMismatch
 
 
 def view(call: OperationCall) -> TensorValue:
@@ -21,9 +21,9 @@ def view(call: OperationCall) -> TensorValue:
     if isinstance(node, ast.Call):
         is_view = isinstance(node.func, ast.Attribute) and node.func.attr == "view"
         if is_view and tensor.cause is not None and cannot_view(tensor, target):
-            run.report(NonContiguousView(node, tensor.cause, tensor))
+            run.report(not_contiguous, node, tensor.cause, tensor)
         if shape is None:
-            run.report(ReshapeMismatch(node, node, tensor, target))
+            run.report(element_count, node, node, tensor, target, node.args)
             shape = Shape(tuple(None if size == -1 else size for size in target))
     result = call.view(shape or ANY)
     if len(target) < (tensor.shape.rank or 0):

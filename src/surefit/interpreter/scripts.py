@@ -1,9 +1,5 @@
 """Contracts that a script will violate, derived from its source: the same types as from a crash."""
 
-import pkgutil
-from collections.abc import Callable, Iterator
-from functools import cache
-from importlib import import_module
 from weakref import WeakKeyDictionary
 
 from surefit.doctor.causes import was_only_read
@@ -11,9 +7,8 @@ from surefit.doctor.observations import Script
 from surefit.doctor.recording import Recording
 from surefit.doctor.rule import failed
 from surefit.doctor.violations import Violation
-from surefit.interpreter import contracts
 from surefit.interpreter.calls import call_function, call_value, instantiate
-from surefit.interpreter.evaluator import Evaluator
+from surefit.interpreter.evaluator import Evaluator, Language
 from surefit.interpreter.expressions import evaluate_expression
 from surefit.interpreter.statements import assign_target, run_block
 from surefit.interpreter.violations import SourceViolation
@@ -26,21 +21,12 @@ LIBRARIES = {
     "library names": library_names.violations_in_source,
 }
 """Contracts that are certain from the source of the installed libraries."""
-Adapter = Callable[[SourceViolation, Case, Source], Iterator[Violation]]
 
 WORTH_EVALUATING = ("torch", "transformers", "peft")
 KNOWN_VIOLATIONS: "WeakKeyDictionary[Source, tuple[SourceViolation, ...]]" = WeakKeyDictionary()
-
-
-class ScriptEvaluator(Evaluator):
-    """How each part of Python is evaluated."""
-
-    block = run_block
-    assign = assign_target
-    evaluate = evaluate_expression
-    call = call_value
-    call_function = call_function
-    instantiate = instantiate
+PYTHON = Language(
+    run_block, assign_target, evaluate_expression, call_value, call_function, instantiate
+)
 
 
 def violations_of(source: Source) -> tuple[SourceViolation, ...]:
@@ -48,17 +34,9 @@ def violations_of(source: Source) -> tuple[SourceViolation, ...]:
     known = KNOWN_VIOLATIONS.get(source)
     if known is None:
         uses_torch = any(word in source.text for word in WORTH_EVALUATING)
-        known = tuple(ScriptEvaluator(source).whole_file()) if uses_torch else ()
+        known = tuple(Evaluator(source, PYTHON).whole_file()) if uses_torch else ()
         KNOWN_VIOLATIONS[source] = known
     return known
-
-
-@cache
-def every_adapter() -> tuple[tuple[str, Adapter], ...]:
-    """There is no list to edit: a file in `contracts/` has a `violations_of`."""
-    names = sorted(file.name for file in pkgutil.iter_modules(contracts.__path__))
-    modules = [(name, import_module(f"{contracts.__name__}.{name}")) for name in names]
-    return tuple((name, module.violations_of) for name, module in modules)
 
 
 def violations_in(recording: Recording, broken: list[str]) -> list[tuple[Violation, Case]]:
@@ -77,9 +55,8 @@ def violations_in(recording: Recording, broken: list[str]) -> list[tuple[Violati
             except Exception as error:  # noqa: BLE001 - the interpreter still speaks
                 broken.append(failed(f"the reader of {name}", error))
         for violation in violations_of(source):
-            for name, adapt in every_adapter():
-                try:
-                    found += [(law, case) for law in adapt(violation, case, source)]
-                except Exception as error:  # noqa: BLE001 - the other adapters still speak
-                    broken.append(failed(f"the interpreter's {name}", error))
+            try:
+                found += [(law, case) for law in violation.violations(case, source)]
+            except Exception as error:  # noqa: BLE001 - the other violations are still told
+                broken.append(failed(f"the interpreter's {violation.name}", error))
     return found

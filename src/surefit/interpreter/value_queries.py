@@ -123,6 +123,12 @@ def origin_of_width(tensor: TensorValue) -> ast.AST | None:
     return tensor.source_layer.node if tensor.source_layer else tensor.node
 
 
+def receiver_node(node: ast.AST) -> ast.expr | None:
+    """`x` of `x.sum()`."""
+    func = node.func if isinstance(node, ast.Call) else None
+    return func.value if isinstance(func, ast.Attribute) else None
+
+
 Default = TypeVar("Default")
 
 

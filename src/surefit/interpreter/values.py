@@ -289,6 +289,8 @@ class StateDictValue(AbstractValue):
     node: ast.AST
 
 
+TensorPair = tuple[TensorValue, TensorValue]
+NodePair = tuple[ast.AST, ast.AST]
 GroupShapes = tuple[tuple[Shape, ...], ...]
 
 

@@ -1,34 +1,17 @@
 """Violations of a script that is only read: words and operands for what they are about."""
 
 import ast
-from collections.abc import Iterator
-from typing import TypeVar
 
-from surefit.doctor.causes import was_only_read
 from surefit.doctor.findings import Place
-from surefit.doctor.observations import Script, Value
-from surefit.doctor.recording import Recording
+from surefit.doctor.observations import Value
 from surefit.doctor.violations import Expression, Operand
 from surefit.doctor.words import code
 from surefit.interpreter.layer_tables import ARGUMENTS
-from surefit.interpreter.scripts import violations_of
 from surefit.interpreter.shapes import Size, SymbolicSize
 from surefit.interpreter.values import LayerValue, TensorValue
-from surefit.interpreter.violations import SourceViolation
 from surefit.source.reading import Source
 
-Kind = TypeVar("Kind", bound=SourceViolation)
 ONLY_READ = "the script was read, not run"
-
-
-def violations_in(
-    script: Script, recording: Recording, kind: type[Kind]
-) -> Iterator[tuple[Source, Kind]]:
-    """Violations of one kind, with the source that they are in; none where the script was run."""
-    source = recording.source(script.file) if was_only_read(recording) else None
-    for violation in violations_of(source) if source is not None else ():
-        if isinstance(violation, kind) and source is not None:
-            yield source, violation
 
 
 def place_of(source: Source, node: ast.AST) -> Place:

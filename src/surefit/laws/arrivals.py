@@ -1,14 +1,13 @@
 """Where a batch of a loader arrives in the user's own loop, and what the loop calls it."""
 
 import ast
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from surefit.doctor.conditions.rows import RowsArrive
 from surefit.doctor.findings import Place
 from surefit.doctor.observations import Crash, Frame, Value
 from surefit.doctor.recording import Recording
-from surefit.source.reading import Source, called
+from surefit.source.reading import Source, names_within
 
 LOADER = "torch/utils/data/dataloader.py"
 
@@ -43,18 +42,12 @@ def arrival(crash: Crash, seen: Recording) -> Arrival | None:
         return None
     if isinstance(statement, ast.For):
         first = first_simple(statement.body)
-        names = tuple(names_in(statement.target))
+        names = tuple(names_within(statement.target))
         return Arrival(Place(source.file, first.lineno), names, False) if first and names else None
     if isinstance(statement, ast.Assign):
-        names = tuple(name for target in statement.targets for name in names_in(target))
+        names = tuple(name for target in statement.targets for name in names_within(target))
         return Arrival(Place(source.file, statement.lineno), names, True) if names else None
     return None
-
-
-def names_in(target: ast.expr) -> Iterator[str]:
-    for node in ast.walk(target):
-        if isinstance(node, ast.Name):
-            yield node.id
 
 
 def first_simple(block: list[ast.stmt]) -> ast.stmt | None:
@@ -82,7 +75,7 @@ def loader_call(crash: Crash, seen: Recording) -> tuple[Source, ast.Call] | None
     source = seen.source(place or (frame.place if frame else None))
     if source is None:
         return None
-    calls = [call for call in source.every(ast.Call) if called(call) == "DataLoader"]
+    calls = list(source.calls_named("DataLoader"))
     if place is not None:
         line = place.line or 0
         calls = [one for one in calls if one.lineno <= line <= (one.end_lineno or one.lineno)]

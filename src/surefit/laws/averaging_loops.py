@@ -35,7 +35,7 @@ def averaging_loops(recording: Recording) -> Iterator[AveragingLoop]:
 
 def copies_buffers(source: Source, follower: str) -> bool:
     """`zip(average.buffers(), ...)` is somewhere, too."""
-    calls = [call for call in source.every(ast.Call) if called(call) in BUFFERS]
+    calls = list(source.calls_named(*BUFFERS))
     return any(ast.unparse(call.func).rpartition(".")[0] == follower for call in calls)
 
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from surefit.laws.case import Case
-from surefit.laws.ways import STACKS, operation, shape, way_back
 from surefit.lineage.lineage import Lineage
 from surefit.lineage.producers import PASSING, Producer, Way
+from surefit.lineage.ways import STACKS, operation, shape, way_back
 from surefit.source.edits import BINDS_TIGHTLY
 from surefit.source.reading import Source
 

@@ -9,8 +9,8 @@ from surefit.doctor.findings import Place
 from surefit.doctor.observations import Frame, Value
 from surefit.doctor.words import times
 from surefit.laws.case import Case
-from surefit.laws.row_counts import evaluated
-from surefit.source.reading import Source
+from surefit.laws.frame_numbers import integer_in
+from surefit.source.reading import Source, names_within
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,7 +154,7 @@ def first_sizes(case: Case) -> Iterator[int]:
     the model was called with."""
     sizes: list[int] = []
     for frame, loop in loops(case):
-        names = {node.id for node in ast.walk(loop.target) if isinstance(node, ast.Name)}
+        names = set(names_within(loop.target))
         sizes += [shape[0] for value in frame.values if value.text in names for shape in of(value)]
     inside = (frame for frame in case.frames if frame.own and is_method_of_module(frame))
     model = next(inside, None)
@@ -180,7 +180,7 @@ def step_of(loop: ast.For, frame: Frame) -> int | None:
     for node in ast.walk(loop.iter):
         match node:
             case ast.Call(func=ast.Name(id="range"), args=[_, _, step]):
-                return evaluated(step, frame)
+                return integer_in(frame, step)
             case ast.Call(func=ast.Attribute(attr="split"), args=[size]):
-                return evaluated(size, frame)
+                return integer_in(frame, size)
     return None

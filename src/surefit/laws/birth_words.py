@@ -2,7 +2,7 @@
 
 from math import prod
 
-from surefit.laws.gradient_births import ForwardValue, TakenOperand
+from surefit.doctor.gradient_births import ForwardValue, TakenOperand
 
 SPREADS = {
     **dict.fromkeys(("std", "std_mean"), "standard deviation"),
@@ -13,7 +13,6 @@ MEANS = ("mean", "median", "nanmean", "cross_entropy", "nll_loss", "mse_loss", "
 LOGARITHMS = ("log", "log2", "log10", "log_", "xlogy")
 ROOTS = ("sqrt", "rsqrt", "sqrt_")
 DIVISIONS = ("div", "__truediv__", "true_divide", "__rtruediv__", "div_", "__itruediv__")
-GROWING = ("exp", "exp_", "pow", "__pow__", "square", "matmul", "linear", "mul", "__mul__", "expm1")
 HUGE = 1e18
 """Beyond this a product in float32 overflows soon; `exp` does from 89 on."""
 

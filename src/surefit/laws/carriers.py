@@ -4,9 +4,9 @@ import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from surefit.doctor.graph_stories import GraphStory, HolderSeen, Joint, Stood, When
 from surefit.doctor.recording import Recording
-from surefit.laws.graph_stories import GraphStory, HolderSeen, Joint, Stood, When
-from surefit.laws.rounds import line_in, loop_of, loops_around, standing, when_computed
+from surefit.laws.rounds import line_in, loop_of, standing, when_computed
 from surefit.source.reading import Source, targets
 
 KEEPING_CALLS = ("append", "extend", "add", "appendleft")
@@ -145,7 +145,7 @@ def is_read_first(source: Source, scope: ast.AST, name: str) -> bool:
         for node in ast.walk(scope)
         if isinstance(node, ast.Name) and node.id == name and source.scope_of(node) is scope
     ]
-    for loop in {loop for use in uses for loop in loops_around(source, use)}:
+    for loop in {loop for use in uses for loop in source.loops_around(use)}:
         inside = [use for use in uses if loop in source.up(use)]
         writes = [use for use in inside if isinstance(use.ctx, ast.Store)]
         reads = [use for use in inside if isinstance(use.ctx, ast.Load)]
@@ -167,7 +167,7 @@ def preferred(carriers: Sequence[Carrier], stack: Sequence[Stood]) -> Carrier:
         node, file = carrier.statement, carrier.source.file
         last = node.end_lineno or node.lineno
         on_stack = any(line.file == file and node.lineno <= line.line <= last for line in stack)
-        return on_stack, any(True for _ in loops_around(carrier.source, node)), node.lineno
+        return on_stack, any(True for _ in carrier.source.loops_around(node)), node.lineno
 
     return max(carriers, key=rank)
 

@@ -52,7 +52,7 @@ def chooser_of(case: Case, collator: CollatorSeen) -> Expression | None:
 
 def loader_at(source: Source, place: Place) -> ast.Call | None:
     """At a line, or the only one of the file."""
-    calls = [call for call in source.every(ast.Call) if called(call) == "DataLoader"]
+    calls = list(source.calls_named("DataLoader"))
     free = [call for call in calls if is_free(source, source.argument(call, "collate_fn", 6))]
     here = [call for call in free if call.lineno == place.line]
     return next(iter(here if len(calls) > 1 else here or free), None)

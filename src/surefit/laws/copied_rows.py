@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from surefit.laws.evaluation_names import HELD_OUT, TRAINED, names_in, words_of
-from surefit.source.reading import Source, called
+from surefit.source.reading import Source, called, names_within
 
 COPYING_CALLS = frozenset(
     ("cat", "concat", "concatenate", "vstack", "hstack", "repeat", "repeat_interleave", "tile")
@@ -59,15 +59,6 @@ class CopiedBeforeSplit:
         first, *rest = self.source.segment(statement).split("\n")
         indent = " " * statement.col_offset
         return "\n".join([first, *(line.removeprefix(indent) for line in rest)])
-
-
-def called_names(node: ast.AST) -> Iterator[str]:
-    if isinstance(node, ast.Call):
-        yield called(node)
-    if isinstance(node, ast.Name):
-        yield node.id
-    if isinstance(node, ast.keyword) and node.arg:
-        yield node.arg
 
 
 def renamed(text: str, names: Mapping[str, str]) -> str:
@@ -217,9 +208,7 @@ def sources_of(copying: ast.stmt) -> dict[str, str]:
 
 
 def loaded_names(statement: ast.stmt) -> Iterator[str]:
-    for node in ast.walk(statement):
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
-            yield node.id
+    yield from names_within(statement, ast.Load)
 
 
 def parts_of(statement: ast.Assign) -> Iterator[tuple[str, str]]:

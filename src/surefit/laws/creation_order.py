@@ -7,7 +7,7 @@ from surefit.doctor.findings import Place
 from surefit.doctor.observations import OptimizerSeen, ParameterSeen, Steps
 from surefit.source.edits import Edit, moved_after
 from surefit.source.line_edits import block_of, bound_by, moved_together, used_by
-from surefit.source.reading import Source, called, dotted, targets
+from surefit.source.reading import Source, dotted, names_within, targets
 
 MOST_CALLERS = 3
 """How far a line inside functions is followed out to who calls them."""
@@ -66,7 +66,7 @@ def runs(source: Source, place: Place) -> list[ast.stmt]:
     newest = list(statements)
     for _ in range(MOST_CALLERS):
         names = {name for caller in newest if (name := name_around(source, caller))}
-        calls = [call for call in source.every(ast.Call) if called(call) in names]
+        calls = list(source.calls_named(*names))
         callers = [source.statement_of(call) for call in calls]
         newest = [caller for caller in callers if caller not in statements]
         statements += newest
@@ -113,4 +113,4 @@ def changed_by(layer: ast.stmt) -> set[str]:
     """`model` of `model.head = ...`; of a call, all that it is given."""
     if isinstance(layer, ast.Assign | ast.AnnAssign):
         return {dotted(part).partition(".")[0] for part in targets(layer)}
-    return {node.id for node in ast.walk(layer) if isinstance(node, ast.Name)}
+    return set(names_within(layer))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from surefit.source.classes import is_self
 from surefit.source.constants import text
 from surefit.source.origins import origin
-from surefit.source.reading import Source, called
+from surefit.source.reading import Source
 
 ALWAYS = {"store_true": True, "store_false": False}
 """What an action sets; with the same default, a flag is that in any case."""
@@ -55,8 +55,8 @@ def flag_of(source: Source, node: ast.expr) -> Flag | None:
         return None  # an attribute of that name, which could come from anywhere
     found = [
         one
-        for call in source.every(ast.Call)
-        if called(call) == "add_argument" and (one := read(source, call)) is not None
+        for call in source.calls_named("add_argument")
+        if (one := read(source, call)) is not None
         if node.attr in destinations(source, one)
     ]
     return found[0] if len(found) == 1 else None

@@ -7,17 +7,18 @@ from math import prod
 
 from surefit.doctor.violations import Expression
 from surefit.laws.case import Case
-from surefit.laws.size_history import (
+from surefit.lineage.lineage import Lineage
+from surefit.lineage.producers import Input, Producer, ProducerKind, Way
+from surefit.lineage.ways import (
     PARAMETER,
     RESHAPES,
     history,
     operation,
     shape,
-    tensors,
+    taken,
     users,
+    way,
 )
-from surefit.lineage.lineage import Lineage
-from surefit.lineage.producers import Input, Producer, ProducerKind, Way
 
 POOLS = ("avg_pool", "max_pool")
 KEEP_POSITIONS = (
@@ -91,17 +92,17 @@ class Fold:
     @cached_property
     def pooling(self) -> Producer | None:
         """The user's call that pooled last, while the number of positions stayed."""
-        at: Producer | None = self.given
         user: Producer | None = None
-        while at is not None:
+        for at in way(self.lineage, self._with_as_many_positions, self.given):
             user = at if at.own and at.kind is ProducerKind.CALL else user
             if operation(at).startswith(POOLS):
                 return user
-            through = operation(at) in KEEP_POSITIONS or at.kind is not ProducerKind.OPERATION
-            before = [inner for inner in tensors(self.lineage, at) if shape(inner)]
-            same = [inner for inner in before if shape(inner) == self.before]
-            at = next(iter(same), None) if through else None
         return None
+
+    def _with_as_many_positions(self, at: Producer) -> list[Producer]:
+        through = operation(at) in KEEP_POSITIONS or at.kind is not ProducerKind.OPERATION
+        before = taken(self.lineage, at) if through else []
+        return [inner for inner in before if shape(inner) and shape(inner) == self.before]
 
     def receiver(self, case: Case) -> Expression | None:
         """The user's expression for what is reshaped."""
@@ -122,7 +123,7 @@ def fold_of(lineage: Lineage, size: int, rows: int) -> Fold | None:
         after = shape(producer)
         if operation(producer) not in RESHAPES or len(after) != ROWS_AND_FEATURES:
             continue
-        given = [inner for inner in tensors(lineage, producer) if len(shape(inner)) >= SEQUENCE]
+        given = [inner for inner in taken(lineage, producer) if len(shape(inner)) >= SEQUENCE]
         if after[0] == size and given and shape(given[0])[0] == rows:
             return Fold(lineage, tuple(path[: number + 1]), given[0])
     return None

@@ -1,8 +1,10 @@
 """Integers that an expression of a frame evaluates to, computed from what the frame holds."""
 
 import ast
+from collections.abc import Mapping
 
 from surefit.doctor.observations import Frame, Value
+from surefit.source.evaluation import Known, NotKnown, constant, integer
 
 
 def tensor_in(frame: Frame | None, node: ast.expr) -> Value | None:
@@ -11,47 +13,45 @@ def tensor_in(frame: Frame | None, node: ast.expr) -> Value | None:
     return next((value for value in values if value.shape is not None), None)
 
 
-def integer_in(frame: Frame, node: ast.expr) -> int | None:
+def integer_in(
+    frame: Frame, node: ast.expr, instead: Mapping[ast.expr, int] | None = None
+) -> int | None:
+    """From constants and values of the frame; with other numbers for some nodes."""
+
+    def known(part: ast.expr) -> Known:
+        number = instead[part] if instead and part in instead else number_in(frame, part)
+        if number is None:
+            raise NotKnown
+        return number
+
+    return integer(node, known)
+
+
+def number_in(frame: Frame, node: ast.expr) -> Known:
     match node:
-        case ast.Constant(value=int(number)):
-            return number
-        case ast.UnaryOp(op=ast.USub(), operand=inner):
-            number_inside = integer_in(frame, inner)
-            return None if number_inside is None else -number_inside
-        case ast.BinOp(left=left, op=operator, right=right):
-            return computed(integer_in(frame, left), operator, integer_in(frame, right))
+        case ast.Constant():
+            return constant(node)
         case ast.Subscript(value=ast.Attribute(value=inner, attr="shape"), slice=ast.expr() as at):
-            return size_at(frame, inner, at)
+            return size_in(frame, inner, integer_in(frame, at))
         case ast.Call(func=ast.Attribute(value=inner, attr="size"), args=[at]):
-            return size_at(frame, inner, at)
+            return size_in(frame, inner, integer_in(frame, at))
         case ast.Call(func=ast.Name(id="len"), args=[inner]):
-            return size_at(frame, inner, ast.Constant(0))
+            return size_in(frame, inner, 0)
     value = frame.value(ast.unparse(node))
-    return value.scalar if value is not None and type(value.scalar) is int else None
+    scalar = value.scalar if value is not None else None
+    if scalar is None and isinstance(node, ast.Attribute) and frame.layer and frame.arguments:
+        of_layer = ast.unparse(node.value) == frame.arguments[0]
+        scalar = frame.layer.sizes.get(node.attr) if of_layer else None
+    return scalar if type(scalar) is int else None
 
 
-def computed(left: int | None, operator: ast.operator, right: int | None) -> int | None:
-    if left is None or right is None:
+def size_in(frame: Frame, node: ast.expr, axis: int | None) -> int | None:
+    """Along an axis of a tensor; of a list its length."""
+    value = tensor_in(frame, node) or frame.value(ast.unparse(node))
+    if value is None or axis is None:
         return None
-    match operator:
-        case ast.Mult():
-            return left * right
-        case ast.Add():
-            return left + right
-        case ast.Sub():
-            return left - right
-        case ast.FloorDiv() if right:
-            return left // right
-        case ast.Pow() if 0 <= right < 8:
-            return int(left**right)
-    return None
-
-
-def size_at(frame: Frame, node: ast.expr, at: ast.expr) -> int | None:
-    value, axis = tensor_in(frame, node), integer_in(frame, at)
-    if value is None or value.shape is None or axis is None:
-        return None
-    return value.shape[axis] if -len(value.shape) <= axis < len(value.shape) else None
+    sizes = value.shape if value.shape is not None else (value.length,)
+    return sizes[axis] if -len(sizes) <= axis < len(sizes) else None
 
 
 def sizes_in(frame: Frame, args: list[ast.expr]) -> tuple[int, ...] | None:

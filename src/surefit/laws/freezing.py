@@ -78,8 +78,7 @@ def freezing_call(recording: Recording, freezing: Freezing) -> Freezing:
     calls = [
         Freezing(source, source.statement_of(call))
         for source in recording.sources()
-        for call in source.every(ast.Call)
-        if called(call) == function.name
+        for call in source.calls_named(function.name)
     ]
     return calls[0] if len(calls) == 1 else freezing
 

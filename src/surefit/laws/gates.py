@@ -1,27 +1,19 @@
 """Conditions that stand between a run and an expression, and what decided them."""
 
 import ast
-import operator
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from surefit.laws.flags import Flag, flag_of
+from surefit.source import constants
 from surefit.source.callers import calls_that_run
 from surefit.source.classes import Method
-from surefit.source.constants import number, truth
+from surefit.source.evaluation import Known, NotKnown, evaluated
 from surefit.source.line_edits import block_of, leaves
 from surefit.source.reading import Source, dotted
 
 DEEPEST = 6
 """Functions, from the one that an expression is in outwards."""
-COMPARED: dict[type[ast.cmpop], Callable[[float, float], bool]] = {
-    ast.Gt: operator.gt,
-    ast.GtE: operator.ge,
-    ast.Lt: operator.lt,
-    ast.LtE: operator.le,
-    ast.Eq: operator.eq,
-    ast.NotEq: operator.ne,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,44 +49,21 @@ def gates(source: Source, node: ast.AST, deep: int = 0) -> Iterator[Gate]:
 
 def is_true(source: Source, test: ast.expr, command: Sequence[str]) -> bool | None:
     """What a condition is, by constants of the file and flags that nobody gave."""
-    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
-        inner = is_true(source, test.operand, command)
-        return None if inner is None else not inner
-    if isinstance(test, ast.BoolOp):
-        parts = [is_true(source, one, command) for one in test.values]
-        decides = isinstance(test.op, ast.Or)
-        if decides in parts:
-            return decides
-        return None if None in parts else not decides
-    if isinstance(test, ast.Compare):
-        return comparison(source, test, command)
-    known = truth(source, test)
-    if known is not None:
-        return known
-    value = value_of(source, test, command)
-    return None if value is None else bool(value)
 
+    def known(part: ast.expr) -> Known:
+        flag = flag_of(source, part)
+        if flag is None:
+            return constants.evaluated(source, part)
+        if (flag.is_given(command) and not flag.is_fixed) or not isinstance(
+            flag.value, int | float
+        ):
+            raise NotKnown
+        return flag.value
 
-def comparison(source: Source, test: ast.Compare, command: Sequence[str]) -> bool | None:
-    if len(test.ops) != 1:
+    try:
+        return bool(evaluated(test, known))
+    except NotKnown:
         return None
-    compare = COMPARED.get(type(test.ops[0]))
-    sides = [value_of(source, one, command) for one in (test.left, test.comparators[0])]
-    left, right = sides
-    if compare is None or left is None or right is None:
-        return None
-    return compare(left, right)
-
-
-def value_of(source: Source, node: ast.expr, command: Sequence[str]) -> float | None:
-    """A number that is written out, or the default of a flag that was not given."""
-    known = number(source, node)
-    if known is not None:
-        return known
-    flag = flag_of(source, node)
-    if flag is None or (flag.is_given(command) and not flag.is_fixed):
-        return None
-    return flag.value if isinstance(flag.value, bool | int | float) else None
 
 
 def flags_in(source: Source, test: ast.expr) -> list[tuple[ast.expr, Flag]]:

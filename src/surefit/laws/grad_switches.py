@@ -4,8 +4,8 @@ import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from surefit.doctor.graph_stories import Stood
 from surefit.doctor.recording import Recording
-from surefit.laws.graph_stories import Stood
 from surefit.laws.rounds import standing
 from surefit.source.blocks import unwrapped
 from surefit.source.edits import both, inserted_before, removed

@@ -114,6 +114,5 @@ def calls_that_build(source: Source) -> Iterator[LabelMap]:
         for outer in source.up(node)
         if isinstance(outer, ast.FunctionDef | ast.ClassDef)
     }
-    for call in source.every(ast.Call):
-        if called(call) in builders:
-            yield LabelMap(source, call, source.statement_of(call))
+    for call in source.calls_named(*builders):
+        yield LabelMap(source, call, source.statement_of(call))

@@ -4,7 +4,7 @@ import ast
 from collections.abc import Iterator
 
 from surefit.doctor.findings import Place
-from surefit.source.reading import Source, called
+from surefit.source.reading import Source, called, names_within
 
 ARGUMENTS = ("TrainingArguments", "Seq2SeqTrainingArguments")
 
@@ -25,12 +25,12 @@ def arguments_call(source: Source) -> ast.Call | None:
 def makes_several(source: Source, call: ast.Call) -> bool:
     """A loop gives it something else each time, or it stands in a function that is called more
     than once: other loaders come from it, too."""
-    used = {node.id for node in ast.walk(call) if isinstance(node, ast.Name)}
+    used = set(names_within(call))
     for outer in source.up(call):
         if used & set(bound_by_loop(outer)):
             return True
         if isinstance(outer, ast.FunctionDef):
-            return len([one for one in source.every(ast.Call) if called(one) == outer.name]) > 1
+            return len(list(source.calls_named(outer.name))) > 1
     return False
 
 
@@ -39,4 +39,4 @@ def bound_by_loop(loop: ast.AST) -> Iterator[str]:
     if isinstance(loop, ast.ListComp | ast.DictComp | ast.SetComp | ast.GeneratorExp):
         targets = [one.target for one in loop.generators]
     for target in targets:
-        yield from (node.id for node in ast.walk(target) if isinstance(node, ast.Name))
+        yield from names_within(target)

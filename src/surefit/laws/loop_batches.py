@@ -7,7 +7,7 @@ from surefit.doctor.findings import Place
 from surefit.doctor.observations import Frame
 from surefit.laws.batches import loops
 from surefit.laws.case import Case
-from surefit.laws.row_counts import evaluated, size_of
+from surefit.laws.frame_numbers import integer_in, size_in
 from surefit.source.edits import appended
 from surefit.source.patches import Edit, both
 from surefit.source.reading import Source, dotted
@@ -42,7 +42,7 @@ def by_range(source: Source | None, loop: ast.For, frame: Frame) -> CutBatches |
             target=ast.Name(id=name),
             iter=ast.Call(func=ast.Name(id="range"), args=[_, stop, step]) as call,
         ) if source:
-            at, size = evaluated(ast.Name(name), frame), evaluated(step, frame)
+            at, size = integer_in(frame, ast.Name(name)), integer_in(frame, step)
             loose = isinstance(stop, ast.BinOp | ast.IfExp | ast.BoolOp)
             if at is None or not size or at % size or loose:
                 return None
@@ -62,7 +62,7 @@ def by_split(source: Source | None, loop: ast.For, frame: Frame) -> CutBatches |
     for call in calls:
         match call:
             case ast.Call(func=ast.Attribute(value=receiver), args=[size]):
-                rows, whole = length(source, receiver, frame), evaluated(size, frame)
+                rows, whole = length(source, receiver, frame), integer_in(frame, size)
                 if rows is None or not whole:
                     return None
                 count, text = rows
@@ -89,10 +89,10 @@ def length(source: Source, node: ast.expr, frame: Frame) -> tuple[int, str] | No
     """How many rows it has, and how the source can say so."""
     if dotted(node):
         text = ast.unparse(node)
-        rows = size_of(node, 0, frame)
+        rows = size_in(frame, node, 0)
         return (rows, f"len({text})") if rows else None
     match node:
         case ast.Call(func=func, args=[count]) if dotted(func).endswith("randperm"):
-            rows = evaluated(count, frame)
+            rows = integer_in(frame, count)
             return (rows, source.segment(count)) if rows else None
     return None

@@ -12,8 +12,7 @@ from dataclasses import dataclass, field
 from surefit.doctor.findings import Place
 from surefit.doctor.observations import CallSite
 from surefit.source.callers import given_in
-from surefit.source.classes import Method, class_of, function_called, is_self, method
-from surefit.source.origins import set_in
+from surefit.source.classes import Method, class_of, function_called, is_self, method, set_in
 from surefit.source.reading import Source, called, dotted
 from surefit.source.returns import own_returns
 
@@ -102,11 +101,10 @@ class Entering:
         function = self.source.parents[self.source.parents[argument]]
         if not isinstance(function, Method) or function.name in OF_A_MODULE:
             return
-        for call in self.source.every(ast.Call):
-            if called(call) == function.name:
-                found = given_in(self.source, function, call, argument)
-                if found is not None:
-                    yield found
+        for call in self.source.calls_named(function.name):
+            found = given_in(self.source, function, call, argument)
+            if found is not None:
+                yield found
 
 
 def is_size(node: ast.AST) -> bool:

@@ -2,9 +2,16 @@
 
 import ast
 
+from surefit.doctor.graph_stories import (
+    COPYING,
+    DETACHING,
+    FROM_NUMBERS,
+    TO_NUMBERS,
+    Cut,
+    LostGraph,
+)
 from surefit.doctor.violations import Expression
 from surefit.laws.case import Case
-from surefit.laws.graph_stories import COPYING, DETACHING, FROM_NUMBERS, TO_NUMBERS, Cut, LostGraph
 from surefit.laws.rounds import innermost
 from surefit.lineage.lineage import Lineage
 from surefit.lineage.producers import Producer

@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterator, Sequence
 
 from surefit.doctor.findings import Place
 from surefit.laws.reported_labels import SCORE
-from surefit.laws.rounds import Loop, loops_around, outermost_loop
-from surefit.source.reading import Source, called, dotted, targets
+from surefit.laws.rounds import outermost_loop
+from surefit.source.reading import Loop, Source, called, dotted, targets
 
 Finder = Callable[[Source], Iterator[ast.AST]]
 
@@ -37,7 +37,7 @@ def scopes_around(source: Source, places: Sequence[Place]) -> set[ast.AST]:
     scopes = {source.scope_of(statement) for statement in statements}
     for _ in range(2):
         names = {getattr(scope, "name", "") for scope in scopes} - {""}
-        callers = [call for call in source.every(ast.Call) if called(call) in names]
+        callers = list(source.calls_named(*names))
         scopes |= {source.scope_of(call) for call in callers}
     return scopes | handed_over(source, scopes)
 
@@ -68,7 +68,7 @@ def divided_in_a_loop(source: Source) -> Iterator[ast.AST]:
     """`total /= n` in a loop that also adds to `total`."""
     for statement in (*source.every(ast.AugAssign), *source.every(ast.Assign)):
         name = divided(statement)
-        loop = next(loops_around(source, statement), None) if name else None
+        loop = next(source.loops_around(statement), None) if name else None
         if loop is not None and any(adds_to(node, name) for node in ast.walk(loop)):
             yield statement
 
@@ -120,7 +120,7 @@ def set_in_a_loop(source: Source) -> Iterator[ast.AST]:
 def outermost_loop_of_evaluation(source: Source, node: ast.AST) -> Loop | None:
     """Of the loops around a node, the outermost that no backward pass is in."""
     found: Loop | None = None
-    for loop in loops_around(source, node):
+    for loop in source.loops_around(node):
         if any(isinstance(c, ast.Call) and called(c) == "backward" for c in ast.walk(loop)):
             break
         found = loop
@@ -157,7 +157,7 @@ def never_reset(source: Source) -> Iterator[ast.AST]:
         name = dotted(statement.target)
         if not isinstance(statement.op, ast.Add) or not name:
             continue
-        inner = next(loops_around(source, statement), None)
+        inner = next(source.loops_around(statement), None)
         outer = outermost_loop(source, statement)
         if inner is None or (inner is outer and isinstance(statement.target, ast.Name)):
             continue
@@ -177,9 +177,7 @@ def compared_with_half(source: Source) -> Iterator[ast.AST]:
         match node:
             case ast.Compare(ops=[ast.Gt() | ast.GtE()], comparators=[ast.Constant(value=0.5)]):
                 yield node
-    for call in source.every(ast.Call):
-        if called(call) == "round":
-            yield call
+    yield from source.calls_named("round")
 
 
 def comparisons(source: Source) -> Iterator[ast.AST]:

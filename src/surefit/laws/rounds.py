@@ -4,11 +4,9 @@ import ast
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from surefit.doctor.graph_stories import GraphStory, Joint, Stood, When
 from surefit.doctor.recording import Recording
-from surefit.laws.graph_stories import GraphStory, Joint, Stood, When
-from surefit.source.reading import Function, Source
-
-Loop = ast.For | ast.While | ast.AsyncFor
+from surefit.source.reading import Loop, Source
 
 
 class Standing(NamedTuple):
@@ -43,23 +41,14 @@ def innermost(recording: Recording, stack: Sequence[Stood]) -> Standing | None:
 def loop_of(recording: Recording, stack: Sequence[Stood]) -> tuple[Standing, Loop] | None:
     """The loop that the failing line stands in, or that calls what does."""
     for here in standing(recording, stack):
-        for loop in loops_around(here.source, here.statement):
+        for loop in here.source.loops_around(here.statement):
             return here, loop
     return None
 
 
 def outermost_loop(source: Source, node: ast.AST) -> ast.stmt | None:
     """Of those around a node in its function."""
-    return next(iter([*loops_around(source, node)][::-1]), None)
-
-
-def loops_around(source: Source, node: ast.AST) -> Iterator[Loop]:
-    """Innermost first, within one function."""
-    for outer in source.up(node):
-        if isinstance(outer, Function | ast.ClassDef):
-            return
-        if isinstance(outer, Loop):
-            yield outer
+    return next(iter([*source.loops_around(node)][::-1]), None)
 
 
 def when_computed(recording: Recording, story: GraphStory, joint: Joint) -> When:

@@ -2,18 +2,16 @@
 
 import ast
 import math
-import operator
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TypeGuard
 
 from surefit.doctor.findings import Place
-from surefit.doctor.handlers import Loop, Tries, within_function
+from surefit.doctor.handlers import Tries, within_function
 from surefit.source.classes import pairs
-from surefit.source.reading import Source, dotted
-
-Known = float | bool | list[float] | None
+from surefit.source.evaluation import Known, NotKnown, constant, evaluated
+from surefit.source.reading import Loop, Source, dotted
 
 PLAIN: tuple[Callable[..., Known], ...] = (min, max, sum, len, abs, float, int, round)
 OF_MATH: tuple[Callable[..., Known], ...] = (
@@ -24,29 +22,6 @@ MEASURES = {measure.__name__: measure for measure in PLAIN} | {
     f"math.{measure.__name__}": measure for measure in OF_MATH
 }
 CONSTANTS = {"inf": math.inf, "nan": math.nan, "NaN": math.nan}
-OPERATORS: dict[type[ast.AST], Callable[..., Known]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.Div: operator.truediv,
-    ast.FloorDiv: operator.floordiv,
-    ast.Pow: operator.pow,
-    ast.USub: operator.neg,
-    ast.UAdd: operator.pos,
-    ast.Not: operator.not_,
-    ast.Gt: operator.gt,
-    ast.GtE: operator.ge,
-    ast.Lt: operator.lt,
-    ast.LtE: operator.le,
-    ast.Eq: operator.eq,
-    ast.NotEq: operator.ne,
-    ast.Is: operator.is_,
-    ast.IsNot: operator.is_not,
-}
-
-
-class NotKnown(Exception):  # noqa: N818 - it says that, and ends nothing
-    """An expression that needs more than the source."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,48 +51,21 @@ class Names:
     known: dict[str, Known] = field(default_factory=dict)
 
     def value(self, node: ast.expr) -> Known:
-        try:
-            return self._value(node)
-        except NotKnown:
-            raise
-        except (TypeError, ValueError, ArithmeticError) as error:
-            raise NotKnown from error
+        return evaluated(node, self._known)
 
-    def _value(self, node: ast.expr) -> Known:
+    def _known(self, node: ast.expr) -> Known:
         match node:
-            case ast.Constant(value=bool() | int() | float() | None as value):
-                return value
             case ast.List(elts=[]):
                 return []
             case ast.Name(id=name) if name in self.known:
                 return self.known[name]
             case ast.Attribute(attr=name) if name in CONSTANTS:
                 return CONSTANTS[name]
-            case ast.UnaryOp(op=op, operand=one):
-                return self._applied(op, one)
-            case (
-                ast.BinOp(left=left, op=op, right=right)
-                | ast.Compare(left=left, ops=[op], comparators=[right])
-            ):
-                return self._applied(op, left, right)
-            case ast.IfExp(test=test, body=body, orelse=orelse):
-                return self.value(body if self.value(test) else orelse)
-            case ast.Call():
-                return self._called(node)
-        raise NotKnown
-
-    def _applied(self, op: ast.AST, *operands: ast.expr) -> Known:
-        if type(op) not in OPERATORS:
-            raise NotKnown
-        return OPERATORS[type(op)](*(self.value(one) for one in operands))
-
-    def _called(self, call: ast.Call) -> Known:
-        name = dotted(call.func)
-        if name == "float" and len(call.args) == 1 and isinstance(call.args[0], ast.Constant):
-            return float(call.args[0].value)  # type: ignore[arg-type]
-        if name not in MEASURES or call.keywords:
-            raise NotKnown
-        return MEASURES[name](*(self.value(one) for one in call.args))
+            case ast.Call(func=ast.Name(id="float"), args=[ast.Constant(value=str(text))]):
+                return float(text)
+            case ast.Call(func=func, args=args, keywords=[]) if dotted(func) in MEASURES:
+                return MEASURES[dotted(func)](*map(self.value, args))
+        return constant(node)
 
     def run(self, statements: list[ast.stmt]) -> Iterator[ast.Assign | ast.Return]:
         """Follows statements as far as they are known; gives those that set or return a value."""

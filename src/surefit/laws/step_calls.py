@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from surefit.doctor.findings import Place
 from surefit.doctor.violations import Expression
 from surefit.laws.case import Case
-from surefit.laws.rounds import Loop, loops_around
 from surefit.source.line_edits import block_of, inserted_after, removed, shares_lines
 from surefit.source.patches import Edit, both
-from surefit.source.reading import Source, called, dotted
+from surefit.source.reading import Loop, Source, called, dotted
 
 CLIPS = ("clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_")
 
@@ -67,9 +66,8 @@ def optimizer_of(step: LoopCall) -> str:
 
 
 def calls_named(source: Source, name: str) -> Iterator[LoopCall]:
-    for call in source.every(ast.Call):
-        if called(call) == name:
-            yield LoopCall(source, call, source.statement_of(call))
+    for call in source.calls_named(name):
+        yield LoopCall(source, call, source.statement_of(call))
 
 
 def same_function(first: LoopCall, other: LoopCall) -> bool:
@@ -80,7 +78,7 @@ def same_function(first: LoopCall, other: LoopCall) -> bool:
 
 def after_the_batches(call: LoopCall) -> tuple[Loop, Edit] | None:
     """The statement moved behind the loop that it stands in, to where an epoch ends."""
-    loop = next(loops_around(call.source, call.statement), None)
+    loop = next(call.source.loops_around(call.statement), None)
     if loop is None or not call.is_alone or shares_lines(call.source, loop.body[-1]):
         return None
     text = call.source.segment(call.statement)

@@ -10,7 +10,7 @@ from surefit.doctor.observations import BesideSeen, Steps
 from surefit.doctor.recording import Recording
 from surefit.laws.loss_sources import Entering, Stop, call_at, entering_loss, runs_a_model
 from surefit.source.callers import given_for
-from surefit.source.origins import value_set
+from surefit.source.classes import value_set
 from surefit.source.reading import MOST_NAMES, Source, dotted
 
 OF_THE_SAME = ("forward", "__call__")

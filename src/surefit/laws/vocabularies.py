@@ -40,8 +40,8 @@ def additions(case: Case) -> list[Expression]:
     return [
         case.expression(source, call)
         for source in case.recording.sources()
-        for call in source.every(ast.Call)
-        if called(call) in ADDS and isinstance(call.func, ast.Attribute)
+        for call in source.calls_named(*ADDS)
+        if isinstance(call.func, ast.Attribute)
     ]
 
 

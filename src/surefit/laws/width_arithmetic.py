@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from math import isqrt, prod
 
 from surefit.doctor.words import times
-from surefit.laws.ways import operation, shape, steps_back, way_back
 from surefit.lineage.lineage import Lineage
+from surefit.lineage.ways import operation, shape, steps_back, way_back
 
 RECURRENT = ("lstm", "gru", "rnn_tanh", "rnn_relu", "_VF.lstm")
 MAP = 4

@@ -210,18 +210,6 @@ class Lineage:
             waiting += fresh
         return tuple(self.graph[serial] for serial in waiting)
 
-    def through(self, file: str, line: int) -> tuple[Producer, ...]:
-        """Producers that stand on a line, newest first."""
-        return tuple(
-            producer
-            for producer in self.all
-            if producer.own
-            and producer.place.file == file
-            and (producer.place.line or 0)
-            <= line
-            <= (producer.place.end_line or producer.place.line or 0)
-        )
-
 
 def has_name(link: Input) -> bool:
     """A key, a column, a keyword: a number alone is no role."""

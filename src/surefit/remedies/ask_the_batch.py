@@ -9,7 +9,7 @@ from surefit.doctor.observations import Frame
 from surefit.doctor.violations import Written
 from surefit.laws.case import Case
 from surefit.laws.row_counts import leaves, with_rows
-from surefit.laws.size_history import CREATES, REPEATS
+from surefit.lineage.ways import CREATES, REPEATS
 from surefit.remedies.change import OperatorAt
 from surefit.source.edits import appended, replaced
 from surefit.source.patches import Edit, all_of

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from surefit.source.edits import appended, argument_removed, both, inserted_after
 from surefit.source.line_edits import block_of, bound_by, leaves, shares_lines
 from surefit.source.patches import Edit
-from surefit.source.reading import Source, called
+from surefit.source.reading import Source, called, names_within
 
 RETAIN = "retain_graph"
 
@@ -46,11 +46,7 @@ def needed(between: list[ast.stmt], later: list[ast.stmt], first: ast.stmt) -> I
 
 
 def reads(statement: ast.stmt) -> set[str]:
-    return {
-        node.id
-        for node in ast.walk(statement)
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
-    }
+    return set(names_within(statement, ast.Load))
 
 
 def first_detached(source: Source, first: ast.stmt, step: ast.stmt) -> tuple[Edit, str] | None:

@@ -2,11 +2,10 @@
 
 import ast
 
+from surefit.doctor.graph_stories import GraphStory
 from surefit.doctor.violations import Written
 from surefit.laws.carriers import Carrier, written_to
 from surefit.laws.case import Case
-from surefit.laws.graph_stories import GraphStory
-from surefit.laws.rounds import loops_around
 from surefit.source.edits import (
     appended,
     argument_removed,
@@ -17,7 +16,7 @@ from surefit.source.edits import (
 )
 from surefit.source.line_edits import block_of, put_at, shares_lines
 from surefit.source.patches import Edit
-from surefit.source.reading import Source
+from surefit.source.reading import Source, names_within
 
 EACH = {
     "": "{0}.detach()",
@@ -84,8 +83,8 @@ def backward_in(source: Source, node: ast.stmt, story: GraphStory) -> ast.stmt |
 def is_used_in_step(carrier: Carrier, ends: ast.stmt | None) -> bool:
     """Read after the statement that keeps it, or kept several times before the pass."""
     source, node = carrier.source, carrier.statement
-    around_end = set(loops_around(source, ends)) if ends is not None else set()
-    if any(loop not in around_end for loop in loops_around(source, node)):
+    around_end = set(source.loops_around(ends)) if ends is not None else set()
+    if any(loop not in around_end for loop in source.loops_around(node)):
         return True
     return any(
         isinstance(read, ast.Name | ast.Attribute)
@@ -135,7 +134,7 @@ def moved_into_loop(source: Source, node: ast.Assign, loop: ast.stmt) -> Edit | 
     if not body or not same or shares_lines(source, node) or body[0].lineno == loop.lineno:
         return None
     names = {ast.unparse(part) for part in written_to(node)}
-    reads = {part.id for part in ast.walk(loop) if isinstance(part, ast.Name)}
+    reads = set(names_within(loop))
     if not names <= reads:
         return None
     return both(removed(source, node), inserted_before(source, body[0], source.segment(node)))

@@ -9,7 +9,7 @@ from surefit.laws.batches import LastBatch
 from surefit.laws.case import Case
 from surefit.laws.loaders import arguments_call, loader_call, makes_several
 from surefit.remedies.arguments import SetArgument
-from surefit.source.reading import Source, called
+from surefit.source.reading import Source
 
 
 def drop_last(case: Case, last: LastBatch, *, in_order: bool = False) -> SetArgument | Fix | None:
@@ -70,7 +70,7 @@ def divides_by_rows(source: Source) -> bool:
 
 
 def measured(source: Source) -> list[str]:
-    calls = [call for call in source.every(ast.Call) if called(call) == "len" and call.args]
+    calls = [call for call in source.calls_named("len") if call.args]
     return [source.segment(call.args[0]) for call in calls]
 
 

@@ -5,10 +5,9 @@ from collections.abc import Iterator
 
 from surefit.laws.rounds import outermost_loop
 from surefit.laws.teachers import Teacher
-from surefit.source.classes import RETURNS_ITSELF
+from surefit.source.classes import RETURNS_ITSELF, value_set
 from surefit.source.edits import Edit, inserted_before
 from surefit.source.line_edits import shares_lines
-from surefit.source.origins import value_set
 from surefit.source.reading import Source, dotted, targets
 
 

@@ -4,13 +4,12 @@ import ast
 from dataclasses import dataclass
 
 from surefit.laws.case import Case
-from surefit.laws.rounds import loops_around
 from surefit.remedies.change import OperatorAt
 from surefit.remedies.statements import statement_at
 from surefit.source.edits import inserted_before
 from surefit.source.line_edits import shares_lines
 from surefit.source.patches import Edit
-from surefit.source.reading import Source
+from surefit.source.reading import Source, names_within
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,8 +30,8 @@ class Guard(OperatorAt):
 
 
 def loop_over(source: Source, statement: ast.stmt, name: str) -> ast.For | None:
-    for loop in loops_around(source, statement):
+    for loop in source.loops_around(statement):
         if isinstance(loop, ast.For):
-            names = {node.id for node in ast.walk(loop.target) if isinstance(node, ast.Name)}
+            names = set(names_within(loop.target))
             return loop if name in names else None
     return None

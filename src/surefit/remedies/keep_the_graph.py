@@ -6,10 +6,17 @@ from dataclasses import dataclass
 
 from surefit.doctor.conditions.condition import Condition
 from surefit.doctor.findings import Fix
+from surefit.doctor.graph_stories import (
+    COPYING,
+    DETACHING,
+    FROM_NUMBERS,
+    TO_NUMBERS,
+    Cut,
+    LostGraph,
+)
 from surefit.doctor.violations import Expression
 from surefit.doctor.words import code
 from surefit.laws.case import Case, Remedy
-from surefit.laws.graph_stories import COPYING, DETACHING, FROM_NUMBERS, TO_NUMBERS, Cut, LostGraph
 from surefit.remedies.replace import ReplaceWith
 from surefit.source.reading import Source, called
 

@@ -5,11 +5,10 @@ from collections.abc import Sequence
 
 from surefit.doctor.violations import Expression
 from surefit.laws.case import Case
-from surefit.laws.rounds import Loop, loops_around
 from surefit.source.edits import argument_added, inserted_after, inserted_before, removed, replaced
 from surefit.source.line_edits import block_of, shares_lines
 from surefit.source.patches import Edit, all_of
-from surefit.source.reading import Source, called, dotted
+from surefit.source.reading import Loop, Source, called, dotted
 
 
 def with_axis(case: Case, calls: Sequence[Expression], axis: str = "-1") -> Edit | None:
@@ -52,7 +51,7 @@ def after_the_loop(case: Case, statements: Sequence[Expression]) -> Edit | None:
         statement = source.statement_at(expression.place.line or 0) if source else None
         if source is None or statement is None or shares_lines(source, statement):
             return None
-        loop = next(loops_around(source, statement), None)
+        loop = next(source.loops_around(statement), None)
         if loop is None or statement not in loop.body or len(block_of(source, statement)) < 2:
             return None
         loops.add(loop)
@@ -92,7 +91,7 @@ def set_before_the_loop(case: Case, statement: Expression) -> Edit | None:
     node = source.statement_at(statement.place.line or 0) if source else None
     if source is None or not isinstance(node, ast.AugAssign):
         return None
-    loop = next(loops_around(source, node), None)
+    loop = next(source.loops_around(node), None)
     if loop is None or shares_lines(source, loop):
         return None
     return inserted_before(source, loop, f"{dotted(node.target)} = 0.0")
@@ -150,7 +149,7 @@ def added_up(case: Case, statement: Expression) -> Edit | None:
     """`counts += ...` for `counts = ...` in a loop before which it is set."""
     source = case.source(statement.place)
     node = source.statement_at(statement.place.line or 0) if source else None
-    loop = next(loops_around(source, node), None) if source and node else None
+    loop = next(source.loops_around(node), None) if source and node else None
     if source is None or loop is None or not isinstance(node, ast.Assign):
         return None
     name = dotted(node.targets[0])

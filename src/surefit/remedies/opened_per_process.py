@@ -8,7 +8,7 @@ from surefit.remedies.change import Operator
 from surefit.source.edits import both, inserted_after, inserted_before, with_import
 from surefit.source.line_edits import shares_lines
 from surefit.source.patches import Edit
-from surefit.source.reading import Source
+from surefit.source.reading import Source, names_within
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,7 +24,7 @@ class OpenedPerProcess(Operator):
 
     def edit(self, case: Case) -> Edit | None:  # noqa: ARG002 - as every remedy
         source, opening = self.source, self.opening
-        owner = next((node for node in source.up(opening) if isinstance(node, ast.ClassDef)), None)
+        owner = source.class_around(opening)
         methods = (
             [node for node in owner.body if isinstance(node, ast.FunctionDef)] if owner else []
         )
@@ -65,11 +65,7 @@ def opened_again(
             ):
                 known.setdefault(name, ast.unparse(target))
     taken = {argument.arg for argument in (*around.args.args, *around.args.kwonlyargs)} - {"self"}
-    stored = {
-        node.id
-        for node in ast.walk(around)
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
-    }
+    stored = set(names_within(around, ast.Store))
     names = {
         node.id
         for node in ast.walk(opening.value)

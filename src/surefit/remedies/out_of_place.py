@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from functools import reduce
 
 from surefit.doctor.findings import Place
+from surefit.doctor.graph_stories import Write
 from surefit.doctor.recording import Recording
-from surefit.laws.graph_stories import Write
 from surefit.laws.rounds import innermost
 from surefit.source.edits import appended, argument_added, both, inserted_before, replaced
 from surefit.source.in_place import chain, is_writing_method, root_of

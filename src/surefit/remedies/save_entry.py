@@ -86,4 +86,4 @@ class SaveEntry:
 
 
 def class_of(source: Source, node: ast.AST) -> ast.AST | None:
-    return next((outer for outer in source.up(node) if isinstance(outer, ast.ClassDef)), None)
+    return source.class_around(node)

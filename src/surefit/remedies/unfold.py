@@ -10,8 +10,8 @@ from surefit.doctor.violations import Written
 from surefit.doctor.words import code, shape_of, times
 from surefit.laws.case import Case
 from surefit.laws.folds import Fold
-from surefit.laws.size_history import constructor_of_weights
 from surefit.lineage.producers import Producer, ProducerKind, Way
+from surefit.lineage.ways import constructor_of_weights
 from surefit.remedies.arguments import call_at
 from surefit.remedies.change import OperatorAt
 from surefit.remedies.replace import ReplaceWith

@@ -25,9 +25,7 @@ def clamp_call(source: Source, clamp: Operation) -> ast.Call | None:
     """The call in the user's own line; None where there are several, or a library makes it."""
     line = clamp.place.line if clamp.place else None
     found = [
-        call
-        for call in source.every(ast.Call)
-        if called(call) in CLAMPS and line in (call.lineno, call.func.end_lineno)
+        call for call in source.calls_named(*CLAMPS) if line in (call.lineno, call.func.end_lineno)
     ]
     return found[0] if clamp.own and len(found) == 1 else None
 

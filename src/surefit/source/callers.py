@@ -27,7 +27,7 @@ def calls_that_run(source: Source, function: Method) -> list[ast.Call] | None:
 def only_called(source: Source, made: Method | ast.ClassDef) -> list[ast.Call] | None:
     """Calls by the name of a function or class, if it is read for nothing else."""
     found: list[ast.Call] = []
-    for name in names_read(source).get(made.name, ()):
+    for name in source.names_read.get(made.name, ()):
         if made not in source.bound_by(name):
             continue
         call = source.parents[name]
@@ -41,39 +41,13 @@ def only_called(source: Source, made: Method | ast.ClassDef) -> list[ast.Call] |
 def methods_called(source: Source, function: Method) -> list[ast.Call] | None:
     """Calls of a method by its name, if each of them is known to be of this very class."""
     found: list[ast.Call] = []
-    for read in attributes_read(source).get(function.name, ()):
+    for read in source.attributes_read.get(function.name, ()):
         call = source.parents[read]
         if not isinstance(call, ast.Call) or call.func is not read:
             return None
         if function_called(source, call) is not function:
             return None
         found.append(call)
-    return found
-
-
-def names_read(source: Source) -> dict[str, list[ast.Name]]:
-    return by_name(source, source.tree)
-
-
-def attributes_read(source: Source) -> dict[str, list[ast.Attribute]]:
-    return by_attribute(source, source.tree)
-
-
-@remembered(otherwise={})
-def by_name(source: Source, _: ast.Module) -> dict[str, list[ast.Name]]:
-    found: dict[str, list[ast.Name]] = {}
-    for node in source.every(ast.Name):
-        if isinstance(node.ctx, ast.Load):
-            found.setdefault(node.id, []).append(node)
-    return found
-
-
-@remembered(otherwise={})
-def by_attribute(source: Source, _: ast.Module) -> dict[str, list[ast.Attribute]]:
-    found: dict[str, list[ast.Attribute]] = {}
-    for node in source.every(ast.Attribute):
-        if isinstance(node.ctx, ast.Load):
-            found.setdefault(node.attr, []).append(node)
     return found
 
 

@@ -4,6 +4,7 @@ import ast
 from collections.abc import Iterator
 
 from surefit.source.reading import MOST_NAMES, Source, dotted
+from surefit.source.remembered import remembered
 
 Method = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -34,7 +35,7 @@ def class_of(source: Source, node: ast.expr, deep: int = 0) -> ast.ClassDef | No
     """The class in this file that a value is an instance of: of `self`, or of a name or an
     attribute of `self` that is assigned just once, from a call of the class."""
     if isinstance(node, ast.Name) and is_self(source, node):
-        return next((one for one in source.up(node) if isinstance(one, ast.ClassDef)), None)
+        return source.class_around(node)
     if isinstance(node, ast.Attribute):
         node = set_on_self(source, node) or node
     value = source.value_of(node)
@@ -64,17 +65,36 @@ def is_self(source: Source, name: ast.Name) -> bool:
 
 
 def set_on_self(source: Source, node: ast.Attribute) -> ast.expr | None:
-    """The value of `self.name`, if just one assignment in the class gives it."""
+    """The value of `self.name`, if a single statement of the class sets it."""
     owner = class_of(source, node.value) if isinstance(node.value, ast.Name) else None
-    values = [
-        value
-        for statement in (ast.walk(owner) if owner else ())
-        if isinstance(statement, ast.Assign)
-        for target in statement.targets
-        for one, value in pairs(target, statement.value)
-        if isinstance(one, ast.Attribute) and one.attr == node.attr
-    ]
+    values = set_in(source, owner).get(node.attr, ()) if owner is not None else ()
     return values[0] if len(values) == 1 else None
+
+
+@remembered(otherwise={})
+def set_in(source: Source, owner: ast.ClassDef) -> dict[str, list[ast.expr | None]]:
+    """What a class gives its attributes; None for what is no plain assignment."""
+    found: dict[str, list[ast.expr | None]] = {}
+    for node in ast.walk(owner):
+        if not isinstance(node, ast.Attribute) or isinstance(node.ctx, ast.Load):
+            continue
+        found.setdefault(node.attr, []).append(value_set(source, node))
+    return found
+
+
+def value_set(source: Source, target: ast.Attribute) -> ast.expr | None:
+    """The right side that a target gets: its own part of `self.a, self.b = 1, 2`."""
+    outer = source.parents[target]
+    if isinstance(outer, ast.Assign | ast.AnnAssign):
+        return outer.value
+    statement = source.parents.get(outer)
+    value = statement.value if isinstance(statement, ast.Assign) else None
+    if not isinstance(outer, ast.Tuple) or not isinstance(value, ast.Tuple):
+        return None
+    stars = any(isinstance(one, ast.Starred) for one in (*outer.elts, *value.elts))
+    if stars or len(outer.elts) != len(value.elts):
+        return None
+    return value.elts[outer.elts.index(target)]
 
 
 def pairs(target: ast.expr, value: ast.expr) -> Iterator[tuple[ast.expr, ast.expr]]:

@@ -3,7 +3,7 @@
 import ast
 from collections.abc import Iterator
 
-from surefit.source.callers import attributes_read, is_open, names_read
+from surefit.source.callers import is_open
 from surefit.source.classes import named_class
 from surefit.source.reading import Source, dotted, targets
 from surefit.source.remembered import remembered
@@ -70,7 +70,7 @@ def is_changed(source: Source, owner: ast.expr, key: str) -> bool:
     return any(
         dotted(read.value).rpartition(".")[2] == name
         for one in CHANGES
-        for read in attributes_read(source).get(one, ())
+        for read in source.attributes_read.get(one, ())
     )
 
 
@@ -88,7 +88,7 @@ def set_here(source: Source) -> Iterator[tuple[str, str]]:
         if not isinstance(item.ctx, ast.Load):
             key = item.slice.value if isinstance(item.slice, ast.Constant) else ""
             yield dotted(item.value).rpartition(".")[2], key if isinstance(key, str) else ""
-    for name in names_read(source).get("setattr", ()):
+    for name in source.names_read.get("setattr", ()):
         call = source.parents[name]
         if isinstance(call, ast.Call) and call.args:
             yield dotted(call.args[0]).rpartition(".")[2], ""

@@ -3,7 +3,7 @@
 import ast
 
 from surefit.source.callers import given_for
-from surefit.source.classes import class_of
+from surefit.source.classes import set_on_self
 from surefit.source.definitions import definition
 from surefit.source.fields import default_of_field, is_changed, member
 from surefit.source.reading import MOST_NAMES, Source, targets
@@ -26,7 +26,7 @@ def one_step_back(source: Source, node: ast.expr) -> ast.expr | None:
     if isinstance(node, ast.Name):
         return of_name(source, node)
     if isinstance(node, ast.Attribute):
-        return of_self(source, node) or of_settings(source, node.value, node.attr)
+        return set_on_self(source, node) or of_settings(source, node.value, node.attr)
     if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
         key = node.slice.value
         return of_settings(source, node.value, key) if isinstance(key, str) else None
@@ -64,41 +64,6 @@ def of_tuple(statement: ast.Assign | ast.AnnAssign, name: str) -> ast.expr | Non
 def runs_later(source: Source, name: ast.Name, assigned: ast.stmt) -> bool:
     """A function reads what is assigned outside of it."""
     return source.scope_of(name) is not source.scope_of(assigned)
-
-
-def of_self(source: Source, node: ast.Attribute) -> ast.expr | None:
-    """`self.head`, where a single statement of the class sets it."""
-    owner = class_of(source, node.value) if isinstance(node.value, ast.Name) else None
-    if owner is None:
-        return None
-    values = set_in(source, owner).get(node.attr, ())
-    return values[0] if len(values) == 1 else None
-
-
-@remembered(otherwise={})
-def set_in(source: Source, owner: ast.ClassDef) -> dict[str, list[ast.expr | None]]:
-    """What a class gives its attributes; None for what is no plain assignment."""
-    found: dict[str, list[ast.expr | None]] = {}
-    for node in ast.walk(owner):
-        if not isinstance(node, ast.Attribute) or isinstance(node.ctx, ast.Load):
-            continue
-        found.setdefault(node.attr, []).append(value_set(source, node))
-    return found
-
-
-def value_set(source: Source, target: ast.Attribute) -> ast.expr | None:
-    """The right side that a target gets: its own part of `self.a, self.b = 1, 2`."""
-    outer = source.parents[target]
-    if isinstance(outer, ast.Assign | ast.AnnAssign):
-        return outer.value
-    statement = source.parents.get(outer)
-    value = statement.value if isinstance(statement, ast.Assign) else None
-    if not isinstance(outer, ast.Tuple) or not isinstance(value, ast.Tuple):
-        return None
-    stars = any(isinstance(one, ast.Starred) for one in (*outer.elts, *value.elts))
-    if stars or len(outer.elts) != len(value.elts):
-        return None
-    return value.elts[outer.elts.index(target)]
 
 
 def of_settings(source: Source, owner: ast.expr, key: str) -> ast.expr | None:

@@ -17,6 +17,7 @@ from surefit.source.spans import Span
 Kind = TypeVar("Kind", bound=ast.AST)
 Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+Loop = ast.For | ast.AsyncFor | ast.While
 Placed = ast.expr | ast.stmt | ast.ExceptHandler | ast.keyword | ast.alias | ast.arg
 SHARED = (ast.expr_context, ast.operator, ast.unaryop, ast.boolop, ast.cmpop)
 """`+`, `and`, "is read": one object stands for all of its kind, so it has no parent."""
@@ -77,6 +78,22 @@ class Source:
             name = self.imported(node.func)
             if name:
                 found.setdefault(name, []).append(node)
+        return found
+
+    @cached_property
+    def names_read(self) -> dict[str, list[ast.Name]]:
+        found: dict[str, list[ast.Name]] = {}
+        for node in self.every(ast.Name):
+            if isinstance(node.ctx, ast.Load):
+                found.setdefault(node.id, []).append(node)
+        return found
+
+    @cached_property
+    def attributes_read(self) -> dict[str, list[ast.Attribute]]:
+        found: dict[str, list[ast.Attribute]] = {}
+        for node in self.every(ast.Attribute):
+            if isinstance(node.ctx, ast.Load):
+                found.setdefault(node.attr, []).append(node)
         return found
 
     @cached_property
@@ -175,6 +192,17 @@ class Source:
                 return outer
         return self.tree
 
+    def loops_around(self, node: ast.AST) -> Iterator[Loop]:
+        """Innermost first, within one function."""
+        for outer in self.up(node):
+            if isinstance(outer, Function | ast.ClassDef):
+                return
+            if isinstance(outer, Loop):
+                yield outer
+
+    def class_around(self, node: ast.AST) -> ast.ClassDef | None:
+        return next((outer for outer in self.up(node) if isinstance(outer, ast.ClassDef)), None)
+
     def assignments(self, name: str, scope: ast.AST) -> list[ast.Assign | ast.AnnAssign]:
         """Plain assignments to one name directly in a scope, in order; augmented ones and loop
         variables are not among them: see `bound_by`."""
@@ -214,6 +242,10 @@ class Source:
         """Calls of what is imported under one of these full names: `torch.optim.AdamW`."""
         for name in names:
             yield from self.imported_calls.get(name, ())
+
+    def calls_named(self, *names: str) -> Iterator[ast.Call]:
+        """Calls by the last part of what is called: `backward` for `loss.backward()`."""
+        return (node for node in self.every(ast.Call) if called(node) in names)
 
     def value_of(self, node: ast.expr) -> ast.expr:
         """What stands behind a name that is assigned just once, followed to its end; the
@@ -287,3 +319,9 @@ def called(node: ast.Call) -> str:
     if isinstance(node.func, ast.Attribute):
         return node.func.attr
     return node.func.id if isinstance(node.func, ast.Name) else ""
+
+
+def names_within(node: ast.AST, context: type[ast.expr_context] = ast.expr_context) -> list[str]:
+    """Each once, those that are read (`ast.Load`) or those that get a value (`ast.Store`)."""
+    names = (inner for inner in ast.walk(node) if isinstance(inner, ast.Name))
+    return list(dict.fromkeys(name.id for name in names if isinstance(name.ctx, context)))

@@ -4,8 +4,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from surefit.source.callers import names_read
-from surefit.source.reading import Source, called
+from surefit.source.reading import Source, called, names_within
 
 READS_ANY = frozenset(("locals", "globals", "vars", "eval", "exec"))
 Unpacking = ast.Assign | ast.AnnAssign | ast.For
@@ -38,7 +37,7 @@ def unread_names(source: Source) -> Iterator[UnreadName]:
 
 def is_read(source: Source, name: str, binder: ast.AST) -> bool:
     """Not by a function that has a variable of its own by this name."""
-    return any(binder in source.bound_by(read) for read in names_read(source).get(name, ()))
+    return any(binder in source.bound_by(read) for read in source.names_read.get(name, ()))
 
 
 def bound_together(source: Source, unread: UnreadName) -> frozenset[str]:
@@ -48,13 +47,9 @@ def bound_together(source: Source, unread: UnreadName) -> frozenset[str]:
         listed = source.parents[binder]
         names = [node.arg for node in ast.walk(listed) if isinstance(node, ast.arg)]
     elif isinstance(binder, ast.Assign) and len(binder.targets) == 1:
-        names = parts_of(binder.targets[0])
+        names = names_within(binder.targets[0])
     elif isinstance(binder, ast.For):
-        names = parts_of(binder.target)
+        names = names_within(binder.target)
     else:
         names = []
     return frozenset(names) - {unread.name}
-
-
-def parts_of(target: ast.expr) -> list[str]:
-    return [node.id for node in ast.walk(target) if isinstance(node, ast.Name)]

@@ -2,18 +2,17 @@
 
 import ast
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Literal
 
+from surefit.doctor import graph_stories as stories
 from surefit.doctor.observations import Value
-from surefit.doctor.violations import Operand, Violation
+from surefit.doctor.violations import Operand
 from surefit.doctor.words import code
-from surefit.interpreter import violations
-from surefit.interpreter.methods import receiver_node
-from surefit.interpreter.values import GraphCut, RecordedOperation
-from surefit.interpreter.violations import SourceViolation
+from surefit.interpreter.value_queries import receiver_node
+from surefit.interpreter.values import GraphCut, LayerValue, RecordedOperation, TensorValue
+from surefit.interpreter.violations import Site
 from surefit.interpreter.wording import describe_layer, expression_of, layer_name, operand_of
-from surefit.laws import graph_stories as stories
-from surefit.laws.case import Case
 from surefit.laws.contracts.gradients import GradientIsNone, Gradients
 from surefit.laws.contracts.graphs import GraphUsedUp, NoGraph, NotOneNumber, ValueOverwritten
 from surefit.laws.contracts.inference_tensors import InferenceTensorKept
@@ -28,39 +27,77 @@ WHEN = {
 }
 
 
-def violations_of(violation: SourceViolation, case: Case, source: Source) -> Iterator[Violation]:  # noqa: ARG001
-    use = expression_of(source, violation.node)
-    match violation:
-        case violations.BackwardWithoutGraph(tensor=tensor) if tensor.cut is not None:
-            loss = loss_of(source, violation.node, tensor.cut.node)
-            story = story_of(source, (violation.node,), lost=lost_graph(tensor.cut, source))
-            yield NoGraph(use=use, loss=loss, story=story)
-        case violations.BackwardOfNonScalar(node=call):
-            node = receiver_node(call) or call
-            loss = operand_of(source, violation.tensor, node, violation.birth)
-            root = stories.BackwardRoot(loss.value.shape or (), loss.dtype, True)
-            yield NotOneNumber(use=use, loss=loss, root=root)
-        case violations.GraphFreed(node=call):
-            joint = freed(violation, source)
-            story = story_of(source, (*violation.calls, call), joints=(joint,))
-            loss = loss_of(source, call, violation.birth)
-            yield GraphUsedUp(use=use, loss=loss, story=story)
-        case violations.SavedValueOverwritten(node=call, earlier=False):
-            story = story_of(source, (call,), changed=(overwritten(violation, source),))
-            loss = loss_of(source, call, violation.birth)
-            yield ValueOverwritten(use=use, loss=loss, story=story)
-        case violations.LeafModifiedInPlace():
-            statement = source.statement_of(violation.node)
-            use = replace(expression_of(source, statement), span=source.span(statement))
-            leaf = operand_of(source, violation.tensor, violation.target, violation.node)
-            yield LeafWritten(use=use, leaf=leaf)
-        case violations.InferenceTensorInTraining(node=call):
-            name = layer_name(source, call, violation.layer)
-            birth = expression_of(source, violation.birth)
-            yield InferenceTensorKept(use=use, layer=name, birth=birth)
-        case violations.GradientMissing():
-            layers = tuple(describe_layer(layer) for layer in violation.layers)
-            yield GradientIsNone(use=use, text=use.text, gradients=Gradients("", 0, (), layers))
+@dataclass(frozen=True, slots=True)
+class FreedOperation:
+    """Part of a graph that another `backward` has freed."""
+
+    operation: RecordedOperation
+    freed_by: ast.AST
+    how: Literal["twice", "before", "carried"]
+    """`twice` in one iteration, `before` the loop, or `carried` from iteration to iteration."""
+    same: bool
+    """One loss, two calls."""
+    calls: tuple[ast.AST, ...]
+    """The calls that led to this `backward`, outermost first."""
+
+
+def no_graph(at: Site, tensor: TensorValue) -> Iterator[NoGraph]:
+    """`backward` is called on a tensor without a graph."""
+    if tensor.cut is not None:
+        story = story_of(at.source, (at.node,), lost=lost_graph(tensor.cut, at.source))
+        yield NoGraph(use=at.use, loss=loss_of(at), story=story)
+
+
+def not_one_number(at: Site, tensor: TensorValue) -> Iterator[NotOneNumber]:
+    """`backward` is called on several numbers."""
+    loss = operand_of(at.source, tensor, receiver_node(at.node) or at.node, at.birth)
+    root = stories.BackwardRoot(loss.value.shape or (), loss.dtype, True)
+    yield NotOneNumber(use=at.use, loss=loss, root=root)
+
+
+def graph_used_up(at: Site, gone: FreedOperation) -> Iterator[GraphUsedUp]:
+    """`backward` goes through a graph that another one has freed."""
+    story = story_of(at.source, (*gone.calls, at.node), joints=(freed(at, gone),))
+    yield GraphUsedUp(use=at.use, loss=loss_of(at), story=story)
+
+
+def value_overwritten(
+    at: Site, operation: RecordedOperation, writer: Literal["step", "write"], earlier: bool
+) -> Iterator[ValueOverwritten]:
+    """`backward` needs a value that was written to; `earlier`: of an earlier iteration."""
+    if earlier:
+        return
+    name = name_of(at.birth)
+    write = stories.Write(name, stack_of(at.source, (at.birth,)), name if writer == "step" else "")
+    changed = stories.OverwrittenValue(
+        function=name_of(operation.node),
+        shape=(),
+        made=stack_of(at.source, calls_of(operation)),
+        changes=(write,),
+        passes=1,
+    )
+    story = story_of(at.source, (at.node,), changed=(changed,))
+    yield ValueOverwritten(use=at.use, loss=loss_of(at), story=story)
+
+
+def leaf_written(at: Site, target: ast.AST, tensor: TensorValue) -> Iterator[LeafWritten]:
+    """A leaf that requires a gradient is written to while operations are recorded."""
+    statement = at.source.statement_of(at.node)
+    use = replace(expression_of(at.source, statement), span=at.source.span(statement))
+    yield LeafWritten(use=use, leaf=operand_of(at.source, tensor, target, at.node))
+
+
+def inference_tensor_kept(at: Site, layer: LayerValue) -> Iterator[InferenceTensorKept]:
+    """A tensor that was created in inference mode is given to a trainable layer."""
+    name = layer_name(at.source, at.node, layer)
+    birth = expression_of(at.source, at.birth)
+    yield InferenceTensorKept(use=at.use, layer=name, birth=birth)
+
+
+def gradient_is_none(at: Site, layers: tuple[LayerValue, ...]) -> Iterator[GradientIsNone]:
+    """A line computes with the gradients of parameters of which some have none."""
+    gradients = Gradients("", 0, (), tuple(map(describe_layer, layers)))
+    yield GradientIsNone(use=at.use, text=at.use.text, gradients=gradients)
 
 
 def lost_graph(cut: GraphCut, source: Source) -> stories.LostGraph:
@@ -89,32 +126,33 @@ def name_of(node: ast.AST) -> str:
     return node.attr if isinstance(node, ast.Attribute) else type(node).__name__.lower()
 
 
-def loss_of(source: Source, call: ast.Call, birth: ast.AST) -> Operand:
-    use = expression_of(source, receiver_node(call) or call)
-    born = expression_of(source, birth)
+def loss_of(at: Site) -> Operand:
+    use = expression_of(at.source, receiver_node(at.node) or at.node)
+    born = expression_of(at.source, at.birth)
     return Operand(value=Value(use.text, "Tensor"), name=code(use.text), use=use, birth=born)
 
 
-def freed(violation: violations.GraphFreed, source: Source) -> stories.Joint:
+def freed(at: Site, gone: FreedOperation) -> stories.Joint:
+    source = at.source
     names: tuple[stories.HolderSeen, ...] = ()
     entered: tuple[tuple[stories.Stood, ...], ...] = ()
-    if violation.how == "carried":
-        node, name = carried_value(source, violation)
+    if gone.how == "carried":
+        node, name = carried_value(source, gone.operation, at.birth)
         names = (holder(source, node, name),) if name else ()
-    elif violation.how == "twice":
-        used = first_use_before(source, violation.birth, violation.freed_by, violation.node)
+    elif gone.how == "twice":
+        used = first_use_before(source, at.birth, gone.freed_by, at.node)
         names = (holder(source, used, source.segment(used)),) if used else ()
         entered = ((line_of(source, used),),) if used else ()
     return stories.Joint(
-        made=stack_of(source, calls_of(violation.operation)),
-        taken=() if violation.same else stack_of(source, (violation.birth,)),
+        made=stack_of(source, calls_of(gone.operation)),
+        taken=() if gone.same else stack_of(source, (at.birth,)),
         freed=True,
         step=None,
-        backward=stack_of(source, (violation.freed_by,)),
+        backward=stack_of(source, (gone.freed_by,)),
         names=names,
         steps_since=len(entered),
-        repeated=violation.how != "twice",
-        when=WHEN[violation.how],
+        repeated=gone.how != "twice",
+        when=WHEN[gone.how],
         entered=entered,
     )
 
@@ -131,21 +169,6 @@ def holder(source: Source, node: ast.AST, name: str) -> stories.HolderSeen:
     attribute = name.removeprefix("self.") if name.startswith("self.") else ""
     line = line_of(source, node)
     return stories.HolderSeen(name, line.function, line.file, name, "", owner, attribute)
-
-
-def overwritten(
-    violation: violations.SavedValueOverwritten, source: Source
-) -> stories.OverwrittenValue:
-    operation, written = violation.operation, violation.birth
-    name = name_of(written)
-    optimizer = name if violation.writer == "step" else ""
-    return stories.OverwrittenValue(
-        function=name_of(operation.node),
-        shape=(),
-        made=stack_of(source, calls_of(operation)),
-        changes=(stories.Write(name, stack_of(source, (written,)), optimizer),),
-        passes=1,
-    )
 
 
 def story_of(
@@ -168,10 +191,12 @@ def line_of(source: Source, node: ast.AST) -> stories.Stood:
     return stories.Stood(source.file, getattr(node, "lineno", 0), function)
 
 
-def carried_value(source: Source, violation: violations.GraphFreed) -> tuple[ast.AST, str]:
+def carried_value(
+    source: Source, operation: RecordedOperation, birth: ast.AST
+) -> tuple[ast.AST, str]:
     """What is carried from iteration to iteration: the outermost call on the path whose statement
     gives a name, or an attribute, a value that is computed from the one before."""
-    for node in violation.operation.calls:
+    for node in operation.calls:
         statement = source.statement_of(node)
         if not isinstance(statement, ast.Assign):
             continue
@@ -180,9 +205,8 @@ def carried_value(source: Source, violation: violations.GraphFreed) -> tuple[ast
             for item in ast.walk(target):
                 if isinstance(item, NAMED) and ast.unparse(item) in read - {"self"}:
                     return node, ast.unparse(item)
-    node = violation.birth
-    names = assigned_names(source, node)
-    return node, names[-1] if names else ""
+    names = assigned_names(source, birth)
+    return birth, names[-1] if names else ""
 
 
 def assigned_names(source: Source, node: ast.AST) -> list[str]:

@@ -5,46 +5,49 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from surefit.doctor.observations import Value
-from surefit.doctor.violations import Operand, Violation
-from surefit.interpreter import violations
-from surefit.interpreter.violations import SourceViolation
-from surefit.interpreter.wording import expression_of, layer_name, operand_of
-from surefit.laws.case import Case
+from surefit.doctor.violations import Operand
+from surefit.interpreter.values import LayerValue, TensorValue
+from surefit.interpreter.violations import Site
+from surefit.interpreter.wording import layer_name, operand_of
 from surefit.laws.contracts.mixed_operands import MoveDropped, PlainTensor, TwoDevices, TwoDtypes
 from surefit.source.reading import Source
 
 
-def violations_of(violation: SourceViolation, case: Case, source: Source) -> Iterator[Violation]:  # noqa: ARG001
-    use = expression_of(source, violation.node)
-    match violation:
-        case violations.DeviceMismatch(left_node=node, moved=moved):
-            stray = operand_of(source, violation.left, node, violation.birth)
-            stray = replace(stray, value=replace(stray.value, device="cpu"))
-            yield TwoDevices(
-                use=use,
-                operation="",
-                stray=stray,
-                other=Operand(value=Value("", "Tensor", device=moved), name="what it meets"),
-                takes=moved,
-                plain=plain_tensor(source, node, stray),
-            )
-        case violations.LayerDtypeMismatch(layer=layer, tensor=tensor):
-            takes, node = str(layer.dtype), tensor.node or violation.node
-            name = layer_name(source, violation.node, layer)
-            yield TwoDtypes(
-                use=use,
-                operation="linear",
-                stray=operand_of(source, tensor, node, node),
-                other=Operand(value=Value("", "Parameter", dtype=takes), name=name),
-                takes=takes,
-            )
-        case violations.MoveDiscarded():
-            yield MoveDropped(use=use)
+def two_devices(at: Site, tensor: TensorValue, node: ast.AST, moved: str) -> Iterator[TwoDevices]:
+    """An operation takes tensors of two devices."""
+    stray = operand_of(at.source, tensor, node, at.birth)
+    stray = replace(stray, value=replace(stray.value, device="cpu"))
+    yield TwoDevices(
+        use=at.use,
+        operation="",
+        stray=stray,
+        other=Operand(value=Value("", "Tensor", device=moved), name="what it meets"),
+        takes=moved,
+        plain=plain_tensor(at.source, node, stray),
+    )
+
+
+def two_dtypes(at: Site, layer: LayerValue, tensor: TensorValue) -> Iterator[TwoDtypes]:
+    """A layer is given a tensor of another dtype than its weights have."""
+    takes, node = str(layer.dtype), tensor.node or at.node
+    name = layer_name(at.source, at.node, layer)
+    yield TwoDtypes(
+        use=at.use,
+        operation="linear",
+        stray=operand_of(at.source, tensor, node, node),
+        other=Operand(value=Value("", "Parameter", dtype=takes), name=name),
+        takes=takes,
+    )
+
+
+def move_dropped(at: Site) -> Iterator[MoveDropped]:
+    """A statement moves a tensor and drops the result."""
+    yield MoveDropped(use=at.use)
 
 
 def plain_tensor(source: Source, node: ast.AST, stray: Operand) -> PlainTensor | None:
     """The attribute of `self` that an expression reads, where its class sets it."""
-    owner = next((up for up in source.up(node) if isinstance(up, ast.ClassDef)), None)
+    owner = source.class_around(node)
     read = {
         item.attr
         for item in ast.walk(node)

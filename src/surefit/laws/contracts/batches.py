@@ -10,8 +10,8 @@ from surefit.doctor.observations import Frame
 from surefit.doctor.violations import Expression, Operand, Violation
 from surefit.doctor.words import code
 from surefit.laws.case import Case, use_of
+from surefit.laws.frame_numbers import integer_in
 from surefit.laws.loaders import loader_call
-from surefit.laws.row_counts import evaluated
 from surefit.source.reading import Source, called
 
 SAMPLER = "torch/utils/data/sampler.py"
@@ -217,10 +217,10 @@ def room_in(frame: Frame, target: ast.Subscript, shape: tuple[int, ...]) -> tupl
     """Rows of the part, and whether one number chooses it."""
     first = target.slice.elts[0] if isinstance(target.slice, ast.Tuple) else target.slice
     if not isinstance(first, ast.Slice):
-        chosen = evaluated(first, frame) is not None and len(shape) > 1
+        chosen = integer_in(frame, first) is not None and len(shape) > 1
         return (shape[1], True) if chosen else None
-    lower = evaluated(first.lower, frame) if first.lower is not None else 0
-    upper = evaluated(first.upper, frame) if first.upper is not None else shape[0]
+    lower = integer_in(frame, first.lower) if first.lower is not None else 0
+    upper = integer_in(frame, first.upper) if first.upper is not None else shape[0]
     if lower is None or upper is None or first.step is not None:
         return None
     return len(range(*slice(lower, upper).indices(shape[0]))), False

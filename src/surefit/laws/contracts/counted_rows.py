@@ -10,7 +10,9 @@ from surefit.doctor.violations import Expression, Operand, Violation, in_code
 from surefit.laws.batches import Batches, batches_of, loops_around
 from surefit.laws.case import Case, use_of
 from surefit.laws.contracts.unequal_sides import known_or_run_again
-from surefit.laws.row_counts import constant, evaluated, fits, is_written_down, leaves
+from surefit.laws.frame_numbers import integer_in
+from surefit.laws.row_counts import fits, is_written_down, leaves
+from surefit.source.constants import integer
 from surefit.source.reading import Source
 
 RESHAPES = ("view", "reshape")
@@ -66,7 +68,7 @@ def of_reshape(
 ) -> Iterator[CountedRows]:
     """The one number that, replaced by the rows of this batch, makes the shape fit."""
     batches = batches_of(case)
-    asked = [evaluated(size, own) for size in sizes]
+    asked = [integer_in(own, size) for size in sizes]
     if batches is None or not all(type(size) is int for size in asked):
         return
     tensor = operand_of(case, source, node)
@@ -75,10 +77,10 @@ def of_reshape(
         return
     for rows in rows_in(own, batches):
         for leaf in (leaf for size in sizes for leaf in leaves(size)):
-            number = evaluated(leaf, own)
+            number = integer_in(own, leaf)
             if number is None or number in (rows, -1):
                 continue
-            new = [evaluated(size, own, {leaf: rows}) or 0 for size in sizes]
+            new = [integer_in(own, size, {leaf: rows}) or 0 for size in sizes]
             if (-1 not in new or number == batches.size) and fits(new, count):
                 yield CountedRows(
                     use=use_of(own),
@@ -104,14 +106,14 @@ def of_index(case: Case, own: Frame, source: Source, node: ast.Subscript) -> Ite
     index = node.slice.elts[0] if isinstance(node.slice, ast.Tuple) else node.slice
     known = own.value(ast.unparse(node.value))
     shape = known.shape if known is not None else None
-    if not shape or not isinstance(index, ast.Name) or evaluated(index, own) != shape[0]:
+    if not shape or not isinstance(index, ast.Name) or integer_in(own, index) != shape[0]:
         return
     for loop in loops_around(source, own):
         match loop:
             case ast.For(
                 target=ast.Name(id=counter), iter=ast.Call(func=ast.Name(id="range"), args=[stop])
             ) if counter == index.id and is_written_down(source, stop):
-                number = evaluated(stop, own) or constant(source, stop)
+                number = integer_in(own, stop) or integer(source, stop)
                 batches = batches_of(case)
                 if number is not None and batches is not None and batches.can_have(shape[0]):
                     yield CountedRows(

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from math import prod
 
+from surefit.doctor.graph_stories import BackwardRoot, GraphLeft, GraphStory
 from surefit.doctor.observations import Value
 from surefit.doctor.violations import Operand, Violation, in_code
 from surefit.laws.case import Case, use_of
-from surefit.laws.graph_stories import BackwardRoot, GraphLeft, GraphStory
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

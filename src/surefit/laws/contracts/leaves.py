@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from surefit.doctor.findings import Place
+from surefit.doctor.graph_stories import Stood
 from surefit.doctor.violations import Expression, Operand, Violation
 from surefit.doctor.words import code
 from surefit.laws.case import Case
 from surefit.laws.grad_switches import switch_of
-from surefit.laws.graph_stories import Stood
 from surefit.source.in_place import written_text
 
 

@@ -19,9 +19,10 @@ from surefit.laws.layer_tables import (
 )
 from surefit.laws.layer_words import described, layer_name
 from surefit.laws.names import name_in
-from surefit.laws.ways import WidthSource, input_widths, learned, sized_by
+from surefit.laws.ways import WidthSource, input_widths, sized_by
 from surefit.laws.width_arithmetic import axes_that_make, items_in_a_row
 from surefit.lineage.producers import ProducerKind
+from surefit.lineage.ways import learned
 
 USUAL_CHANNELS = (1, 3, 4)
 """Grey, colours, colours with a mask: what pictures come with."""

@@ -21,7 +21,6 @@ class SameSide(BrokenLaw):
     """The generator's loss wants of the discriminator what the discriminator's own loss wants."""
 
     generator: JudgedLoss
-    fakes: JudgedLoss
     """In the discriminator's own loss."""
     reals: JudgedLoss
 
@@ -54,7 +53,6 @@ def same_side(case: Case, generator: JudgedLoss, losses: list[JudgedLoss]) -> It
         steps=PROOF_STEPS,
         fault=f"{LAW.name} {generator.place}",
         generator=generator,
-        fakes=fakes[0],
         reals=reals[0],
     )
 

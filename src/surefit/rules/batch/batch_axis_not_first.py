@@ -34,13 +34,13 @@ from surefit.laws.batches import first_sizes
 from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.attention_rows import MaskRows
 from surefit.laws.contracts.unequal_sides import UnequalSides
-from surefit.laws.size_history import (
+from surefit.lineage.ways import (
     RECURRENT,
     constructor_of_weights,
     history,
     operation,
     shape,
-    tensors,
+    taken,
     users,
 )
 from surefit.remedies.append import Append
@@ -132,7 +132,7 @@ def by_predictions(broken: UnequalSides, case: Case) -> StepsFirst | None:
     lineage = case.lineage(broken.side)
     path = history(lineage, broken.size)
     for producer in path:
-        given = [known for known in tensors(lineage, producer) if len(shape(known)) == SEQUENCES]
+        given = [known for known in taken(lineage, producer) if len(shape(known)) == SEQUENCES]
         is_recurrent = operation(producer) in RECURRENT and bool(given)
         if not is_recurrent or shape(given[0])[:2] != (broken.expected, broken.size):
             continue

@@ -38,7 +38,9 @@ from surefit.laws.contracts.unequal_sides import UnequalSides
 from surefit.laws.contracts.widths import LayerWidth
 from surefit.laws.operation_calls import computed_on
 from surefit.laws.row_counts import is_written_down, with_rows
-from surefit.laws.size_history import (
+from surefit.lineage.lineage import Lineage
+from surefit.lineage.producers import Producer, Way
+from surefit.lineage.ways import (
     CREATES,
     RECURRENT,
     REPEATS,
@@ -47,8 +49,6 @@ from surefit.laws.size_history import (
     regroups_rows,
     shape,
 )
-from surefit.lineage.lineage import Lineage
-from surefit.lineage.producers import Producer, Way
 from surefit.remedies.ask_the_batch import AskTheBatch, CutToTheBatch, rows_at
 
 SYMPTOMS = (

@@ -97,9 +97,8 @@ def created_by(operation: OperationSeen, case: Case) -> Expression | None:
 
 def layers(case: Case) -> Iterator[Expression]:
     for source in case.recording.sources():
-        for call in source.every(ast.Call):
-            if called(call) in ROWS_FIRST:
-                yield case.expression(source, call)
+        for call in source.calls_named(*ROWS_FIRST):
+            yield case.expression(source, call)
 
 
 def takes_steps_first(case: Case, created: Expression) -> bool:

@@ -30,9 +30,9 @@ from surefit.doctor.violations import Expression
 from surefit.doctor.words import shape_of
 from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.unequal_sides import UnequalSides
-from surefit.laws.size_history import operation, shape, tensors
 from surefit.lineage.lineage import Lineage
 from surefit.lineage.producers import Producer
+from surefit.lineage.ways import operation, shape, taken
 from surefit.remedies.arguments import SetArgument, call_at
 from surefit.source.definitions import definition
 from surefit.source.reading import Source, called
@@ -87,8 +87,8 @@ def unpacking_returned_fewer_steps(broken: UnequalSides, case: Case) -> Finding 
 def unpackings(case: Case) -> Iterator[Expression]:
     """Calls of the user's without a length."""
     for source in case.recording.sources():
-        for call in source.every(ast.Call):
-            if called(call) == UNPACK and source.argument(call, "total_length", 3) is None:
+        for call in source.calls_named(UNPACK):
+            if source.argument(call, "total_length", 3) is None:
                 yield case.expression(source, call)
 
 
@@ -104,7 +104,7 @@ def trimmed_in(lineage: Lineage, case: Case) -> Trimmed | None:
     line, file = after[-1].place.line, after[-1].place.file
     calls = [call for call in unpackings(case) if call.place.file == file]
     here = [call for call in calls if call.place.line == line] or calls
-    given = [at for at in tensors(lineage, packed) if len(shape(at)) > 1]
+    given = [at for at in taken(lineage, packed) if len(shape(at)) > 1]
     if len(here) != 1 or not given:
         return None
     return measured(here[0], unpacked, given[0], case)

@@ -30,8 +30,8 @@ from surefit.laws.batches import last_batch
 from surefit.laws.case import Case
 from surefit.laws.contracts.unequal_sides import UnequalSides
 from surefit.laws.layer_words import layer_name
-from surefit.laws.size_history import CREATES, RECURRENT, history, operation, users
 from surefit.lineage.producers import Producer
+from surefit.lineage.ways import CREATES, RECURRENT, history, operation, users
 from surefit.remedies.arguments import SetArgument
 from surefit.remedies.drop_last import drop_last
 from surefit.remedies.replace import ReplaceWith

@@ -19,16 +19,19 @@ that and something more (`at + self.width + self.ahead - 1`), and lies beyond th
 """
 
 import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 from surefit.doctor.conditions.positions import PositionsInside
 from surefit.doctor.findings import Fact, Finding, Place, Severity
+from surefit.doctor.observations import Frame
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.violations import fact_at
 from surefit.doctor.words import code, counted
 from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.keys import PositionAbsent
-from surefit.laws.row_positions import RowPosition, position_of, terms_of
+from surefit.laws.frame_numbers import integer_in
 from surefit.remedies.replace import ReplaceWith
 from surefit.source.classes import method
 from surefit.source.reading import called
@@ -39,6 +42,20 @@ SYMPTOM = Symptom(
     r"__getitem__|fetch",
 )
 RULE = Rule("SF218", "length-beyond-the-data", Severity.ERROR, __doc__, symptoms=(SYMPTOM,))
+
+Term = tuple[int, ast.expr]
+"""A part of a sum, with its sign."""
+
+
+@dataclass(frozen=True, slots=True)
+class RowPosition:
+    """The number of a row, and what is added to it."""
+
+    number: str
+    row: int
+    added: int
+    less: str
+    """What the length must lose for it: ` - self.width + 1`; empty where nothing is added."""
 
 
 @RULE.on(PositionAbsent)
@@ -90,7 +107,7 @@ def shorter(broken: PositionAbsent, case: Case, position: RowPosition, counts: a
 def returned_by_len(broken: PositionAbsent) -> ast.expr | None:
     """What the one `return` of `__len__` of the class gives."""
     source = broken.asked.source
-    owner = next((n for n in source.up(broken.asked.node) if isinstance(n, ast.ClassDef)), None)
+    owner = source.class_around(broken.asked.node)
     length = method(source, owner, "__len__") if owner is not None else None
     returns = [node for node in ast.walk(length) if isinstance(node, ast.Return)] if length else []
     return returns[0].value if len(returns) == 1 else None
@@ -107,3 +124,31 @@ def counts_something_else(broken: PositionAbsent, counts: ast.expr) -> bool:
     lengths = {ast.unparse(call) for call in calls if called(call) == "len"}
     signs = [sign for sign, node in terms_of(counts) if ast.unparse(node) == whole]
     return bool(lengths - {whole}) or signs != [1]
+
+
+def position_of(frame: Frame, key: ast.expr, length: int) -> RowPosition | None:
+    """In `__getitem__(self, number)`: `holder[number]` or `holder[number + more]`."""
+    if not frame.function.endswith("__getitem__") or len(frame.arguments) < 2:
+        return None
+    number = frame.arguments[1]
+    terms = list(terms_of(key))
+    rows = [term for term in terms if isinstance(term[1], ast.Name) and term[1].id == number]
+    row = integer_in(frame, rows[0][1]) if len(rows) == 1 and rows[0][0] > 0 else None
+    others = [term for term in terms if term not in rows]
+    sizes = [(sign, integer_in(frame, node)) for sign, node in others]
+    if row is None or any(size is None for _, size in sizes):
+        return None
+    added = sum(sign * (size or 0) for sign, size in sizes)
+    less = "".join(f" {'-' if sign > 0 else '+'} {ast.unparse(node)}" for sign, node in others)
+    beyond = added >= 0 and row + added >= length > 0
+    return RowPosition(number, row, added, less) if beyond else None
+
+
+def terms_of(node: ast.expr, sign: int = 1) -> Iterator[Term]:
+    """`a + b - c`: each with its sign."""
+    match node:
+        case ast.BinOp(left=left, op=ast.Add() | ast.Sub() as between, right=right):
+            yield from terms_of(left, sign)
+            yield from terms_of(right, sign if isinstance(between, ast.Add) else -sign)
+        case _:
+            yield sign, node

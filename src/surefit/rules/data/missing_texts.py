@@ -19,7 +19,10 @@ text was asked for is one. Tables and lists of rows that are alive tell in which
 missing, and in how many rows; a second run shows which expression read them.
 """
 
+import ast
 from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
 
 from surefit.doctor.conditions.condition import All, Condition
 from surefit.doctor.conditions.training import TrainingGoesOn
@@ -27,12 +30,11 @@ from surefit.doctor.conditions.values import ValuesAt, Wanted
 from surefit.doctor.findings import Fact, Finding, Fix, Severity
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
-from surefit.doctor.violations import fact_at
+from surefit.doctor.violations import Operand, fact_at
 from surefit.doctor.words import code, counted, listed, spoken
 from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.samples import TextAbsent
 from surefit.laws.made_names import name_at
-from surefit.laws.text_tables import TextTable, read_at, tables_named
 from surefit.lineage.producers import Producer
 from surefit.remedies.append import Append
 from surefit.remedies.missing import LeaveOut
@@ -51,6 +53,27 @@ SYMPTOMS = (
 RULE = Rule("SF214", "missing-texts", Severity.ERROR, __doc__, symptoms=SYMPTOMS)
 
 LONGEST = 60
+
+
+@dataclass(frozen=True, slots=True)
+class TextTable:
+    """A table or list of rows that was alive, with a column in which texts are missing."""
+
+    kind: str
+    column: str
+    rows: int
+    missing: int
+    first: tuple[int, ...]
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TablesWithMissingTexts:
+    """What the crashed process says."""
+
+    probe: ClassVar[str] = "missing-texts"
+
+    tables: tuple[TextTable, ...] = ()
 
 
 @RULE.on(TextAbsent)
@@ -124,3 +147,48 @@ def rows_left(case: Case, tables: list[TextTable], read: Producer) -> Condition:
         return trains
     left = Wanted(name, rows=tables[0].rows - tables[0].missing)
     return All((ValuesAt(read.place, (left,), after=True, at=0), trains))
+
+
+def tables_named(case: Case) -> list[TextTable]:
+    """The largest table for each column that the source names; those that the failing statement
+    names first."""
+    said = case.ask(TablesWithMissingTexts)
+    words = {word for source in case.recording.sources() for word in words_in(source.tree)}
+    largest: dict[str, TextTable] = {}
+    for table in sorted(said.tables if said is not None else (), key=lambda table: -table.rows):
+        if table.column in words:
+            largest.setdefault(table.column, table)
+    own = case.own
+    source = case.source(own)
+    statement = source.statement_at(own.place.line or 0) if source and own else None
+    near = set(words_in(statement)) if statement is not None else set()
+    named = [table for table in largest.values() if table.column in near]
+    return named or list(largest.values())
+
+
+def words_in(node: ast.AST) -> Iterator[str]:
+    """Strings and attributes."""
+    for inner in ast.walk(node):
+        if isinstance(inner, ast.Constant) and isinstance(inner.value, str):
+            yield inner.value
+        elif isinstance(inner, ast.Attribute):
+            yield inner.attr
+
+
+def read_at(texts: Operand, case: Case, tables: list[TextTable]) -> Producer | None:
+    """The first of the user's expressions that has the table with the missing texts."""
+    sizes = {(table.kind, table.rows) for table in tables}
+    for operand in (texts, *tables_in_frames(case, sizes)) if sizes else ():
+        every = case.lineage(operand).producers
+        holding = [known for known in every if (known.value.kind, known.value.length) in sizes]
+        if holding:
+            return holding[-1]
+    return None
+
+
+def tables_in_frames(case: Case, sizes: set[tuple[str, int]]) -> Iterator[Operand]:
+    """A lineage can end where a library hands rows to a function."""
+    for number, frame in enumerate(case.frames):
+        for value in frame.values if frame.own else ():
+            if (value.kind, value.length) in sizes:
+                yield Operand(value=value, name=code(value.text), frame=number)

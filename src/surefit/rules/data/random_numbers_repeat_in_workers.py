@@ -19,15 +19,12 @@ A line seeds with the same number in several workers; or an attribute of the dat
 generator that `__getitem__` names, and the loader has workers.
 """
 
-import ast
-
 from surefit.doctor.findings import Finding, Fix, Severity
 from surefit.doctor.rule import Rule
 from surefit.laws.case import Case
 from surefit.laws.row_faults import WorkersDrawAlike
 from surefit.laws.runs import law_holds
 from surefit.remedies.arguments import DropArgument, keyword_of
-from surefit.source.reading import called
 
 RULE = Rule("SF271", "random-numbers-repeat-in-workers", Severity.ERROR, __doc__)
 
@@ -52,8 +49,8 @@ def remedy(broken: WorkersDrawAlike, case: Case) -> DropArgument | Fix:
         )
     words = "Leave out `worker_init_fn`: torch seeds each worker, Python and NumPy among it."
     for source in case.recording.sources():
-        for call in source.every(ast.Call):
-            if called(call) == "DataLoader" and keyword_of(call, "worker_init_fn") is not None:
+        for call in source.calls_named("DataLoader"):
+            if keyword_of(call, "worker_init_fn") is not None:
                 at = case.expression(source, call)
                 must = law_holds(broken)
                 return DropArgument(at=at, name="worker_init_fn", words=words, must=must)

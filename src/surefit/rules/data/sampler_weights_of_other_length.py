@@ -24,7 +24,6 @@ from surefit.laws.row_faults import WeightsOfOtherLength
 from surefit.laws.runs import law_holds
 from surefit.laws.weighted_samplers import SamplerCall, dataset_beside, sampler_call
 from surefit.remedies.replace import ReplaceWith
-from surefit.source.reading import called
 
 RULE = Rule("SF269", "sampler-weights-of-other-length", Severity.ERROR, __doc__)
 
@@ -57,7 +56,7 @@ def remedy(broken: WeightsOfOtherLength, case: Case, call: SamplerCall | None) -
 
 def labels_of(call: SamplerCall, held: str) -> str:
     """Of the one dataset of tensors that the file creates; else those that the dataset holds."""
-    calls = [node for node in call.source.every(ast.Call) if called(node) == "TensorDataset"]
+    calls = list(call.source.calls_named("TensorDataset"))
     last = calls[0].args[-1] if len(calls) == 1 and len(calls[0].args) > 1 else None
     if isinstance(last, ast.Name):
         return call.source.segment(last)

@@ -101,6 +101,6 @@ def remedies(
 
 
 def loads_without_assigning(case: Case, source: Source) -> Iterator[Expression]:
-    for call in source.every(ast.Call):
-        if called(call) == "load_state_dict" and source.argument(call, "assign") is None:
+    for call in source.calls_named("load_state_dict"):
+        if source.argument(call, "assign") is None:
             yield case.expression(source, call)

@@ -26,11 +26,10 @@ from surefit.doctor.conditions.values import ValuesAt, Wanted
 from surefit.doctor.findings import Fact, Finding, Fix, Severity
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
-from surefit.doctor.violations import Expression, fact_at
+from surefit.doctor.violations import Expression, Written, fact_at
 from surefit.doctor.words import code
 from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.mixed_operands import MoveDropped, TwoDevices
-from surefit.laws.devices import device_near, device_of_move, is_factory, moved_beside, neighbour
 from surefit.laws.names import reading_of_value
 from surefit.laws.plain_tensors import left_behind
 from surefit.lineage.producers import Producer
@@ -39,6 +38,8 @@ from surefit.remedies.append import Append
 from surefit.remedies.arguments import SetArgument
 from surefit.remedies.statements import Insert
 from surefit.remedies.wrap import Wrap
+from surefit.source.line_edits import block_of
+from surefit.source.reading import called
 
 SYMPTOM = Symptom(
     r"same device|not on the expected device|found at least two devices"
@@ -46,6 +47,14 @@ SYMPTOM = Symptom(
     "which of the tensors is not where the weights are, and where it was created",
 )
 RULE = Rule("SF722", "tensor-not-moved", Severity.ERROR, __doc__, symptoms=(SYMPTOM,))
+
+FACTORIES = frozenset(
+    (
+        *("zeros", "ones", "full", "rand", "randn", "randint", "arange", "linspace", "empty"),
+        *("eye", "tensor", "as_tensor", "randperm", "tril_indices", "triu_indices"),
+    )
+)
+"""Functions of torch that take `device=`."""
 
 
 @RULE.on(TwoDevices)
@@ -152,3 +161,64 @@ def moved_tensor_is_dropped(broken: MoveDropped, case: Case) -> Finding | None:
         why="`.to` moves a model in place, and a tensor never.",
         remedies=(Wrap(at=broken.use, before=before, words=words, alike=False),),
     )
+
+
+def is_factory(producer: Producer) -> bool:
+    return producer.text.partition("(")[0].rpartition(".")[2] in FACTORIES
+
+
+def neighbour(case: Case, created: Producer, device: str) -> str:
+    """An argument of the function that created a tensor, on the device that is meant; empty outside
+    of the functions of a crash."""
+    source, node = case.source(created.place), case.node(created)
+    for frame in reversed(case.crash.frames if case.crash is not None else ()):
+        if source is None or node is None or frame.place.file != source.file:
+            continue
+        statement = source.statement_at(frame.place.line or 0)
+        if statement is not None and source.scope_of(statement) is source.scope_of(node):
+            values = {value.text: value for value in frame.values}
+            for text in frame.arguments:
+                if text in values and values[text].device == device:
+                    return text
+    return ""
+
+
+def moved_beside(case: Case, use: Expression) -> Expression | None:
+    """The last statement before, in the same block, that moves another: `x = x.to(DEVICE)`."""
+    source, node = case.source(use.place), case.node(use)
+    if source is None or node is None:
+        return None
+    statement = source.statement_of(node)
+    block = block_of(source, statement)
+    for earlier in reversed(block[: block.index(statement)]):
+        match earlier:
+            case ast.Assign(
+                value=ast.Call(func=ast.Attribute(value=ast.Name(), attr="to"), args=[_]) as call
+            ):
+                return case.expression(source, call)
+    return None
+
+
+def device_of_move(case: Case, move: Written) -> str:
+    """As the call writes it: `DEVICE` of `x.to(DEVICE)`, of `torch.zeros(3, device=DEVICE)`."""
+    source, call = case.source(move.place), case.node(move)
+    if source is None or not isinstance(call, ast.Call):
+        return "device"
+    named = source.argument(call, "device", 0 if called(call) == "to" else None)
+    if named is not None:
+        return source.segment(named)
+    return f'"{called(call)}"' if called(call) in ("cuda", "xpu", "mps", "cpu") else "device"
+
+
+def device_near(case: Case, use: Expression | None, device: str) -> str:
+    """A name that the frame has for the device, or that of a module's weights."""
+    for frame in case.crash.frames if case.crash is not None and use is not None else ():
+        if not frame.own or use is None or frame.place.line != use.place.line:
+            continue
+        plain = [value for value in frame.values if value.text.isidentifier()]
+        names = [value.text for value in plain if value.kind == "device"]
+        texts = [value.text for value in plain if value.scalar == device]
+        modules = [f"next({value.text}.parameters()).device" for value in plain if value.layer]
+        if names or texts or modules:
+            return (*names, *texts, *modules)[0]
+    return repr(device)

@@ -32,7 +32,6 @@ from surefit.doctor.violations import Operand, fact_at
 from surefit.doctor.words import code, spoken
 from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.forward_arguments import KeysNotTaken
-from surefit.laws.generation import GENERATION_SETTINGS
 from surefit.laws.made_names import name_at
 from surefit.lineage.producers import Producer
 from surefit.lineage.properties import has_key
@@ -49,6 +48,14 @@ RULE = Rule("SF508", "keys-not-taken", Severity.ERROR, __doc__, symptoms=(SYMPTO
 OF_A_TOKENIZER = {"token_type_ids": "return_token_type_ids"}
 PROMPTS = ("input_ids", "inputs", "pixel_values", "input_features")
 ALIKE = 0.8
+
+GENERATION_SETTINGS = (
+    *("max_new_tokens", "max_length", "min_length", "min_new_tokens", "do_sample", "num_beams"),
+    *("temperature", "top_k", "top_p", "typical_p", "repetition_penalty", "length_penalty"),
+    *("no_repeat_ngram_size", "num_return_sequences", "early_stopping", "pad_token_id"),
+    *("eos_token_id", "bos_token_id", "use_cache", "output_scores", "return_dict_in_generate"),
+    *("forced_bos_token_id", "num_beam_groups", "diversity_penalty", "bad_words_ids"),
+)
 
 
 @RULE.on(KeysNotTaken)

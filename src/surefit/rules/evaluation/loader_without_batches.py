@@ -26,7 +26,7 @@ from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.violations import fact_at
 from surefit.doctor.words import code, counted
-from surefit.laws.arrivals import first_simple, names_in
+from surefit.laws.arrivals import first_simple
 from surefit.laws.case import Case
 from surefit.laws.contracts.batches import NoBatches
 from surefit.laws.loaders import makes_several
@@ -34,7 +34,7 @@ from surefit.remedies.change import Change
 from surefit.remedies.spread import spread_of
 from surefit.source.edits import argument_added, argument_removed
 from surefit.source.patches import Edit, Replace
-from surefit.source.reading import Source
+from surefit.source.reading import Source, names_within
 
 SYMPTOM = Symptom(
     r"ZeroDivisionError|expected a non-empty list of Tensors|need at least one array"
@@ -73,7 +73,7 @@ def keeping(broken: NoBatches, case: Case) -> Change:
         words += " Or make the batch smaller, so that a step has as many rows as you intend."
     source, call = case.source(broken.call.place), case.node(broken.call)
     edit = undropped(source, call) if source and isinstance(call, ast.Call) else None
-    first, names = first_simple(broken.loop.body), tuple(names_in(broken.loop.target))
+    first, names = first_simple(broken.loop.body), tuple(names_within(broken.loop.target))
     must = None
     if first is not None and names:
         place = Place(broken.use.place.file, first.lineno)

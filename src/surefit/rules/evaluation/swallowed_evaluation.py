@@ -30,7 +30,6 @@ from collections.abc import Iterator
 from surefit.doctor.causes import was_only_read
 from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
 from surefit.doctor.handlers import (
-    Loop,
     calls,
     computes_instead,
     handler_at,
@@ -50,7 +49,7 @@ from surefit.laws.layer_words import layer_name as name
 from surefit.laws.stand_ins import StandIn, carried_on, number_of
 from surefit.laws.value_words import in_words
 from surefit.source.patches import Edit, Replace
-from surefit.source.reading import Source, dotted
+from surefit.source.reading import Loop, Source, dotted
 from surefit.source.spans import Span
 
 RULE = Rule("SF501", "swallowed-evaluation", Severity.ERROR, __doc__)

@@ -34,7 +34,7 @@ from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.numpy_arrays import NotReadyForNumpy
 from surefit.laws.value_words import in_words
 from surefit.remedies.append import Append
-from surefit.source.reading import called
+from surefit.source.reading import called, names_within
 
 SYMPTOM = Symptom(
     r"Can't call numpy\(\) on Tensor that requires grad|unsupported ScalarType BFloat16"
@@ -166,7 +166,7 @@ def goes_into_a_loss(broken: NotReadyForNumpy, case: Case) -> bool:
         for statement in statements:
             if read_in(statement.value) & tainted:
                 tainted |= bound_in(statement)
-    calls = [call for call in source.every(ast.Call) if called(call) == "backward"]
+    calls = list(source.calls_named("backward"))
     here = [call.func for call in calls if source.scope_of(call) is scope]
     return any(bool(read_in(func) & tainted) for func in here)
 
@@ -177,4 +177,4 @@ def bound_in(statement: ast.stmt) -> set[str]:
 
 
 def read_in(node: ast.expr) -> set[str]:
-    return {inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name)}
+    return set(names_within(node))

@@ -97,8 +97,8 @@ def who(stored: tuple[Source, ast.stmt] | None) -> str:
         return "This line stores"
     hooked = {
         ast.unparse(call.args[0]).rpartition(".")[2]
-        for call in source.every(ast.Call)
-        if called(call) in HOOKS and call.args
+        for call in source.calls_named(*HOOKS)
+        if call.args
     }
     outer = {node.name for node in source.up(statement) if isinstance(node, ast.FunctionDef)}
     kind = "The forward hook " if hooked & outer else ""

@@ -22,12 +22,12 @@ from collections.abc import Iterator
 
 from surefit.doctor.conditions.gradients import GradientsStay
 from surefit.doctor.findings import Fact, Finding, Severity
+from surefit.doctor.graph_stories import Cut, GraphStory
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.violations import Expression
 from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.graphs import NoGraph
-from surefit.laws.graph_stories import Cut, GraphStory
 from surefit.laws.rounds import standing
 from surefit.remedies.arguments import SetArgument
 from surefit.remedies.statements import Insert

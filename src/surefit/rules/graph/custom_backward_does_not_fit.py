@@ -222,7 +222,7 @@ def replaced_tuple(source: Source, node: ast.AST, text: str) -> Edit:
 
 def saved_name(source: Source, line: ast.Return, name: str) -> str:
     """What `backward` calls an input that `forward` has saved under its own name."""
-    owner = next((node for node in source.up(line) if isinstance(node, ast.ClassDef)), None)
+    owner = source.class_around(line)
     if owner is None:
         return ""
     calls = [node for node in ast.walk(owner) if isinstance(node, ast.Call)]
@@ -264,7 +264,7 @@ def as_attributes(
 ) -> Iterator[Remedy]:
     """`ctx.scale = scale`, and the same where `backward` unpacks what was saved."""
     call = calls[0]
-    owner = next((node for node in source.up(call) if isinstance(node, ast.ClassDef)), None)
+    owner = source.class_around(call)
     unpacked = unpacking(owner, len(call.args)) if owner is not None else None
     texts = [source.segment(argument) for argument in call.args]
     if unpacked is None or not isinstance(call.func, ast.Attribute) or call.keywords:

@@ -22,10 +22,10 @@ part whose term has a weight of zero.
 """
 
 from surefit.doctor.findings import Fact, Finding, Fix, Severity
+from surefit.doctor.gradient_births import ForwardValue, GradientBirth
 from surefit.doctor.rule import Rule
 from surefit.doctor.words import code, counted, some
 from surefit.laws.case import Case
-from surefit.laws.gradient_births import ForwardValue, GradientBirth
 from surefit.laws.invariants.weights_learn import EveryGradientZero, PartWithZeroGradient
 from surefit.laws.rounds import innermost
 

@@ -23,12 +23,12 @@ from collections.abc import Iterator
 
 from surefit.doctor.conditions.gradients import GradientsStay
 from surefit.doctor.findings import Fact, Finding, Fix, Severity
+from surefit.doctor.graph_stories import Joint, When
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import code, counted
 from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.graphs import GraphUsedUp
-from surefit.laws.graph_stories import Joint, When
 from surefit.laws.rounds import innermost, loop_of, when_computed
 from surefit.remedies.change import Change
 from surefit.remedies.detach import moved_into_loop

@@ -23,13 +23,13 @@ from collections.abc import Iterator
 
 from surefit.doctor.conditions.gradients import GradientsStay
 from surefit.doctor.findings import Fact, Finding, Fix, Severity
+from surefit.doctor.graph_stories import Joint, When
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.violations import Expression
 from surefit.doctor.words import code, counted
 from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.graphs import GraphUsedUp
-from surefit.laws.graph_stories import Joint, When
 from surefit.laws.rounds import when_computed
 from surefit.remedies.append import Append
 from surefit.remedies.change import Change

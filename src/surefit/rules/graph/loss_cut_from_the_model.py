@@ -23,13 +23,13 @@ import ast
 
 from surefit.doctor.conditions.gradients import GradientsStay
 from surefit.doctor.findings import Fact, Finding, Fix, Severity
+from surefit.doctor.graph_stories import COPYING, TO_NUMBERS
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.violations import Expression, Written, fact_at
 from surefit.doctor.words import code
 from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.graphs import NoGraph
-from surefit.laws.graph_stories import COPYING, TO_NUMBERS
 from surefit.laws.lost_graphs import expression_of, number_reading, what_cut
 from surefit.lineage.producers import Producer
 from surefit.remedies.change import Change

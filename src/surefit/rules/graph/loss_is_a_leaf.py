@@ -24,11 +24,11 @@ import ast
 from collections.abc import Iterator
 
 from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
+from surefit.doctor.graph_stories import GraphStory, LostGraph
 from surefit.doctor.rule import Rule
 from surefit.doctor.words import code
 from surefit.laws.case import Case, Remedy
 from surefit.laws.grad_switches import Switch, switch_of
-from surefit.laws.graph_stories import GraphStory, LostGraph
 from surefit.laws.invariants.weights_learn import LeafLoss
 from surefit.laws.lost_graphs import expression_of, what_cut
 from surefit.laws.runs import law_holds

@@ -22,12 +22,12 @@ from collections.abc import Iterator
 
 from surefit.doctor.conditions.gradients import GradientsStay
 from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
+from surefit.doctor.graph_stories import OverwrittenValue, Write
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import code, shape_of, some
 from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.graphs import ValueOverwritten
-from surefit.laws.graph_stories import OverwrittenValue, Write
 from surefit.remedies.change import Change
 from surefit.remedies.out_of_place import Writing, writing_of
 

@@ -20,21 +20,21 @@ Not reported: parts whose output does not reach the loss (heads that this phase 
 that were loaded or copied, and those that change all the same, as a moving average does.
 """
 
+import ast
 from collections.abc import Iterator
 
 from surefit.doctor.conditions.condition import Condition
 from surefit.doctor.conditions.parameters import GradientsFlow
 from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
+from surefit.doctor.gradient_births import CutFromTheLoss, ForwardValue
+from surefit.doctor.graph_stories import COPYING, DETACHING, TO_NUMBERS, Cut, LostGraph
 from surefit.doctor.progress import final_steps
 from surefit.doctor.rule import Rule
 from surefit.doctor.violations import Expression
 from surefit.doctor.words import code, counted, some
 from surefit.laws.case import Case, Remedy
 from surefit.laws.creation_order import READY
-from surefit.laws.cuts_by_numbers import cut_on_the_way
 from surefit.laws.grad_switches import switch_of
-from surefit.laws.gradient_births import CutFromTheLoss, ForwardValue
-from surefit.laws.graph_stories import COPYING, DETACHING, TO_NUMBERS, Cut, LostGraph
 from surefit.laws.invariants.weights_learn import (
     NoGradientArrives,
     OfOptimizer,
@@ -42,12 +42,18 @@ from surefit.laws.invariants.weights_learn import (
 )
 from surefit.laws.lost_graphs import expression_of
 from surefit.laws.parameter_groups import smallest_groups
+from surefit.laws.step_calls import calls_named
+from surefit.lineage.lineage import Lineage
+from surefit.lineage.producers import Producer, ProducerKind
 from surefit.remedies.change import Change
 from surefit.remedies.keep_the_graph import KeepTheGraph, how_it_cuts
+from surefit.source.reading import called
 
 RULE = Rule("SF642", "part-cut-from-the-loss", Severity.ERROR, __doc__)
 
 MOST_ASKED = 64
+
+TAKES_NUMBERS = ("item", "tolist", "float", "detach", "numpy")
 
 
 @RULE.on(PartWithoutGradient)
@@ -205,3 +211,33 @@ def ways(
         " optimizer.",
         choice=True,
     )
+
+
+def cut_on_the_way(case: Case, step: int) -> Expression | None:
+    """The one call on the lineage of the loss that gives a value without the graph it had."""
+    losses = [
+        case.expression(source, backward.call.func.value)
+        for source in case.recording.sources()
+        for backward in calls_named(source, "backward")
+        if isinstance(backward.call.func, ast.Attribute) and not backward.call.args
+    ]
+    if len(losses) != 1:
+        return None
+    lineage = case.lineage_at(losses[0], step)
+    cuts = {
+        f"{producer.place}{producer.span}": producer for producer in cutting_calls(lineage, case)
+    }
+    if len(cuts) != 1:
+        return None
+    (cut,) = cuts.values()
+    return Expression(cut.place, cut.span, cut.text)
+
+
+def cutting_calls(lineage: Lineage, case: Case) -> Iterator[Producer]:
+    for producer in lineage.producers:
+        node = case.node(producer) if producer.kind is ProducerKind.CALL else None
+        if not isinstance(node, ast.Call) or called(node) not in TAKES_NUMBERS:
+            continue
+        before = [inner.value for _, inner in lineage.inputs(producer)]
+        if any(value.requires_grad for value in before) and not producer.value.requires_grad:
+            yield producer

@@ -25,12 +25,12 @@ from collections.abc import Iterator, Sequence
 from surefit.doctor.conditions.condition import Condition
 from surefit.doctor.conditions.gradients import GradientsStay
 from surefit.doctor.findings import Fact, Finding, Fix, Severity
+from surefit.doctor.graph_stories import OverwrittenValue, Stood, When
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import code, some
 from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.graphs import ValueOverwritten
-from surefit.laws.graph_stories import OverwrittenValue, Stood, When
 from surefit.laws.rounds import when_computed
 from surefit.remedies.change import Change
 from surefit.remedies.computed_again import computed_again, first_detached

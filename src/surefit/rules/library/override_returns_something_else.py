@@ -30,6 +30,7 @@ from surefit.laws.contracts.overrides import OverrideReturnsOther
 from surefit.laws.value_origins import shortened
 from surefit.remedies.replace import ReplaceWith
 from surefit.source.overrides import ReturnedOnRequest, returned_on_request, signature
+from surefit.source.reading import names_within
 
 RULE = Rule(
     "SF854",
@@ -94,11 +95,7 @@ def remedies(
     if value is None or request is None or request.alone not in request.parts:
         return
     taken = {arg.arg for arg in ast.walk(function.args) if isinstance(arg, ast.arg)}
-    bound = {
-        name.id
-        for name in ast.walk(function)
-        if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store)
-    }
+    bound = set(names_within(function, ast.Store))
     others = [part for part in request.parts if part != request.alone]
     if request.asked_by not in taken or not all(part in bound for part in others):
         return

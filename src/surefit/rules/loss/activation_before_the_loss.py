@@ -21,7 +21,6 @@ At every call looked at, the graph says which operation the predictions came out
 `log_softmax` before `cross_entropy` changes nothing and is not reported.
 """
 
-import ast
 import re
 from collections.abc import Iterator
 from math import e, log
@@ -141,8 +140,8 @@ def wants_probabilities(case: Case, operation: str, activation: Activation | Non
     applied = [
         call
         for source in sources
-        for call in source.every(ast.Call)
-        if called(call) == operation and (activation is None or call is not activation.call)
+        for call in source.calls_named(operation)
+        if (activation is None or call is not activation.call)
     ]
     return not applied and any(THRESHOLD.search(source.text) for source in sources)
 

@@ -22,13 +22,13 @@ from is. A script that leaves out such batches and goes on with finite ones is n
 import ast
 
 from surefit.doctor.findings import Fact, Finding, Fix, Severity
+from surefit.doctor.gradient_births import GradientBirth
 from surefit.doctor.observations import Value
 from surefit.doctor.rule import Rule
 from surefit.doctor.violations import Expression, fact_at
 from surefit.doctor.words import code
 from surefit.laws.case import Case, Remedy
 from surefit.laws.finite_losses import LossNotFinite
-from surefit.laws.gradient_births import GradientBirth
 from surefit.laws.runs import law_holds
 from surefit.lineage.lineage import Lineage
 from surefit.lineage.producers import PASSING, Producer

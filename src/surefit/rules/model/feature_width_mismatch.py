@@ -22,20 +22,21 @@ script that is only read, widths are followed from call to call.
 """
 
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from math import prod
+from typing import ClassVar
 
 from surefit.doctor.findings import Fact, Finding, Fix, Severity
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.violations import Written, fact_at
 from surefit.doctor.words import code, shape_of, times
-from surefit.laws.arrays_on_disk import width_on_disk
 from surefit.laws.axis_changes import lost_axis
 from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.widths import LayerWidth
-from surefit.laws.size_history import regroups_rows
 from surefit.laws.width_arithmetic import axes_as_wide, flattened_map, goes_both_ways
 from surefit.lineage.properties import size
+from surefit.lineage.ways import regroups_rows
 from surefit.remedies.append import Append
 from surefit.remedies.replace import ReplaceWith
 
@@ -47,6 +48,23 @@ SYMPTOM = Symptom(
     "the shape of what the innermost layer was given, and the width that it was created for",
 )
 RULE = Rule("SF301", "feature-width-mismatch", Severity.ERROR, __doc__, symptoms=(SYMPTOM,))
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayFile:
+    """One file, and the shape in its header."""
+
+    file: str
+    shape: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ArraysOnDisk:
+    """What the crashed process finds beside the script."""
+
+    probe: ClassVar[str] = "arrays-on-disk"
+
+    files: tuple[ArrayFile, ...] = field(default_factory=tuple)
 
 
 @RULE.on(LayerWidth)
@@ -172,3 +190,16 @@ def other_data(broken: LayerWidth, case: Case) -> Fix:
     file = width_on_disk(case, broken.shape, broken.size)
     where = f"where {broken.given.name} is read{f' ({file})' if file else ''}"
     return Fix(f"If {broken.width} is right, these are other data: check {where}.", choice=True)
+
+
+def width_on_disk(case: Case, shape: tuple[int, ...], width: int) -> str:
+    """`data/part-0.npy says 999 × 4000`, if all files so wide have rows of one shape; rows of the
+    very shape of the tensor go before others."""
+    answer = case.ask(ArraysOnDisk, width=width)
+    files = answer.files if answer is not None else ()
+    fitting = [known for known in files if known.shape[1:] == shape[1:]] or files
+    rows = {known.shape[1:] or known.shape for known in fitting}
+    if len(rows) != 1:
+        return ""
+    more = f" and {len(fitting) - 1:,} more say" if len(fitting) > 1 else " says"
+    return f"{fitting[0].file}{more} {times(rows.pop())}"

@@ -18,6 +18,7 @@ positions, token types, padding, nor tokens of a tokenizer of this run. A second
 number of rows was written or computed, and where the ids come from.
 """
 
+import ast
 from collections.abc import Iterator
 
 from surefit.doctor.findings import Finding, Fix, Severity
@@ -27,7 +28,6 @@ from surefit.doctor.violations import Written, fact_at
 from surefit.doctor.words import code, counted
 from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.tables import ItemsOutside
-from surefit.laws.counted_rows import greatest_of, how_counted, length_now
 from surefit.laws.table_rows import TableRows, rows_of
 from surefit.laws.written_numbers import VOCABULARY, written_in_model
 from surefit.lineage.producers import Producer
@@ -35,6 +35,7 @@ from surefit.lineage.properties import holds_at_least, of_several
 from surefit.remedies.enlarge import Enlarge, more
 from surefit.remedies.replace import ReplaceWith
 from surefit.remedies.shift import Shift
+from surefit.source.reading import called
 
 SYMPTOM = Symptom(
     r"index out of range in self|device-side assert",
@@ -47,6 +48,8 @@ NEAR = 8
 """So many rows are missing for ids that were counted from 1, or for special ones."""
 LARGEST = 1_000_000
 """Rows of a table that is still given one for every id up to the greatest."""
+
+DIFFERENT = ("nunique", "unique", "set")
 
 
 @RULE.on(ItemsOutside)
@@ -122,3 +125,45 @@ def remedies(
             " and wherever else they are used.",
             choice=True,
         )
+
+
+def how_counted(node: ast.expr | None) -> str:
+    """`max` for `int(ratings.item.max())`, `count` for `ratings.item.nunique()` and
+    `len(set(ids))`, `length` for `len(chars)`; empty for anything else."""
+    node = first(node) if is_call(node, "int") else node
+    if is_call(node, "max"):
+        return "max"
+    if is_call(node, "nunique") or (is_call(node, "len") and is_call(first(node), *DIFFERENT)):
+        return "count"
+    return "length" if is_call(node, "len") else ""
+
+
+def greatest_of(case: Case, counted: Producer) -> str:
+    """The greatest of what `X.nunique()`, `len(X.unique())`, `len(set(X))` count, as text."""
+    node, source = case.node(counted), case.source(counted.place)
+    node = first(node) if is_call(node, "int") else node
+    node = first(node) if is_call(node, "len") else node
+    if source is None or not isinstance(node, ast.Call):
+        return ""
+    if isinstance(node.func, ast.Attribute) and not node.args:
+        return f"int({source.segment(node.func.value)}.max())"
+    inner = first(node)
+    return f"int(max({source.segment(inner)}))" if inner is not None else ""
+
+
+def length_now(rows: TableRows, greatest: int) -> int | None:
+    """How long a collection is at the crash whose length was taken for the rows: it grew."""
+    lengths = [
+        producer.value.length
+        for _, producer in rows.of(rows.birth).inputs(rows.birth)
+        if producer.value.length is not None and rows.birth.name == "len"
+    ]
+    return next((length for length in lengths if length > greatest), None)
+
+
+def is_call(node: ast.expr | None, *names: str) -> bool:
+    return isinstance(node, ast.Call) and called(node) in names
+
+
+def first(node: ast.expr | None) -> ast.expr | None:
+    return node.args[0] if isinstance(node, ast.Call) and node.args else None

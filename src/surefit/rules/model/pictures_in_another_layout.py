@@ -27,9 +27,9 @@ from surefit.doctor.words import code, shape_of
 from surefit.laws.axis_changes import lost_axis
 from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.widths import LayerWidth, Layout
-from surefit.laws.ways import shape, way_back
 from surefit.lineage.lineage import Lineage
 from surefit.lineage.producers import PASSING, Producer
+from surefit.lineage.ways import shape, way_back
 from surefit.remedies.append import Append
 
 SYMPTOM = Symptom(

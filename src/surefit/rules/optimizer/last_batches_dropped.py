@@ -23,7 +23,6 @@ from surefit.doctor.rule import Rule
 from surefit.laws.accumulation import remainder_of
 from surefit.laws.case import Case, Remedy
 from surefit.laws.gradient_violations import LastGroupDropped
-from surefit.laws.rounds import loops_around
 from surefit.laws.runs import law_holds
 from surefit.laws.step_calls import LoopCall, call_at
 from surefit.remedies.wrap import Wrap
@@ -62,7 +61,7 @@ def remedy(broken: LastGroupDropped, case: Case, step: LoopCall | None) -> Remed
 
 def last_round(step: LoopCall) -> str:
     """`i + 1 == len(loader)`, where the loop is `for i, batch in enumerate(loader)`."""
-    for loop in loops_around(step.source, step.statement):
+    for loop in step.source.loops_around(step.statement):
         match loop:
             case ast.For(
                 target=ast.Tuple(elts=[ast.Name(id=index), *_]),

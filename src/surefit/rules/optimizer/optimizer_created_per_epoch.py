@@ -24,13 +24,12 @@ from surefit.doctor.rule import Rule
 from surefit.laws.case import Case
 from surefit.laws.made_names import name_at
 from surefit.laws.rate_violations import OptimizerCreatedAgain
-from surefit.laws.rounds import loops_around
 from surefit.laws.runs import law_holds
 from surefit.remedies.change import Change
 from surefit.source.edits import inserted_before, removed
 from surefit.source.line_edits import shares_lines
 from surefit.source.patches import Edit, both
-from surefit.source.reading import Source
+from surefit.source.reading import Source, names_within
 
 RULE = Rule("SF677", "optimizer-created-per-epoch", Severity.WARNING, __doc__)
 
@@ -58,19 +57,11 @@ def before_the_loop(source: Source, line: int) -> Edit | None:
     """The statement put before the outermost loop of its function, if nothing that the loop binds
     is in it."""
     statement = source.statement_at(line)
-    loops = list(loops_around(source, statement)) if statement else []
+    loops = list(source.loops_around(statement)) if statement else []
     if statement is None or not loops or shares_lines(source, statement):
         return None
-    bound = {
-        node.id
-        for node in ast.walk(loops[-1])
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
-    }
-    read = {
-        node.id
-        for node in ast.walk(statement)
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
-    }
+    bound = set(names_within(loops[-1], ast.Store))
+    read = set(names_within(statement, ast.Load))
     if bound & read:
         return None
     text = source.segment(statement)

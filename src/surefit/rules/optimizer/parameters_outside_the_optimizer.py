@@ -35,7 +35,9 @@ from surefit.doctor.observations import OptimizerSeen, ParameterSeen, Script, St
 from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.words import code, counted, some
-from surefit.interpreter import violations, wording
+from surefit.interpreter.contracts.optimizers import NothingHeldLearns
+from surefit.interpreter.wording import ONLY_READ
+from surefit.laws.case import Case
 from surefit.laws.creation_order import (
     Outside,
     both_in_one_block,
@@ -159,7 +161,7 @@ def in_a_list(
     said = "`parameters()` does not see the layers in it, so no optimizer will hold them"
     edit = registered_in(hidden.container, source, hidden.value)
     text = f"Keep them in `nn.{hidden.container}`, which registers them."
-    fix, order = Fix(text, edit, why_not_tried=wording.ONLY_READ), ""
+    fix, order = Fix(text, edit, why_not_tried=ONLY_READ), ""
     if steps is not None:
         said = f"{weights(outside)} in it get gradients, and no optimizer holds them"
         names = [re.sub(r"\['?([^\]']*)'?\]", r".\1", known.name) for known in outside]
@@ -178,21 +180,16 @@ def in_a_list(
     )
 
 
-@RULE.on(Script)
-def an_optimizer_holds_another_model(script: Script, recording: Recording) -> Iterator[Finding]:
-    kind = violations.OptimizerWithoutGradients
-    for source, violation in wording.violations_in(script, recording, kind):
-        layer, others = violation.outside[0], len(violation.outside) - 1
-        more = f" and {counted(others, 'other layer')}" if others else ""
-        text = "Give it the parameters of the model that the loss is computed with."
-        yield RULE.finding(
-            wording.place_of(source, violation.optimizer),
-            f"{wording.text_of(source, violation.optimizer)} holds no layer that the loss goes"
-            f" through: {wording.describe_layer(layer)}, created at"
-            f" {wording.place_of(source, layer.node)},{more} get gradients, and no optimizer holds"
-            " them.",
-            facts=(Fact("it steps at", wording.line_at(source, violation.node)),),
-            why="An optimizer moves the parameters that it was given when it was made.",
-            fixes=(Fix(text, why_not_tried=wording.ONLY_READ),),
-            severity=Severity.WARNING,
-        )
+@RULE.on(NothingHeldLearns)
+def an_optimizer_holds_another_model(broken: NothingHeldLearns, _: Case) -> Finding:
+    more = f" and {counted(broken.layers - 1, 'other layer')}" if broken.layers > 1 else ""
+    text = "Give it the parameters of the model that the loss is computed with."
+    return RULE.finding(
+        broken.created_at,
+        f"{broken.optimizer} holds no layer that the loss goes through: {broken.layer}, created at"
+        f" {broken.layer_at},{more} get gradients, and no optimizer holds them.",
+        facts=(Fact("it steps at", broken.stepped),),
+        why="An optimizer moves the parameters that it was given when it was made.",
+        fixes=(Fix(text, why_not_tried=ONLY_READ),),
+        severity=Severity.WARNING,
+    )

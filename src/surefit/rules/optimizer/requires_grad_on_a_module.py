@@ -26,7 +26,7 @@ from surefit.laws.invariants.gradient_flags import FlagOnModule
 from surefit.laws.runs import law_holds
 from surefit.remedies.change import Change
 from surefit.source.patches import Edit, Replace
-from surefit.source.reading import Source
+from surefit.source.reading import Source, names_within
 
 RULE = Rule("SF616", "requires-grad-on-a-module", Severity.ERROR, __doc__)
 
@@ -77,7 +77,7 @@ def of_parameters(source: Source, statement: ast.AST, target: ast.Attribute) -> 
     node: ast.AST | None = statement
     while node is not None:
         if isinstance(node, ast.For) and isinstance(target.value, ast.Name):
-            names = {name.id for name in ast.walk(node.target) if isinstance(name, ast.Name)}
+            names = set(names_within(node.target))
             if target.value.id in names and "parameters" in source.segment(node.iter):
                 return True
         node = source.parents.get(node)

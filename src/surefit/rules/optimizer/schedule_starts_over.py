@@ -29,7 +29,7 @@ from surefit.laws.rate_violations import ScheduleStartsOver
 from surefit.laws.runs import law_holds
 from surefit.laws.step_calls import LoopCall, calls_named
 from surefit.remedies.statements import Insert
-from surefit.source.reading import Source, dotted
+from surefit.source.reading import Source, dotted, names_within
 
 RULE = Rule("SF676", "schedule-starts-over", Severity.ERROR, __doc__)
 
@@ -65,7 +65,7 @@ def weights_loaded(source: Source, broken: ScheduleStartsOver) -> LoopCall | Non
     """`model.load_state_dict(ckpt["model"])`, of the checkpoint that was read."""
     name = name_at(source, broken.use.place) or ""
     for call in calls_named(source, "load_state_dict"):
-        names = {dotted(node) for node in ast.walk(call.call) if isinstance(node, ast.Name)}
+        names = set(names_within(call.call))
         if name in names and call.statement.lineno >= (broken.use.place.line or 0):
             return call
     return None

@@ -24,11 +24,11 @@ scaler that skips a few steps to find its scale is not reported.
 from collections.abc import Iterator
 
 from surefit.doctor.findings import Fact, Finding, Fix, Severity
+from surefit.doctor.gradient_births import ForwardValue, GradientBirth
 from surefit.doctor.rule import Rule
 from surefit.doctor.words import code, shape_of
 from surefit.laws.birth_words import reason
 from surefit.laws.case import Case, Remedy
-from surefit.laws.gradient_births import ForwardValue, GradientBirth
 from surefit.laws.invariants.weights_learn import EveryStepSkipped, WeightsAreNan
 from surefit.laws.law import BrokenLaw
 from surefit.laws.rounds import innermost

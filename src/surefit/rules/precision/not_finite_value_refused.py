@@ -24,13 +24,13 @@ from collections.abc import Iterator
 
 from surefit.doctor.conditions.training import TrainingGoesOn
 from surefit.doctor.findings import Fact, Finding, Fix, Severity
+from surefit.doctor.gradient_births import ForwardValue, ValueBirth
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import code, shape_of
 from surefit.laws.birth_words import reason
 from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.finite_values import RefusedAsNotFinite
-from surefit.laws.gradient_births import ForwardValue, ValueBirth
 from surefit.laws.rounds import innermost
 from surefit.remedies.away_from_the_pole import kept_finite
 

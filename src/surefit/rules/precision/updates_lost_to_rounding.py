@@ -32,7 +32,9 @@ from surefit.doctor.observations import OptimizerSeen, ParameterSeen, Script, St
 from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.words import counted, spoken
-from surefit.interpreter import violations, wording
+from surefit.interpreter.contracts.optimizers import StepsRounded
+from surefit.interpreter.wording import ONLY_READ
+from surefit.laws.case import Case
 from surefit.laws.made_names import name_at
 from surefit.remedies.in_float32 import Chosen, choices
 
@@ -133,18 +135,16 @@ def in_float32(chosen: Sequence[Chosen]) -> Fix:
     return Fix(text, chosen[0].in_float32, must)
 
 
-@RULE.on(Script)
-def rate_in_the_source_is_too_small(script: Script, recording: Recording) -> Iterator[Finding]:
-    kind = violations.UpdatesLostToRounding
-    for source, violation in wording.violations_in(script, recording, kind):
-        text = "Keep the weights in float32 and compute under `torch.autocast`."
-        yield RULE.finding(
-            wording.place_of(source, violation.cast),
-            f"The weights are `{violation.dtype}`, in which nearly all steps of `{violation.kind}`"
-            f" at a rate of {violation.rate:g} round to nothing.",
-            facts=(Fact("the optimizer", wording.line_at(source, violation.node)),),
-            why="A parameter moves to the nearest number that its type has, which is the one where"
-            " it stands.",
-            fixes=(Fix(text, why_not_tried=wording.ONLY_READ),),
-            severity=Severity.WARNING,
-        )
+@RULE.on(StepsRounded)
+def rate_in_the_source_is_too_small(broken: StepsRounded, _: Case) -> Finding:
+    text = "Keep the weights in float32 and compute under `torch.autocast`."
+    return RULE.finding(
+        broken.cast_at,
+        f"The weights are `{broken.dtype}`, in which nearly all steps of `{broken.kind}` at a rate"
+        f" of {broken.rate:g} round to nothing.",
+        facts=(Fact("the optimizer", broken.optimizer),),
+        why="A parameter moves to the nearest number that its type has, which is the one where"
+        " it stands.",
+        fixes=(Fix(text, why_not_tried=ONLY_READ),),
+        severity=Severity.WARNING,
+    )

@@ -18,6 +18,7 @@ evaluated as far as they can be read without running anything: names, attributes
 comparisons. A second run tells where the values came from.
 """
 
+import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -33,12 +34,12 @@ from surefit.laws.contracts.failed_checks import RefusedByCheck
 from surefit.laws.earlier import unlike_before
 from surefit.laws.failing_values import parts, raised_at, says_something
 from surefit.laws.named_arguments import passed_as
-from surefit.laws.rounding import rounded_down, rounded_up
 from surefit.laws.sibling_values import left_out
 from surefit.laws.value_origins import origin, shortened
 from surefit.laws.value_words import in_words
 from surefit.remedies.arguments import SetArgument
 from surefit.remedies.replace import ReplaceWith
+from surefit.source.reading import Source
 
 RULE = Rule(
     "SF898",
@@ -56,6 +57,8 @@ RULE = Rule(
 
 LONGEST = 100
 MOST_OPERANDS = 3
+
+LOADER = "torch.utils.data.DataLoader"
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,3 +229,39 @@ def facts(broken: RefusedByCheck, case: Case) -> Iterator[Fact]:
     yield from unlike_before(case)
     for check in broken.others:
         yield Fact("and", code(check.text) + ("" if check.result else " does not hold"))
+
+
+def rounded_down(node: ast.expr | None) -> ast.BinOp | None:
+    """The only division in an expression that rounds down."""
+    inside = ast.walk(node) if node is not None else ()
+    divisions = [
+        part for part in inside if isinstance(part, ast.BinOp) and isinstance(part.op, ast.FloorDiv)
+    ]
+    return divisions[0] if len(divisions) == 1 else None
+
+
+def rounded_up(source: Source, node: ast.BinOp) -> str:
+    """The length of the loader over the same rows, where it exists by then; otherwise the division
+    rounded up."""
+    loader = loader_over(source, node.left)
+    if loader:
+        return f"len({loader})"
+    rows, size = source.segment(node.left), source.segment(node.right)
+    tight = isinstance(node.left, ast.Name | ast.Attribute | ast.Call | ast.Subscript)
+    return f"-(-{rows if tight else f'({rows})'} // {size})"
+
+
+def loader_over(source: Source, node: ast.expr) -> str:
+    """`loader` for `len(data)`, where the lines before say `loader = DataLoader(data, ...)`."""
+    match node:
+        case ast.Call(func=ast.Name(id="len"), args=[rows], keywords=[]):
+            for call in source.calls_of(LOADER):
+                over = source.argument(call, "dataset", 0)
+                same = over is not None and ast.unparse(over) == ast.unparse(rows)
+                parent = source.parents.get(call)
+                before = call.lineno < node.lineno
+                together = source.scope_of(call) is source.scope_of(node)
+                match parent:
+                    case ast.Assign(targets=[ast.Name(id=name)]) if same and before and together:
+                        return name
+    return ""

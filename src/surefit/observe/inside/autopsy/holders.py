@@ -2,10 +2,11 @@
 
 import sys
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import FrameType, ModuleType
 from typing import Any
 
+from surefit.doctor.graph_stories import HolderSeen
 from surefit.observe.inside import own_code
 from surefit.observe.inside.autopsy.values import attributes, is_module, is_tensor
 
@@ -13,43 +14,25 @@ DEEPEST = 6
 """Attributes and subscripts in one name."""
 MOST_MEMBERS = 200
 MOST_SEEN = 20_000
-SKIPPED = ("__main__", "__builtins__", "_parameters")
 
 
-@dataclass(frozen=True, slots=True)
-class Holder:
-    """A name for a tensor."""
-
-    text: str
-    """As the frame can write it: `self.state[0]`."""
-    function: str
-    file: str
-    base: str
-    """Without subscripts: `self.state`."""
-    container: str = ""
-    """`tuple`, `list` or `dict`, where it lies in one."""
-    owner: str = ""
-    """Class of the object that has the attribute; empty for a local."""
-    attribute: str = ""
-
-
-def held(frames: Iterable[FrameType]) -> Iterator[tuple[Holder, Any]]:
+def held(frames: Iterable[FrameType]) -> Iterator[tuple[HolderSeen, Any]]:
     """Every tensor in the user's own frames, in the order given."""
     for frame in frames:
         if own_code.own(frame.f_code):
             yield from held_in(frame)
 
 
-def held_in(frame: FrameType) -> Iterator[tuple[Holder, Any]]:
+def held_in(frame: FrameType) -> Iterator[tuple[HolderSeen, Any]]:
     seen: set[int] = set()
     code = frame.f_code
     for name, value in list(frame.f_locals.items()):
         if not name.startswith("__"):
-            start = Holder(name, code.co_qualname, code.co_filename, name)
+            start = HolderSeen(name, code.co_qualname, code.co_filename, name)
             yield from inside(value, start, seen, DEEPEST)
 
 
-def held_by(modules: Iterable[Any]) -> Iterator[tuple[Holder, Any]]:
+def held_by(modules: Iterable[Any]) -> Iterator[tuple[HolderSeen, Any]]:
     """Every tensor in attributes of these modules, where the user's code defines their class; by
     the name that their own methods have for it."""
     for module in modules:
@@ -57,7 +40,7 @@ def held_by(modules: Iterable[Any]) -> Iterator[tuple[Holder, Any]]:
             kind = type(module).__name__
             for name, value in own_members(module):
                 text = f"self.{name}"
-                start = Holder(text, "", "", text, owner=kind, attribute=name)
+                start = HolderSeen(text, "", "", text, owner=kind, attribute=name)
                 yield from inside(value, start, set(), DEEPEST)
 
 
@@ -70,7 +53,9 @@ def own_members(module: Any) -> Iterator[tuple[str, Any]]:
             yield name, value
 
 
-def inside(value: Any, holder: Holder, seen: set[int], depth: int) -> Iterator[tuple[Holder, Any]]:
+def inside(
+    value: Any, holder: HolderSeen, seen: set[int], depth: int
+) -> Iterator[tuple[HolderSeen, Any]]:
     if is_tensor(value):
         yield holder, value
         return

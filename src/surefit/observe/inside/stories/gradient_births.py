@@ -12,23 +12,30 @@ from sys import _getframe
 from types import FrameType
 from typing import Any
 
+from surefit.doctor.gradient_births import ForwardValue, TakenOperand
+from surefit.doctor.graph_stories import Stood
 from surefit.doctor.observations import Json
 from surefit.observe.inside.autopsy.graphs import is_leaf, nodes_below
 from surefit.observe.inside.autopsy.questions import value_in
 from surefit.observe.inside.autopsy.values import is_tensor
 from surefit.observe.inside.own_code import own_frame
 from surefit.observe.inside.spool import guarded
-from surefit.observe.inside.stories.lost_graphs import TO_NUMBERS, Stood, lines
-from surefit.observe.inside.stories.recorder import changes_its_input, name_of
+from surefit.observe.inside.stories.lost_graphs import TO_NUMBERS, lines
+from surefit.observe.inside.stories.recorder import (
+    GIVEN,
+    PARAMETER,
+    READING,
+    changes_its_input,
+    name_of,
+    operation_mode,
+    tensors_in,
+)
 from surefit.observe.inside.training import readable, roots
 
 OF_GRADIENT, OF_CUTS, OF_VALUE = "birth-of-gradient", "cuts-of-loss", "birth-of-value"
 KINDS = (OF_GRADIENT, OF_CUTS, OF_VALUE)
 MARK = "surefit-operation"
 MOST_KEPT = 100_000
-PARAMETER, GIVEN = "parameter", "given"
-READING = ("requires_grad", "grad", "shape", "dtype", "device", "grad_fn", "is_leaf", "size", "dim")
-"""Attributes that say something about a tensor and make none."""
 ONLY_THE_SHAPE = (
     *("zeros_like", "ones_like", "empty_like", "full_like", "rand_like", "randn_like"),
     *("randint_like", "new_zeros", "new_ones", "new_empty", "new_full", "new_tensor"),
@@ -36,17 +43,6 @@ ONLY_THE_SHAPE = (
 """Operations that take the shape of a tensor and none of its values."""
 MEANT_INFINITE = ("masked_fill", "masked_fill_", "full", "full_like", "fill_", "new_full", "tensor")
 """Operations that are given an infinity on purpose, for a mask."""
-
-
-@dataclass(frozen=True, slots=True)
-class NotedOperand:
-    """A tensor or a number that an operation was given."""
-
-    shape: tuple[int, ...] = ()
-    least: float | None = None
-    greatest: float | None = None
-    """Of its finite elements."""
-    zeros: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,22 +61,25 @@ class NotedOperation:
     shape: tuple[int, ...] = ()
     holder: str = ""
     bounds: tuple[float, float] | None = None
-    operands: tuple[NotedOperand, ...] = ()
+    operands: tuple[TakenOperand, ...] = ()
     """Of an operation whose result is not finite."""
 
     def told(self) -> dict[str, Json]:
         least, greatest = self.bounds or (None, None)
-        return {
-            "name": self.name,
-            "stack": [asdict(line) for line in self.stack],
-            "holder": self.holder,
-            "shape": list(self.shape),
-            "bad": self.nan + self.infinite,
-            "elements": self.elements,
-            "least": least,
-            "greatest": greatest,
-            "operands": [asdict(operand) for operand in self.operands],
-        }
+        bad = self.nan + self.infinite
+        return asdict(
+            ForwardValue(
+                self.name,
+                self.stack,
+                self.holder,
+                self.shape,
+                bad,
+                self.elements,
+                least,
+                greatest,
+                self.operands,
+            )
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -435,25 +434,25 @@ def bounds_of(tensor: Any) -> tuple[float, float] | None:
     return float(plain.min()), float(plain.max())
 
 
-def operands_in(args: Any) -> tuple[NotedOperand, ...]:
+def operands_in(args: Any) -> tuple[TakenOperand, ...]:
     """What an operation was given by position, a list of tensors taken apart."""
     every = [*args] if isinstance(args, tuple | list) else [args]
     every = [part for value in every for part in (value if isinstance(value, list) else [value])]
     return tuple(
-        operand_of(value) if is_tensor(value) else NotedOperand((), value, value, int(value == 0))
+        operand_of(value) if is_tensor(value) else TakenOperand((), value, value, int(value == 0))
         for value in every
         if is_tensor(value) or type(value) in (int, float)
     )
 
 
-def operand_of(tensor: Any) -> NotedOperand:
+def operand_of(tensor: Any) -> TakenOperand:
     shape, plain = tuple(int(size) for size in tensor.shape), readable.plain(tensor)
     if plain is None or not plain.is_floating_point():
-        return NotedOperand(shape)
+        return TakenOperand(shape)
     good = plain[plain.isfinite()]
     if not good.numel():
-        return NotedOperand(shape)
-    return NotedOperand(shape, float(good.min()), float(good.max()), int((good == 0).sum()))
+        return TakenOperand(shape)
+    return TakenOperand(shape, float(good.min()), float(good.max()), int((good == 0).sum()))
 
 
 def name_in_frame(tensor: Any) -> str:
@@ -463,33 +462,15 @@ def name_in_frame(tensor: Any) -> str:
     return next((name for name, value in list(names) if value is tensor), "")
 
 
-def tensors_in(value: Any, depth: int = 4) -> Iterator[Any]:
-    if is_tensor(value):
-        yield value
-    elif depth and isinstance(value, list | tuple):
-        for inner in value:
-            yield from tensors_in(inner, depth - 1)
-    elif depth and isinstance(value, dict):
-        for inner in value.values():
-            yield from tensors_in(inner, depth - 1)
-
-
 def noting_mode(torch: Any, births: Births) -> Any:
-    mode: Any = torch.overrides.TorchFunctionMode
     note = guarded("where values became bad")(births.note)
 
-    class Noting(mode):  # type: ignore[misc]
-        """Passes every operation on, and notes what came of it."""
+    def run(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if births.resting:
+            return func(*args, **kwargs)
+        births.enabled = bool(torch.is_grad_enabled())
+        result = func(*args, **kwargs)
+        note(func, args, kwargs, result)
+        return result
 
-        def __torch_function__(
-            self, func: Any, types: Any, args: Any = (), kwargs: Any = None
-        ) -> Any:
-            kwargs = kwargs or {}
-            if births.resting:
-                return func(*args, **kwargs)
-            births.enabled = bool(torch.is_grad_enabled())
-            result = func(*args, **kwargs)
-            note(func, args, kwargs, result)
-            return result
-
-    return Noting()
+    return operation_mode(torch, run)

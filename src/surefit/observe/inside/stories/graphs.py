@@ -15,6 +15,14 @@ from functools import wraps
 from types import FrameType
 from typing import Any
 
+from surefit.doctor.graph_stories import (
+    GraphStory,
+    HolderSeen,
+    Joint,
+    OverwrittenValue,
+    Stood,
+    Write,
+)
 from surefit.doctor.observations import Json
 from surefit.observe.inside import origins
 from surefit.observe.inside.autopsy.graphs import (
@@ -24,12 +32,12 @@ from surefit.observe.inside.autopsy.graphs import (
     nodes_below,
     roots_in,
 )
-from surefit.observe.inside.autopsy.holders import Holder, held, held_by
+from surefit.observe.inside.autopsy.holders import held, held_by
 from surefit.observe.inside.autopsy.values import is_module, is_tensor, untouched
 from surefit.observe.inside.own_code import is_own
 from surefit.observe.inside.spool import guarded
-from surefit.observe.inside.stories.lost_graphs import LostGraphs, Stood
-from surefit.observe.inside.stories.recorder import name_of
+from surefit.observe.inside.stories.lost_graphs import LostGraphs
+from surefit.observe.inside.stories.recorder import READING, name_of, operation_mode, tensors_in
 
 OF_GRAPH = "story-of-graph"
 MARK = "surefit"
@@ -53,21 +61,9 @@ class Pass:
     retained: bool
     made_until: int
     """Functions of graphs are numbered as they are made; those with a lower number came before."""
-    names: tuple[tuple[Any, Holder], ...]
+    names: tuple[tuple[Any, HolderSeen], ...]
     """Functions of graphs, and names of tensors that they made."""
     roots: tuple[Any, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """An operation that wrote into a tensor."""
-
-    name: str
-    number: int
-    """That the next function of a graph was to get."""
-    stack: tuple[Stood, ...]
-    library: str = ""
-    """The library's function that did it, where it was not a line of the user's own."""
 
 
 class Graphs:
@@ -78,7 +74,7 @@ class Graphs:
         self.steps = 0
         self.count = 0
         self.passes: dict[int, Pass] = {}
-        self.changes: dict[int, list[Change]] = {}
+        self.changes: dict[int, list[tuple[int, Write]]] = {}
         self.lost = LostGraphs(torch)
         self.ended: dict[tuple[Stood, ...], int] = {}
         """By the lines that led to a backward pass: what had been made when the last one ended."""
@@ -114,9 +110,9 @@ class Graphs:
             return
         frames = list(own_frames(sys._getframe(2)))
         stack = tuple(stood(frame) for frame in reversed(frames))
-        change = Change(name, next_number(), stack, stepped_by(sys._getframe(2)))
+        write = Write(name, stack, stepped_by(sys._getframe(2)))
         known = self.changes.setdefault(storage(tensor), [])
-        known.append(change)
+        known.append((next_number(), write))
         del known[:-MOST_KEPT]
 
     def story(self, frames: Sequence[FrameType]) -> dict[str, Json] | None:
@@ -125,79 +121,63 @@ class Graphs:
             return None
         nodes = [one.grad_fn for one in roots]
         every = [node for node in nodes_below(nodes) if not is_leaf(node)]
-        ways = ways_to_marked(nodes)
-        return {
-            "here": [asdict(one) for one in here(frames)],
-            "step": self.steps,
-            "lost": next((self.lost.story(one) for one in roots if not one.requires_grad), None),
-            "optimized": [
-                sum(group_size(one) for one in optimizers()),
-                sum(wanting(one) for one in optimizers()),
-            ],
-            "joints": [self.joint(way, frames) for way in ways][:MOST_JOINTS],
-            "changed": list(itertools.islice(self.modified(every, frames), MOST_JOINTS)),
-        }
+        lost = (self.lost.story(one) for one in roots if not one.requires_grad)
+        joints = [self.joint(way, frames) for way in ways_to_marked(nodes)]
+        story = GraphStory(
+            here=here(frames),
+            joints=tuple(joints[:MOST_JOINTS]),
+            changed=tuple(itertools.islice(self.modified(every, frames), MOST_JOINTS)),
+            lost=next(lost, None),
+            optimized=optimized(),
+        )
+        return asdict(story)
 
     def story_of_leaf(self, loss: Any) -> dict[str, Json]:
         """Of a loss without a graph that requires grad itself."""
-        return {
-            "here": [],
-            "lost": self.lost.story(loss),
-            "optimized": [
-                sum(group_size(one) for one in optimizers()),
-                sum(wanting(one) for one in optimizers()),
-            ],
-        }
+        return asdict(GraphStory(here=(), lost=self.lost.story(loss), optimized=optimized()))
 
-    def joint(self, way: list[Any], frames: Sequence[FrameType]) -> dict[str, Json]:
+    def joint(self, way: list[Any], frames: Sequence[FrameType]) -> Joint:
         """`way`: from the function that is used up back to the one that backward began at."""
         earlier = self.passes.get(way[0].metadata[MARK][0])
         older, newer = where_it_was_entered(way, earlier.made_until if earlier else 0)
         names = [holder for node, holder in earlier.names if node is older] if earlier else []
-        now = [holder for holder, one in held(reversed(frames)) if one.grad_fn is older]
         leaves = [one.variable for one in nodes_below([older]) if is_leaf(one)]
         since = self.stepped[earlier.step :] if earlier else []
         before = users_of(older, earlier.roots) if earlier else []
-        return {
-            "function": older.name(),
-            "made": [asdict(one) for one in made_by(older)],
-            "origin": [asdict(one) for one in made_by(behind_views(older))],
-            "taken": [asdict(one) for one in made_by(newer)] if newer is not None else [],
-            "freed": any(is_freed(node) for node in nodes_below([older]) if not is_leaf(node)),
-            "retained": way[0].metadata[MARK][1],
-            "step": earlier.step if earlier else None,
-            "repeated": older._sequence_nr() < self.ended.get(here(frames), 0),
-            "backward": [asdict(one) for one in earlier.stack] if earlier else [],
-            "names": [asdict(one) for one in names],
-            "names_now": [asdict(one) for one in now],
-            "parameters": parameter_names(leaves, frames),
-            "leaves": len(leaves),
-            "held": sum(any(holds(one, leaf) for one in optimizers()) for leaf in leaves),
-            "stepped": sum(any(holds(one, leaf) for one in since) for leaf in leaves),
-            "steps_since": len(since),
-            "entered": [[asdict(one) for one in made_by(node)] for node in before],
-        }
+        return Joint(
+            made=made_by(older),
+            origin=made_by(behind_views(older)),
+            taken=made_by(newer) if newer is not None else (),
+            freed=any(is_freed(node) for node in nodes_below([older]) if not is_leaf(node)),
+            retained=way[0].metadata[MARK][1],
+            step=earlier.step if earlier else None,
+            repeated=older._sequence_nr() < self.ended.get(here(frames), 0),
+            backward=earlier.stack if earlier else (),
+            names=tuple(names),
+            leaves=len(leaves),
+            held=sum(any(holds(one, leaf) for one in optimizers()) for leaf in leaves),
+            stepped=sum(any(holds(one, leaf) for one in since) for leaf in leaves),
+            steps_since=len(since),
+            entered=tuple(made_by(node) for node in before),
+        )
 
-    def modified(self, nodes: Iterable[Any], frames: Sequence[FrameType]) -> Iterator[Json]:
+    def modified(
+        self, nodes: Iterable[Any], frames: Sequence[FrameType]
+    ) -> Iterator[OverwrittenValue]:
         for node in nodes:
-            for attribute, tensor in changed_since(node):
-                kept = storage(tensor)
+            for _, tensor in changed_since(node):
+                kept, number = storage(tensor), node._sequence_nr()
                 names = [holder for holder, one in held(reversed(frames)) if storage(one) == kept]
-                yield {
-                    "function": node.name(),
-                    "attribute": attribute,
-                    "shape": [int(size) for size in tensor.shape],
-                    "leaf": bool(tensor.is_leaf and tensor.requires_grad),
-                    "made": [asdict(one) for one in made_by(node)],
-                    "names": [asdict(one) for one in names],
-                    "changes": [
-                        asdict(one)
-                        for one in self.changes.get(kept, ())
-                        if one.number > node._sequence_nr()
-                    ][:MOST_JOINTS],
-                    "parameters": parameter_names([tensor], frames),
-                    "passes": sum(one > node._sequence_nr() for one in self.ended.values()),
-                }
+                writes = [write for at, write in self.changes.get(kept, ()) if at > number]
+                yield OverwrittenValue(
+                    function=node.name(),
+                    shape=tuple(int(size) for size in tensor.shape),
+                    made=made_by(node),
+                    names=tuple(names),
+                    changes=tuple(writes[:MOST_JOINTS]),
+                    parameters=tuple(parameter_names([tensor], frames)),
+                    passes=sum(one > number for one in self.ended.values()),
+                )
 
 
 def ways_to_marked(roots: Iterable[Any]) -> Iterator[list[Any]]:
@@ -262,13 +242,12 @@ def optimizers() -> Iterator[Any]:
     return origins.alive(module.Optimizer) if module else iter(())
 
 
-def group_size(optimizer: Any) -> int:
-    return sum(len(group["params"]) for group in optimizer.param_groups)
-
-
-def wanting(optimizer: Any) -> int:
-    """Parameters of an optimizer that want a gradient."""
-    return sum(one.requires_grad for group in optimizer.param_groups for one in group["params"])
+def optimized() -> tuple[int, int]:
+    """Parameters of all optimizers, and how many of them want a gradient."""
+    every = [
+        one for known in optimizers() for group in known.param_groups for one in group["params"]
+    ]
+    return len(every), sum(one.requires_grad for one in every)
 
 
 def holds(optimizer: Any, tensor: Any) -> bool:
@@ -308,14 +287,14 @@ def storage(tensor: Any) -> int:
         return 0
 
 
-def made_by(node: Any) -> list[Stood]:
+def made_by(node: Any) -> tuple[Stood, ...]:
     """The user's lines that were being run when a function of a graph was made, outermost first."""
     lines = "\n".join(node.metadata.get("traceback_", ()))
-    return [
+    return tuple(
         Stood(os.path.abspath(file), int(line), name)
         for file, line, name in LINE.findall(lines)
         if is_own(file)
-    ]
+    )
 
 
 def here(frames: Sequence[FrameType]) -> tuple[Stood, ...]:
@@ -380,45 +359,23 @@ def _passed(given: dict[str, Any]) -> None:
 
 def writing_mode(torch: Any, seen: Graphs) -> Any:
     """A mode that notes what writes into a tensor, by the version that torch counts."""
-    mode: Any = torch.overrides.TorchFunctionMode
     note_changes = guarded("what was written in place")(seen.changed)
     note_lost = guarded("where a graph was lost")(seen.lost.note)
 
-    class Writing(mode):  # type: ignore[misc]
-        """Passes every operation on, and compares versions before and after it."""
+    def run(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        name = name_of(func)
+        before = [(given, version(given)) for given in tensors_in((args, kwargs))]
+        result = func(*args, **kwargs)
+        if name not in READING:
+            note_lost(name, [given for given, _ in before], result, tensors_in(result))
+        for given, then in before:
+            if version(given) != then:
+                note_changes(name, given)
+        return result
 
-        def __torch_function__(
-            self, func: Any, types: Any, args: Any = (), kwargs: Any = None
-        ) -> Any:
-            kwargs = kwargs or {}
-            name = name_of(func)
-            before = [(one, version(one)) for one in tensors_in((args, kwargs))]
-            result = func(*args, **kwargs)
-            if name not in READING:
-                note_lost(name, [one for one, _ in before], result, tensors_in(result))
-            for one, then in before:
-                if version(one) != then:
-                    note_changes(name, one)
-            return result
-
-    return Writing()
-
-
-READING = ("requires_grad", "grad", "shape", "dtype", "device", "grad_fn", "is_leaf", "size", "dim")
-"""Attributes that say something about a tensor and make none."""
+    return operation_mode(torch, run)
 
 
 def version(tensor: Any) -> int:
     """Inference tensors count none."""
     return -1 if tensor.is_inference() else int(tensor._version)
-
-
-def tensors_in(value: Any, depth: int = 4) -> Iterator[Any]:
-    if is_tensor(value):
-        yield value
-    elif depth and isinstance(value, list | tuple):
-        for one in value:
-            yield from tensors_in(one, depth - 1)
-    elif depth and isinstance(value, dict):
-        for one in value.values():
-            yield from tensors_in(one, depth - 1)

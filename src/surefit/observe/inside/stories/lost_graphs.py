@@ -10,11 +10,11 @@ import os
 import sys
 import weakref
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from types import FrameType
 from typing import Any
 
-from surefit.doctor.observations import Json
+from surefit.doctor.graph_stories import Cut, LostGraph, Stood
 from surefit.observe.inside.own_code import is_own
 
 MOST_KEPT = 400_000
@@ -26,46 +26,16 @@ TO_NUMBERS = ("item", "tolist", "numpy", "__float__", "__int__", "__array__")
 
 
 @dataclass(frozen=True, slots=True)
-class Stood:
-    """A line of the user's on a stack."""
-
-    file: str
-    line: int
-    function: str
-
-
-@dataclass(frozen=True, slots=True)
 class Lost:
     """An operation whose result has no graph."""
 
     serial: int
-    name: str
-    stack: tuple[Stood, ...]
-    """Outermost first."""
-    enabled: bool
-    """Graphs were being recorded."""
-    inference: bool
-    floating: bool
-    """The result can have a gradient at all."""
+    cut: Cut
     had: bool
     """Something that it took has a graph, or wants a gradient."""
     frozen: int
     """Parameters among what it took that want none."""
-    checkpointed: tuple[Stood, ...]
-    """Inside reentrant checkpointing: the user's lines outside of it."""
-    elements: int
     takes: tuple["Lost", ...] = field(default=(), repr=False)
-
-    def told(self) -> dict[str, Json]:
-        return {
-            "name": self.name,
-            "stack": [asdict(one) for one in self.stack],
-            "enabled": self.enabled,
-            "inference": self.inference,
-            "floating": self.floating,
-            "checkpointed": [asdict(one) for one in self.checkpointed],
-            "elements": self.elements,
-        }
 
 
 class LostGraphs:
@@ -99,17 +69,20 @@ class LostGraphs:
 
     def made(self, name: str, given: list[Any], out: Any) -> Lost:
         stack, outside = lines(sys._getframe(3))
-        return Lost(
-            next(self.serials),
+        cut = Cut(
             name,
             stack,
             bool(self.torch.is_grad_enabled()),
             bool(self.torch.is_inference_mode_enabled()),
             bool(out.is_floating_point() or out.is_complex()),
-            any(one.requires_grad for one in given),
-            sum(self.is_parameter(one) and not one.requires_grad for one in given),
             outside,
             int(out.numel()),
+        )
+        return Lost(
+            next(self.serials),
+            cut,
+            any(one.requires_grad for one in given),
+            sum(self.is_parameter(one) and not one.requires_grad for one in given),
             tuple(lost for one in given if (lost := self.of(one)) is not None),
         )
 
@@ -120,20 +93,20 @@ class LostGraphs:
         alive, lost = self.known.get(id(tensor), (None, None))
         return lost if alive is not None and alive() is tensor else None
 
-    def story(self, root: Any) -> dict[str, Json] | None:
+    def story(self, root: Any) -> LostGraph | None:
         """The places nearest to a tensor without a graph at which one was lost."""
         lost = self.of(root)
         if lost is None:
             return None
         every = list(below(lost))
-        cuts = [one for one in every if one.had]
-        return {
-            "cuts": [one.told() for one in cuts[:MOST_TOLD]],
-            "frozen": sum(one.frozen for one in every),
-            "fresh": [one.told() for one in every if not one.takes and not one.had][:MOST_TOLD],
-            "numbers": [one.told() for value, one in self.numbers if is_equal(value, root)],
-            "operations": len(every),
-        }
+        fresh = [one.cut for one in every if not one.takes and not one.had]
+        return LostGraph(
+            cuts=tuple(one.cut for one in every if one.had)[:MOST_TOLD],
+            frozen=sum(one.frozen for one in every),
+            fresh=tuple(fresh[:MOST_TOLD]),
+            numbers=tuple(one.cut for value, one in self.numbers if is_equal(value, root)),
+            operations=len(every),
+        )
 
 
 def is_equal(value: Any, root: Any) -> bool:

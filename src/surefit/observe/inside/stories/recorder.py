@@ -15,6 +15,7 @@ from types import CodeType, FrameType
 from typing import Any
 
 from surefit.doctor.findings import Place
+from surefit.observe.inside.autopsy.values import is_tensor
 from surefit.observe.inside.lineage.records import Records
 from surefit.observe.inside.own_code import SUREFIT, own
 from surefit.observe.inside.spool import guarded
@@ -27,6 +28,8 @@ PARAMETER, GIVEN = "parameter", "given"
 """Names of what no recorded operation made; `given`: by a loader's worker, by numpy, by a function
 with a backward of its own."""
 
+READING = ("requires_grad", "grad", "shape", "dtype", "device", "grad_fn", "is_leaf", "size", "dim")
+"""Attributes that say something about a tensor and make none."""
 WRAPPERS = ("torch/overrides.py", "torch/_tensor.py")
 """Files whose lines say nothing about an operation: each of them goes through there."""
 
@@ -128,9 +131,9 @@ class Recorder:
         result: Any,
         before: Clamped | None,
     ) -> None:
-        outs = list(self.tensors(result))
+        outs = list(tensors_in(result))
         name = name_of(func)
-        ins = list(self.tensors((args, kwargs)))
+        ins = list(tensors_in((args, kwargs)))
         if changes_its_input(name) and ins:
             # A parameter stays one, whatever was written into it.
             outs = [] if isinstance(ins[0], self.torch.nn.Parameter) else [ins[0]]
@@ -187,17 +190,6 @@ class Recorder:
     def is_contiguous(self, tensor: Any) -> bool:
         return tensor.layout is self.torch.strided and bool(tensor.is_contiguous())
 
-    def tensors(self, value: Any, depth: int = 4) -> Iterator[Any]:
-        """Tensors in what a function was given or gave, through lists, tuples and dicts."""
-        if isinstance(value, self.torch.Tensor):
-            yield value
-        elif depth and isinstance(value, list | tuple):
-            for one in value:
-                yield from self.tensors(one, depth - 1)
-        elif depth and isinstance(value, dict):
-            for one in value.values():
-                yield from self.tensors(one, depth - 1)
-
 
 def is_of_values(code: CodeType) -> bool:
     """A library's own operation, which is no expression of the user's; an optimizer's operations
@@ -222,27 +214,47 @@ def note_arrays(recorder: Recorder) -> None:
 
 
 def recording_mode(recorder: Recorder) -> Any:
-    """A mode for this thread; an operation that fails, fails as it would have."""
-    torch = recorder.torch
     look_before = guarded("what a clamp was given")(clamped)
     note_after = guarded("the story of a tensor")(recorder.note)
+
+    def run(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if recorder.idle or not recorder.active:
+            return func(*args, **kwargs)
+        stories = recorder.stories
+        before = look_before(recorder.torch, name_of(func), args, kwargs) if stories else None
+        result = func(*args, **kwargs)
+        note_after(func, args, kwargs, result, before)
+        return result
+
+    return operation_mode(recorder.torch, run)
+
+
+def operation_mode(torch: Any, run: Callable[[Any, tuple[Any, ...], dict[str, Any]], Any]) -> Any:
+    """A mode for this thread: `run` is given every operation, to run it and note what came of it.
+    One that fails, fails as it would have."""
     mode: Any = torch.overrides.TorchFunctionMode
 
-    class Recording(mode):  # type: ignore[misc]
-        """Passes every operation on, and notes what came of it."""
+    class Watching(mode):  # type: ignore[misc]
+        """Hands every operation on."""
 
         def __torch_function__(
             self, func: Any, types: Any, args: Any = (), kwargs: Any = None
         ) -> Any:
-            kwargs = kwargs or {}
-            if recorder.idle or not recorder.active:
-                return func(*args, **kwargs)
-            before = look_before(torch, name_of(func), args, kwargs) if recorder.stories else None
-            result = func(*args, **kwargs)
-            note_after(func, args, kwargs, result, before)
-            return result
+            return run(func, args, kwargs or {})
 
-    return Recording()
+    return Watching()
+
+
+def tensors_in(value: Any, depth: int = 4) -> Iterator[Any]:
+    """Tensors in what a function was given or gave, through lists, tuples and dicts."""
+    if is_tensor(value):
+        yield value
+    elif depth and isinstance(value, list | tuple):
+        for inner in value:
+            yield from tensors_in(inner, depth - 1)
+    elif depth and isinstance(value, dict):
+        for inner in value.values():
+            yield from tensors_in(inner, depth - 1)
 
 
 def name_of(func: Any) -> str:

@@ -56,11 +56,15 @@ class HolderSeen:
     """A name for a tensor in one of the user's frames."""
 
     text: str
+    """As the frame can write it: `self.state[0]`."""
     function: str
     file: str
     base: str
+    """Without subscripts: `self.state`."""
     container: str = ""
+    """`tuple`, `list` or `dict`, where it lies in one."""
     owner: str = ""
+    """Class of the object that has the attribute; empty for a local."""
     attribute: str = ""
 
 

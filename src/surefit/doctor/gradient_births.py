@@ -4,7 +4,7 @@ it."""
 from dataclasses import dataclass
 from typing import ClassVar
 
-from surefit.laws.graph_stories import Stood
+from surefit.doctor.graph_stories import Stood
 
 
 @dataclass(frozen=True, slots=True)
