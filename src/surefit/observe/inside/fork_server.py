@@ -2,8 +2,8 @@
 
 It serves while Python starts, from `boot/sitecustomize.py`. In a fork, `serve` returns: Python goes
 on with its start, is observed as any other, and runs the main program, which is the script that was
-asked for. Nothing of surefit is imported before that. Where a fork could differ from a plain start
-in what a script can see, the server says so and ends.
+asked for. What observes is imported before, and looks at nothing yet. Where a fork could differ
+from a plain start in what a script can see, the server says so and ends.
 """
 
 import gc
@@ -168,12 +168,28 @@ def import_all(told: dict[str, Any]) -> bool:
         for part in told["parts"]:
             with suppress(Exception):
                 import_module(part)
-        return random.getstate() != state
+        drawn = random.getstate() != state
+        import_observer()
+        return drawn
     finally:
         sys.path.remove(folder)
         del main.__file__
         gc.freeze()
         gc.enable()
+
+
+def import_observer() -> None:
+    """What observes each fork, which takes as long as the libraries of a small script; it begins
+    in the fork."""
+    package = os.path.abspath(__file__)
+    for _ in range(4):
+        package = os.path.dirname(package)
+    sys.path.insert(0, package)
+    try:
+        with suppress(Exception):
+            import_module("surefit.observe.inside.install").import_parts()
+    finally:
+        sys.path.remove(package)
 
 
 def descriptors_open() -> set[str]:
