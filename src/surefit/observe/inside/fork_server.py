@@ -18,7 +18,7 @@ import sys
 import threading
 import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from importlib import import_module
 from importlib.machinery import ModuleSpec, SourceFileLoader
@@ -51,23 +51,31 @@ def serve() -> Callable[[], None]:
     added = {name: value for name, value in os.environ.items() if before.get(name) != value}
     paths = [path for path in sys.path if path not in own_paths]
     running: dict[int, socket.socket] = {}
+    ends: dict[int, int] = {}
     while True:
-        if control in select.select([control], [], [], POLL if running else None)[0]:
+        wait = POLL if running.keys() - ends.keys() else None
+        if control.fileno() in select.select([control.fileno(), *ends.values()], [], [], wait)[0]:
             asked, descriptors = receive(control)
             if asked is None:
-                end(running)
+                end_all(running)
             reply = socket.socket(fileno=descriptors.pop())
             child = fork()
             if child == 0:
                 for opened in (control, reply, *running.values()):
                     opened.close()
+                for end in ends.values():
+                    os.close(end)
                 become(asked, descriptors, added, paths)
                 return lambda: begin(drawn)
             for descriptor in descriptors:
                 os.close(descriptor)
             reply.sendall(struct.pack("i", child))
             running[child] = reply
-        bury(running)
+            with suppress(AttributeError, OSError):  # where the system cannot tell, it is asked
+                ends[child] = os.pidfd_open(child)
+        for ended in bury(running):
+            if ended in ends:
+                os.close(ends.pop(ended))
 
 
 def receive(line: socket.socket) -> tuple[dict[str, Any] | None, list[int]]:
@@ -98,15 +106,17 @@ def fork() -> int:
         return os.fork()
 
 
-def bury(running: dict[int, socket.socket]) -> None:
+def bury(running: dict[int, socket.socket]) -> Iterator[int]:
+    """Those that have ended; whoever waits for them is told."""
     for child in tuple(running):
         ended, status = os.waitpid(child, os.WNOHANG)
         if ended:
             with running.pop(child) as reply, suppress(OSError):
                 reply.sendall(struct.pack("i", os.waitstatus_to_exitcode(status)))
+            yield child
 
 
-def end(running: dict[int, socket.socket]) -> NoReturn:
+def end_all(running: dict[int, socket.socket]) -> NoReturn:
     """Nobody waits for these any more."""
     for child in running:
         for kill in (os.killpg, os.kill):
