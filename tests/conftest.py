@@ -1,9 +1,11 @@
 """Real tokenizers and tiny models for all tests, made once; no network, one thread, no chance."""
 
+import compileall
 import gc
 import importlib.util
 import json
 import os
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from copy import deepcopy
@@ -23,6 +25,15 @@ os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 # While everything is imported there is nothing to collect, and afterwards nothing of that is: see
 # `pytest_collection_finish`.
 gc.disable()
+
+SOURCES = Path(__file__).parents[1] / "src"
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Where Python is told to keep no bytecode, every process would compile all of surefit."""
+    if sys.dont_write_bytecode and not hasattr(config, "workerinput"):
+        compileall.compile_dir(SOURCES, quiet=2)
+
 
 settings.register_profile("surefit", max_examples=40, deadline=None, derandomize=True)
 settings.load_profile("surefit")

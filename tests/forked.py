@@ -47,7 +47,7 @@ def server(preload: str) -> Server:
     """For as long as this process lives."""
     what = Preload(
         script=str(Path(__file__).parent / "main.py"),
-        imports=tuple(f"import {name}" for name in preload.split()),
+        imports=tuple(f"import {name}" for name in ("short_ends", *preload.split())),
         parts=(),
         libraries={},
         sources=(),

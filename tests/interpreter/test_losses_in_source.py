@@ -2,7 +2,7 @@
 
 import pytest
 
-from loss_scripts import tagger
+from loss_scripts import LOSSES, tagger
 from surefit.interpreter import violations_of
 from surefit.source.reading import Source
 
@@ -20,35 +20,7 @@ def derived(text: str) -> list[str]:
     return words
 
 
-@pytest.mark.parametrize(
-    ("loss", "words"),
-    [
-        ("F.cross_entropy(logits, tags)", ["classes last"]),
-        ("F.cross_entropy(logits.transpose(1, 2), tags)", []),
-        ("F.cross_entropy(logits.permute(0, 2, 1), tags)", []),
-        ("F.cross_entropy(logits.flatten(0, 1), tags.flatten())", []),
-        ("F.cross_entropy(logits.view(-1, CLASSES), tags.view(-1))", []),
-        ("F.cross_entropy(logits, tags.view(-1))", ["flattened"]),
-        ("F.cross_entropy(logits.view(-1, CLASSES), tags)", ["flattened"]),
-        ("F.cross_entropy(logits[:, 0], tags[:, 0])", []),
-        ("F.cross_entropy(logits[:, 0], tags[:, :1])", ["column"]),
-        ("F.cross_entropy(logits[:, 0], tags[:, 0].float())", ["takes int64"]),
-        ("F.cross_entropy(logits[:, 0], tags[:, 0].int())", ["takes int64"]),
-        ("F.cross_entropy(logits[:, 0], tags[:, 0].to(torch.float32))", ["takes int64"]),
-        ("F.cross_entropy(logits[:, 0], tags[:, 0].unsqueeze(-1))", ["column"]),
-        ("F.cross_entropy(logits[:, 0], F.one_hot(tags[:, 0], CLASSES))", ["one hot"]),
-        ("F.cross_entropy(logits[:, 0], F.one_hot(tags[:, 0], CLASSES).float())", []),
-        ("F.cross_entropy(logits[:, 0], torch.softmax(other, -1))", []),
-        ("nn.CrossEntropyLoss()(logits, tags)", ["classes last"]),
-        ("F.binary_cross_entropy_with_logits(logits[:, 0], tags[:, 0])", ["indices"]),
-        ("F.binary_cross_entropy_with_logits(logits[:, 0, 0], tags[:, 0])", ["takes float32"]),
-        ("F.binary_cross_entropy_with_logits(logits[:, 0, 0], tags[:, 0].float())", []),
-        ("F.mse_loss(logits[:, 0, :1], tags[:, 0].float())", ["square"]),
-        ("F.mse_loss(nn.Linear(5, 1)(logits[:, 0]), tags[:, 0].float())", ["square"]),
-        ("F.mse_loss(nn.Linear(5, 1)(logits[:, 0]).squeeze(-1), tags[:, 0].float())", []),
-        ("F.mse_loss(logits, unknown)", []),
-    ],
-)
+@pytest.mark.parametrize(("loss", "words"), LOSSES)
 def test_sizes_and_dtypes(loss: str, words: list[str]) -> None:
     assert derived(tagger(loss)) == words
 

@@ -20,6 +20,7 @@ from surefit.doctor.observations import Chance, Crash, Ended, Imported, Script, 
 from surefit.doctor.recording import Recording, as_line
 from surefit.observe import forks
 from surefit.observe.forks import Fork, ForkLost, Forks
+from surefit.observe.inside import spool
 from surefit.observe.launch import Launch
 from surefit.observe.preloading import Preload
 from surefit.observe.script import Watched, watch
@@ -65,8 +66,9 @@ def launch_of(folder: Path, text: str, *words: str) -> Launch:
     return that_can_be_repeated(Launch((sys.executable, "train.py", *words), folder, "train.py"))
 
 
-def tried(launch: Launch, run: Any, seconds: float = 120.0) -> Watched:
-    return attempt(launch, None, {}, environment={}, seconds=seconds, bytes_=None, watch=run)
+def tried(launch: Launch, run: Any, proof: str = "") -> Watched:
+    how = {spool.PROOF: proof}
+    return attempt(launch, None, {}, environment=how, seconds=120.0, bytes_=None, watch=run)
 
 
 def figures(seen: Recording) -> Any:
@@ -80,17 +82,21 @@ def figures(seen: Recording) -> Any:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("text", [UNSEEDED, OF_TRANSFORMERS], ids=["torch", "transformers"])
-def test_losses_are_those_of_a_plain_start_to_the_bit(text: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("text", "proof"), [(UNSEEDED, ""), (OF_TRANSFORMERS, "1")], ids=["torch", "transformers"]
+)
+def test_losses_are_those_of_a_plain_start_to_the_bit(
+    text: str, proof: str, tmp_path: Path
+) -> None:
     launch = launch_of(tmp_path, text)
     first = watch(launch, quiet=True).recording
     assert {library.name for library in first.all(Imported)} >= {"numpy", "torch", "torch._dynamo"}
     with again(launch, first) as same, Forks(launch, IN_EVERY_COPY) as server:
         server.begin(first)
         with patch.object(forks, "Fork", side_effect=Fork) as made:
-            forked = [tried(same, server.watch) for _ in range(2)]
+            forked = [tried(same, server.watch, proof) for _ in range(2)]
         assert made.call_count == 2
-        plain = tried(same, watch)
+        plain = tried(same, watch, proof)
     assert forked[0].code == plain.code == 1
     ours, others = figures(plain.recording), [figures(one.recording) for one in forked]
     assert others == [ours, ours]
@@ -335,3 +341,37 @@ def test_nothing_is_left_open(tmp_path: Path) -> None:
         with serving(launch) as server:
             server.watch(launch, seconds=30.0)
     assert len(list(Path("/proc/self/fd").iterdir())) == before
+
+
+READS = """
+    import os, sys
+    from collections import Counter
+
+    read = Counter()
+
+    def noted(environment, name, plain=type(os.environ).__getitem__):
+        if name.startswith("SUREFIT_"):
+            frames = [frame := sys._getframe(1)]
+            while frame := frame.f_back:
+                frames.append(frame)
+            files = [frame.f_code.co_filename for frame in frames]
+            read[next(file for file in files if "inside" in file and "spool" not in file)] += 1
+        return plain(environment, name)
+
+    type(os.environ).__getitem__ = noted
+    from surefit.observe.inside import finishing, install
+    install.import_parts()
+    when_imported = read.copy()
+    read.clear()
+    finishing.forget()
+    print(sorted(when_imported - read), len(when_imported), sum(when_imported.values()))
+"""
+
+
+def test_what_observes_reads_again_in_a_fork_what_it_read_when_it_was_imported() -> None:
+    command = [sys.executable, "-c", textwrap.dedent(READS)]
+    said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    forgotten, files, reads = said.rsplit(maxsplit=2)
+    assert forgotten == "[]"
+    assert int(files) >= 5
+    assert int(reads) > int(files)

@@ -5,7 +5,7 @@ import selectors
 import socket
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
 
@@ -30,14 +30,27 @@ class Asker:
                 self.selector.register(self.line, selectors.EVENT_READ)
 
     def crashed(self, patience: float) -> Iterator["Crashed"]:
-        """Processes that have crashed and wait, as they come within so many seconds."""
-        if self.line is None or not self.selector.get_map():
+        """Processes that have crashed and wait, where one comes within so many seconds."""
+        if not self.selector.get_map():
             time.sleep(patience)
             return
-        for _ in self.selector.select(patience):
-            connection, _address = self.line.accept()
-            connection.settimeout(PATIENCE)
-            yield Crashed(connection)
+        for key, _ in self.selector.select(patience):
+            if self.line is not None and key.fileobj is self.line:
+                connection, _address = self.line.accept()
+                connection.settimeout(PATIENCE)
+                yield Crashed(connection)
+
+    @contextmanager
+    def also(self, descriptor: int | None) -> Iterator[None]:
+        """Inside, waiting ends when this can be read, too."""
+        if descriptor is None:
+            yield
+            return
+        self.selector.register(descriptor, selectors.EVENT_READ)
+        try:
+            yield
+        finally:
+            self.selector.unregister(descriptor)
 
     def close(self) -> None:
         self.selector.close()

@@ -132,6 +132,10 @@ class Fork:
             self.line.close()
             raise
 
+    def fileno(self) -> int:
+        """Of the line on which the server tells that it has ended."""
+        return self.line.fileno()
+
     def poll(self) -> int | None:
         return self._code(0)
 

@@ -21,7 +21,7 @@ from surefit.doctor.observations import (
 )
 from surefit.doctor.recording import Recording, as_line, latest, read
 from surefit.observe.asking import Asker
-from surefit.observe.child import Child, Start
+from surefit.observe.child import Child, Start, end_of
 from surefit.observe.deaths import Remains
 from surefit.observe.growing import Growing
 from surefit.observe.inside.autopsy import stacks
@@ -136,13 +136,14 @@ class Watch:
         """Gives why the watcher ended it, or nothing."""
         looked = 0.0
         stopped = ""
-        while self.child.poll() is None and not stopped:
-            self._answer_crashes(POLL)
-            now = time.monotonic()
-            if now - looked >= SAMPLE:
-                looked = now
-                stopped = self._guarded("the running script", self._too_much, now) or ""
-                stopped = stopped or self._news(now)
+        with end_of(self.child) as end, self.asker.also(end):
+            while self.child.poll() is None and not stopped:
+                self._answer_crashes(POLL)
+                now = time.monotonic()
+                if now - looked >= SAMPLE:
+                    looked = now
+                    stopped = self._guarded("the running script", self._too_much, now) or ""
+                    stopped = stopped or self._news(now)
         if stopped:
             self._stop(stopped)
         self.child.wait()

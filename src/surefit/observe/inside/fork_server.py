@@ -2,8 +2,8 @@
 
 It serves while Python starts, from `boot/sitecustomize.py`. In a fork, `serve` returns: Python goes
 on with its start, is observed as any other, and runs the main program, which is the script that was
-asked for. Nothing of surefit is imported before that. Where a fork could differ from a plain start
-in what a script can see, the server says so and ends.
+asked for. What observes is imported before, and looks at nothing yet. Where a fork could differ
+from a plain start in what a script can see, the server says so and ends.
 """
 
 import gc
@@ -18,7 +18,7 @@ import sys
 import threading
 import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from importlib import import_module
 from importlib.machinery import ModuleSpec, SourceFileLoader
@@ -51,23 +51,31 @@ def serve() -> Callable[[], None]:
     added = {name: value for name, value in os.environ.items() if before.get(name) != value}
     paths = [path for path in sys.path if path not in own_paths]
     running: dict[int, socket.socket] = {}
+    ends: dict[int, int] = {}
     while True:
-        if control in select.select([control], [], [], POLL if running else None)[0]:
+        wait = POLL if running.keys() - ends.keys() else None
+        if control.fileno() in select.select([control.fileno(), *ends.values()], [], [], wait)[0]:
             asked, descriptors = receive(control)
             if asked is None:
-                end(running)
+                end_all(running)
             reply = socket.socket(fileno=descriptors.pop())
             child = fork()
             if child == 0:
                 for opened in (control, reply, *running.values()):
                     opened.close()
+                for end in ends.values():
+                    os.close(end)
                 become(asked, descriptors, added, paths)
                 return lambda: begin(drawn)
             for descriptor in descriptors:
                 os.close(descriptor)
             reply.sendall(struct.pack("i", child))
             running[child] = reply
-        bury(running)
+            with suppress(AttributeError, OSError):  # where the system cannot tell, it is asked
+                ends[child] = os.pidfd_open(child)
+        for ended in bury(running):
+            if ended in ends:
+                os.close(ends.pop(ended))
 
 
 def receive(line: socket.socket) -> tuple[dict[str, Any] | None, list[int]]:
@@ -98,15 +106,17 @@ def fork() -> int:
         return os.fork()
 
 
-def bury(running: dict[int, socket.socket]) -> None:
+def bury(running: dict[int, socket.socket]) -> Iterator[int]:
+    """Those that have ended; whoever waits for them is told."""
     for child in tuple(running):
         ended, status = os.waitpid(child, os.WNOHANG)
         if ended:
             with running.pop(child) as reply, suppress(OSError):
                 reply.sendall(struct.pack("i", os.waitstatus_to_exitcode(status)))
+            yield child
 
 
-def end(running: dict[int, socket.socket]) -> NoReturn:
+def end_all(running: dict[int, socket.socket]) -> NoReturn:
     """Nobody waits for these any more."""
     for child in running:
         for kill in (os.killpg, os.kill):
@@ -168,12 +178,28 @@ def import_all(told: dict[str, Any]) -> bool:
         for part in told["parts"]:
             with suppress(Exception):
                 import_module(part)
-        return random.getstate() != state
+        drawn = random.getstate() != state
+        import_observer()
+        return drawn
     finally:
         sys.path.remove(folder)
         del main.__file__
         gc.freeze()
         gc.enable()
+
+
+def import_observer() -> None:
+    """What observes each fork, which takes as long as the libraries of a small script; it begins
+    in the fork."""
+    package = os.path.abspath(__file__)
+    for _ in range(4):
+        package = os.path.dirname(package)
+    sys.path.insert(0, package)
+    try:
+        with suppress(Exception):
+            import_module("surefit.observe.inside.install").import_parts()
+    finally:
+        sys.path.remove(package)
 
 
 def descriptors_open() -> set[str]:

@@ -3,9 +3,10 @@
 import atexit
 import os
 import sys
+from contextlib import suppress
 from importlib import import_module
 
-from surefit.observe.inside import finishing, main_program, own_modules, spool
+from surefit.observe.inside import finishing, main_program, measuring, own_modules, spool
 from surefit.observe.inside.after_import import Watcher, catch_up
 
 PARTS = (
@@ -32,11 +33,20 @@ PARTS = (
 """Modules that register patches for when torch and its kin are imported."""
 
 
+def import_parts() -> None:
+    """Of a process that becomes one which is observed: each `forgets` what it read here."""
+    for name in PARTS:
+        with suppress(Exception):  # said where it is observed
+            import_module(f"surefit.observe.inside.{name}")
+    measuring.install()
+
+
 def install() -> None:
     if os.environ.get("SUREFIT_SANDBOX"):
         import_module("surefit.observe.inside.traces.walls").build()  # perhaps in another process
     if os.environ.get("SUREFIT_MAIN_PID") is None:
         os.environ["SUREFIT_MAIN_PID"] = str(os.getpid())
+    finishing.forget()
     sys.meta_path.insert(0, Watcher())
     for name in PARTS:
         try:

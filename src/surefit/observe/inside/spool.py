@@ -3,7 +3,6 @@
 import os
 import sys
 import threading
-import time
 import traceback
 from collections.abc import Callable
 from dataclasses import asdict
@@ -21,7 +20,6 @@ PROOF = "SUREFIT_PROOF"
 STOP_AFTER = "SUREFIT_STOP_AFTER"
 """Environment: end the process after so many optimizer steps."""
 
-started = time.time()
 _lock = threading.RLock()
 """A signal handler of the user's can come in while a line is being written."""
 _failed: set[str] = set()

@@ -30,8 +30,6 @@ MOST_TENSORS = 4
 CALLER = 5
 """Frames between `_site` and what calls a module, where that is the user's own."""
 
-IN_PROOF = spool.in_proof()
-
 Key = tuple[int, int, int, int, int, bool, bool]
 
 
@@ -99,6 +97,8 @@ _last: list[CallPhase] = []
 """The site of the call before, where the user's frame called the model itself."""
 current: list[CallPhase] = []
 """The site of the outermost call that is running, if one is."""
+_follow_all = spool.in_proof()
+"""In a proof: every call to its backward pass."""
 
 
 @events.on(events.forward_begun)
@@ -113,7 +113,7 @@ def end(_module: Any, args: Any, kwargs: Any, result: Any) -> None:
     site = current.pop()
     site.calls = count = site.calls + 1
     site.last_step = noted.steps
-    if site.grad and (count <= HOOKED or not count & (count - 1) or IN_PROOF):
+    if site.grad and (count <= HOOKED or not count & (count - 1) or _follow_all):
         _follow(site, result)
     events.tell(called, site, args, kwargs, result)
     if not site.grad:
@@ -202,6 +202,8 @@ def is_evaluation(site: CallPhase) -> bool:
 
 @finishing.after_fork
 def forget_parent() -> None:
+    global _follow_all
+    _follow_all = spool.in_proof()
     sites.clear()
     current.clear()
     _last.clear()

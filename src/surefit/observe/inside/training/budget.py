@@ -18,11 +18,11 @@ class Budget:
     def __init__(self, share: float, opening: float) -> None:
         self.share = share
         self.opening = opening
-        self.unlimited = spool.in_proof()
         self.begin()
         _all.append(self)
 
     def begin(self) -> None:
+        self.unlimited = spool.in_proof()
         self.begun = 0.0
         self.entered = 0.0
         self.spent = 0.0

@@ -55,4 +55,6 @@ def seen() -> tuple[InputsSeen, ...]:
 
 @finishing.after_fork
 def forget_parent() -> None:
+    global most
+    most = MOST_IN_PROOF if spool.in_proof() else FIRST
     _seen.clear()

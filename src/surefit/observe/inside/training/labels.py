@@ -50,5 +50,7 @@ def seen() -> tuple[LabelsSeen, ...]:
 
 @finishing.after_fork
 def forget_parent() -> None:
+    global _most
+    _most = MOST_IN_PROOF if spool.in_proof() else FIRST
     _calls.update({True: 0, False: 0})
     _seen.clear()

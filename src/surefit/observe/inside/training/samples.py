@@ -6,7 +6,7 @@ from typing import Any
 from surefit.observe.inside import spool
 from surefit.observe.inside.training import readable
 
-SIZE = 256 if spool.in_proof() else 64
+SIZE, IN_PROOF = 64, 256
 TURN = 7919
 """A prime: successive looks begin at places that do not repeat soon."""
 
@@ -29,11 +29,12 @@ def spots(tensor: Any, turn: int) -> Spots | None:
     elements = tensor.numel()
     if not elements or not readable.is_dense(tensor):
         return None
-    if elements <= SIZE:
+    size = IN_PROOF if spool.in_proof() else SIZE
+    if elements <= size:
         return Spots(elements, 1, 0)
-    step = elements // SIZE
+    step = elements // size
     step -= 1 - step % 2  # an even step would meet the same few columns of a matrix again and again
-    return Spots(SIZE, step, turn * TURN % (elements - step * (SIZE - 1)))
+    return Spots(size, step, turn * TURN % (elements - step * (size - 1)))
 
 
 def spacing(values: Any) -> Any:
