@@ -75,9 +75,9 @@ def test_numbers() -> None:
     right = read[readings.RIGHT]
     assert value("mean squared error", right) == pytest.approx(2 / 3)
     assert value("root of the mean squared error", right) == pytest.approx(math.sqrt(2 / 3))
-    assert value("explained share", right) == pytest.approx(0.75)
-    assert value("explained share", read["arguments swapped"]) == pytest.approx(1 - 2 / (14 / 3))
-    assert value("mean relative error", right) == pytest.approx((1 / 3 + 1 / 5) / 3)
+    assert value("R squared", right) == pytest.approx(0.75)
+    assert value("R squared", read["arguments swapped"]) == pytest.approx(1 - 2 / (14 / 3))
+    assert value("mean absolute percentage error", right) == pytest.approx((1 / 3 + 1 / 5) / 3)
 
 
 def test_average_precision_and_ties() -> None:

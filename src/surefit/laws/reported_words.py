@@ -6,7 +6,7 @@ from surefit.doctor.scoring.labels import named_by, names_a_loss
 from surefit.laws.case import Case, Remedy
 from surefit.laws.invariants.reported_numbers import Misreported
 
-YOURS = "how to add up is yours to write"
+YOURS = "how it is computed is yours to write"
 
 
 def by_hand(words: str) -> Fix:

@@ -231,16 +231,20 @@ CONVERSIONS = ("int", "long", "float", "bool", "byte", "astype", "double", "to")
 
 
 def scores_given(case: Case, call: Expression) -> Edit | None:
-    """`auc(y, probs)` for `auc(y, (probs > 0.5).int())`, also where the decisions have a name."""
+    """`auc(y, probs)` for `auc(y, (probs > 0.5).int())`, also where the decisions have a name, or
+    are collected in a list. Most functions take the targets first."""
     source, node = case.source(call.place), case.node(call)
     if source is None or not isinstance(node, ast.Call):
         return None
-    for argument in node.args[:2]:
+    for argument in reversed(node.args[:2]):
         compared = decided_by(source, source.value_of(argument))
         if compared is not None:
             return replaced(source, argument, source.segment(compared))
-    names = [argument.id for argument in node.args[:2] if isinstance(argument, ast.Name)]
-    return all_of(collected(source, name) for name in names)
+        for part in ast.walk(argument):
+            edit = collected(source, part.id) if isinstance(part, ast.Name) else None
+            if edit is not None:
+                return edit
+    return None
 
 
 def decided_by(source: Source, node: ast.AST) -> ast.expr | None:
@@ -273,5 +277,7 @@ def collected(source: Source, name: str) -> Edit | None:
     for part in ast.walk(filled[0].args[0]):
         compared = decided_by(source, part)
         if compared is not None and isinstance(part, ast.expr):
-            return replaced(source, part, f"({source.segment(compared)})")
+            text = source.segment(compared)
+            tight = isinstance(compared, ast.Name | ast.Call | ast.Attribute | ast.Subscript)
+            return replaced(source, part, text if tight else f"({text})")
     return None

@@ -25,8 +25,8 @@ WORDS: tuple[tuple[str, tuple[str, ...]], ...] = (
     (r"(?<![a-z])m?iou(?![a-z])|jaccard", ("IoU ",)),
     (r"(?<![a-z])(?:roc[ _-]?)?auc(?:[ _-]?roc)?(?![a-z])|auroc", ("area under the curve",)),
     (r"average[ _-]precision|(?<![a-z])(?:pr[ _-]?auc|auprc)(?![a-z])", ("average precision",)),
-    (r"(?<![a-z])r2(?![a-z])|r[ _-]?squared|r²", ("explained share",)),
-    (r"(?<![a-z])mape(?![a-z])", ("mean relative error",)),
+    (r"(?<![a-z])r2(?![a-z])|r[ _-]?squared|r²", ("R squared",)),
+    (r"(?<![a-z])mape(?![a-z])", ("mean absolute percentage error",)),
     (
         r"(?<![a-z])rmse(?![a-z])|root[ _-]mean[ _-]sq\w*",
         ("root of the mean squared error", "root of "),

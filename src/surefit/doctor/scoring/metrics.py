@@ -147,8 +147,8 @@ def of_numbers() -> Iterator[Metric]:
         formula=lambda c: root(squares.formula(c)),
     )
     yield ratio("mean absolute error", NUMBERS, lambda c: c.absolute, lambda c: c.labels)
-    yield ratio("mean relative error", NUMBERS, lambda c: c.relative, lambda c: c.labels)
-    yield Metric(name="explained share", kind=NUMBERS, formula=explained)
+    yield ratio("mean absolute percentage error", NUMBERS, lambda c: c.relative, lambda c: c.labels)
+    yield Metric(name="R squared", kind=NUMBERS, formula=explained)
     yield Metric(name="sum", kind=NUMBERS, formula=lambda c: c.squared)
     yield Metric(name="sum", kind=NUMBERS, formula=lambda c: c.absolute)
 

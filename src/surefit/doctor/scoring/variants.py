@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from surefit.doctor.scoring.counts import Counts, together
+from surefit.doctor.scoring.counts import Counts
 from surefit.doctor.scoring.metrics import METRICS, Metric, divided, mean
 
 MOST_BATCHES = 512
@@ -60,14 +60,24 @@ class Evaluated:
     """All evaluations before, together."""
     before: Counts | None = None
     """The evaluation before this one."""
-    known: dict[str, tuple[int, list[float]]] = field(default_factory=dict)
+    known: dict[str, list[float]] = field(default_factory=dict)
     """Values of each batch that have been computed, by metric."""
+    sums: dict[str, tuple[int, Counts]] = field(default_factory=dict)
+    """Batches that have been added up, by how they are read."""
 
     def of_each(self, metric: Metric) -> list[float]:
-        done, values = self.known.get(metric.name, (0, []))
-        values += [metric.formula(batch) for batch in self.batches[done:]]
-        self.known[metric.name] = len(self.batches), values
+        values = self.known.setdefault(metric.name, [])
+        values += [metric.formula(batch) for batch in self.batches[len(values) :]]
         return values
+
+    def whole(self, mistake: str = "") -> Counts:
+        """All batches together."""
+        batches = self.readings[mistake] if mistake else self.batches
+        done, total = self.sums.get(mistake, (1, batches[0]))
+        for batch in batches[done:]:
+            total = total + batch
+        self.sums[mistake] = len(batches), total
+        return total
 
 
 Reduction = Callable[[Metric, Evaluated, Counts], Iterable[float]]
@@ -75,7 +85,7 @@ Reduction = Callable[[Metric, Evaluated, Counts], Iterable[float]]
 
 def rights(evaluated: Evaluated, metrics: Sequence[Metric]) -> Iterator[Right]:
     """Over all rows; of each batch, the mean and the extremes."""
-    every = together(evaluated.batches)
+    every = evaluated.whole()
     for metric in metrics:
         yield Right(metric.name, metric.formula(every))
         if 1 < len(evaluated.batches) <= MOST_BATCHES:
@@ -86,7 +96,7 @@ def rights(evaluated: Evaluated, metrics: Sequence[Metric]) -> Iterator[Right]:
 
 
 def wrongs(evaluated: Evaluated, metrics: Sequence[Metric]) -> Iterator[Wrong]:
-    every = together(evaluated.batches)
+    every = evaluated.whole()
     for metric in metrics:
         expected = metric.formula(every)
         if math.isnan(expected):
@@ -102,7 +112,8 @@ def mistaken(metric: Metric, evaluated: Evaluated, every: Counts) -> Iterator[tu
             yield from ((variant, value) for value in reduction(metric, evaluated, every))
     for variant, batches in evaluated.readings.items():
         if len(batches) == len(evaluated.batches) <= MOST_BATCHES:
-            yield from ((variant, value) for value in misread(metric, batches))
+            total = evaluated.whole(variant)
+            yield from ((variant, value) for value in misread(metric, total, batches))
     if every.labels < every.rows and metric.above is not None:
         yield "ignored labels counted", divided(metric.above(every), every.rows)
     if evaluated.before is not None:
@@ -113,8 +124,7 @@ def mistaken(metric: Metric, evaluated: Evaluated, every: Counts) -> Iterator[tu
         yield "not reset", divided(metric.above(total), metric.below(every))
 
 
-def misread(metric: Metric, batches: list[Counts]) -> Iterator[float]:
-    every = together(batches)
+def misread(metric: Metric, every: Counts, batches: list[Counts]) -> Iterator[float]:
     yield metric.formula(every)
     yield mean([metric.formula(batch) for batch in batches])
     if metric.above is not None:

@@ -18,6 +18,7 @@ from surefit.laws.metric_variants import ONCE_WRONG, Mistake, mistake_of
 
 LAW = Law("reported_numbers", "numbers that are reported were measured")
 
+FEWEST_REPORTS = 4
 FEWEST_DIGITS = 6
 """Significant digits, over all reports, that no coincidence explains."""
 NOT_AN_AVERAGE = re.compile(r"last|final|batch|current|worst|best|max|min|step", re.IGNORECASE)
@@ -70,7 +71,9 @@ def violations_of(case: Case) -> Iterator[BrokenLaw]:
 
 
 def wrong_formulas(case: Case, series: ReportedSeries) -> Iterator[Misreported]:
-    """The one that the source shows, or else the first."""
+    """The one that the source shows, or else the first; none where too few were looked at."""
+    if len(series.reports) < min(series.times, FEWEST_REPORTS):
+        return
     formulas = dict.fromkeys(guess.formula for report in series.reports for guess in report.guesses)
     known = [
         entry for formula in formulas if (entry := explained(case, series, formula)) is not None

@@ -20,8 +20,12 @@ of scikit-learn or torchmetrics that ranks is given nothing but zeros and ones.
 from surefit.doctor.findings import Finding, Severity
 from surefit.doctor.rule import Rule
 from surefit.laws.case import Case
+from surefit.laws.invariants.metric_inputs import RankedDecisions
 from surefit.laws.invariants.reported_numbers import Misreported
+from surefit.laws.metric_variants import MISTAKES
 from surefit.laws.reported_words import misreport
+from surefit.laws.runs import law_holds
+from surefit.remedies.change import Change
 from surefit.remedies.metrics import changed, scores_given
 
 RULE = Rule("SF587", "metric-of-decisions", Severity.ERROR, __doc__)
@@ -38,3 +42,14 @@ def decisions_are_ranked(broken: Misreported, case: Case) -> Finding | None:
         return None
     edits = [scores_given(case, call) for call in broken.nodes[:1]]
     return misreport(broken, case, WHY, *(changed(broken, edit) for edit in edits))
+
+
+@RULE.on(RankedDecisions)
+def a_library_ranks_decisions(broken: RankedDecisions, case: Case) -> Finding | None:
+    edit = scores_given(case, broken.use)
+    if edit is None:
+        return None
+    remedy = Change(to=edit, words=MISTAKES["decisions for scores"].advice, must=law_holds(broken))
+    return case.finding(
+        broken.use.place, broken.said, facts=broken.facts, why=WHY, remedies=(remedy,)
+    )

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from surefit.doctor.findings import Place
-from surefit.doctor.scoring.counts import Counts, together
+from surefit.doctor.scoring.counts import Counts
 from surefit.doctor.scoring.metrics import CLASSES, LOSSES, NUMBERS
 from surefit.doctor.scoring.variants import Evaluated
 from surefit.observe.inside import events, finishing
@@ -100,7 +100,7 @@ def forget() -> None:
         for kind, known in group.kinds.items():
             key = group.place, group.ordinal, kind
             if known.batches and (key in now.history or len(now.history) < MOST_GROUPS):
-                last = together(known.batches)
+                last = known.whole()
                 earlier = now.history[key][0] + last if key in now.history else last
                 earlier.scores = []
                 now.history[key] = earlier, last

@@ -151,8 +151,6 @@ def _read(text: str) -> None:
     groups = [group for group in evaluated.now.groups.values() if group.complete]
     if frame is None or not groups:
         return
-    if not evaluated.budget.allows():
-        return
     with evaluated.budget:
         _hold_against(text, own_code.place(frame), groups)
 
@@ -168,7 +166,7 @@ def _hold_against(text: str, place: Place, groups: list[Group]) -> None:
             continue
         series.times += 1
         series.measured_at.update({g.place: None for g in groups if g.place is not None})
-        if len(series.reports) < MOST_REPORTS:
+        if len(series.reports) < MOST_REPORTS and evaluated.budget.allows():
             named = named_by(series.label)
             if named not in values:
                 values[named] = _values(kinds, named)
@@ -219,7 +217,7 @@ def _report(text: str, values: Values) -> ReportSeen:
     guesses: dict[tuple[str, str], Guess] = {}
     for wrong in values.wrongs:
         scale = _scale(text, value, wrong.value)
-        if scale and not _scale(text, value, wrong.expected):
+        if scale:
             expected = wrong.expected * scale
             guess = Guess(formula=wrong.variant, metric=wrong.metric, expected=expected)
             guesses.setdefault((wrong.variant, wrong.metric), guess)

@@ -1,6 +1,7 @@
 """Predictions of one call beside its targets, as counts: read in the right way, and in known wrong
 ones."""
 
+from dataclasses import replace
 from typing import Any
 
 from surefit.doctor.scoring.counts import MOST_SCORES, TOPS, Counts, Table
@@ -10,6 +11,8 @@ IGNORED = -100
 MOST_CLASSES = 64
 """Of which precision and recall are measured."""
 MOST_PAIRS = 4096
+MOST_RANKED = 500_000
+"""Elements of a batch in which the rank of each label is looked for."""
 
 Readings = dict[str, Counts]
 """By the mistake in reading; the right one under an empty name."""
@@ -24,10 +27,10 @@ def of_classes(given: Any, target: Any, axis: int = -1) -> Readings:
     the logit of one class."""
     if given.numel() == target.numel():
         return _of_one_column(given.reshape(-1), target.reshape(-1))
-    found = {"argmax over everything": _guessed(given.argmax().expand(target.numel()), target)}
+    found = {"argmax over everything": _equal(given.argmax(), target)}
     across = _across(given, axis)
     if across is not None and across.numel() == target.numel():
-        found["argmax over another axis"] = _guessed(across, target)
+        found["argmax over another axis"] = _equal(across.reshape(target.shape), target)
     given = given.movedim(axis, -1)
     table = given.reshape(-1, int(given.shape[-1]))
     flat = target.reshape(-1)
@@ -36,12 +39,11 @@ def of_classes(given: Any, target: Any, axis: int = -1) -> Readings:
     found[RIGHT] = _in_full(table, guessed, target, classes)
     found["compared with every row"] = _pairs(guessed, flat)
     if found[RIGHT].scores:
-        decided = _guessed(guessed, target, classes)
-        decided.scores = _scores(guessed[flat != IGNORED], flat[flat != IGNORED] == 1)
-        found[DECIDED] = decided
+        counted = flat != IGNORED
+        decided = _scores(guessed[counted], flat[counted] == 1)
+        found[DECIDED] = replace(found[RIGHT], scores=decided)
     if given.dim() == 3:
-        shifted = _shifted(guessed.reshape(given.shape[:2]), target, classes)
-        found.update(shifted)
+        found.update(_shifted(guessed.reshape(given.shape[:2]), target))
     return found
 
 
@@ -53,11 +55,11 @@ def _across(given: Any, axis: int) -> Any:
     return given.argmax(same[0]) if len(same) == 1 else None
 
 
-def _shifted(guessed: Any, target: Any, classes: int) -> Readings:
+def _shifted(guessed: Any, target: Any) -> Readings:
     """Predictions of sequences compared with the target one position further on, or before."""
     return {
-        ONE_ON: _guessed(guessed[:, :-1], target[:, 1:], classes),
-        ONE_BEFORE: _guessed(guessed[:, 1:], target[:, :-1], classes),
+        ONE_ON: _equal(guessed[:, :-1], target[:, 1:]),
+        ONE_BEFORE: _equal(guessed[:, 1:], target[:, :-1]),
     }
 
 
@@ -66,12 +68,13 @@ def _in_full(table: Any, guessed: Any, target: Any, classes: int) -> Counts:
     counted = flat != IGNORED
     counts = _guessed(guessed, target, classes)
     valid = counted & (flat >= 0) & (flat < classes)
-    if classes > 2:
+    if classes > 2 and table.numel() <= MOST_RANKED:
         own = table.gather(1, flat.clamp(0, classes - 1)[:, None].long())
         rank = (table > own).sum(-1)[valid] + 1
-        counts.among = tuple(int((rank <= top).sum()) for top in TOPS)
+        times = readable.torch().bincount(rank.clamp(max=TOPS[-1] + 1)).tolist()
+        counts.among = tuple(sum(times[: top + 1]) for top in TOPS)
         counts.reciprocal = float((1.0 / rank).sum())
-    elif flat.numel() <= MOST_SCORES and bool(valid.any()):
+    elif classes == 2 and flat.numel() <= MOST_SCORES and bool(valid.any()):
         favoured = (table[:, 1] - table[:, 0])[valid]
         counts.scores = _scores(favoured, flat[valid] == 1)
     return counts
@@ -97,6 +100,13 @@ def _guessed(guessed: Any, target: Any, classes: int = 0) -> Counts:
     )
 
 
+def _equal(guessed: Any, target: Any) -> Counts:
+    """How many are right, and nothing else."""
+    rows = int(target.numel())
+    ignored = 0 if target.dtype is readable.torch().bool else int((target == IGNORED).sum())
+    return Counts(rows=rows, labels=rows - ignored, right=int((target == guessed).sum()))
+
+
 def _of_one_column(given: Any, target: Any) -> Readings:
     """A logit or a probability for each row."""
     wanted = target.bool()
@@ -105,18 +115,15 @@ def _of_one_column(given: Any, target: Any) -> Readings:
     right = _guessed(above.long(), wanted.long(), 2)
     if given.numel() <= MOST_SCORES:
         right.scores = _scores(given, wanted)
-    zeros = _guessed(0 * above.long(), wanted.long(), 2)
-    half = _guessed((given > 0.5).long(), wanted.long(), 2)
-    decided = _guessed(above.long(), wanted.long(), 2)
-    decided.scores = _scores(above, wanted) if right.scores else []
+    decided = replace(right, scores=_scores(above, wanted) if right.scores else [])
     found = {
         RIGHT: right,
         "compared with every row": _pairs(above.long(), wanted.long()),
-        "argmax over one column": zeros,
+        "argmax over one column": _equal(False, wanted),
         DECIDED: decided,
     }
     if not probable:
-        found["logits above one half"] = half
+        found["logits above one half"] = _guessed((given > 0.5).long(), wanted.long(), 2)
     return found
 
 
@@ -139,7 +146,7 @@ def _pairs(guessed: Any, target: Any) -> Counts:
     both = zip(values.tolist(), counts.tolist(), strict=True)
     rows = int(target.numel())
     equal = sum(count * known.get(value, 0) for value, count in both)
-    return Counts(rows=rows, labels=rows**2, right=equal, items=rows)
+    return Counts(rows=rows, labels=rows**2, right=equal)
 
 
 def of_numbers(given: Any, target: Any) -> Readings:
