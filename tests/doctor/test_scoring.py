@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from surefit.doctor.scoring.counts import Counts, together
+from surefit.doctor.scoring.counts import ScoreCounts, together
 from surefit.doctor.scoring.labels import named_by
 from surefit.doctor.scoring.metrics import METRICS
 from surefit.doctor.scoring.variants import Evaluated, metrics_of, other_metrics, rights, wrongs
@@ -26,7 +26,7 @@ def evaluation(*every: readings.Readings, kind: str = "classes") -> Evaluated:
     return known
 
 
-def value(metric: str, counts: Counts) -> float:
+def value(metric: str, counts: ScoreCounts) -> float:
     return next(known for known in METRICS if known.name == metric).formula(counts)
 
 
@@ -81,7 +81,7 @@ def test_numbers() -> None:
 
 
 def test_average_precision_and_ties() -> None:
-    counts = Counts(scores=[(0.9, True), (0.8, False), (0.7, True), (0.7, False)])
+    counts = ScoreCounts(scores=[(0.9, True), (0.8, False), (0.7, True), (0.7, False)])
     assert value("average precision", counts) == pytest.approx((1 + 0.5) / 2)
     assert value("area under the curve", counts) == pytest.approx(2.5 / 4)
 
@@ -96,7 +96,7 @@ def test_a_metric_under_the_name_of_another() -> None:
 
 def test_an_evaluation_before_and_a_sum_that_is_not_reset() -> None:
     known = evaluation(batch([1, 1], [1, 0]), batch([1, 1], [1, 1]))
-    known.earlier = known.before = Counts(rows=4, labels=4, right=1)
+    known.earlier = known.before = ScoreCounts(rows=4, labels=4, right=1)
     assert wrong(known, "evaluation before", "accuracy") == [0.25]
     assert wrong(known, "not reset", "accuracy") == [0.5, 1.0]
 

@@ -14,7 +14,7 @@ DATA = "torch.utils.data"
 
 
 def shared_among_workers(case: Case, place: Place | None) -> Edit | None:
-    """Every worker takes each `num_workers`-th row of what its `__iter__` goes through."""
+    """Every worker takes each `num_workers`-th row of what its `__iter__` iterates over."""
     source = case.source(place)
     function = function_at(source, place) if source is not None and place is not None else None
     if source is None or function is None:
@@ -50,7 +50,7 @@ def body_of(function: ast.FunctionDef) -> list[ast.stmt]:
 
 
 def streams_of(source: Source, function: ast.FunctionDef) -> list[ast.expr]:
-    """What its outermost loop that yields goes through, or what it returns."""
+    """What its outermost loop that yields iterates over, or what it returns."""
     own = [node for node in ast.walk(function) if source.scope_of(node) is function]
     loops = [node for node in own if isinstance(node, ast.For) and yields(node)]
     outermost = [loop for loop in loops if not any(loop in ast.walk(o) for o in loops if o != loop)]
@@ -78,7 +78,7 @@ def of_own_rows(case: Case, place: Place | None) -> Edit | None:
 
 
 def asked_again(case: Case, place: Place | None, loader: str | None) -> Edit | None:
-    """A generator that begins the loader anew, for `itertools.cycle(loader)`."""
+    """A generator that begins the loader again, for `itertools.cycle(loader)`."""
     source = case.source(place)
     if source is None or loader is None:
         return None

@@ -12,7 +12,7 @@ Table = tuple[tuple[int, int, int], ...]
 
 
 @dataclass(slots=True, kw_only=True)
-class Counts:
+class ScoreCounts:
     """Of one call of a model or a loss in an evaluation, or of several."""
 
     batches: int = 1
@@ -46,12 +46,12 @@ class Counts:
     scores: list[tuple[float, bool]] = field(default_factory=list)
     """Of two classes: how much the second is favoured, and whether it is right."""
 
-    def __add__(self, other: "Counts") -> "Counts":
+    def __add__(self, other: "ScoreCounts") -> "ScoreCounts":
         sums = {name: getattr(self, name) + getattr(other, name) for name in SUMS}
         tables = zip(self.table, other.table, strict=False)
         alike = len(self.table) == len(other.table)
         pairs = zip(self.among, other.among, strict=False)
-        return Counts(
+        return ScoreCounts(
             table=tuple((a + d, b + e, c + f) for (a, b, c), (d, e, f) in tables) if alike else (),
             among=tuple(first + second for first, second in pairs),
             scores=self.scores + other.scores if min(len(self.scores), len(other.scores)) else [],
@@ -66,6 +66,6 @@ SUMS = (
 )
 
 
-def together(batches: list[Counts]) -> Counts:
+def together(batches: list[ScoreCounts]) -> ScoreCounts:
     """Of at least one."""
     return reduce(add, batches)

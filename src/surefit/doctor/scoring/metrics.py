@@ -4,9 +4,9 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from surefit.doctor.scoring.counts import TOPS, Counts
+from surefit.doctor.scoring.counts import TOPS, ScoreCounts
 
-Number = Callable[[Counts], float]
+Number = Callable[[ScoreCounts], float]
 
 CLASSES, NUMBERS, LOSSES = "classes", "numbers", "losses"
 AVERAGES = ("of class 1", "macro", "macro of all classes", "weighted", "micro")
@@ -26,7 +26,7 @@ class Metric:
 
 
 def ratio(name: str, kind: str, above: Number, below: Number) -> Metric:
-    def formula(counts: Counts) -> float:
+    def formula(counts: ScoreCounts) -> float:
         return divided(above(counts), below(counts))
 
     return Metric(name=name, kind=kind, formula=formula, above=above, below=below)
@@ -64,7 +64,7 @@ def among(at: int) -> Number:
     return lambda c: c.among[at] if len(c.among) > at else math.nan
 
 
-def balanced(counts: Counts) -> float:
+def balanced(counts: ScoreCounts) -> float:
     return mean([both / actual for _, actual, both in counts.table if actual])
 
 
@@ -83,7 +83,7 @@ SCORES: dict[str, Score] = {
 
 
 def scored(score: Score, average: str) -> Number:
-    def formula(counts: Counts) -> float:
+    def formula(counts: ScoreCounts) -> float:
         table = counts.table
         if not table or (average == "of class 1" and len(table) != 2):
             return math.nan
@@ -101,7 +101,7 @@ def scored(score: Score, average: str) -> Number:
     return formula
 
 
-def area(counts: Counts) -> float:
+def area(counts: ScoreCounts) -> float:
     """The share of pairs of both classes that are in the right order; ties count half."""
     positives = sum(wanted for _, wanted in counts.scores)
     negatives = len(counts.scores) - positives
@@ -114,7 +114,7 @@ def area(counts: Counts) -> float:
     return ahead / (positives * negatives)
 
 
-def steps(counts: Counts) -> Iterator[tuple[int, int]]:
+def steps(counts: ScoreCounts) -> Iterator[tuple[int, int]]:
     """Rows of the second and of the first class for each different score, from the lowest."""
     ordered = sorted(counts.scores)
     at = 0
@@ -127,7 +127,7 @@ def steps(counts: Counts) -> Iterator[tuple[int, int]]:
         at = end
 
 
-def average_precision(counts: Counts) -> float:
+def average_precision(counts: ScoreCounts) -> float:
     positives = sum(wanted for _, wanted in counts.scores)
     if not positives:
         return math.nan
@@ -153,7 +153,7 @@ def of_numbers() -> Iterator[Metric]:
     yield Metric(name="sum", kind=NUMBERS, formula=lambda c: c.absolute)
 
 
-def explained(counts: Counts) -> float:
+def explained(counts: ScoreCounts) -> float:
     """R squared."""
     spread = counts.wanted_squared - divided(counts.wanted**2, counts.labels)
     return 1 - divided(counts.squared, spread) if spread > 0 else math.nan

@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from surefit.doctor.scoring.counts import Counts
+from surefit.doctor.scoring.counts import ScoreCounts
 from surefit.doctor.scoring.metrics import METRICS, Metric, divided, mean
 
 MOST_BATCHES = 512
@@ -53,16 +53,16 @@ class Evaluated:
     """Batches of one kind in one evaluation."""
 
     kind: str
-    batches: list[Counts] = field(default_factory=list)
-    readings: dict[str, list[Counts]] = field(default_factory=dict)
+    batches: list[ScoreCounts] = field(default_factory=list)
+    readings: dict[str, list[ScoreCounts]] = field(default_factory=dict)
     """Mistake -> the same batches, read with it."""
-    earlier: Counts | None = None
+    earlier: ScoreCounts | None = None
     """All evaluations before, together."""
-    before: Counts | None = None
+    before: ScoreCounts | None = None
     """The evaluation before this one."""
     known: dict[str, list[float]] = field(default_factory=dict)
     """Values of each batch that have been computed, by metric."""
-    sums: dict[str, tuple[int, Counts]] = field(default_factory=dict)
+    sums: dict[str, tuple[int, ScoreCounts]] = field(default_factory=dict)
     """Batches that have been added up, by how they are read."""
 
     def of_each(self, metric: Metric) -> list[float]:
@@ -70,7 +70,7 @@ class Evaluated:
         values += [metric.formula(batch) for batch in self.batches[len(values) :]]
         return values
 
-    def whole(self, mistake: str = "") -> Counts:
+    def whole(self, mistake: str = "") -> ScoreCounts:
         """All batches together."""
         batches = self.readings[mistake] if mistake else self.batches
         done, total = self.sums.get(mistake, (1, batches[0]))
@@ -80,7 +80,7 @@ class Evaluated:
         return total
 
 
-Reduction = Callable[[Metric, Evaluated, Counts], Iterable[float]]
+Reduction = Callable[[Metric, Evaluated, ScoreCounts], Iterable[float]]
 
 
 def rights(evaluated: Evaluated, metrics: Sequence[Metric]) -> Iterator[Right]:
@@ -106,7 +106,9 @@ def wrongs(evaluated: Evaluated, metrics: Sequence[Metric]) -> Iterator[Wrong]:
                 yield Wrong(variant, metric.name, value, expected)
 
 
-def mistaken(metric: Metric, evaluated: Evaluated, every: Counts) -> Iterator[tuple[str, float]]:
+def mistaken(
+    metric: Metric, evaluated: Evaluated, every: ScoreCounts
+) -> Iterator[tuple[str, float]]:
     if 1 < len(evaluated.batches) <= MOST_BATCHES:
         for variant, reduction in REDUCTIONS.items():
             yield from ((variant, value) for value in reduction(metric, evaluated, every))
@@ -124,14 +126,16 @@ def mistaken(metric: Metric, evaluated: Evaluated, every: Counts) -> Iterator[tu
         yield "not reset", divided(metric.above(total), metric.below(every))
 
 
-def misread(metric: Metric, every: Counts, batches: list[Counts]) -> Iterator[float]:
+def misread(metric: Metric, every: ScoreCounts, batches: list[ScoreCounts]) -> Iterator[float]:
     yield metric.formula(every)
     yield mean([metric.formula(batch) for batch in batches])
     if metric.above is not None:
         yield divided(metric.above(every), every.rows)
 
 
-def divided_in_the_loop(metric: Metric, evaluated: Evaluated, _every: Counts) -> Iterator[float]:
+def divided_in_the_loop(
+    metric: Metric, evaluated: Evaluated, _every: ScoreCounts
+) -> Iterator[float]:
     values = evaluated.of_each(metric)
     count = len(values)
     for divisors in (range(1, count + 1), [count] * count):
@@ -141,36 +145,36 @@ def divided_in_the_loop(metric: Metric, evaluated: Evaluated, _every: Counts) ->
         yield running
 
 
-def last_batch(metric: Metric, evaluated: Evaluated, _every: Counts) -> Iterator[float]:
+def last_batch(metric: Metric, evaluated: Evaluated, _every: ScoreCounts) -> Iterator[float]:
     yield evaluated.of_each(metric)[-1]
 
 
-def first_batch(metric: Metric, evaluated: Evaluated, _every: Counts) -> Iterator[float]:
+def first_batch(metric: Metric, evaluated: Evaluated, _every: ScoreCounts) -> Iterator[float]:
     yield evaluated.of_each(metric)[0]
 
 
-def batch_means(metric: Metric, evaluated: Evaluated, _every: Counts) -> Iterator[float]:
+def batch_means(metric: Metric, evaluated: Evaluated, _every: ScoreCounts) -> Iterator[float]:
     if not metric.name.endswith(OVER_BATCHES):
         yield mean(evaluated.of_each(metric))
 
 
-def sum_of_batches(metric: Metric, evaluated: Evaluated, _every: Counts) -> Iterator[float]:
+def sum_of_batches(metric: Metric, evaluated: Evaluated, _every: ScoreCounts) -> Iterator[float]:
     """Of shares, which nobody adds up; sums of losses are reported as such."""
     if metric.kind != "losses" and metric.name != "number right":
         yield math.fsum(evaluated.of_each(metric))
 
 
-def last_over_all(metric: Metric, evaluated: Evaluated, every: Counts) -> Iterator[float]:
+def last_over_all(metric: Metric, evaluated: Evaluated, every: ScoreCounts) -> Iterator[float]:
     if metric.above is not None and metric.below is not None:
         yield divided(metric.above(evaluated.batches[-1]), metric.below(every))
 
 
-def all_over_last(metric: Metric, evaluated: Evaluated, every: Counts) -> Iterator[float]:
+def all_over_last(metric: Metric, evaluated: Evaluated, every: ScoreCounts) -> Iterator[float]:
     if metric.above is not None and metric.below is not None:
         yield divided(metric.above(every), metric.below(evaluated.batches[-1]))
 
 
-def means_over_rows(metric: Metric, evaluated: Evaluated, every: Counts) -> Iterator[float]:
+def means_over_rows(metric: Metric, evaluated: Evaluated, every: ScoreCounts) -> Iterator[float]:
     total = math.fsum(evaluated.of_each(metric)) if metric.above is not None else math.nan
     if every.rows > every.batches:
         yield divided(total, every.rows)
@@ -178,12 +182,12 @@ def means_over_rows(metric: Metric, evaluated: Evaluated, every: Counts) -> Iter
         yield divided(total, every.items)
 
 
-def rows_over_batches(metric: Metric, evaluated: Evaluated, every: Counts) -> Iterator[float]:
+def rows_over_batches(metric: Metric, evaluated: Evaluated, every: ScoreCounts) -> Iterator[float]:
     if metric.above is not None and any(batch.rows > 1 for batch in evaluated.batches):
         yield divided(metric.above(every), every.batches)
 
 
-def full_batches(metric: Metric, evaluated: Evaluated, every: Counts) -> Iterator[float]:
+def full_batches(metric: Metric, evaluated: Evaluated, every: ScoreCounts) -> Iterator[float]:
     """The last one is smaller, and counted as if it were not."""
     first, last = evaluated.batches[0], evaluated.batches[-1]
     if metric.above is not None and metric.below is not None and last.rows < first.rows:

@@ -9,7 +9,7 @@ rows. Each epoch takes the same first rows.
 The rows that are left out are often of one kind: the last files, the newest dates, one class.
 
 ## What to do
-Shuffle, so that each epoch leaves out others; or go through all rows.
+Shuffle, so that each epoch leaves out others; or iterate over all rows.
 
 ## How it is recognised
 By the numbers of the rows that a sampler drew for training batches: after three epochs and more,

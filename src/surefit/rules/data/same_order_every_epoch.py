@@ -3,7 +3,7 @@
 ## What happens
 A seed is set at the start of each epoch, a loader is created in each epoch with a generator of the
 same seed, or `set_epoch` of a `DistributedSampler` is never called. The shuffle, and everything
-else that is drawn, is then the same each time. `itertools.cycle(loader)` goes through the loader
+else that is drawn, is then the same each time. `itertools.cycle(loader)` iterates over it
 once, keeps its batches, and gives these again.
 
 ## Why it matters
@@ -12,7 +12,7 @@ much of what shuffling and augmenting are for is lost.
 
 ## What to do
 Set the seed once, before the first epoch. Call `sampler.set_epoch(epoch)` in each epoch. For
-endless batches begin the loader anew: `while True: yield from loader`.
+endless batches begin the loader again: `while True: yield from loader`.
 
 ## How it is recognised
 The loader shuffles, and all epochs, three at least, begin with the same rows in the same order.
@@ -67,7 +67,7 @@ def given_again(broken: SameOrderEveryEpoch, case: Case) -> Finding:
         remedies=(
             Change(
                 to=asked_again(case, broken.use.place, loader),
-                words="Begin the loader anew after each pass.",
+                words="Begin the loader again after each pass.",
                 must=law_holds(broken),
             ),
         ),

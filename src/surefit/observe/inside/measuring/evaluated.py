@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from surefit.doctor.findings import Place
-from surefit.doctor.scoring.counts import Counts
+from surefit.doctor.scoring.counts import ScoreCounts
 from surefit.doctor.scoring.metrics import CLASSES, LOSSES, NUMBERS
 from surefit.doctor.scoring.variants import Evaluated
 from surefit.observe.inside import events, finishing
@@ -48,7 +48,7 @@ class Group:
             same = known.readings.setdefault(mistake, []) if mistake else known.batches
             same.append(counts)
 
-    def batches(self, kind: str) -> list[Counts]:
+    def batches(self, kind: str) -> list[ScoreCounts]:
         return self.kinds[kind].batches if kind in self.kinds else []
 
 
@@ -57,7 +57,7 @@ class EvaluationRound:
 
     def __init__(self) -> None:
         self.groups: dict[tuple[Place | None, int], Group] = {}
-        self.history: dict[tuple[Place | None, int, str], tuple[Counts, Counts]] = {}
+        self.history: dict[tuple[Place | None, int, str], tuple[ScoreCounts, ScoreCounts]] = {}
         """By line and kind: all evaluations before, together, and the last of them."""
         self.source = 0
         """Number of the loader's epoch that batches come from."""
@@ -151,7 +151,7 @@ def _look(group: Group, name: str, args: Any, kwargs: Any, result: Any) -> None:
         group.add(NUMBERS, readings.of_numbers(given, target))
 
 
-def _loss(name: str, target: Any, kwargs: Any, value: float) -> Counts:
+def _loss(name: str, target: Any, kwargs: Any, value: float) -> ScoreCounts:
     rows = int(target.shape[0]) if target.dim() else 1
     labels = int(target.numel())
     if name in OVER_CLASSES and not target.is_floating_point():
@@ -159,7 +159,7 @@ def _loss(name: str, target: Any, kwargs: Any, value: float) -> Counts:
         labels = int((target != ignored).sum()) if type(ignored) is int else labels
     if kwargs.get("weight") is not None:
         labels = 1  # each counts by its class: the mean over labels is another
-    return Counts(
+    return ScoreCounts(
         rows=rows,
         labels=labels,
         items=rows,

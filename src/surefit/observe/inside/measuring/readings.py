@@ -4,7 +4,7 @@ ones."""
 from dataclasses import replace
 from typing import Any
 
-from surefit.doctor.scoring.counts import MOST_SCORES, TOPS, Counts, Table
+from surefit.doctor.scoring.counts import MOST_SCORES, TOPS, ScoreCounts, Table
 from surefit.observe.inside.training import readable
 
 IGNORED = -100
@@ -14,7 +14,7 @@ MOST_PAIRS = 4096
 MOST_RANKED = 500_000
 """Elements of a batch in which the rank of each label is looked for."""
 
-Readings = dict[str, Counts]
+Readings = dict[str, ScoreCounts]
 """By the mistake in reading; the right one under an empty name."""
 RIGHT = ""
 ONE_ON, ONE_BEFORE = "compared one position on", "compared one position before"
@@ -63,7 +63,7 @@ def _shifted(guessed: Any, target: Any) -> Readings:
     }
 
 
-def _in_full(table: Any, guessed: Any, target: Any, classes: int) -> Counts:
+def _in_full(table: Any, guessed: Any, target: Any, classes: int) -> ScoreCounts:
     flat = target.reshape(-1)
     counted = flat != IGNORED
     counts = _guessed(guessed, target, classes)
@@ -84,13 +84,13 @@ def _scores(given: Any, wanted: Any) -> list[tuple[float, bool]]:
     return list(zip(given.double().tolist(), wanted.tolist(), strict=True))
 
 
-def _guessed(guessed: Any, target: Any, classes: int = 0) -> Counts:
+def _guessed(guessed: Any, target: Any, classes: int = 0) -> ScoreCounts:
     flat = target.reshape(-1)
     same = guessed.reshape(-1) == flat
     counted = flat != IGNORED
     items = int(target.shape[0]) if target.dim() else 1
     exact = (same | ~counted).reshape(items, -1).all(-1) if flat.numel() else same
-    return Counts(
+    return ScoreCounts(
         rows=int(flat.numel()),
         labels=int(counted.sum()),
         right=int(same.sum()),
@@ -100,11 +100,11 @@ def _guessed(guessed: Any, target: Any, classes: int = 0) -> Counts:
     )
 
 
-def _equal(guessed: Any, target: Any) -> Counts:
+def _equal(guessed: Any, target: Any) -> ScoreCounts:
     """How many are right, and nothing else."""
     rows = int(target.numel())
     ignored = 0 if target.dtype is readable.torch().bool else int((target == IGNORED).sum())
-    return Counts(rows=rows, labels=rows - ignored, right=int((target == guessed).sum()))
+    return ScoreCounts(rows=rows, labels=rows - ignored, right=int((target == guessed).sum()))
 
 
 def _of_one_column(given: Any, target: Any) -> Readings:
@@ -128,7 +128,7 @@ def _of_one_column(given: Any, target: Any) -> Readings:
 
 
 def _table(guessed: Any, target: Any, classes: int) -> Table:
-    """See `Counts.table`; of many classes none."""
+    """See `ScoreCounts.table`; of many classes none."""
     if classes > MOST_CLASSES or bool(((target < 0) | (target >= classes)).any()):
         return ()
     torch = readable.torch()
@@ -137,7 +137,7 @@ def _table(guessed: Any, target: Any, classes: int) -> Table:
     return tuple(zip(*counts, strict=True))
 
 
-def _pairs(guessed: Any, target: Any) -> Counts:
+def _pairs(guessed: Any, target: Any) -> ScoreCounts:
     """Every prediction compared with every target."""
     torch = readable.torch()
     values, counts = torch.unique(guessed, return_counts=True)
@@ -146,7 +146,7 @@ def _pairs(guessed: Any, target: Any) -> Counts:
     both = zip(values.tolist(), counts.tolist(), strict=True)
     rows = int(target.numel())
     equal = sum(count * known.get(value, 0) for value, count in both)
-    return Counts(rows=rows, labels=rows**2, right=equal)
+    return ScoreCounts(rows=rows, labels=rows**2, right=equal)
 
 
 def of_numbers(given: Any, target: Any) -> Readings:
@@ -160,12 +160,12 @@ def of_numbers(given: Any, target: Any) -> Readings:
     return found
 
 
-def _errors(given: Any, wanted: Any, items: int) -> Counts:
+def _errors(given: Any, wanted: Any, items: int) -> ScoreCounts:
     difference = given - wanted
     elements = int(difference.numel())
     least = 2.220446049250313e-16  # as scikit-learn has it
     relative = float((difference.abs() / wanted.abs().clamp_min(least)).sum())
-    return Counts(
+    return ScoreCounts(
         rows=elements,
         labels=elements,
         items=items,
