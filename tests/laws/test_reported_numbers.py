@@ -6,6 +6,7 @@ from surefit.doctor.findings import Place
 from surefit.doctor.measures.reported import Guess, Reported, ReportedSeries, ReportSeen
 from surefit.doctor.observations import Process, Script
 from surefit.doctor.recording import Recording
+from surefit.doctor.scoring.labels import is_impossible
 from surefit.laws.case import Case
 from surefit.laws.invariants.reported_numbers import (
     ImpossibleNumber,
@@ -14,7 +15,6 @@ from surefit.laws.invariants.reported_numbers import (
     watched,
 )
 from surefit.laws.law import BrokenLaw
-from surefit.laws.reported_labels import family_of, is_impossible
 
 FILE = "train.py"
 SCRIPT = """\
@@ -31,8 +31,8 @@ print("accuracy", accuracy())
 """
 
 
-def guess(formula: str, expected: float, family: str = "loss") -> Guess:
-    return Guess(formula=formula, family=family, expected=expected)
+def guess(formula: str, expected: float, metric: str = "loss") -> Guess:
+    return Guess(formula=formula, metric=metric, expected=expected)
 
 
 def report(text: str, *guesses: Guess, rights: tuple[str, ...] = (), step: int = 5) -> ReportSeen:
@@ -125,8 +125,33 @@ def test_what_is_impossible_depends_on_the_word(label: str, value: float, imposs
     assert bool(is_impossible(label, value)) is impossible
 
 
-def test_families_by_the_last_word() -> None:
-    assert family_of("train loss, val acc") == "accuracy"
-    assert family_of("accuracy and val_loss") == "loss"
-    assert family_of("val loss, val F1") == family_of("macro_f1") == "score"
-    assert family_of("half1") == family_of("epoch") == ""
+def test_a_metric_of_the_evaluation_before() -> None:
+    late = [
+        report("0.4120"),
+        report("0.5210", guess("evaluation before", 0.611, "accuracy")),
+        report("0.6110", guess("evaluation before", 0.702, "accuracy")),
+    ]
+    (found,) = broken(series("val accuracy", 10, *late))
+    assert isinstance(found, Misreported)
+    assert found.formula == "evaluation before"
+    assert broken(series("best val accuracy", 10, *late)) == []
+
+
+def test_another_metric_is_named() -> None:
+    swapped = guess("is the recall macro", 0.812, "precision macro")
+    wrong = report("0.7421", swapped, rights=("recall macro",))
+    (found,) = broken(series("precision", 10, wrong))
+    assert "it is the recall macro" in found.said
+    right = report("0.7421", swapped, rights=("recall macro", "precision weighted"))
+    assert broken(series("precision", 10, right)) == []
+
+
+def test_means_of_batches_must_be_far_off() -> None:
+    def means(expected: float) -> ReportSeen:
+        return report(
+            "0.7421", guess("mean of batch means", expected), rights=("loss over batches",)
+        )
+
+    assert broken(series("val loss", 9, means(0.7201), means(0.7201))) == []
+    (found,) = broken(series("val loss", 9, means(0.6201), means(0.6201)))
+    assert found.use.place.line == 4

@@ -6,7 +6,15 @@ import pytest
 
 from surefit.doctor.findings import Place
 from surefit.doctor.measures.label_ids import Confused, LabelIds
-from surefit.doctor.measures.row_use import ClassWeight, LabelOrder, LoaderUse, RowUse, SeedSite
+from surefit.doctor.measures.row_use import (
+    ClassWeight,
+    LabelOrder,
+    LoaderUse,
+    RowCoverage,
+    RowUse,
+    SeedSite,
+    StreamCopies,
+)
 from surefit.doctor.observations import Process, Script
 from surefit.doctor.recording import Recording
 from surefit.laws.case import Case
@@ -34,6 +42,9 @@ LOADER = LoaderUse(
     asked_after_the_end=0,
     batches=tuple(range(1, 11)),
 )
+PART = RowCoverage(planned=320, used=160, fresh=(160, 0, 0))
+ALL = RowCoverage(planned=320, used=320, fresh=(320, 0, 0, 0), looked=320)
+COPIES = StreamCopies(groups=5, equal_groups=5, distinct=160, each=2)
 SORTED = LabelOrder(
     place=None, rows=320, batches=10, single=9, classes=4, runs=(0, 1, 2, 3), changes=3
 )
@@ -79,7 +90,11 @@ def test_a_healthy_loader() -> None:
             "WeightsOfOtherLength",
         ),
         (replace(LOADER, sampler="RandomSampler", shuffles=True), "SameOrderEveryEpoch"),
-        (replace(LOADER, iterations=(5, 5, 5, 5), finished=0), "RowsNeverUsed"),
+        (replace(LOADER, iterations=(5,) * 4, finished=0, coverage=PART), "RowsNeverUsed"),
+        (replace(LOADER, sampler="RandomSampler", other_rows=40), "SamplerOfOtherRows"),
+        (replace(LOADER, streams=True, workers=2, copies=COPIES), "RowsOncePerWorker"),
+        (replace(LOADER, coverage=replace(ALL, alike=300, stored_apart=300)), "OneRowForMany"),
+        (replace(LOADER, shuffles=True, iterations=(10,), replayed=8), "SameOrderEveryEpoch"),
         (replace(LOADER, workers=2, generator="rng"), "WorkersDrawAlike"),
     ],
 )
@@ -95,6 +110,13 @@ def test_each_way_to_break_it(use: LoaderUse, broken: str) -> None:
         replace(LOADER, labels=replace(SORTED, single=2)),
         replace(LOADER, labels=replace(SORTED, classes=1, runs=(0,), changes=0)),
         replace(LOADER, sampler="RandomSampler", shuffles=True, alike=1),
+        replace(LOADER, coverage=ALL),
+        replace(LOADER, coverage=replace(PART, fresh=(160, 0, 20))),
+        replace(LOADER, coverage=replace(PART, fresh=(160, 0))),
+        replace(LOADER, coverage=replace(ALL, alike=300)),
+        replace(LOADER, other_rows=320),
+        replace(LOADER, streams=True, workers=2, copies=replace(COPIES, equal_groups=4, each=0)),
+        replace(LOADER, iterations=(10,), replayed=8),
     ],
 )
 def test_look_alikes(use: LoaderUse) -> None:

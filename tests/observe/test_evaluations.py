@@ -79,7 +79,7 @@ def test_printed_numbers_are_held_against_right_and_wrong_formulas(
     mean, last, halved, accuracy, *others = found.series
     assert [one.label for one in found.series[:4]] == ["mean", "last", "halved", "acc"]
     assert [one.label for one in others] == ["eval_accuracy", "rows_per_second"]
-    assert all("mean" in report.rights for report in mean.reports)
+    assert all("loss" in report.rights for report in mean.reports)
     assert len(mean.reports) == 3
     assert all("last batch" in names(report.guesses) for report in last.reports)
     assert all(not report.rights for report in halved.reports)

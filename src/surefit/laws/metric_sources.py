@@ -1,19 +1,24 @@
 """Statements by which an evaluation computes what it reports, as a wrong formula would have it."""
 
 import ast
+import re
 from collections.abc import Callable, Iterator, Sequence
 
 from surefit.doctor.findings import Place
-from surefit.laws.reported_labels import SCORE
+from surefit.laws.metric_variants import IS_ANOTHER
 from surefit.laws.rounds import outermost_loop
 from surefit.source.reading import Loop, Source, called, dotted, targets
+
+SCORE = re.compile(r"(?<![a-z])f-?1(?!\d)|f-?score|precision|recall|iou|dice|auc", re.IGNORECASE)
+ERRORS = re.compile(r"(?<![a-z])(?:r2|mape|percentage)(?![a-z])", re.IGNORECASE)
+RANKS = re.compile(r"auc|average_precision|auroc", re.IGNORECASE)
 
 Finder = Callable[[Source], Iterator[ast.AST]]
 
 
 def nodes_for(formula: str, source: Source, places: Sequence[Place]) -> list[ast.AST]:
     """What in the functions around these places, and in those that call them, is written so."""
-    finder = FINDERS.get(formula)
+    finder = scoring_calls if formula.startswith(IS_ANOTHER) else FINDERS.get(formula)
     if finder is None:
         return []
     scopes = scopes_around(source, places)
@@ -240,6 +245,30 @@ def any_argmax(source: Source) -> Iterator[ast.AST]:
             yield call
 
 
+def means_or_scores_in_a_loop(source: Source) -> Iterator[ast.AST]:
+    yield from list(means_in_a_loop(source)) or scored_in_a_loop(source)
+
+
+def scoring_calls(source: Source) -> Iterator[ast.AST]:
+    """`precision_score(y, guess)`, `r2(y, guess)`: two arguments, and the name of a metric."""
+    for call in source.every(ast.Call):
+        if len(call.args) >= 2 and (SCORE.search(called(call)) or ERRORS.search(called(call))):
+            yield call
+
+
+def ranking_calls(source: Source) -> Iterator[ast.AST]:
+    for call in source.every(ast.Call):
+        if len(call.args) >= 2 and RANKS.search(called(call)):
+            yield call
+
+
+def ends_a_loop(source: Source) -> Iterator[ast.AST]:
+    """A `break`, or a `return`, in a loop of evaluation."""
+    for node in (*source.every(ast.Break), *source.every(ast.Return)):
+        if outermost_loop_of_evaluation(source, node) is not None:
+            yield node
+
+
 FINDERS: dict[str, Finder] = {
     "argmax over everything": argmax_without_axis,
     "argmax over one column": any_argmax,
@@ -254,6 +283,9 @@ FINDERS: dict[str, Finder] = {
     "logits above one half": compared_with_half,
     "compared with every row": comparisons,
     "not reset": never_reset,
-    "mean of batch means": means_in_a_loop,
-    "mean of batch scores": scored_in_a_loop,
+    "mean of batch means": means_or_scores_in_a_loop,
+    "argmax over another axis": any_argmax,
+    "first batch": ends_a_loop,
+    "arguments swapped": scoring_calls,
+    "decisions for scores": ranking_calls,
 }

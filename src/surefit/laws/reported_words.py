@@ -1,12 +1,12 @@
 """What a rule says of a number that was not measured, and what a fix of it must achieve."""
 
 from surefit.doctor.conditions.reported import ReportsTheMeasured
-from surefit.doctor.findings import Fix, Place
+from surefit.doctor.findings import Finding, Fix, Place
+from surefit.doctor.scoring.labels import named_by, names_a_loss
+from surefit.laws.case import Case, Remedy
 from surefit.laws.invariants.reported_numbers import Misreported
-from surefit.laws.reported_labels import family_of
 
-RIGHTS = {"accuracy": ("accuracy", "count"), "score": ("score",)}
-YOURS = "how to add up is yours to write"
+YOURS = "how it is computed is yours to write"
 
 
 def by_hand(words: str) -> Fix:
@@ -26,11 +26,23 @@ def place_of(broken: Misreported) -> Place:
 
 
 def reported_as_measured(broken: Misreported) -> ReportsTheMeasured:
-    rights = RIGHTS.get(family_of(broken.series.label), ())
+    named = named_by(broken.series.label)
     return ReportsTheMeasured(
         label=broken.series.label,
         position=broken.series.position,
-        rights=rights,
+        rights=() if names_a_loss(named) else tuple(sorted(named)),
         steps=broken.steps,
         over_rows=broken.formula == "mean of batch means",
+    )
+
+
+def misreport(broken: Misreported, case: Case, why: str, *remedies: Remedy | Fix | None) -> Finding:
+    """With what can be tried; without any, what to do by hand."""
+    tried = [remedy for remedy in remedies if remedy is not None]
+    return case.finding(
+        place_of(broken),
+        broken.said,
+        facts=broken.facts,
+        why=why,
+        remedies=tried or [by_hand(broken.mistake.advice)],
     )

@@ -66,6 +66,8 @@ class SameOrderEveryEpoch(BrokenLaw):
     loader: LoaderUse
     site: SeedSite | None = None
     """What seeds the random numbers at each epoch."""
+    replayed: bool = False
+    """Batches are kept and given again, and the loader is not asked for others."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +80,28 @@ class WorkersDrawAlike(BrokenLaw):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowsNeverUsed(BrokenLaw):
-    """Every epoch ends before the same rows, in the same order."""
+    """Later epochs bring no row that an earlier one did not, and rows are left."""
 
     loader: LoaderUse
     used: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SamplerOfOtherRows(BrokenLaw):
+    """A sampler draws the numbers of another dataset, which has fewer rows."""
+
+    loader: LoaderUse
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowsOncePerWorker(BrokenLaw):
+    """Each worker reads the whole stream: every row comes as often as there are workers."""
+
+    loader: LoaderUse
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OneRowForMany(BrokenLaw):
+    """A dataset gives the row that it stores under one number for other numbers, too."""
+
+    loader: LoaderUse

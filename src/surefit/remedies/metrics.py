@@ -5,10 +5,21 @@ from collections.abc import Sequence
 
 from surefit.doctor.violations import Expression
 from surefit.laws.case import Case
+from surefit.laws.invariants.reported_numbers import Misreported
+from surefit.laws.reported_words import reported_as_measured
+from surefit.remedies.change import Change
 from surefit.source.edits import argument_added, inserted_after, inserted_before, removed, replaced
 from surefit.source.line_edits import block_of, shares_lines
 from surefit.source.patches import Edit, all_of
 from surefit.source.reading import Loop, Source, called, dotted
+
+
+def changed(broken: Misreported, edit: Edit | None, words: str = "") -> Change | None:
+    """An edit after which what is reported is what was measured."""
+    if edit is None:
+        return None
+    must = reported_as_measured(broken)
+    return Change(to=edit, words=words or broken.mistake.advice, must=must)
 
 
 def with_axis(case: Case, calls: Sequence[Expression], axis: str = "-1") -> Edit | None:
@@ -199,3 +210,73 @@ def is_mean_of(node: ast.AST, name: str) -> bool:
         ):
             return given == name
     return False
+
+
+def arguments_swapped(case: Case, call: Expression) -> Edit | None:
+    """`precision(y, guess)` for `precision(guess, y)`."""
+    source, node = case.source(call.place), case.node(call)
+    if source is None or not isinstance(node, ast.Call) or len(node.args) < 2:
+        return None
+    first, second = node.args[:2]
+    return all_of(
+        [
+            replaced(source, first, source.segment(second)),
+            replaced(source, second, source.segment(first)),
+        ]
+    )
+
+
+CONVERSIONS = ("int", "long", "float", "bool", "byte", "astype", "double", "to")
+
+
+def scores_given(case: Case, call: Expression) -> Edit | None:
+    """`auc(y, probs)` for `auc(y, (probs > 0.5).int())`, also where the decisions have a name, or
+    are collected in a list. Most functions take the targets first."""
+    source, node = case.source(call.place), case.node(call)
+    if source is None or not isinstance(node, ast.Call):
+        return None
+    for argument in reversed(node.args[:2]):
+        compared = decided_by(source, source.value_of(argument))
+        if compared is not None:
+            return replaced(source, argument, source.segment(compared))
+        for part in ast.walk(argument):
+            edit = collected(source, part.id) if isinstance(part, ast.Name) else None
+            if edit is not None:
+                return edit
+    return None
+
+
+def decided_by(source: Source, node: ast.AST) -> ast.expr | None:
+    """`probs` of `(probs > 0.5).int()`, and of `torch.round(probs)`."""
+    match node:
+        case ast.Call(func=ast.Attribute(value=inner, attr=name)) if name in CONVERSIONS:
+            return decided_by(source, inner)
+        case ast.Compare(left=left, ops=[ast.Gt() | ast.GtE()], comparators=[ast.Constant()]):
+            return left
+        case ast.Call(func=ast.Attribute(value=inner, attr="round"), args=[]):
+            return inner
+        case ast.Call(func=ast.Attribute(attr="round"), args=[inner]):
+            return inner
+    return None
+
+
+def collected(source: Source, name: str) -> Edit | None:
+    """Scores for decisions in `name.extend((probs > 0.5).int().tolist())`, where nothing else reads
+    the list but one call."""
+    reads = [node for node in source.every(ast.Name) if node.id == name]
+    filled = [
+        call
+        for call in source.every(ast.Call)
+        if called(call) in ("extend", "append")
+        and dotted(call.func).startswith(f"{name}.")
+        and len(call.args) == 1
+    ]
+    if len(filled) != 1 or len([node for node in reads if isinstance(node.ctx, ast.Load)]) != 2:
+        return None
+    for part in ast.walk(filled[0].args[0]):
+        compared = decided_by(source, part)
+        if compared is not None and isinstance(part, ast.expr):
+            text = source.segment(compared)
+            tight = isinstance(compared, ast.Name | ast.Call | ast.Attribute | ast.Subscript)
+            return replaced(source, part, text if tight else f"({text})")
+    return None

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from surefit.doctor.conditions.condition import Judgement, Needs
 from surefit.doctor.measures.reported import Reported, ReportedSeries
 from surefit.doctor.recording import Recording
+from surefit.doctor.scoring.variants import OVER_BATCHES
 from surefit.doctor.words import counted
 
 
@@ -29,11 +30,7 @@ class ReportsTheMeasured:
         reports = [report for series in found for report in series.reports]
         if not reports:
             return Judgement(False, f"`{self.label}` was not printed after an evaluation", False)
-        wrong = [
-            entry
-            for entry in reports
-            if not self.names(entry.rights) or (self.over_rows and entry.weighted is not None)
-        ]
+        wrong = [entry for entry in reports if not self.names(entry.rights)]
         if wrong:
             return Judgement(False, f"`{self.label}` {wrong[0].text} is not what was measured")
         last = reports[-1].text
@@ -44,7 +41,15 @@ class ReportsTheMeasured:
         return series.position == self.position and words(series.label) == words(self.label)
 
     def names(self, rights: tuple[str, ...]) -> bool:
-        return any(not self.rights or name in self.rights for name in rights)
+        known = [name for name in rights if not self.over_rows or is_over_rows(name)]
+        return any(
+            not self.rights or name.removesuffix(OVER_BATCHES) in self.rights for name in known
+        )
+
+
+def is_over_rows(name: str) -> bool:
+    """Not a mean over batches, nor one in which a row of many labels weighs as one of few."""
+    return OVER_BATCHES not in name and "of rows" not in name
 
 
 def words(label: str) -> str:

@@ -11,9 +11,9 @@ class Guess:
     """A wrong formula that gives the printed number."""
 
     formula: str
-    """See `observe/inside/measuring/formulas.py`."""
-    family: str
-    """`loss`, `accuracy` or `numbers`."""
+    """See `surefit/doctor/scoring/variants.py`."""
+    metric: str
+    """Which one it is a wrong value of."""
     expected: float
     """What the right formula gives."""
 
@@ -26,10 +26,8 @@ class ReportSeen:
     text: str
     value: float
     rights: tuple[str, ...] = ()
-    """Formulas that give it and are right: `accuracy`, `mean`, `perplexity`..."""
+    """Metrics that have this value, by `surefit/doctor/scoring/metrics.py`."""
     guesses: tuple[Guess, ...] = ()
-    weighted: float | None = None
-    """Where it is the mean of the means of batches of unequal size: the mean over all rows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

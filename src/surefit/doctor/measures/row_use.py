@@ -33,6 +33,37 @@ class ClassWeight:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RowCoverage:
+    """Which rows of a dataset were trained on, by the numbers that a sampler drew."""
+
+    planned: int
+    """Rows that the sampler draws from."""
+    used: int
+    """Of these, rows that were trained on."""
+    fresh: tuple[int, ...]
+    """In each way through, the first of them: rows that came for the first time."""
+    alike: int = 0
+    """Rows looked at that are equal, to the bit, to a row of another number."""
+    stored_apart: int = 0
+    """Of these, rows that differ in the array which the dataset stores them in."""
+    looked: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamCopies:
+    """What the workers of a loader gave that reads a stream."""
+
+    groups: int
+    """Times that each worker gave a batch."""
+    equal_groups: int
+    """Of these, times that all gave the same one."""
+    distinct: int
+    """Rows of the first way through, each counted once."""
+    each: int
+    """How often every single one of them came, where that is the same number for all; else 0."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LoaderUse:
     """A loader that training took batches from."""
 
@@ -80,6 +111,16 @@ class LoaderUse:
     batches: tuple[int, ...] = ()
     """What the first training batches hold, as one number each."""
     labels: LabelOrder | None = None
+    coverage: RowCoverage | None = None
+    copies: StreamCopies | None = None
+    """Of a stream with several workers."""
+    replayed: int = 0
+    """Training batches, equal to the first ones and in their order, that came from no loader after
+    this one had ended."""
+    other_rows: int | None = None
+    """Where a sampler draws the rows of another dataset: how many that has."""
+    read_at: Place | None = None
+    """The user's own code that reads a row or a stream of them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,10 +16,13 @@ from surefit.laws.law import BrokenLaw, Law, MeasuredOn
 from surefit.laws.row_faults import (
     FrequentClassesFavoured,
     IteratorUsedUp,
+    OneRowForMany,
     RanksShareRows,
     RowsNeverUsed,
+    RowsOncePerWorker,
     SameBatchEveryStep,
     SameOrderEveryEpoch,
+    SamplerOfOtherRows,
     SeededEveryStep,
     SortedByClass,
     WeightsOfOtherLength,
@@ -40,6 +43,11 @@ LONG_RUN = 3
 """Batches of one class in a row, where no loader tells that they are rows of one dataset."""
 EVERY = 0.8
 """Share of steps."""
+SAME_GROUPS = 3
+"""Times that all workers gave the same batch."""
+FEWEST_ROWS = 16
+MOST_ALIKE = 0.3
+"""Share of rows that are stored as others and come as the same."""
 LEFT_OUT = 0.2
 """Share of rows."""
 IMBALANCE = 1.5
@@ -84,8 +92,12 @@ def of_loader(use: LoaderUse, measure: RowUse, recording: Recording) -> Iterator
         same_batch(use, recording),
         used_up(use),
         other_weights(use),
+        other_rows(use),
         frequent_favoured(use),
+        once_per_worker(use),
+        one_for_many(use),
         same_order(use, measure, recording),
+        kept_and_given_again(use, recording),
         never_used(use, recording),
     ):
         if found is not None:
@@ -345,26 +357,116 @@ def same_order(use: LoaderUse, measure: RowUse, recording: Recording) -> SameOrd
 
 
 def never_used(use: LoaderUse, recording: Recording) -> RowsNeverUsed | None:
-    counts = use.iterations
-    if use.sampler != "SequentialSampler" or use.own_sampler or use.streams or not use.rows:
+    """By the numbers that a sampler of torch's drew."""
+    coverage = use.coverage
+    if coverage is None or len(coverage.fresh) < FEWEST_EPOCHS or coverage.fresh[-1]:
         return None
-    if len(counts) < FEWEST_EPOCHS or len(set(counts[:-1])) > 1 or not use.batch_size:
+    brought = [at for at, fresh in enumerate(coverage.fresh) if fresh]
+    idle = len(coverage.fresh) - 1 - max(brought, default=0)
+    if idle < FEWEST_EPOCHS - 1 or coverage.used >= (1 - LEFT_OUT) * coverage.planned:
         return None
-    used = counts[0] * use.batch_size
-    if used >= (1 - LEFT_OUT) * use.rows or use.alike < len(counts) - 1:
+    if is_on_purpose(recording) or has_folds(recording):
         return None
-    if is_on_purpose(recording):
-        return None
+    first = "first " if use.sampler == "SequentialSampler" and not use.own_sampler else ""
     return RowsNeverUsed(
         use=at(use.place if use.finished else use.taken_at),
         law=LAW,
-        said=f"Each of {len(counts)} epochs takes the same first {used:,} of {use.rows:,} rows; the"
-        " others are never trained on.",
-        facts=(Fact("batches in an epoch", str(counts[0])), Fact("shuffled", "no")),
-        steps=sum(counts[:FEWEST_EPOCHS]) + 1,
+        said=f"Each of {len(coverage.fresh)} epochs takes the same {first}{coverage.used:,} of"
+        f" {coverage.planned:,} rows; the others are never trained on.",
+        facts=(
+            Fact("batches in an epoch", str(use.iterations[0] if use.iterations else 0)),
+            Fact("new rows in the last epoch", "0"),
+            Fact("shuffled", "yes" if use.shuffles else "no"),
+        ),
+        steps=sum(use.iterations[:FEWEST_EPOCHS]) + 1,
+        fault=f"{LAW.name}: coverage",
+        lasting=False,  # a curriculum can come to them later
+        loader=use,
+        used=coverage.used,
+    )
+
+
+def other_rows(use: LoaderUse) -> SamplerOfOtherRows | None:
+    if use.other_rows is None or use.rows is None or use.other_rows >= use.rows:
+        return None
+    return SamplerOfOtherRows(
+        use=at(use.place),
+        law=LAW,
+        said=f"The sampler draws from another dataset, of {counted(use.other_rows, 'row')}: rows"
+        f" from number {use.other_rows:,} on of {use.rows:,} are never drawn.",
+        facts=(
+            Fact("rows of the loader", f"{use.rows:,}"),
+            Fact("rows of the sampler", f"{use.other_rows:,}"),
+        ),
+        steps=2,
         fault=f"{LAW.name}: coverage",
         loader=use,
-        used=used,
+    )
+
+
+def once_per_worker(use: LoaderUse) -> RowsOncePerWorker | None:
+    """All workers give the same batches, or each row of a whole pass comes once from each."""
+    copies = use.copies
+    if copies is None or copies.distinct < FEWEST_ROWS:
+        return None
+    batches = SAME_GROUPS <= copies.groups == copies.equal_groups
+    if not batches and copies.each != use.workers:
+        return None
+    return RowsOncePerWorker(
+        use=at(use.read_at or use.place),
+        law=LAW,
+        said=f"Each of {use.workers} workers reads the whole stream: every row comes"
+        f" {use.workers} times in an epoch.",
+        facts=(
+            Fact("different rows", f"{copies.distinct:,}"),
+            Fact("same batch from all workers", f"{copies.equal_groups} of {copies.groups} times"),
+        ),
+        steps=SAME_GROUPS * use.workers + 1,
+        fault=f"{LAW.name}: workers",
+        loader=use,
+    )
+
+
+def one_for_many(use: LoaderUse) -> OneRowForMany | None:
+    coverage = use.coverage
+    if coverage is None or coverage.looked < FEWEST_ROWS:
+        return None
+    if coverage.stored_apart < MOST_ALIKE * coverage.looked:
+        return None
+    return OneRowForMany(
+        use=at(use.read_at or use.place),
+        law=LAW,
+        said=f"{coverage.stored_apart:,} of {counted(coverage.looked, 'row')} come as the copy of"
+        " another one: the dataset stores other values under their number.",
+        facts=(
+            Fact("rows looked at", f"{coverage.looked:,}"),
+            Fact("different ones", f"{coverage.looked - coverage.alike:,}"),
+        ),
+        steps=max(1, use.iterations[0] if use.iterations else 1),
+        fault=f"{LAW.name}: content",
+        loader=use,
+    )
+
+
+def kept_and_given_again(use: LoaderUse, recording: Recording) -> SameOrderEveryEpoch | None:
+    """After the first pass the loader is not asked again, and its batches come in their order."""
+    if not use.shuffles or use.replayed < FEWEST_BATCHES:
+        return None
+    if len(use.iterations) != 1 or is_on_purpose(recording):
+        return None
+    return SameOrderEveryEpoch(
+        use=at(use.taken_at or use.place),
+        law=LAW,
+        said="The loader shuffles once: after its end the same batches come again in the same"
+        " order, and it is not asked for others.",
+        facts=(
+            Fact("batches of the first pass", f"{use.iterations[0]:,}"),
+            Fact("given again, in order", f"the first {counted(use.replayed, 'batch')}"),
+        ),
+        steps=use.iterations[0] + use.replayed + 1,
+        fault=f"{LAW.name}: order of epochs",
+        loader=use,
+        replayed=True,
     )
 
 

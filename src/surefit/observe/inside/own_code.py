@@ -59,7 +59,7 @@ def _project(folder: Path) -> Path:
 @cache
 def is_own(file: str) -> bool:
     """The user's: a real file outside the standard library, installed packages and surefit."""
-    if file.startswith("<") or not file:
+    if os.path.basename(file).startswith("<") or not file:
         return False
     if file.startswith((*LIBRARIES, SUREFIT, *_packages_of_others())) or any(
         part in file for part in ELSEWHERE

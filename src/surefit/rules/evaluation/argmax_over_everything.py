@@ -19,49 +19,37 @@ has an argmax without an axis.
 
 from collections.abc import Iterator
 
-from surefit.doctor.findings import Finding, Fix, Severity
+from surefit.doctor.findings import Finding, Severity
 from surefit.doctor.rule import Rule
-from surefit.laws.case import Case, Remedy
+from surefit.laws.case import Case
 from surefit.laws.invariants.reported_numbers import Misreported
-from surefit.laws.reported_words import by_hand, place_of, reported_as_measured
+from surefit.laws.reported_words import misreport
 from surefit.remedies.change import Change
-from surefit.remedies.metrics import threshold, with_axis
+from surefit.remedies.metrics import changed, threshold, with_axis
 
 RULE = Rule("SF526", "argmax-over-everything", Severity.ERROR, __doc__)
 
-ONE_INDEX = (
-    "`argmax` without `dim` gives a single index into the flattened matrix; it is compared with"
-    " the label of every row."
-)
-ONE_COLUMN = "An `argmax` over an axis of size 1 is always 0: every row is predicted as class 0."
+WHY = {
+    "argmax over everything": "`argmax` without `dim` gives a single index into the flattened"
+    " matrix; it is compared with the label of every row.",
+    "argmax over one column": "An `argmax` over an axis of size 1 is always 0: every row is"
+    " predicted as class 0.",
+    "argmax over another axis": "The axis has as many elements as there are classes: each index is"
+    " that of a row or position, and is compared with a class.",
+}
 
 
 @RULE.on(Misreported)
 def argmax_of_the_wrong_elements(broken: Misreported, case: Case) -> Finding | None:
+    if broken.mistake.rule != RULE.name:
+        return None
+    return misreport(broken, case, WHY[broken.formula], *remedies(broken, case))
+
+
+def remedies(broken: Misreported, case: Case) -> Iterator[Change | None]:
     if broken.formula == "argmax over everything":
-        words = "Name the axis of classes: `dim=-1`."
-        edit = with_axis(case, broken.nodes)
-        remedy = Change(to=edit, words=words, must=reported_as_measured(broken))
-        return case.finding(
-            place_of(broken), broken.said, facts=broken.facts, why=ONE_INDEX, remedies=(remedy,)
-        )
-    if broken.formula == "argmax over one column":
-        return case.finding(
-            place_of(broken),
-            broken.said,
-            facts=broken.facts,
-            why=ONE_COLUMN,
-            remedies=list(thresholds(broken, case)),
-        )
-    return None
-
-
-def thresholds(broken: Misreported, case: Case) -> Iterator[Remedy | Fix]:
-    """Of a logit, and of a probability."""
-    for what, at in (("logit", "0"), ("probability", "0.5")):
-        edit = threshold(case, broken.nodes, at)
-        words = f"Compare the {what} with {at}, in place of the argmax."
-        if edit is not None:
-            yield Change(to=edit, words=words, must=reported_as_measured(broken))
-        elif at == "0":
-            yield by_hand(words)
+        yield changed(broken, with_axis(case, broken.nodes))
+    elif broken.formula == "argmax over one column":
+        for what, at in (("logit", "0"), ("probability", "0.5")):
+            words = f"Compare the {what} with {at}, in place of the argmax."
+            yield changed(broken, threshold(case, broken.nodes, at), words)

@@ -17,56 +17,47 @@ wrong ways; the printed number is the wrong one in every digit, at every evaluat
 """
 
 import ast
+from collections.abc import Iterator
 
-from surefit.doctor.findings import Finding, Fix, Severity
+from surefit.doctor.findings import Finding, Severity
 from surefit.doctor.rule import Rule
 from surefit.doctor.violations import Expression
-from surefit.laws.case import Case
+from surefit.laws.case import Case, Remedy
 from surefit.laws.invariants.reported_numbers import Misreported
-from surefit.laws.reported_words import by_hand, place_of, reported_as_measured
+from surefit.laws.reported_words import misreport, reported_as_measured
 from surefit.remedies.append import Append
 from surefit.remedies.replace import ReplaceWith
 
 RULE = Rule("SF528", "compared-with-other-rows", Severity.ERROR, __doc__)
 
 MOST_TRIED = 2
-BROADCAST = (
-    "Shapes (n, 1) and (n,) are broadcast to (n, n): each prediction is compared with the target of"
-    " every row."
+WHY = {
+    "compared with every row": "Shapes (n, 1) and (n,) are broadcast to (n, n): each prediction is"
+    " compared with the target of every row.",
+    "logits above one half": "The numbers are logits: a probability above 0.5 is a logit above 0.",
+}
+SHIFTED = (
+    "The loss compares each prediction with another target than the metric does: the model is"
+    " trained for the one, and judged by the other."
 )
-THRESHOLD = "The numbers are logits: a probability above 0.5 is a logit above 0."
 
 
 @RULE.on(Misreported)
 def compared_in_the_wrong_way(broken: Misreported, case: Case) -> Finding | None:
-    must = reported_as_measured(broken)
-    remedies: list[Append | ReplaceWith | Fix] = []
-    if broken.formula == "compared with every row":
-        words = "Give predictions and targets the same shape: `.squeeze(-1)`."
-        remedies += [
-            Append(at=side, suffix=".squeeze(-1)", words=words, must=must, alike=False)
-            for node in broken.nodes[:MOST_TRIED]
-            for side in sides(node, case)
-        ]
-        why = BROADCAST
-    elif broken.formula == "logits above one half":
-        words = "Compare the logits with 0."
-        remedies += [
-            ReplaceWith(at=side, text="0", words=words, must=must)
-            for node in broken.nodes[:MOST_TRIED]
-            for side in sides(node, case)
-            if side.text == "0.5"
-        ]
-        why = THRESHOLD
-    else:
+    if broken.mistake.rule != RULE.name:
         return None
-    return case.finding(
-        place_of(broken),
-        broken.said,
-        facts=broken.facts,
-        why=why,
-        remedies=remedies or [by_hand(words)],
-    )
+    why = WHY.get(broken.formula, SHIFTED)
+    return misreport(broken, case, why, *remedies(broken, case))
+
+
+def remedies(broken: Misreported, case: Case) -> Iterator[Remedy]:
+    must, words = reported_as_measured(broken), broken.mistake.advice
+    for node in broken.nodes[:MOST_TRIED]:
+        for side in sides(node, case):
+            if broken.formula == "compared with every row":
+                yield Append(at=side, suffix=".squeeze(-1)", words=words, must=must, alike=False)
+            elif broken.formula == "logits above one half" and side.text == "0.5":
+                yield ReplaceWith(at=side, text="0", words=words, must=must)
 
 
 def sides(node: Expression, case: Case) -> list[Expression]:

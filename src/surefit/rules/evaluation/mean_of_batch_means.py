@@ -18,50 +18,33 @@ At every evaluation the printed number is the mean over batches, and differs fro
 labels by more than 5 %.
 """
 
-from surefit.doctor.findings import Finding, Fix, Severity
+from surefit.doctor.findings import Finding, Severity
 from surefit.doctor.rule import Rule
 from surefit.laws.case import Case
 from surefit.laws.invariants.reported_numbers import Misreported
-from surefit.laws.reported_words import by_hand, place_of, reported_as_measured
-from surefit.remedies.change import Change
-from surefit.remedies.metrics import over_rows, scored_once
+from surefit.laws.reported_words import misreport
+from surefit.remedies.metrics import changed, over_rows, scored_once
 
 RULE = Rule("SF529", "mean-of-batch-means", Severity.WARNING, __doc__)
+
+RATIO = (
+    "It is no mean over rows: averaged over batches it depends on the batch size, and on how the"
+    " rows fall into batches."
+)
+MEAN = "Batches of unequal size count the same: rows of small batches weigh more."
+COUNT = "Count over all rows, and divide by their number."
+COLLECT = "Collect predictions and targets of all batches, and compute it once."
 
 
 @RULE.on(Misreported)
 def batches_weigh_the_same(broken: Misreported, case: Case) -> Finding | None:
-    if broken.formula != "mean of batch means":
+    if broken.mistake.rule != RULE.name:
         return None
-    words = "Weigh each batch by the number of its labels."
-    edit = over_rows(case, broken.nodes[0]) if len(broken.nodes) == 1 else None
-    remedy: Change | Fix = by_hand(words)
-    if edit is not None:
-        words = "Count over all rows, and divide by their number."
-        remedy = Change(to=edit, words=words, must=reported_as_measured(broken))
-    return case.finding(
-        place_of(broken),
-        broken.said,
-        facts=broken.facts,
-        why="Batches of unequal size count the same: rows of small batches weigh more.",
-        remedies=(remedy,),
-    )
+    node = broken.nodes[0] if len(broken.nodes) == 1 else None
+    counted = changed(broken, over_rows(case, node), COUNT) if node is not None else None
+    collected = changed(broken, scored_once(case, node), COLLECT) if node is not None else None
+    why = MEAN if broken.metric in MEANS or "loss" in broken.metric else RATIO
+    return misreport(broken, case, why, counted or collected)
 
 
-@RULE.on(Misreported)
-def scores_of_batches_are_averaged(broken: Misreported, case: Case) -> Finding | None:
-    if broken.formula != "mean of batch scores":
-        return None
-    words = "Collect predictions and targets of all batches, and compute it once."
-    edit = scored_once(case, broken.nodes[0]) if len(broken.nodes) == 1 else None
-    remedy: Change | Fix = by_hand(words)
-    if edit is not None:
-        remedy = Change(to=edit, words=words, must=reported_as_measured(broken))
-    return case.finding(
-        place_of(broken),
-        broken.said,
-        facts=broken.facts,
-        why="F1, precision and recall are ratios of counts over all rows: averaged over batches"
-        " they depend on the batch size, and a batch without a positive row gives 0.",
-        remedies=(remedy,),
-    )
+MEANS = ("accuracy", "mean squared error", "mean absolute error", "exact match")

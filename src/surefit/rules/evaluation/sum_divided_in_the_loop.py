@@ -20,24 +20,20 @@ from surefit.doctor.findings import Finding, Severity
 from surefit.doctor.rule import Rule
 from surefit.laws.case import Case
 from surefit.laws.invariants.reported_numbers import Misreported
-from surefit.laws.reported_words import place_of, reported_as_measured
-from surefit.remedies.change import Change
-from surefit.remedies.metrics import after_the_loop
+from surefit.laws.reported_words import misreport
+from surefit.remedies.metrics import after_the_loop, changed
 
 RULE = Rule("SF525", "sum-divided-in-the-loop", Severity.ERROR, __doc__)
+
+WHY = (
+    "The running sum is divided inside the loop, at every batch: earlier batches are divided again"
+    " and again, and the number is far too small."
+)
 
 
 @RULE.on(Misreported)
 def divided_at_every_batch(broken: Misreported, case: Case) -> Finding | None:
-    if broken.formula != "divided in the loop":
+    if broken.mistake.rule != RULE.name:
         return None
-    words = "Divide once, after the loop."
     edit = after_the_loop(case, broken.nodes) if broken.nodes else None
-    return case.finding(
-        place_of(broken),
-        broken.said,
-        facts=broken.facts,
-        why="The running sum is divided inside the loop, at every batch: earlier batches are"
-        " divided again and again, and the number is far too small.",
-        remedies=(Change(to=edit, words=words, must=reported_as_measured(broken)),),
-    )
+    return misreport(broken, case, WHY, changed(broken, edit))

@@ -5,12 +5,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from surefit.doctor.findings import Place
+from surefit.doctor.scoring.counts import ScoreCounts
+from surefit.doctor.scoring.metrics import CLASSES, LOSSES, NUMBERS
+from surefit.doctor.scoring.variants import Evaluated
 from surefit.observe.inside import events, finishing
 from surefit.observe.inside.autopsy.values import mapping
 from surefit.observe.inside.identity import identity
-from surefit.observe.inside.measuring import phases
-from surefit.observe.inside.measuring.comparing import compared_classes, compared_numbers
-from surefit.observe.inside.measuring.formulas import ClassBatch, LossBatch, NumberBatch
+from surefit.observe.inside.measuring import phases, readings
 from surefit.observe.inside.measuring.phases import CallPhase
 from surefit.observe.inside.training import readable
 from surefit.observe.inside.training.budget import Budget
@@ -33,10 +34,22 @@ class Group:
 
     place: Place | None
     source: int
-    losses: list[LossBatch] = field(default_factory=list)
-    classes: list[ClassBatch] = field(default_factory=list)
-    numbers: list[NumberBatch] = field(default_factory=list)
+    ordinal: int
+    """Among those of the same line since the last backward pass."""
+    kinds: dict[str, Evaluated] = field(default_factory=dict)
     complete: bool = True
+
+    def add(self, kind: str, read: readings.Readings) -> None:
+        known = self.kinds.get(kind)
+        if known is None:
+            history = now.history.get((self.place, self.ordinal, kind), (None, None))
+            known = self.kinds[kind] = Evaluated(kind, earlier=history[0], before=history[1])
+        for mistake, counts in read.items():
+            same = known.readings.setdefault(mistake, []) if mistake else known.batches
+            same.append(counts)
+
+    def batches(self, kind: str) -> list[ScoreCounts]:
+        return self.kinds[kind].batches if kind in self.kinds else []
 
 
 class EvaluationRound:
@@ -44,8 +57,8 @@ class EvaluationRound:
 
     def __init__(self) -> None:
         self.groups: dict[tuple[Place | None, int], Group] = {}
-        self.earlier: dict[Place | None, list[LossBatch]] = {}
-        """Of evaluations before, by line."""
+        self.history: dict[tuple[Place | None, int, str], tuple[ScoreCounts, ScoreCounts]] = {}
+        """By line and kind: all evaluations before, together, and the last of them."""
         self.source = 0
         """Number of the loader's epoch that batches come from."""
         self.iterator = 0
@@ -84,10 +97,13 @@ def backward_begun(_loss: Any) -> None:
 def forget() -> None:
     """A backward pass begins: what was measured before belongs to training, or is over."""
     for group in now.groups.values():
-        if group.losses and len(now.earlier) < MOST_GROUPS:
-            earlier = now.earlier.setdefault(group.place, [])
-            if len(earlier) < MOST_BATCHES:
-                earlier += group.losses
+        for kind, known in group.kinds.items():
+            key = group.place, group.ordinal, kind
+            if known.batches and (key in now.history or len(now.history) < MOST_GROUPS):
+                last = known.whole()
+                earlier = now.history[key][0] + last if key in now.history else last
+                earlier.scores = []
+                now.history[key] = earlier, last
     now.groups.clear()
 
 
@@ -95,7 +111,8 @@ def _group(place: Place | None) -> Group | None:
     key = place, now.source
     group = now.groups.get(key)
     if group is None and len(now.groups) < MOST_GROUPS:
-        group = now.groups[key] = Group(place, now.source)
+        ordinal = sum(known.place == place for known in now.groups.values())
+        group = now.groups[key] = Group(place, now.source, ordinal)
         now.count += 1
         events.backward_begun.wake(backward_begun)
     return group
@@ -107,7 +124,7 @@ def loss_ended(name: str, args: Any, kwargs: Any, result: Any, place: Place | No
     if group is None or not group.complete:
         return
     now.batches += 1
-    if len(group.losses) >= MOST_BATCHES or not budget.allows() or not readable.can_look():
+    if len(group.batches(LOSSES)) >= MOST_BATCHES or not budget.allows() or not readable.can_look():
         group.complete = False
         now.left_out += 1
         return
@@ -122,6 +139,19 @@ def _look(group: Group, name: str, args: Any, kwargs: Any, result: Any) -> None:
     if given is None or target is None or value is None or not value.is_cpu:
         group.complete = False
         return
+    if value.numel() == 1 and kwargs.get("reduction", "mean") in MEANS:
+        group.add(LOSSES, {readings.RIGHT: _loss(name, target, kwargs, float(value))})
+    if given.numel() > MOST_ELEMENTS:
+        return
+    if name in OVER_CLASSES and not target.is_floating_point() and given.dim() > 1:
+        group.add(CLASSES, readings.of_classes(given, target, axis=1))
+    elif name in OF_BITS and given.numel() == target.numel():
+        group.add(CLASSES, readings.of_classes(given, target))
+    elif name in OF_NUMBERS and given.numel() == target.numel():
+        group.add(NUMBERS, readings.of_numbers(given, target))
+
+
+def _loss(name: str, target: Any, kwargs: Any, value: float) -> ScoreCounts:
     rows = int(target.shape[0]) if target.dim() else 1
     labels = int(target.numel())
     if name in OVER_CLASSES and not target.is_floating_point():
@@ -129,16 +159,14 @@ def _look(group: Group, name: str, args: Any, kwargs: Any, result: Any) -> None:
         labels = int((target != ignored).sum()) if type(ignored) is int else labels
     if kwargs.get("weight") is not None:
         labels = 1  # each counts by its class: the mean over labels is another
-    if value.numel() == 1 and kwargs.get("reduction", "mean") in MEANS:
-        group.losses.append(LossBatch(float(value), rows, labels))
-    if given.numel() > MOST_ELEMENTS:
-        return
-    if name in OVER_CLASSES and not target.is_floating_point() and given.dim() > 1:
-        group.classes.append(compared_classes(given.movedim(1, -1), target))
-    elif name in OF_BITS and given.numel() == target.numel():
-        group.classes.append(compared_classes(given, target))
-    elif name in OF_NUMBERS and given.numel() == target.numel():
-        group.numbers.append(compared_numbers(given, target))
+    return ScoreCounts(
+        rows=rows,
+        labels=labels,
+        items=rows,
+        loss=value * labels,
+        loss_of_rows=value * rows,
+        means=value,
+    )
 
 
 @events.on(phases.idle_called)
@@ -151,7 +179,8 @@ def called(site: CallPhase, args: Any, kwargs: Any, result: Any) -> None:
     if group is None or not group.complete:
         return
     now.batches += 1
-    if not budget.allows() or len(group.classes) >= MOST_BATCHES or not readable.can_look():
+    full = len(group.batches(CLASSES)) >= MOST_BATCHES
+    if full or not budget.allows() or not readable.can_look():
         group.complete = False
         now.left_out += 1
         return
@@ -179,15 +208,29 @@ def _compare(group: Group, args: Any, kwargs: Any, result: Any) -> None:
     target = rows[0]
     whole = not target.is_floating_point()
     if whole and given.shape[:-1] == target.shape:
-        group.classes.append(compared_classes(given, target))
+        _add_classes(group, readings.of_classes(given, target), inside is not None)
     elif whole and (given.shape[0], *given.shape[2:]) == tuple(target.shape):
-        group.classes.append(compared_classes(given.movedim(1, -1), target))
+        _add_classes(group, readings.of_classes(given, target, axis=1), inside is not None)
     elif given.numel() == target.numel():
         bits = whole or bool(((target == 0) | (target == 1)).all())
         if bits:
-            group.classes.append(compared_classes(given, target))
+            _add_classes(group, readings.of_classes(given, target), inside is not None)
         else:
-            group.numbers.append(compared_numbers(given, target))
+            group.add(NUMBERS, readings.of_numbers(given, target))
+
+
+def _add_classes(group: Group, read: readings.Readings, has_loss: bool) -> None:
+    """Where the model computes its loss itself, that loss tells which target belongs to which
+    prediction."""
+    known = group.kinds.get(CLASSES)
+    last = known.batches[-1] if known is not None and has_loss else None
+    on = read.pop(readings.ONE_ON, None)
+    read.pop(readings.ONE_BEFORE, None)
+    if known is None or last is None or len(known.batches) != len(group.batches(LOSSES)):
+        group.add(CLASSES, read)
+    elif on is not None and (on.right, on.labels) == (last.right, last.labels):
+        unshifted = read[readings.RIGHT]
+        known.readings.setdefault(readings.NOT_SHIFTED, []).append(unshifted)
 
 
 @finishing.after_fork

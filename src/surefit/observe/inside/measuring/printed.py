@@ -9,31 +9,49 @@ import functools
 import logging
 import re
 import sys
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from types import FrameType
 from typing import Any
 
 from surefit.doctor.findings import Place
 from surefit.doctor.measures.reported import Guess, Reported, ReportedSeries, ReportSeen
+from surefit.doctor.scoring.labels import named_by, names_a_loss
+from surefit.doctor.scoring.variants import (
+    Evaluated,
+    Right,
+    Wrong,
+    metrics_of,
+    other_metrics,
+    rights,
+    wrongs,
+)
 from surefit.observe.inside import finishing, own_code, spool
-from surefit.observe.inside.after_import import after_import
-from surefit.observe.inside.measuring import evaluated, formulas
+from surefit.observe.inside.after_import import Patch, after_import
+from surefit.observe.inside.measuring import evaluated
 from surefit.observe.inside.measuring.evaluated import Group
 from surefit.observe.inside.training import periodic
 from surefit.observe.inside.training.letters import noted
 from surefit.observe.inside.unseen import around
 
 NUMBER = re.compile(r"(?<![\w.])[-+]?\d+\.\d+(?:[eE][-+]?\d+)?")
-DIGIT = re.compile(r"(?<!(?<![A-Za-z])[fF])\d")
-"""Of a number, which that of F1 is not."""
+DIGIT = re.compile(r"(?<!(?<![A-Za-z])[fFrR])\d")
+"""Of a number, which that of F1 and R2 is not."""
 LONGEST = 2000
+REPORTED = (str, float, dict)
 MOST_SERIES = 64
 MOST_REPORTS = 8
 MOST_NUMBERS = 12
+MOST_GUESSES = 24
 LABEL = 32
 PUNCTUATION = " \t\n:=|,;'\"{}[]()<>-/"
 SCALES = (1.0, 100.0)
+COSTLY = frozenset(("area under the curve", "average precision"))
+"""Computed where a label names them."""
+UNNAMED = frozenset(
+    ("accuracy", "mean squared error", "root of the mean squared error", "mean absolute error")
+    + ("loss", "perplexity of loss", "loss over batches")
+)
+"""Metrics whose wrong values are looked for where a label names none."""
 NOISE = 2e-5
 """Relative: sums in float32 differ by as much."""
 
@@ -89,6 +107,42 @@ def _logged(args: tuple[Any, ...], _kwargs: dict[str, Any]) -> bool:
     return False
 
 
+SINKS = (
+    ("torch.utils.tensorboard.writer", "SummaryWriter", "add_scalar"),
+    ("tensorboardX.writer", "SummaryWriter", "add_scalar"),
+    ("wandb.sdk.wandb_run", "Run", "log"),
+    ("mlflow.tracking.fluent", "", "log_metric"),
+    ("mlflow.tracking.fluent", "", "log_metrics"),
+    ("tqdm.std", "tqdm", "write"),
+)
+"""Where numbers are reported, besides being printed: module, class and function."""
+
+
+def _reports(owner: str, name: str) -> Patch:
+    def sink(module: Any) -> None:
+        holder = vars(module)[owner] if owner else module
+        plain = vars(holder)[name]
+        if type(plain) is classmethod:
+            setattr(holder, name, classmethod(around(plain.__func__, _written)))
+        else:
+            setattr(holder, name, around(plain, _written))
+
+    return sink
+
+
+def _written(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """A name and a number, a dictionary of them, or a line."""
+    if evaluated.now.groups:
+        given = [value for value in (*args, *kwargs.values()) if type(value) in REPORTED][:2]
+        if _are_plain(tuple(given)):
+            _read(" ".join(map(str, given)))
+    return False
+
+
+for _module, _class, _function in SINKS:
+    after_import(_module)(_reports(_class, _function))
+
+
 def _read(text: str) -> None:
     """Called at a line of the user's, while an evaluation is known."""
     if len(text) > LONGEST or not any(map(str.isdigit, text)):
@@ -97,18 +151,47 @@ def _read(text: str) -> None:
     groups = [group for group in evaluated.now.groups.values() if group.complete]
     if frame is None or not groups:
         return
-    place = own_code.place(frame)
-    rights = [named for group in groups for named in _right(group)]
-    wrongs = [named for group in groups for named in _wrong(group)]
+    with evaluated.budget:
+        _hold_against(text, own_code.place(frame), groups)
+
+
+def _hold_against(text: str, place: Place, groups: list[Group]) -> None:
+    kinds = [known for group in groups for known in group.kinds.values() if known.batches]
+    values: dict[frozenset[str], Values] = {}
     for position, found in enumerate(NUMBER.finditer(text)):
         if position >= MOST_NUMBERS:
             break
         series = _of(place, position, text[: found.start()])
-        if series is not None:
-            series.times += 1
-            series.measured_at.update({g.place: None for g in groups if g.place is not None})
-            if len(series.reports) < MOST_REPORTS:
-                series.reports.append(_report(found[0], groups, rights, wrongs))
+        if series is None:
+            continue
+        series.times += 1
+        series.measured_at.update({g.place: None for g in groups if g.place is not None})
+        if len(series.reports) < MOST_REPORTS and evaluated.budget.allows():
+            named = named_by(series.label)
+            if named not in values:
+                values[named] = _values(kinds, named)
+            series.reports.append(_report(found[0], values[named]))
+
+
+@dataclass(frozen=True, slots=True)
+class Values:
+    """All that a number can be."""
+
+    rights: list[Right]
+    wrongs: list[Wrong]
+
+
+def _values(kinds: list[Evaluated], named: frozenset[str]) -> Values:
+    right: list[Right] = []
+    wrong: list[Wrong] = []
+    for known in kinds:
+        every = [m for m in metrics_of(known.kind, None) if m.name not in COSTLY or m.name in named]
+        own = list(rights(known, every))
+        right += own
+        looked = named if named and not names_a_loss(named) else UNNAMED
+        wrong += wrongs(known, metrics_of(known.kind, looked))
+        wrong += other_metrics(sorted(looked), own)
+    return Values(right, wrong)
 
 
 def _own() -> FrameType | None:
@@ -128,33 +211,22 @@ def _of(place: Place, position: int, before: str) -> PrintedSeries | None:
     return series
 
 
-def _report(
-    text: str,
-    groups: list[Group],
-    rights: list[tuple[str, float]],
-    wrongs: list[tuple[str, str, float, float]],
-) -> ReportSeen:
+def _report(text: str, values: Values) -> ReportSeen:
     value = float(text)
-    right = dict.fromkeys(name for name, number in rights if _scale(text, value, number))
+    right = [known.metric for known in values.rights if _scale(text, value, known.value)]
     guesses: dict[tuple[str, str], Guess] = {}
-    for family, name, number, expected in wrongs:
-        scale = _scale(text, value, number)
+    for wrong in values.wrongs:
+        scale = _scale(text, value, wrong.value)
         if scale:
-            guess = Guess(formula=name, family=family, expected=expected * scale)
-            guesses.setdefault((family, name), guess)
-    weighted = None
-    unequal = [formulas.unequal_means(group.losses) for group in groups]
-    unequal += [formulas.unequal_shares(group.classes) for group in groups]
-    for means in unequal:
-        if means and _scale(text, value, means[0]) == 1 and not _scale(text, value, means[1]):
-            weighted = means[1]
+            expected = wrong.expected * scale
+            guess = Guess(formula=wrong.variant, metric=wrong.metric, expected=expected)
+            guesses.setdefault((wrong.variant, wrong.metric), guess)
     return ReportSeen(
         step=noted.steps,
         text=text,
         value=value,
-        rights=tuple(right),
-        guesses=tuple(guesses.values()),
-        weighted=weighted,
+        rights=tuple(dict.fromkeys(right)),
+        guesses=tuple(guesses.values())[:MOST_GUESSES],
     )
 
 
@@ -164,33 +236,6 @@ def _scale(text: str, value: float, number: float) -> float:
     unit = 10.0 ** (int(exponent or 0) - len(mantissa))
     room = 0.51 * unit + NOISE * abs(value)
     return next((scale for scale in SCALES if abs(number * scale - value) <= room), 0.0)
-
-
-def _right(group: Group) -> Iterator[tuple[str, float]]:
-    if group.classes:
-        yield from formulas.right_classes(group.classes)
-        yield from formulas.right_scores(group.classes)
-    if group.losses:
-        yield from formulas.right_losses(group.losses)
-    if group.numbers:
-        yield from formulas.right_numbers(group.numbers)
-
-
-def _wrong(group: Group) -> Iterator[tuple[str, str, float, float]]:
-    """The family of a formula, and the formula."""
-    if group.classes:
-        yield from (("accuracy", *found) for found in formulas.wrong_classes(group.classes))
-        yield from (("score", *found) for found in formulas.wrong_scores(group.classes))
-    if group.losses:
-        yield from (("loss", *found) for found in formulas.wrong_losses(group.losses))
-        earlier = evaluated.now.earlier.get(group.place)
-        if earlier:
-            every = [batch.value for batch in (*earlier, *group.losses)]
-            right = formulas.mean(batch.value for batch in group.losses)
-            yield "loss", "not reset", sum(every) / len(group.losses), right
-            yield "loss", "not reset", sum(every) / len(every), right
-    if group.numbers:
-        yield from (("numbers", *found) for found in formulas.wrong_numbers(group.numbers))
 
 
 @finishing.at_end

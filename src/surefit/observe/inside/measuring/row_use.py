@@ -1,6 +1,7 @@
 """How training uses the rows of loaders: in what order, how often, and how much of them."""
 
-from collections.abc import Iterator
+import weakref
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Any
@@ -17,10 +18,19 @@ from surefit.observe.inside.spool import guarded
 from surefit.observe.inside.training import periodic, readable, seeding
 from surefit.observe.inside.training.budget import Budget
 from surefit.observe.inside.training.class_weights import by_class
+from surefit.observe.inside.training.coverage import (
+    CopiedRows,
+    DrawnRows,
+    numbers_of,
+    other_rows,
+    planned_rows,
+    read_at,
+)
 from surefit.observe.inside.training.drawing import drawn_by, generator_of, own_stack
 from surefit.observe.inside.training.label_order import Labels, classes, labels_in
 from surefit.observe.inside.training.letters import noted
-from surefit.observe.inside.training.row_prints import prints_of
+from surefit.observe.inside.training.row_prints import RowPrints, prints_of
+from surefit.observe.inside.training.under_way import now
 
 MOST_LOADERS = 16
 MOST_ITERATIONS = 32
@@ -30,7 +40,10 @@ REST = 14
 """Losses that are passed over where there is no time for one."""
 DATA_PARALLEL = ("DistributedDataParallel", "FullyShardedDataParallel")
 
+MOST_REPLAYED = 8
+
 budget = Budget(share=0.001, opening=0.05)
+replay_budget = Budget(share=0.0005, opening=0.05)
 
 
 @dataclass(slots=True)
@@ -42,6 +55,7 @@ class WaitingBatch:
     labels: list[int] | None
     iterator: int
     begins: bool
+    numbers: list[int]
 
 
 @dataclass(slots=True)
@@ -68,6 +82,16 @@ class LoaderCount:
     """Of the newest iterator."""
     ended: bool = False
     epochs: set[int] = field(default_factory=set)
+    dataset: Callable[[], Any] = lambda: None
+    drawn: DrawnRows | None = None
+    copies: CopiedRows | None = None
+    begun: dict[int, int] = field(default_factory=dict)
+    """Content of the first training batches, by their order."""
+    since: int = 0
+    """Training calls after the end of the loader."""
+    replayed: int = 0
+    replays: bool = True
+    """As far as it was looked at."""
 
 
 class UseState:
@@ -146,23 +170,48 @@ def came(iterator: Any, batch: Any) -> None:
     if len(waiting) > 1:  # rows that no model is called with
         state.group.remove(waiting[0])
     content, labels = 0, None
-    if (budget.allows() or (begins and use.serial <= MOST_ITERATIONS)) and readable.can_look():
+    numbers = numbers_of(held) if use.drawn is not None else []
+    rows: RowPrints | None = None
+    early = use.serial <= (MOST_ITERATIONS if begins else use.trained < MOST_REPLAYED)
+    if (early or budget.allows()) and readable.can_look():
         with budget, readable.looking():
-            content = _content(batch)
+            rows = _rows(batch)
+            content = _content(rows)
             if use.serial <= 1 and not use.labels.full:
                 labels = labels_in(batch)
+    if use.copies is not None:
+        use.copies.add(rows.exact if rows is not None else [], use.serial)
+    elif use.drawn is not None and rows is not None and rows.continuous and use.serial == 1:
+        use.drawn.look(numbers, rows.exact)
     _note_epoch(use, sampler)
-    state.group.append(WaitingBatch(use, content, labels, use.serial, begins))
+    state.group.append(WaitingBatch(use, content, labels, use.serial, begins, numbers))
 
 
 @events.on(events.forward_begun)
-def called(module: Any, _args: tuple[Any, ...], _kwargs: dict[str, Any]) -> None:
+def called(module: Any, args: tuple[Any, ...], _kwargs: dict[str, Any]) -> None:
+    if state.touched and now.grad and now.training:
+        _replayed(args)
     state.called = True
     if noted.steps and not state.uses:
         events.forward_begun.rest(called)
     if not noted.steps and type(module).__name__ in DATA_PARALLEL:
         state.parallel = True
         state.process = spool.process()
+
+
+def _replayed(args: tuple[Any, ...]) -> None:
+    """A model is trained though no batch has come since the last time: on a batch that a loader
+    gave before, where that has ended."""
+    for use in {id(pending.use): pending.use for pending in state.group}.values():
+        if not use.ended or not use.replays or use.replayed >= MOST_REPLAYED:
+            continue
+        use.since += 1
+        expected = use.begun.get(use.since)
+        if expected is not None and replay_budget.allows() and readable.can_look():
+            with replay_budget, readable.looking():
+                use.replays = _content(_rows(args[:1])) == expected
+            use.replayed += 1
+            state.changed = True
 
 
 @events.on(events.backward_begun)
@@ -190,7 +239,11 @@ def _trained(use: LoaderCount, pending: WaitingBatch) -> None:
         use.repeated += content == use.last
     if content and len(use.batches) < MOST_BATCHES:
         use.batches.append(content)
+    if content and use.trained <= MOST_REPLAYED:
+        use.begun[use.trained] = content
     use.last = content
+    if use.drawn is not None:
+        use.drawn.add(pending.numbers, pending.iterator)
     if pending.labels:
         use.labels.add(pending.labels)
 
@@ -237,7 +290,22 @@ def _first(held: dict[str, Any], sampler: Any, stack: tuple[Place, ...]) -> Load
     if known["weights"] is not None and readable.can_look():
         with readable.looking():
             known.update(by_class(sampler, dataset))
-    return LoaderCount(epochs.made_at(sampler), stack, own_code.own_place(), known)
+    known["other_rows"], known["read_at"] = other_rows(sampler, dataset), read_at(dataset)
+    use = LoaderCount(epochs.made_at(sampler), stack, own_code.own_place(), known)
+    if known["streams"] and known["workers"] > 1:
+        use.copies = CopiedRows(known["workers"])
+    elif not known["streams"]:
+        planned = planned_rows(sampler, dataset, known["rows"])
+        use.drawn = DrawnRows(planned) if planned is not None else None
+        use.dataset = _reference(dataset)
+    return use
+
+
+def _reference(dataset: Any) -> Callable[[], Any]:
+    try:
+        return weakref.ref(dataset)
+    except TypeError:  # a list, say
+        return lambda: None
 
 
 def _note_epoch(use: LoaderCount, sampler: Any) -> None:
@@ -247,13 +315,14 @@ def _note_epoch(use: LoaderCount, sampler: Any) -> None:
         use.epochs.add(epoch)
 
 
-def _content(batch: Any) -> int:
+def _rows(batch: Any) -> RowPrints | None:
+    """Of the first tensor of a batch that has rows."""
+    return next((rows for tensor in _tensors(batch) if (rows := prints_of(tensor))), None)
+
+
+def _content(rows: RowPrints | None) -> int:
     """The rows of a batch as one number that does not depend on their order in other batches."""
-    for tensor in _tensors(batch):
-        rows = prints_of(tensor)
-        if rows is not None:
-            return hash(tuple(rows.exact)) or 1
-    return 0
+    return (hash(tuple(rows.exact)) or 1) if rows is not None else 0
 
 
 def _tensors(batch: Any) -> Iterator[Any]:
@@ -305,6 +374,9 @@ def _seen(use: LoaderCount) -> LoaderUse:
         epochs_set=len(use.epochs),
         batches=tuple(use.batches),
         labels=use.labels.order(),
+        coverage=use.drawn.measured(use.dataset()) if use.drawn is not None else None,
+        copies=use.copies.measured(use.finished > 0) if use.copies is not None else None,
+        replayed=use.replayed if use.replays else 0,
         **use.held,
     )
 

@@ -1,0 +1,35 @@
+"""A binary classifier, with its precision on held-out rows after each epoch."""
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
+
+torch.manual_seed(0)
+x, held_out = torch.randn(256, 8), torch.randn(200, 8)
+y = (x[:, 0] + 0.5 * torch.randn(256) > 0.6).float()
+expected = (held_out[:, 0] + 0.5 * torch.randn(200) > 0.6).float()
+train = DataLoader(TensorDataset(x, y), batch_size=32, shuffle=True)
+valid = DataLoader(TensorDataset(held_out, expected), batch_size=32)
+model = nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 1))
+optimizer = torch.optim.Adam(model.parameters(), lr=0.03)
+
+
+def precision(labels, guessed):
+    return (labels * guessed).sum().item() / max(1.0, guessed.sum().item())
+
+
+def fit():
+    for batch, labels in train:
+        loss = F.binary_cross_entropy_with_logits(model(batch).squeeze(1), labels)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+
+
+for epoch in range(3):
+    fit()
+    with torch.no_grad():
+        guessed = torch.cat([(model(batch).squeeze(1) > 0).float() for batch, _ in valid])
+    score = precision(expected, guessed)
+    print(f"epoch {epoch} precision {score:.4f}")
