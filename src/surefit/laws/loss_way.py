@@ -29,9 +29,7 @@ def cutting_operation(recording: Recording, size: int) -> Operation | None:
 def softmax_operation(recording: Recording) -> Operation | None:
     story = story_of_loss(recording, 0, beside=True)
     every = story.operations if story is not None else ()
-    return next(
-        (known for known in every if known.own and plain_name(known.name) in SOFTMAX), None
-    )
+    return next((known for known in every if known.own and plain_name(known.name) in SOFTMAX), None)
 
 
 def last_operation(recording: Recording) -> Operation | None:

@@ -102,7 +102,7 @@ def by_target(case: Case, output: PulledOutput, target: TargetPull) -> Iterator[
     for words, steps in target.steps_of_others.items():
         if steps == target.looked and not is_towards(target):
             yield of_others(case, output, target, words)
-    if is_towards(target) and not any(size == 1 for size in target.shape[:1]):
+    if is_towards(target):
         for part in target.left_out:
             if is_cut(part, target):
                 yield not_pulled(case, output, target, part)
@@ -110,23 +110,26 @@ def by_target(case: Case, output: PulledOutput, target: TargetPull) -> Iterator[
 
 def is_cut(part: LeftOut, target: TargetPull) -> bool:
     """As a slice or an index leaves out, not as a choice by content does. The first steps of a
-    sequence are left out on purpose, too, and so are its edges."""
+    sequence are left out on purpose, too, and so are both of its edges."""
     first, last, count = part.indices[0], part.indices[-1], len(part.indices)
     if last - first + 1 != count or (first > 0 and last < part.size - 1):
         return False
-    if part.axis == 0:
-        return not target.repeats or count in (1, part.size - 1)
+    all_but_one = count == part.size - 1
+    if part.axis == 0 and (first > 0 or all_but_one):
+        return count == 1 or all_but_one or (not target.repeats and len(target.shape) == 1)
     if count == 1:
         return first > 0 or target.kind == "classes"
-    is_column = target.kind == "numbers" and part.axis == len(target.shape) - 1
-    return is_column and first > 0
+    return is_column(part, target) and first > 0
+
+
+def is_column(part: LeftOut, target: TargetPull) -> bool:
+    return target.kind == "numbers" and part.axis == len(target.shape) - 1 > 0
 
 
 def axis_words(part: LeftOut, target: TargetPull) -> str:
     if part.axis == 0:
         return "row"
-    is_column = target.kind == "numbers" and part.axis == len(target.shape) - 1
-    return "column" if is_column else "position"
+    return "column" if is_column(part, target) else "position"
 
 
 Kind = TypeVar("Kind", bound=PulledBroken)
@@ -191,9 +194,7 @@ def of_others(
     return replace(broken, of=words)
 
 
-def not_pulled(
-    case: Case, output: PulledOutput, target: TargetPull, part: LeftOut
-) -> NotPulled:
+def not_pulled(case: Case, output: PulledOutput, target: TargetPull, part: LeftOut) -> NotPulled:
     what, count = axis_words(part, target), len(part.indices)
     said = (
         f"{counted(count, what)} of {part.size:,} {'has' if count == 1 else 'have'} targets and"

@@ -1,9 +1,9 @@
 """The sign of the loss is wrong: every step moves predictions away from their targets.
 
 ## What happens
-A loss written by hand lacks its minus, `log_probabilities.gather(1, y).mean()`, or has one too many,
-`-F.cross_entropy(...)`, or a reward is returned where a loss is wanted, `1 - error`. The optimizer
-minimises what should be maximised.
+A loss written by hand lacks its minus, `log_probabilities.gather(1, y).mean()`, or has one too
+many, `-F.cross_entropy(...)`, or a score is returned where a loss is wanted, `1 - error`. The
+optimizer minimises what should be maximised.
 
 ## Why it matters
 Nothing is raised, and the printed loss falls, without end. The model learns to be wrong.

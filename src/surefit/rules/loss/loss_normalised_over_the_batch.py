@@ -12,9 +12,9 @@ makes a row choose between classes, and the loss depends on which rows share a b
 Name the axis of classes: `dim=-1` for (rows, classes), or use `F.cross_entropy`, which knows it.
 
 ## How it is recognised
-The gradient of a cross entropy at the logits sums to 0 over the axis of its softmax. At several steps
-it summed to 0 over the rows of each class and not over the classes of each row, while it moved
-each prediction towards its own label.
+The gradient of a cross entropy at the logits sums to 0 over the axis of its softmax. At several
+steps it summed to 0 over the rows of each class and not over the classes of each row, while it
+moved each prediction towards its own label.
 """
 
 import ast

@@ -13,9 +13,9 @@ sees a gradient of a real position.
 Turn the mask round: `positions < length`, `ids != pad`, `~padding_mask`.
 
 ## How it is recognised
-At several steps the gradient of the loss at the output of the model was 0 at every real position and
-at no padded one. Padded are the positions at the ends of rows that hold one token, or zeros, again
-and again, in rows of different lengths.
+At several steps the gradient of the loss at the output of the model was 0 at every real position
+and at no padded one. Padded are the positions at the ends of rows that hold one token, or zeros,
+again and again, in rows of different lengths.
 """
 
 import ast
@@ -51,7 +51,8 @@ def only_padding_has_a_gradient(broken: PaddingAlone, case: Case) -> Finding:
         place,
         broken.said,
         facts=broken.facts,
-        why="Padding is there to make rows equally long. What a model predicts for it is of no use.",
+        why="Padding is there to make rows equally long. What a model predicts for it is of no"
+        " use.",
         remedies=remedies,
     )
 

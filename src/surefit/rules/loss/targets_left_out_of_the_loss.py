@@ -6,8 +6,8 @@ An index or a slice stands between the output and the loss: `losses[0]` after `r
 it leaves out has a target all the same.
 
 ## Why it matters
-Nothing is raised and the loss falls. A part of every batch teaches nothing: the last position, two of
-three outputs, or all rows but the first, which is a batch size of 1 at the price of 32.
+Nothing is raised and the loss falls. A part of every batch teaches nothing: the last position, two
+of three outputs, or all rows but the first, which is a batch size of 1 at the price of 32.
 
 ## What to do
 Take the index away, from the predictions and from the targets, and reduce with `.mean()`.
@@ -27,7 +27,7 @@ from surefit.doctor.findings import Fact, Finding, Severity
 from surefit.doctor.observations import Operation
 from surefit.doctor.rule import Rule
 from surefit.doctor.violations import Expression
-from surefit.doctor.words import code
+from surefit.doctor.words import code, shape_of
 from surefit.laws.case import Case, Remedy
 from surefit.laws.invariants.own_pull import NotPulled
 from surefit.laws.loss_way import cutting_operation
@@ -51,16 +51,17 @@ def what_has_a_target_has_no_gradient(broken: NotPulled, case: Case) -> Finding 
     return case.finding(
         use.place,
         broken.said,
-        facts=(*broken.facts, *cut_facts(cut, broken)),
+        facts=(*broken.facts, *cut_facts(cut)),
         why="What gets no gradient is not learned from, whatever its targets say.",
         remedies=without_index(broken, case, use, cut) if cut is not None else (),
     )
 
 
-def cut_facts(cut: Operation | None, broken: NotPulled) -> tuple[Fact, ...]:
-    if cut is None or broken.part is None:
+def cut_facts(cut: Operation | None) -> tuple[Fact, ...]:
+    if cut is None:
         return ()
-    return (Fact("left out by", f"an index that leaves {cut.shape or 'one number'}"),)
+    rest = f"a tensor of shape {shape_of(cut.shape)}" if cut.shape else "a single number"
+    return (Fact("after the index", f"{rest} goes into the loss"),)
 
 
 def without_index(

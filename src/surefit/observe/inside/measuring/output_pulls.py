@@ -21,10 +21,12 @@ from surefit.observe.inside.training.letters import noted
 from surefit.observe.inside.training.under_way import now
 
 FIRST = 8
-"""Forward passes in training that are looked at from the beginning on."""
+"""Forward passes in training that are looked at when a model has come."""
 WINDOW = 3
 """Those from each power of two on: the batch of the first is not known."""
 MOST_WAITING = 8
+MOST_PASSES = 8
+"""Backward passes for which a step of the model's own optimizer is awaited."""
 MOST_OUTPUTS = 4
 MOST_SEEN = 16
 MOST_ELEMENTS = 1 << 21
@@ -46,6 +48,9 @@ class FollowedOutput:
     given: Any
     place: Place | None
     targets: dict[str, Any]
+    inputs: frozenset[int]
+    """Where the inputs of the model lie in memory: what lies there is no target of its own."""
+    age: int = 0
     handle: Any = None
     gradient: Any = None
     backward: Place | None = None
@@ -79,6 +84,8 @@ class AxisSeen:
     high: Any
     constant: bool = True
     """The same indices have a gradient at every step."""
+    own: bool = True
+    """Targets belong to their own index, not to one beside it."""
 
 
 @dataclass(slots=True)
@@ -102,7 +109,7 @@ class PullState:
     """Of this process."""
 
     passes: int = 0
-    until: int = FIRST
+    until: int = 0
     waiting: list[FollowedOutput] = field(default_factory=list)
     batch: dict[str, Any] = field(default_factory=dict)
     seen: dict[tuple[int, trees.Path], OutputSeen] = field(default_factory=dict)
@@ -117,7 +124,7 @@ state = PullState()
 
 @events.on(events.batch_came)
 def batch_came(_iterator: Any, batch: Any) -> None:
-    if state.passes >= state.until:
+    if state.passes and state.passes >= state.until:
         state.batch = {}
         events.batch_came.rest(batch_came)
     elif batch is not None:
@@ -127,6 +134,13 @@ def batch_came(_iterator: Any, batch: Any) -> None:
             if trees.is_plain(tensor) and 1 < tensor.numel() <= MOST_TARGETS
         }
         state.batch = dict(list(small.items())[:MOST_TENSORS])
+
+
+@events.on(events.model_came)
+def model_came(_module: Any) -> None:
+    state.until = max(state.until, state.passes) + FIRST
+    events.batch_came.wake(batch_came)
+    events.forward_ended.wake(forward_ended)
 
 
 @events.on(events.forward_ended)
@@ -151,6 +165,7 @@ def _follow(module: Any, given: Any, result: Any) -> None:
         for path, tensor in trees.tensors(result).items()
         if trees.is_plain(tensor) and _can_follow(tensor)
     ]
+    inputs = frozenset(map(_memory, filter(trees.is_plain, trees.tensors(given).values())))
     for path, tensor in outputs[:MOST_OUTPUTS]:
         followed = FollowedOutput(
             module=weakref.ref(module),
@@ -159,14 +174,19 @@ def _follow(module: Any, given: Any, result: Any) -> None:
             given=_positions(given, tensor),
             place=own_code.own_place(),
             targets=dict(state.batch),
+            inputs=inputs,
         )
         followed.handle = tensor.grad_fn.register_prehook(_teller(followed, tensor.output_nr))
         state.waiting.append(followed)
     if outputs:
         for event, listener in LISTENERS:
             event.wake(listener)
-    while len(state.waiting) > MOST_WAITING:
-        state.waiting.pop(0).handle.remove()
+    for followed in state.waiting[:-MOST_WAITING]:
+        _forget(followed)
+
+
+def _memory(tensor: Any) -> int:
+    return int(tensor.untyped_storage()._cdata)
 
 
 def _can_follow(tensor: Any) -> bool:
@@ -188,6 +208,11 @@ def _positions(given: Any, output: Any) -> Any:
         if fits and tensor.shape[:2] == output.shape[:2]:
             return tensor.detach()
     return None
+
+
+def _forget(followed: FollowedOutput) -> None:
+    state.waiting.remove(followed)
+    followed.handle.remove()
 
 
 def _teller(followed: FollowedOutput, number: int) -> Any:
@@ -217,6 +242,10 @@ def backward_begun(_loss: Any) -> None:
 @events.on(events.backward_ended)
 def backward_ended() -> None:
     state.running = False
+    for followed in list(state.waiting):
+        followed.age += 1
+        if followed.age > MOST_PASSES:
+            _forget(followed)
     if not state.waiting:
         events.backward_ended.rest(backward_ended)
 
@@ -231,11 +260,10 @@ def loss_begun(
     target: Any = args[1] if len(args) > 1 else kwargs.get("target")
     if not grad or not trees.is_plain(target) or target.requires_grad:
         return
-    base = target._base
-    for tensor in (target, base):
+    for words, tensor in ((name, target), (f"{name}, whole", target._base)):
         if tensor is not None and 1 < tensor.numel() <= MOST_TARGETS:
             for followed in state.waiting:
-                followed.targets.setdefault(name, tensor.detach())
+                followed.targets.setdefault(words, tensor.detach())
 
 
 @events.on(events.step_begun)
@@ -250,8 +278,7 @@ def step_begun(optimizer: Any) -> None:
         maximizes = any(group.get("maximize") for group in optimizer.param_groups)
         for followed in list(state.waiting):
             if _is_stepped(followed, held):
-                state.waiting.remove(followed)
-                followed.handle.remove()
+                _forget(followed)
                 _look(followed, -1.0 if maximizes else 1.0)
 
 
@@ -288,20 +315,23 @@ def _look(followed: FollowedOutput, sign: float) -> None:
         return
     seen.looked += 1
     seen.step, seen.backward = noted.steps, followed.backward
-    alone = pulls.padding_alone(gradient, followed.given.cpu()) if followed.given is not None else None
-    seen.padded += alone is not None
-    seen.padding_alone += bool(alone)
+    if followed.given is not None:
+        alone = pulls.padding_alone(gradient, followed.given.cpu())
+        seen.padded += alone is not None
+        seen.padding_alone += bool(alone)
     values = followed.values.cpu().float()
     for name, target in followed.targets.items():
         pull = pulls.pull_of(values, gradient, target.cpu())
-        if pull is not None:
-            _add(seen.targets.setdefault(name, TargetSeen()), pull, gradient, target)
+        known = seen.targets.setdefault(name, TargetSeen()) if pull is not None else None
+        if pull is None or known is None or (known.looked and known.kind != pull.kind):
+            continue
+        known.kind, known.shape = pull.kind, tuple(map(int, target.shape))
+        _add(known, pull)
+        if _memory(target) not in followed.inputs:
+            _add_axes(known, pull, values, gradient)
 
 
-def _add(seen: TargetSeen, pull: pulls.Pull, gradient: Any, target: Any) -> None:
-    if seen.looked and seen.kind != pull.kind:
-        return
-    seen.kind, seen.shape = pull.kind, tuple(map(int, target.shape))
+def _add(seen: TargetSeen, pull: pulls.Pull) -> None:
     seen.looked += 1
     seen.judged += pull.judged
     seen.towards += pull.towards
@@ -313,20 +343,20 @@ def _add(seen: TargetSeen, pull: pulls.Pull, gradient: Any, target: Any) -> None
     seen.repeats = seen.repeats and bool((seen.first == pull.targets).all())
     if pull.other:
         seen.others[pull.other] = seen.others.get(pull.other, 0) + 1
-    for axis, size in enumerate(gradient.shape):
-        if size > 1 and pull.targets.shape[axis] == size:
-            _add_axis(seen, axis, pulls.has_gradient(gradient, axis), pulls.bounds(pull, axis))
 
 
-def _add_axis(seen: TargetSeen, axis: int, pulled: Any, bounds: tuple[Any, Any]) -> None:
+def _add_axes(seen: TargetSeen, pull: pulls.Pull, values: Any, gradient: Any) -> None:
     torch = readable.torch()
-    known = seen.axes.get(axis)
-    if known is None:
-        seen.axes[axis] = AxisSeen(pulled, *bounds)
-        return
-    known.constant = known.constant and bool((known.pulled == pulled).all())
-    known.pulled = known.pulled | pulled
-    known.low, known.high = torch.minimum(known.low, bounds[0]), torch.maximum(known.high, bounds[1])
+    for axis, size in enumerate(gradient.shape):
+        if size == 1 or pull.targets.shape[axis] != size:
+            continue
+        pulled, (low, high) = pulls.has_gradient(gradient, axis), pulls.bounds(pull, axis)
+        known = seen.axes.setdefault(axis, AxisSeen(pulled, low, high))
+        known.constant = known.constant and bool((known.pulled == pulled).all())
+        known.pulled = known.pulled | pulled
+        known.low, known.high = torch.minimum(known.low, low), torch.maximum(known.high, high)
+        if known.constant and known.own and not bool(pulled.all()):
+            known.own = pulls.is_own(values, gradient, pull, axis)
 
 
 @finishing.at_end
@@ -377,7 +407,7 @@ def _told_target(name: str, seen: TargetSeen) -> TargetPull:
 def _left_out(seen: TargetSeen) -> Iterator[LeftOut]:
     for axis, known in seen.axes.items():
         indices = (~known.pulled & (known.high > known.low)).nonzero().flatten().tolist()
-        if indices and known.constant:
+        if indices and known.constant and known.own:
             yield LeftOut(axis=axis, size=len(known.pulled), indices=tuple(indices[:MOST_INDICES]))
 
 

@@ -162,6 +162,30 @@ def cosine(first: Any, second: Any) -> float:
     return float((first * second).sum()) / length if length else 0.0
 
 
+def is_own(output: Any, gradient: Any, pull: Pull, axis: int) -> bool:
+    """Whether no neighbour along an axis is a target that fits as well: what is left out at an end
+    can have its target elsewhere, as the last position of a sequence has."""
+    size = int(output.shape[axis])
+    own = fit(output, gradient, pull.targets, pull.counted)
+    for before, after in ((0, 1), (1, 0)) if size > 2 else ():
+        here = [side.narrow(axis, before, size - 1) for side in (output, gradient)]
+        next_to = [side.narrow(axis, after, size - 1) for side in (pull.targets, pull.counted)]
+        if fit(here[0], here[1], next_to[0], next_to[1]) >= own:
+            return False
+    return True
+
+
+def fit(output: Any, gradient: Any, targets: Any, counted: Any) -> float:
+    """How well a gradient points to targets: 1 is best."""
+    if targets.shape == output.shape:
+        judged = counted & (gradient != 0)
+        return cosine((output - targets)[judged], gradient[judged])
+    axis = next(at for at, size in enumerate(targets.shape) if size != output.shape[at])
+    judged = (gradient != 0).any(axis, keepdim=True) & counted
+    towards, _ = directions(gradient, targets.clamp(min=0), axis)
+    return int((towards & judged).sum()) / max(1, int(judged.sum()))
+
+
 def has_gradient(gradient: Any, axis: int) -> Any:
     """For each index of an axis, whether anything of it has a gradient."""
     others = [other for other in range(gradient.dim()) if other != axis]
