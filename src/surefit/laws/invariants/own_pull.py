@@ -202,7 +202,8 @@ def not_pulled(case: Case, output: PulledOutput, target: TargetPull, part: LeftO
         f" {counted(target.looked, 'step')} looked at."
     )
     broken = violation(NotPulled, case, output, said)
-    left_out = Fact("without a gradient", f"{what} {numbers(part)} of {part.size:,}")
+    several = f"{what}s" if count > 1 else what
+    left_out = Fact("without a gradient", f"{several} {numbers(part)} of {part.size:,}")
     return replace(with_facts(broken, target, left_out), part=part, what=what)
 
 
