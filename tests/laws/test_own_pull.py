@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from surefit.doctor.findings import Place
-from surefit.doctor.measures.output_pulls import LeftOut, OutputPulls, PulledOutput, TargetPull
+from surefit.doctor.measures.output_pulls import OutputPulls, PulledOutput, TargetPull, UnpulledPart
 from surefit.doctor.observations import Process
 from surefit.doctor.recording import Recording
 from surefit.laws.case import Case
@@ -46,7 +46,7 @@ def kinds(*targets: TargetPull, padding_alone: int = 0) -> list[str]:
 
 
 def cut(target: TargetPull, axis: int, size: int, *indices: int) -> TargetPull:
-    return replace(target, left_out=(LeftOut(axis=axis, size=size, indices=indices),))
+    return replace(target, left_out=(UnpulledPart(axis=axis, size=size, indices=indices),))
 
 
 def test_a_healthy_run() -> None:

@@ -7,7 +7,7 @@ from surefit.doctor.observations import Measure
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LeftOut:
+class UnpulledPart:
     """Parts of an output that have targets and never a gradient, along one axis."""
 
     axis: int
@@ -40,7 +40,7 @@ class TargetPull:
     """Steps at which predictions were moved towards the targets of other rows: `the next row`."""
     repeats: bool = False
     """The targets were the same at every step, as those of a whole data set are."""
-    left_out: tuple[LeftOut, ...] = ()
+    left_out: tuple[UnpulledPart, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from surefit.doctor.findings import Fact
-from surefit.doctor.measures.output_pulls import LeftOut, OutputPulls, PulledOutput, TargetPull
+from surefit.doctor.measures.output_pulls import OutputPulls, PulledOutput, TargetPull, UnpulledPart
 from surefit.doctor.recording import Recording
 from surefit.doctor.words import code, counted, shape_of
 from surefit.laws.case import Case
@@ -30,7 +30,7 @@ class PulledBroken(BrokenLaw):
 class NotPulled(PulledBroken):
     """Rows, positions or columns with targets never have a gradient."""
 
-    part: LeftOut | None = None
+    part: UnpulledPart | None = None
     what: str = ""
     """`row`, `position`, `column`."""
 
@@ -108,7 +108,7 @@ def by_target(case: Case, output: PulledOutput, target: TargetPull) -> Iterator[
                 yield not_pulled(case, output, target, part)
 
 
-def is_cut(part: LeftOut, target: TargetPull) -> bool:
+def is_cut(part: UnpulledPart, target: TargetPull) -> bool:
     """As a slice or an index leaves out, not as a choice by content does. The first steps of a
     sequence are left out on purpose, too, and so are both of its edges."""
     first, last, count = part.indices[0], part.indices[-1], len(part.indices)
@@ -122,11 +122,11 @@ def is_cut(part: LeftOut, target: TargetPull) -> bool:
     return is_column(part, target) and first > 0
 
 
-def is_column(part: LeftOut, target: TargetPull) -> bool:
+def is_column(part: UnpulledPart, target: TargetPull) -> bool:
     return target.kind == "numbers" and part.axis == len(target.shape) - 1 > 0
 
 
-def axis_words(part: LeftOut, target: TargetPull) -> str:
+def axis_words(part: UnpulledPart, target: TargetPull) -> str:
     if part.axis == 0:
         return "row"
     return "column" if is_column(part, target) else "position"
@@ -194,7 +194,9 @@ def of_others(
     return replace(broken, of=words)
 
 
-def not_pulled(case: Case, output: PulledOutput, target: TargetPull, part: LeftOut) -> NotPulled:
+def not_pulled(
+    case: Case, output: PulledOutput, target: TargetPull, part: UnpulledPart
+) -> NotPulled:
     what, count = axis_words(part, target), len(part.indices)
     said = (
         f"{counted(count, what)} of {part.size:,} {'has' if count == 1 else 'have'} targets and"
@@ -207,7 +209,7 @@ def not_pulled(case: Case, output: PulledOutput, target: TargetPull, part: LeftO
     return replace(with_facts(broken, target, left_out), part=part, what=what)
 
 
-def numbers(part: LeftOut) -> str:
+def numbers(part: UnpulledPart) -> str:
     """`31`, `1 to 31`: counted from 0, as an index does."""
     first, last = part.indices[0], part.indices[-1]
     return f"{first}" if first == last else f"{first} to {last}"

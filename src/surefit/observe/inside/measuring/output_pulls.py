@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from surefit.doctor.findings import Place
-from surefit.doctor.measures.output_pulls import LeftOut, OutputPulls, PulledOutput, TargetPull
+from surefit.doctor.measures.output_pulls import OutputPulls, PulledOutput, TargetPull, UnpulledPart
 from surefit.observe.inside import events, finishing, own_code, spool
 from surefit.observe.inside.experiments import trees
 from surefit.observe.inside.identity import identity
@@ -331,7 +331,7 @@ def _look(followed: FollowedOutput, sign: float) -> None:
             _add_axes(known, pull, values, gradient)
 
 
-def _add(seen: TargetSeen, pull: pulls.Pull) -> None:
+def _add(seen: TargetSeen, pull: pulls.StepPull) -> None:
     seen.looked += 1
     seen.judged += pull.judged
     seen.towards += pull.towards
@@ -345,7 +345,7 @@ def _add(seen: TargetSeen, pull: pulls.Pull) -> None:
         seen.others[pull.other] = seen.others.get(pull.other, 0) + 1
 
 
-def _add_axes(seen: TargetSeen, pull: pulls.Pull, values: Any, gradient: Any) -> None:
+def _add_axes(seen: TargetSeen, pull: pulls.StepPull, values: Any, gradient: Any) -> None:
     torch = readable.torch()
     for axis, size in enumerate(gradient.shape):
         if size == 1 or pull.targets.shape[axis] != size:
@@ -404,11 +404,13 @@ def _told_target(name: str, seen: TargetSeen) -> TargetPull:
     )
 
 
-def _left_out(seen: TargetSeen) -> Iterator[LeftOut]:
+def _left_out(seen: TargetSeen) -> Iterator[UnpulledPart]:
     for axis, known in seen.axes.items():
         indices = (~known.pulled & (known.high > known.low)).nonzero().flatten().tolist()
         if indices and known.constant and known.own:
-            yield LeftOut(axis=axis, size=len(known.pulled), indices=tuple(indices[:MOST_INDICES]))
+            yield UnpulledPart(
+                axis=axis, size=len(known.pulled), indices=tuple(indices[:MOST_INDICES])
+            )
 
 
 @finishing.after_fork

@@ -19,7 +19,7 @@ FEWEST_ROWS = 4
 
 
 @dataclass(slots=True)
-class Pull:
+class StepPull:
     """What one step shows about one tensor of targets."""
 
     kind: str
@@ -34,7 +34,7 @@ class Pull:
     other: str = ""
 
 
-def pull_of(output: Any, gradient: Any, target: Any) -> Pull | None:
+def pull_of(output: Any, gradient: Any, target: Any) -> StepPull | None:
     """None where the tensor cannot be what the output is compared with."""
     axis = class_axis(tuple(output.shape), target)
     if axis is not None:
@@ -60,10 +60,10 @@ def is_alike(output: Any, target: Any) -> bool:
     return bool(first) and first == second and is_numbers
 
 
-def pull_to_classes(output: Any, gradient: Any, target: Any, axis: int) -> Pull:
+def pull_to_classes(output: Any, gradient: Any, target: Any, axis: int) -> StepPull:
     labels = target.reshape(*output.shape[:axis], 1, *output.shape[axis + 1 :])
     counted = labels >= 0
-    pull = Pull("classes", labels, counted)
+    pull = StepPull("classes", labels, counted)
     pulled = (gradient != 0).any(axis, keepdim=True)
     towards, away = directions(gradient, labels.clamp(min=0), axis)
     judged = pulled & counted
@@ -124,10 +124,10 @@ def of_other_rows(targets: Any) -> Iterator[tuple[str, Any]]:
     yield "the rows in the opposite order", targets.flip(0)
 
 
-def pull_to_numbers(output: Any, gradient: Any, target: Any) -> Pull:
+def pull_to_numbers(output: Any, gradient: Any, target: Any) -> StepPull:
     targets = target.reshape(output.shape).to(output.dtype)
     counted = targets.isfinite()
-    pull = Pull("numbers", targets, counted)
+    pull = StepPull("numbers", targets, counted)
     judged = counted & (gradient != 0)
     pull.judged = int(judged.sum())
     if not pull.judged:
@@ -162,7 +162,7 @@ def cosine(first: Any, second: Any) -> float:
     return float((first * second).sum()) / length if length else 0.0
 
 
-def is_own(output: Any, gradient: Any, pull: Pull, axis: int) -> bool:
+def is_own(output: Any, gradient: Any, pull: StepPull, axis: int) -> bool:
     """Whether no neighbour along an axis is a target that fits as well: what is left out at an end
     can have its target elsewhere, as the last position of a sequence has."""
     size = int(output.shape[axis])
@@ -192,7 +192,7 @@ def has_gradient(gradient: Any, axis: int) -> Any:
     return (gradient != 0).sum(others) > 0 if others else gradient != 0
 
 
-def bounds(pull: Pull, axis: int) -> tuple[Any, Any]:
+def bounds(pull: StepPull, axis: int) -> tuple[Any, Any]:
     """Least and greatest target for each index of an axis, of those that count."""
     others = [other for other in range(pull.targets.dim()) if other != axis]
     low = pull.targets.double().masked_fill(~pull.counted, float("inf"))
