@@ -28,10 +28,12 @@ from surefit.laws.demands import (
     Joined,
     Kernel,
     Letters,
+    Masked,
     NoLonger,
     OneDevice,
     OneDtype,
     Pairs,
+    Positions,
     Positive,
     Product,
     SameElements,
@@ -52,13 +54,16 @@ class Contract:
     """A tensor's method has its tensor as the first; `*name` takes all that follow."""
     demands: tuple[Demand, ...]
     defaults: Mapping[str, int]
+    layout: str = ""
+    """What the axes of its operands are, where its demands do not say that: `input as (rows,
+    channels, steps)`."""
 
 
-def row(arguments: str, *demands: Demand) -> Contract:
+def row(arguments: str, *demands: Demand, layout: str = "") -> Contract:
     """`dim=0` declares a default, which counts where the call names none."""
     words = [word.partition("=") for word in arguments.split()]
     defaults = {name: int(number) for name, _, number in words if number}
-    return Contract(tuple(name for name, _, _ in words), demands, defaults)
+    return Contract(tuple(name for name, _, _ in words), demands, defaults, layout)
 
 
 def same(names: str, contract: Contract) -> dict[str, Contract]:
@@ -89,6 +94,7 @@ PAIRED = row("input target", TOGETHER, Broadcast(("input", "target")))
 SAME_SHAPE = row(
     "input target weight", TOGETHER, SameShape("target", "input"), Dtype("target", FLOATS)
 )
+SCORES = "scores as (rows, classes, ...) and class indices as (rows, ...)"
 OF_CLASSES = (
     TOGETHER,
     Dtype("input", FLOATS),
@@ -99,17 +105,26 @@ OF_CLASSES = (
 )
 
 
+LAST_AXES = {1: "steps", 2: "height, width", 3: "depth, height, width"}
+
+
 def convolution(sides: int) -> dict[str, Contract]:
+    layout = f"its input as (rows, channels, {LAST_AXES[sides]})"
     usual = (Axes("input", sides + 1, sides + 2), OneDtype(("input", "weight", "bias")), TOGETHER)
     arguments = "input weight bias stride padding dilation groups"
     return {
         f"conv{sides}d": row(
-            arguments, *usual, Channels(sides), Kernel("input", sides, weight="weight")
+            arguments,
+            *usual,
+            Channels(sides),
+            Kernel("input", sides, weight="weight"),
+            layout=layout,
         ),
         f"conv_transpose{sides}d": row(
             "input weight bias stride padding output_padding groups dilation",
             *usual,
             Channels(sides, transposed=True),
+            layout=layout,
         ),
         f"max_pool{sides}d": row(
             "input kernel_size stride padding dilation",
@@ -191,6 +206,7 @@ ROWS: Mapping[str, Contract] = {
         OneDtype(),
         Equal(At("input", 0), At("other", 0)),
         Product("input", "other"),
+        layout="(rows, n, m) and (rows, m, p)",
     ),
     "addmm": row(
         "input mat1 mat2",
@@ -214,7 +230,11 @@ ROWS: Mapping[str, Contract] = {
     ),
     "einsum": row("equation *operands", OneDtype(("operands",)), Letters("equation", "operands")),
     "linear": row(
-        "input weight bias", TOGETHER, OneDtype(), Equal(At("input", -1), At("weight", -1))
+        "input weight bias",
+        TOGETHER,
+        OneDtype(),
+        Equal(At("input", -1), At("weight", -1)),
+        layout="features in the last axis",
     ),
     "bilinear": row(
         "input1 input2 weight bias",
@@ -230,6 +250,7 @@ ROWS: Mapping[str, Contract] = {
         OneDtype(("query", "key", "value")),
         Equal(At("query", -1), At("key", -1)),
         Equal(At("key", -2), At("value", -2)),
+        layout="query, key and value as (rows, heads, positions, width)",
     ),
     # layers
     **{name: contract for sides in (1, 2, 3) for name, contract in convolution(sides).items()},
@@ -244,6 +265,7 @@ ROWS: Mapping[str, Contract] = {
         Axes("input", 2),
         Equal(At("input", 1), At("running_mean", 0)),
         Equal(At("input", 1), At("weight", 0)),
+        layout="its input as (rows, channels, ...)",
     ),
     "group_norm": row(
         "input num_groups weight bias",
@@ -260,6 +282,7 @@ ROWS: Mapping[str, Contract] = {
         Dtype("input", INDICES),
         Axes("input", 1, 2),
         Within("input", At("weight", 0)),
+        layout="ids as (rows, ids), or all of them in one row with the offsets",
     ),
     "one_hot": row(
         "input num_classes",
@@ -269,7 +292,9 @@ ROWS: Mapping[str, Contract] = {
     "glu": row("input dim=-1", AxisExists("dim", "input"), Divisible(At("input", "dim"), 2)),
     "pixel_shuffle": row("input upscale_factor", Axes("input", 3)),
     "check_hidden_size": row(
-        "self hx expected_hidden_size", SameShape("hx", "expected_hidden_size")
+        "self hx expected_hidden_size",
+        SameShape("hx", "expected_hidden_size"),
+        layout="a state as (layers × directions, rows, hidden size)",
     ),
     "interpolate": row(
         "input size scale_factor mode",
@@ -292,6 +317,7 @@ ROWS: Mapping[str, Contract] = {
         Equal(At("grid", 0), At("input", 0)),
         Counts(At("grid", -1), 2),
         OneDtype(("input", "grid")),
+        layout="a grid as (rows, height, width, 2)",
     ),
     "pad": row("input pad mode value", Pairs("pad", "input")),
     "_pack_padded_sequence": row(
@@ -320,6 +346,9 @@ ROWS: Mapping[str, Contract] = {
         "input dim start length", AxisExists("dim", "input"), AtMost("length", At("input", "dim"))
     ),
     # an index
+    "getitem": row(
+        "input *index", Masked("input", "index"), Broadcast(("index",)), Positions("input", "index")
+    ),
     **same("gather", row("input dim index", *PICKED)),
     **same("scatter scatter_ scatter_add scatter_add_", row("input dim index src", *WRITTEN)),
     "take_along_dim": row(
@@ -381,9 +410,12 @@ ROWS: Mapping[str, Contract] = {
     **same("binary_cross_entropy binary_cross_entropy_with_logits", SAME_SHAPE),
     **same(
         "cross_entropy cross_entropy_loss",
-        row("input target weight reduction ignore_index", *OF_CLASSES),
+        row("input target weight reduction ignore_index", *OF_CLASSES, layout=SCORES),
     ),
-    **same("nll_loss nll_loss_nd", row("input target weight reduction ignore_index", *OF_CLASSES)),
+    **same(
+        "nll_loss nll_loss_nd",
+        row("input target weight reduction ignore_index", *OF_CLASSES, layout=SCORES),
+    ),
     "ctc_loss": row(
         "log_probs targets input_lengths target_lengths blank=0",
         TOGETHER,
@@ -392,6 +424,7 @@ ROWS: Mapping[str, Contract] = {
         Equal(At("target_lengths", 0), At("log_probs", 1)),
         AtMost("input_lengths", At("log_probs", 0)),
         Within("targets", At("log_probs", -1)),
+        layout="log-probabilities as (steps, rows, classes), and a length for each row",
     ),
     "margin_ranking_loss": row(
         "input1 input2 target",

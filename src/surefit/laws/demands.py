@@ -519,7 +519,7 @@ class Kernel:
             reach = dilation[at] * (kernel[at] - 1) + 1
             if reach > room:
                 axis = len(shape) - self.sides + at
-                other = Side(self.weight or "kernel_size", reach)
+                other = Side(self.weight or "kernel_size", reach, 2 + at if self.weight else None)
                 takes = f"the kernel reaches over {reach}, and the padded axis has {room}"
                 return Conflict("size", Side(self.input, shape[axis], axis), other, takes)
         return None
@@ -688,7 +688,7 @@ class Pairs:
             return Conflict("setting", Side(self.pad, count), None, "it must be pairs of numbers")
         if count <= 2 * len(shape):
             return None
-        takes = f"at most {2 * len(shape)} numbers, two for each axis"
+        takes = f"two numbers for each axis, at most {2 * len(shape)}"
         return Conflict("axes", Side(self.of, len(shape)), Side(self.pad, count), takes)
 
 
@@ -706,7 +706,7 @@ class Falling:
             return None
         if value.least is None or value.greatest is None or value.least == value.greatest:
             return None
-        side = Side(self.of, 0, has="in another order")
+        side = Side(self.of, 0, has="not in decreasing order")
         takes = f"the numbers must decrease, unless `{self.unless}=False`"
         return Conflict("setting", side, None, takes)
 
@@ -726,8 +726,9 @@ class Setting:
             return None
         if value.scalar in takes:
             return None
-        side, other = Side(self.name, 0, has=value.scalar), Side(self.of, len(shape or ()))
-        return Conflict("setting", side, other, " or ".join(f"`{name}`" for name in takes))
+        side, other = Side(self.name, 0, has=f"'{value.scalar}'"), Side(self.of, len(shape or ()))
+        several = ", ".join(f"'{name}'" for name in takes)
+        return Conflict("setting", side, other, f"`{self.name}` must be one of {several}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -783,6 +784,46 @@ class Letters:
                 if earlier.number != size and 1 not in (earlier.number, size):
                     takes = f"both are `{letter}` of the equation and must be equal"
                     return Conflict("size", earlier, side, takes)
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Masked:
+    """A mask in brackets has the sizes of the first axes of what it picks from."""
+
+    of: str
+    index: str
+
+    def conflict(self, given: Given) -> Conflict | None:
+        shape, index = shape_in(given, self.of), listed(given, self.index)
+        name, mask = next(iter(index.items()), ("", None))
+        if shape is None or mask is None or mask.dtype != "bool" or len(index) != 1:
+            return None
+        sizes = mask.shape or ()
+        if len(sizes) > len(shape):
+            sides = Side(name, len(sizes)), Side(self.of, len(shape))
+            return Conflict("axes", *sides, "a mask must have no more axes than what it picks from")
+        for axis, (size, other) in enumerate(zip(sizes, shape, strict=False)):
+            if size != other:
+                sides = Side(name, size, axis), Side(self.of, other, axis)
+                return Conflict("size", *sides, "a mask must have the sizes of the axes it covers")
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Positions:
+    """Numbers in brackets are positions, one index for each of the first axes."""
+
+    of: str
+    index: str
+
+    def conflict(self, given: Given) -> Conflict | None:
+        for axis, name in enumerate(listed(given, self.index)):
+            items = {**given, name: listed(given, self.index)[name]}
+            if items[name].dtype not in ("bool", None):
+                found = Within(name, At(self.of, axis), negative=True).conflict(items)
+                if found is not None:
+                    return found
         return None
 
 

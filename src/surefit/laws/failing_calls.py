@@ -67,7 +67,8 @@ def in_own_line(case: Case) -> FailingCall | None:
     own, source = case.own, case.source(case.own)
     if own is None or source is None or case.frames[-1] is not own:
         return None  # a function without frames ran: torch's own are of this sort
-    bound = bound_in(case.node(own) or augmented(source, own), source)
+    node = case.node(own) or augmented(source, own)
+    bound = bound_in(node, source)
     if bound is None:
         return None
     operation, nodes = bound
@@ -78,7 +79,7 @@ def in_own_line(case: Case) -> FailingCall | None:
     }
     given = {name: operand.value for name, operand in operands.items()}
     first = given.get(ROWS[operation].arguments[0].lstrip("*"))
-    if first is not None and first.kind in ARRAYS:
+    if isinstance(node, ast.Call) and first is not None and first.kind in ARRAYS:
         return None
     return FailingCall(
         operation, ROWS[operation], with_defaults(operation, given), operands, True, nodes
@@ -104,6 +105,10 @@ def bound_in(node: ast.AST | None, source: Source | None) -> Bound | None:
         case ast.AugAssign(target=left, op=op, value=right) if type(op) in OPERATORS:
             plain = OPERATORS[type(op)]
             return (f"{plain}_" if f"{plain}_" in ROWS else plain), {"input": left, "other": right}
+        case ast.Subscript(value=of, slice=index):
+            parts = index.elts if isinstance(index, ast.Tuple) else [index]
+            whole = any(isinstance(part, ast.Slice | ast.Constant) for part in parts)
+            return None if whole else ("getitem", {"input": of, "index": ast.Tuple(parts)})
         case ast.Call():
             return bound_call(node, source)
     return None
@@ -217,8 +222,25 @@ def in_library(case: Case, number: int, frame: Frame) -> FailingCall | None:
     for name, value in values.items():
         if value is not None and value.kind != "NoneType":
             operands |= dict(operands_of(case, number, name, value))
+    operands = {**operands, **dict(under_own_names(case, operation, operands))}
     given = {name: operand.value for name, operand in operands.items()}
     return FailingCall(operation, ROWS[operation], with_defaults(operation, given), operands, False)
+
+
+def under_own_names(
+    case: Case, operation: str, operands: Mapping[str, Operand]
+) -> Iterator[tuple[str, Operand]]:
+    """Operands that have no name, as the user's own call of the same operation writes them."""
+    source = case.source(case.own)
+    bound = bound_in(case.node(case.own), source) if source is not None else None
+    if bound is None or source is None or not operation.startswith(bound[0]):
+        return
+    for name, node in bound[1].items():
+        unnamed = name in operands and not name_in(case, operands[name].value)
+        if unnamed and hasattr(node, "lineno"):
+            use = case.expression(source, node)
+            named = in_code(use.text, code(name))
+            yield name, replace(operands[name], name=named, use=use)
 
 
 def value_of(frame: Frame, node: ast.expr) -> Value | None:

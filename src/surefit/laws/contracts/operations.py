@@ -9,6 +9,15 @@ from surefit.laws.case import Case, use_of
 from surefit.laws.demands import Conflict, Given, Side, conflicts
 from surefit.laws.failing_calls import FailingCall, failing_call
 
+NAMES = {"check_hidden_size": "A recurrent layer", "getitem": "An index in brackets"}
+RENAMED = {
+    "grid_sampler": "grid_sample",
+    "cross_entropy_loss": "cross_entropy",
+    "nll_loss_nd": "nll_loss",
+    "split_with_sizes": "split",
+}
+"""Functions inside torch -> what calls them."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DemandBroken(Violation):
@@ -19,7 +28,15 @@ class DemandBroken(Violation):
 
     @property
     def operation(self) -> str:
-        return self.call.operation.rstrip("_").lstrip("_")
+        """As the user would call it."""
+        plain = self.call.operation.strip("_")
+        return NAMES.get(plain, f"`{RENAMED.get(plain, plain)}`")
+
+    @property
+    def why(self) -> str:
+        layout = self.call.contract.layout
+        takes = f"{self.conflict.takes[0].upper()}{self.conflict.takes[1:]}."
+        return f"{self.operation} takes {layout}." if layout else takes
 
     def operand(self, side: Side | None) -> Operand | None:
         return self.call.operands.get(side.argument) if side is not None else None
