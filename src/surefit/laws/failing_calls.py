@@ -55,6 +55,8 @@ def failing_call(case: Case) -> FailingCall | None:
     """The innermost operation of the table."""
     if case.own is None or case.crash is None or case.crash.in_backward:
         return None
+    if case.crash.collator is not None and not case.frames[-1].own:
+        return None  # a library stacks rows: which of them do not fit is no matter of operands
     for number in range(len(case.frames) - 1, case.number - 1, -1):
         frame = case.frames[number]
         found = in_own_line(case) if frame is case.own else in_library(case, number, frame)

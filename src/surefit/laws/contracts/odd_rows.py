@@ -2,8 +2,10 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import ClassVar
 
+from surefit.doctor.findings import Fact
 from surefit.doctor.observations import Value
 from surefit.doctor.violations import Operand, Violation
 from surefit.doctor.words import shape_of
@@ -64,6 +66,14 @@ class RowUnlike(Violation):
     row: OddRow
     rows: Operand
     """What holds them."""
+
+
+def row_facts(case: Case) -> Iterator[Fact]:
+    """The one row of a batch that is unlike the others, for rules about how rows are stacked."""
+    row = case.ask(OddRow) if case.crash is not None else None
+    if row is not None and row.kind == "batch":
+        file = f", {Path(row.file).name}:{row.line}" if row.file else ""
+        yield Fact(f"row {row.at:,} of the dataset{file}", f"{row.has}, all others {row.usual}")
 
 
 def violations_of(case: Case) -> Iterator[Violation]:

@@ -34,9 +34,9 @@ class DemandBroken(Violation):
 
     @property
     def why(self) -> str:
+        """What the axes of the operands mean; empty where that is not fixed."""
         layout = self.call.contract.layout
-        takes = f"{self.conflict.takes[0].upper()}{self.conflict.takes[1:]}."
-        return f"{self.operation} takes {layout}." if layout else takes
+        return f"{self.operation} takes {layout}." if layout else ""
 
     def operand(self, side: Side | None) -> Operand | None:
         return self.call.operands.get(side.argument) if side is not None else None

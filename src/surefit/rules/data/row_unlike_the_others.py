@@ -24,9 +24,10 @@ from pathlib import Path
 
 from surefit.doctor.conditions.training import TrainingGoesOn
 from surefit.doctor.findings import Fact, Finding, Fix, Severity
+from surefit.doctor.observations import Value
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
-from surefit.doctor.violations import Written, fact_at
+from surefit.doctor.violations import Operand, Written, fact_at
 from surefit.doctor.words import code, listed
 from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.odd_rows import OddRow, RowUnlike, shape_in
@@ -63,7 +64,7 @@ def a_row_is_unlike_the_others(broken: RowUnlike, case: Case) -> Finding:
             *fact_at("rows are from", made),
             *fact_at("fails at", broken.use),
         ),
-        why="Every other row passes here.",
+        why="What the failing line takes from a row is of one kind in all the others.",
         remedies=remedies(broken, made, given),
     )
 
@@ -72,13 +73,17 @@ def headline(broken: RowUnlike) -> str:
     row = broken.row
     return (
         f"Row {row.at:,} of {holder(row)} {has(row)}; {row.usually:,} of the"
-        f" {row.rows:,} rows{' of this batch' if row.kind == 'batch' else ''} have {usual(row)}."
+        f" {row.rows:,} rows{' of this batch' if row.kind == 'batch' else ''} have {row.usual}."
     )
 
 
 def holder(row: OddRow) -> str:
     file = f", {written_at(row)}," if row.file else ""
-    return f"the dataset{file}" if row.kind == "batch" else f"{code(row.text)}{file}"
+    return (
+        f"the dataset{file}"
+        if row.kind == "batch"
+        else f"{code(row.text.removeprefix('self.dataset.'))}{file}"
+    )
 
 
 def written_at(row: OddRow) -> str:
@@ -89,12 +94,7 @@ def has(row: OddRow) -> str:
     value = repr(row.texts[0]) if len(row.texts) == 1 else row.has
     if row.kind == "batch":
         return f"gives {value} in {code(row.text)}"
-    key = f"{code(str(row.key))} is " if row.key != "" else "is "
-    return f"is unlike the others: {key}{value}" if row.key != "" else f"is {value}"
-
-
-def usual(row: OddRow) -> str:
-    return row.usual
+    return f"has {value} as {code(str(row.key))}" if row.key != "" else f"is {value}"
 
 
 def facts(row: OddRow) -> Iterator[Fact]:
@@ -103,18 +103,30 @@ def facts(row: OddRow) -> Iterator[Fact]:
         more = ", ..." if row.alike > len(row.first) else ""
         yield Fact("rows like it, from 0", f"{others}{more}")
     if row.texts:
-        yield Fact("in their place", ", ".join(repr(text) for text in row.texts))
-    if row.file:
-        yield Fact("written at", f"{row.file}:{row.line}")
+        yield Fact(f"in place of {row.usual}", ", ".join(repr(text) for text in row.texts))
 
 
 def built_at(broken: RowUnlike, case: Case) -> Producer | None:
-    """The user's expression that made the rows."""
-    if broken.row.kind == "batch":
+    """The user's expression that made the rows: on the lineage of what fails, one with so many."""
+    if broken.row.kind == "batch" or case.own is None:
         return None
-    producers = case.lineage(broken.rows).producers
-    made = [known for known in producers if known.kind is not ProducerKind.MUTATION]
-    return made[0] if made else None
+    held = Operand(value=Value(broken.row.text, ""), name="", frame=broken.row.frame)
+    parts_here = [
+        Operand(value=value, name="", frame=case.number)
+        for value in case.own.values
+        if value.text != "self"
+    ]
+    for operand in (held, *parts_here):
+        for producer in case.lineage(operand).producers:
+            value = producer.value
+            stored = value.kind in ("list", "tuple", "DataFrame")
+            if (
+                stored
+                and value.length == broken.row.rows
+                and producer.kind is not ProducerKind.MUTATION
+            ):
+                return producer
+    return None
 
 
 def handed_over(case: Case) -> Producer | None:
@@ -134,7 +146,7 @@ def remedies(
     row, test = broken.row, test_for(broken.row)
     if row.channels is not None:
         yield from alike_channels(row, given)
-    words = f"Leave out {'it' if row.alike == 1 else f'the {row.alike:,} rows like it'}"
+    words = "Leave it out" if row.alike == 1 else f"Leave out the {row.alike:,} rows like it"
     if made is not None and row.alone and test and row.kind in ("list", "DataFrame"):
         text = f"where the rows are read: {row.rows - row.alike:,} of {row.rows:,} are left."
         if row.kind == "DataFrame":
@@ -153,7 +165,7 @@ def remedies(
                 alike=False,
             )
     else:
-        yield Fix(f"{words}, with everything that belongs to it.", choice=True)
+        yield Fix(f"{words}, with its label and all else that is kept beside it.", choice=True)
     if row.file:
         yield Fix(f"Repair it where it is written: {written_at(row)}.", choice=True)
 

@@ -23,7 +23,6 @@ from collections.abc import Iterator
 from surefit.doctor.findings import Fact, Finding, Severity
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
-from surefit.doctor.violations import fact_at
 from surefit.doctor.words import code, counted
 from surefit.laws.case import Case
 from surefit.laws.contracts.operations import DemandBroken
@@ -58,7 +57,7 @@ def a_demand_is_not_met(broken: DemandBroken, case: Case) -> Finding | None:
     return case.finding(
         broken.use.place,
         headline(broken),
-        facts=(*facts(broken, case), *fact_at("used at", broken.use), *unlike_before(case)),
+        facts=(*facts(broken, case), *unlike_before(case)),
         why=broken.why,
         remedies=remedies_of(broken, (), case),
     )
@@ -69,7 +68,7 @@ def headline(broken: DemandBroken) -> str:
     said = has(broken, conflict.side)
     if conflict.other is not None and conflict.other.argument != conflict.side.argument:
         said += f", and {has(broken, conflict.other)}"
-    return f"{said}: {conflict.takes}, in {code(shortened(broken.use.text, LONGEST))}."
+    return f"{said}. In {code(shortened(broken.use.text, LONGEST))}, {conflict.takes}."
 
 
 def has(broken: DemandBroken, side: Side) -> str:

@@ -71,7 +71,7 @@ def two_sizes_disagree(broken: DemandBroken, case: Case) -> Finding | None:
             *fact_at("used at", broken.use),
             *unlike_before(case),
         ),
-        why=broken.why,
+        why=broken.why or f"{broken.conflict.takes[0].upper()}{broken.conflict.takes[1:]}.",
         remedies=remedies,
     )
 
@@ -92,7 +92,7 @@ def headline(broken: DemandBroken, known: Sequence[SizeOrigin]) -> str:
     said = [measured(origin) for origin in known]
     use = code(broken.use.text)
     if len(said) == 1:
-        return f"{said[0]}: {broken.conflict.takes}, in {use}."
+        return f"{said[0]}. In {use}, {broken.conflict.takes}."
     return f"{said[0]}, and {said[1]}: {use} pairs them."
 
 
