@@ -688,7 +688,7 @@ class Pairs:
             return Conflict("setting", Side(self.pad, count), None, "it must be pairs of numbers")
         if count <= 2 * len(shape):
             return None
-        takes = f"two numbers for each axis, at most {2 * len(shape)}"
+        takes = f"it takes two numbers for each axis, at most {2 * len(shape)}"
         return Conflict("axes", Side(self.of, len(shape)), Side(self.pad, count), takes)
 
 

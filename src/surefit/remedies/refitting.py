@@ -4,22 +4,27 @@ import ast
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from surefit.doctor.findings import Fix
 from surefit.doctor.violations import Expression, Operand
 from surefit.doctor.words import code, shape_of
+from surefit.laws.along import along
 from surefit.laws.case import Case, Remedy
 from surefit.laws.conflict_story import SizeOrigin, alone
 from surefit.laws.contracts.operations import DemandBroken
 from surefit.laws.demands import numbers_in
 from surefit.laws.refits import Refit, refits
+from surefit.lineage.properties import dtype
 from surefit.remedies.append import Append
 from surefit.remedies.arguments import SetArgument
+from surefit.remedies.cast import Cast
 from surefit.remedies.change import Change
 from surefit.remedies.replace import ReplaceWith
 from surefit.remedies.together import Together
 from surefit.source.edits import replaced
 
+CASTS = ("int64", "float32", "bool")
 STATE = "check_hidden_size"
 VERBS = defaultdict(
     lambda: "Convert it",
@@ -39,6 +44,7 @@ def remedies_of(
     if fitting:
         yield from fitting
         return
+    yield from casts_at_birth(broken, case)
     named = [refit_at_use(broken, refit, case) for refit in refits(broken)]
     odd = alone(known)
     if odd is not None:
@@ -48,6 +54,23 @@ def remedies_of(
     for origin in known if not named else ():
         if origin is not odd:
             yield from given_the_other_size(origin, known)
+
+
+def casts_at_birth(broken: DemandBroken, case: Case) -> Iterator[Remedy]:
+    """Where the dtype that is refused came up: an expression that made it of the one that is
+    taken."""
+    operand = broken.operand(broken.conflict.side)
+    if broken.conflict.about != "dtype" or operand is None or operand.frame is None:
+        return
+    for wanted in (name for name in CASTS if name != operand.dtype):
+        after = replace(operand.value, dtype=wanted)
+        if not broken.met_with({broken.conflict.side.argument: after}):
+            continue
+        lineage = case.lineage(operand)
+        for producer in along(lineage, of=dtype(operand.dtype)):
+            before = {inner.value.dtype for _, inner in lineage.inputs(producer)}
+            if wanted in before:
+                yield Cast(at=producer, to=wanted, value=producer.value)
 
 
 def refit_at_use(broken: DemandBroken, refit: Refit, case: Case) -> Append | None:

@@ -72,9 +72,9 @@ def headline(broken: DemandBroken) -> str:
 
 
 def has(broken: DemandBroken, side: Side) -> str:
-    name, about = broken.name(side), broken.conflict.about
-    operand = broken.operand(side)
+    about, operand = broken.conflict.about, broken.operand(side)
     tensor = operand is not None and operand.value.shape is not None
+    name = broken.name(side) if tensor else code(side.argument)
     if side.has:
         verb = "" if side.has.startswith(("requires", "does not")) else "is "
         return f"{name} {verb}{side.has}"
