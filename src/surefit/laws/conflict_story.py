@@ -7,7 +7,7 @@ from surefit.doctor.observations import Value
 from surefit.doctor.violations import Operand
 from surefit.laws.case import NO_LINEAGE, Case
 from surefit.laws.contracts.operations import DemandBroken
-from surefit.laws.demands import Side
+from surefit.laws.demands import Party
 from surefit.laws.ways import WidthSource, sized_by
 from surefit.lineage.lineage import Lineage
 from surefit.lineage.producers import PASSING, Input, Producer, ProducerKind, Way
@@ -18,7 +18,7 @@ from surefit.lineage.properties import size
 class SizeOrigin:
     """One of two sizes that disagree: what has it, where it was born, what else has it."""
 
-    side: Side
+    side: Party
     name: str
     """In backticks."""
     operand: Operand | None
@@ -36,7 +36,7 @@ def origins(broken: DemandBroken, case: Case) -> list[SizeOrigin]:
     return [origin_of(broken, side, case) for side in sides]
 
 
-def origin_of(broken: DemandBroken, side: Side, case: Case) -> SizeOrigin:
+def origin_of(broken: DemandBroken, side: Party, case: Case) -> SizeOrigin:
     operand, name = broken.operand(side), broken.name(side)
     if operand is None or side.axis is None or not operand.shape:
         return SizeOrigin(side, name, operand)
@@ -58,7 +58,7 @@ def origin_of(broken: DemandBroken, side: Side, case: Case) -> SizeOrigin:
     )
 
 
-def lineage_of_item(broken: DemandBroken, side: Side, operand: Operand, case: Case) -> Lineage:
+def lineage_of_item(broken: DemandBroken, side: Party, operand: Operand, case: Case) -> Lineage:
     """Of an item of a list, from the lineage of the list."""
     whole = broken.call.operands.get(side.argument.partition("[")[0])
     lineage = case.lineage(whole) if whole is not None and whole is not operand else NO_LINEAGE
@@ -81,7 +81,7 @@ def literal_of(lineage: Lineage, birth: Producer, number: int) -> Producer | Non
     return next(iter(literals.values())) if len(literals) == 1 else None
 
 
-def sharing(broken: DemandBroken, side: Side, case: Case) -> Iterator[str]:
+def sharing(broken: DemandBroken, side: Party, case: Case) -> Iterator[str]:
     """Names of other tensors with this size, and of the same one on another axis; weights are not
     told."""
     operand = broken.operand(side)

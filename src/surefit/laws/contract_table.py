@@ -7,6 +7,7 @@ from surefit.laws.demands import (
     FLOATS,
     INDICES,
     POSITIONS,
+    AddsUpTo,
     AsManyAxes,
     AsManyNumbers,
     At,
@@ -16,18 +17,17 @@ from surefit.laws.demands import (
     Broadcast,
     Channels,
     Classes,
-    Counts,
     Demand,
     Divisible,
     Dtype,
     Elements,
     Equal,
+    EquationSizes,
     Expands,
     Falling,
     Gradient,
     Joined,
-    Kernel,
-    Letters,
+    KernelFits,
     Masked,
     NoLonger,
     OneDevice,
@@ -38,9 +38,9 @@ from surefit.laws.demands import (
     Product,
     SameElements,
     SameShape,
-    Setting,
+    SettingFits,
     Single,
-    Sums,
+    SizeIs,
     Trailing,
     Within,
 )
@@ -117,7 +117,7 @@ def convolution(sides: int) -> dict[str, Contract]:
             arguments,
             *usual,
             Channels(sides),
-            Kernel("input", sides, weight="weight"),
+            KernelFits("input", sides, weight="weight"),
             layout=layout,
         ),
         f"conv_transpose{sides}d": row(
@@ -129,12 +129,12 @@ def convolution(sides: int) -> dict[str, Contract]:
         f"max_pool{sides}d": row(
             "input kernel_size stride padding dilation",
             Axes("input", sides + 1, sides + 2),
-            Kernel("input", sides),
+            KernelFits("input", sides),
         ),
         f"avg_pool{sides}d": row(
             "input kernel_size stride padding",
             Axes("input", sides + 1, sides + 2),
-            Kernel("input", sides),
+            KernelFits("input", sides),
         ),
         f"adaptive_avg_pool{sides}d": row("input output_size", Axes("input", sides + 1, sides + 2)),
         f"adaptive_max_pool{sides}d": row("input output_size", Axes("input", sides + 1, sides + 2)),
@@ -228,7 +228,9 @@ ROWS: Mapping[str, Contract] = {
     "cdist": row(
         "x1 x2", TOGETHER, Axes("x1", 2), Axes("x2", 2), Equal(At("x1", -1), At("x2", -1))
     ),
-    "einsum": row("equation *operands", OneDtype(("operands",)), Letters("equation", "operands")),
+    "einsum": row(
+        "equation *operands", OneDtype(("operands",)), EquationSizes("equation", "operands")
+    ),
     "linear": row(
         "input weight bias",
         TOGETHER,
@@ -299,7 +301,7 @@ ROWS: Mapping[str, Contract] = {
     "interpolate": row(
         "input size scale_factor mode",
         Axes("input", 3, 5),
-        Setting(
+        SettingFits(
             "mode",
             "input",
             {
@@ -315,7 +317,7 @@ ROWS: Mapping[str, Contract] = {
         Axes("input", 4, 5),
         AsManyAxes("grid", "input"),
         Equal(At("grid", 0), At("input", 0)),
-        Counts(At("grid", -1), 2),
+        SizeIs(At("grid", -1), 2),
         OneDtype(("input", "grid")),
         layout="a grid as (rows, height, width, 2)",
     ),
@@ -337,7 +339,7 @@ ROWS: Mapping[str, Contract] = {
         row(
             "input split_size dim=0",
             AxisExists("dim", "input"),
-            Sums("split_size", At("input", "dim")),
+            AddsUpTo("split_size", At("input", "dim")),
         ),
     ),
     "chunk": row("input chunks dim=0", AxisExists("dim", "input")),

@@ -19,7 +19,7 @@ POSITIONS = frozenset({"int64"})
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
+class Party:
     """One of the two things that disagree."""
 
     argument: str
@@ -36,8 +36,8 @@ class Conflict:
     """Which demand is broken, and by which two sides."""
 
     about: About
-    side: Side
-    other: Side | None
+    side: Party
+    other: Party | None
     takes: str
     """What must hold, in words: `both sizes must be equal`."""
 
@@ -57,11 +57,11 @@ class At:
     axis: int | str
     """From either end; or the argument that holds it."""
 
-    def side(self, given: Given) -> Side | None:
+    def side(self, given: Given) -> Party | None:
         shape, axis = shape_in(given, self.argument), axis_in(given, self.axis)
         if shape is None or axis is None or not -len(shape) <= axis < len(shape):
             return None
-        return Side(self.argument, shape[axis], axis % len(shape))
+        return Party(self.argument, shape[axis], axis % len(shape))
 
 
 def axis_in(given: Given, axis: int | str) -> int | None:
@@ -128,12 +128,12 @@ class Equal:
             return None
         if first.number == second.number * factor:
             return None
-        other = Side(second.argument, second.number * factor, second.axis)
+        other = Party(second.argument, second.number * factor, second.axis)
         return Conflict("size", first, other, "both sizes must be equal")
 
 
 @dataclass(frozen=True, slots=True)
-class Counts:
+class SizeIs:
     """The size of an axis is this number."""
 
     of: At
@@ -159,7 +159,7 @@ class Axes:
         shape = shape_in(given, self.of)
         if shape is None or self.least <= len(shape) <= self.most:
             return None
-        return Conflict("axes", Side(self.of, len(shape)), None, f"it must have {self.taken}")
+        return Conflict("axes", Party(self.of, len(shape)), None, f"it must have {self.taken}")
 
     @property
     def taken(self) -> str:
@@ -186,7 +186,7 @@ class AsManyAxes:
         first, second = shape_in(given, self.first), shape_in(given, self.second)
         if first is None or second is None or len(first) == len(second):
             return None
-        sides = Side(self.first, len(first)), Side(self.second, len(second))
+        sides = Party(self.first, len(first)), Party(self.second, len(second))
         return Conflict("axes", *sides, "both must have equally many axes")
 
 
@@ -216,14 +216,14 @@ class Broadcast:
         for back, (first, second) in enumerate(pairs, 1):
             if first is None or second is None:
                 if self.onto and first is None:
-                    sides = Side(name, len(shape)), Side(other, len(sizes))
+                    sides = Party(name, len(shape)), Party(other, len(sizes))
                     return Conflict("axes", *sides, "it is repeated along no further axis")
                 continue
             if first == second or second == 1 or (first == 1 and not self.onto):
                 continue
             sides = (
-                Side(name, first, len(shape) - back),
-                Side(other, second, len(sizes) - back),
+                Party(name, first, len(shape) - back),
+                Party(other, second, len(sizes) - back),
             )
             return Conflict("size", *sides, takes)
         return None
@@ -242,10 +242,13 @@ class SameShape:
             return None
         if len(first) != len(second):
             return AsManyAxes(self.first, self.second).conflict(given) or Conflict(
-                "axes", Side(self.first, len(first)), Side(self.second, len(second)), SAME
+                "axes",
+                Party(self.first, len(first)),
+                Party(self.second, len(second)),
+                SAME,
             )
         at = next(at for at, pair in enumerate(zip(first, second, strict=True)) if len({*pair}) > 1)
-        sides = Side(self.first, first[at], at), Side(self.second, second[at], at)
+        sides = Party(self.first, first[at], at), Party(self.second, second[at], at)
         return Conflict("size", *sides, SAME)
 
 
@@ -279,13 +282,16 @@ class Joined:
         for name, value in tensors.items():
             shape = value.shape or ()
             if len(shape) != len(usual):
-                sides = Side(first, len(usual)), Side(name, len(shape))
+                sides = Party(first, len(usual)), Party(name, len(shape))
                 return Conflict("axes", *sides, "all must have equally many axes")
             for axis, (size, other) in enumerate(zip(usual, shape, strict=True)):
                 skipped = along is not None and axis == along % len(usual)
                 if size != other and not skipped:
                     return Conflict(
-                        "size", Side(first, size, axis), Side(name, other, axis), self.takes
+                        "size",
+                        Party(first, size, axis),
+                        Party(name, other, axis),
+                        self.takes,
                     )
         return None
 
@@ -310,8 +316,8 @@ class Product:
         row = len(second) - 2 if len(second) > 1 else 0
         if first[-1] != second[row]:
             sides = (
-                Side(self.left, first[-1], len(first) - 1),
-                Side(self.right, second[row], row),
+                Party(self.left, first[-1], len(first) - 1),
+                Party(self.right, second[row], row),
             )
             return Conflict("size", *sides, "the product sums over these two, which must be equal")
         if len(first) > 2 and len(second) > 2:
@@ -331,7 +337,7 @@ class Dtype:
         if dtype is None or dtype in self.dtypes:
             return None
         takes = "floating point" if self.dtypes >= FLOATS - {"complex64"} else listing(self.dtypes)
-        return Conflict("dtype", Side(self.of, 0, has=dtype), None, f"it must be {takes}")
+        return Conflict("dtype", Party(self.of, 0, has=dtype), None, f"it must be {takes}")
 
 
 def listing(names: frozenset[str]) -> str:
@@ -350,8 +356,8 @@ class OneDtype:
         for name, value in tensors.items():
             if value.dtype != tensors[first].dtype:
                 sides = (
-                    Side(first, 0, has=tensors[first].dtype or ""),
-                    Side(name, 0, has=value.dtype or ""),
+                    Party(first, 0, has=tensors[first].dtype or ""),
+                    Party(name, 0, has=value.dtype or ""),
                 )
                 return Conflict("dtype", *sides, "all must be of one dtype")
         return None
@@ -373,8 +379,8 @@ class OneDevice:
         for name, value in tensors.items():
             if value.device != tensors[first].device:
                 sides = (
-                    Side(first, 0, has=tensors[first].device or ""),
-                    Side(name, 0, has=value.device or ""),
+                    Party(first, 0, has=tensors[first].device or ""),
+                    Party(name, 0, has=value.device or ""),
                 )
                 return Conflict("device", *sides, "all must be on one device")
         return None
@@ -399,9 +405,9 @@ class Within:
         skipped = number_in(given, self.ignored, -100) if self.ignored else None
         takes = f"every number must be a position, from 0 to {side.number - 1}"
         if greatest >= side.number and greatest != skipped:
-            return Conflict("number", Side(self.index, greatest), side, takes)
+            return Conflict("number", Party(self.index, greatest), side, takes)
         if least < (-side.number if self.negative else 0) and least != skipped:
-            return Conflict("number", Side(self.index, least), side, takes)
+            return Conflict("number", Party(self.index, least), side, takes)
         return None
 
 
@@ -422,7 +428,7 @@ class NoLonger:
             return None
         for axis, (size, room) in enumerate(zip(index, of, strict=True)):
             if size > room and (along is None or axis != along % len(of)):
-                sides = Side(self.index, size, axis), Side(self.of, room, axis)
+                sides = Party(self.index, size, axis), Party(self.of, room, axis)
                 return Conflict("size", *sides, "the index must be no longer")
         return None
 
@@ -440,7 +446,7 @@ class AtMost:
         number = int(known) if known is not None else number_in(given, self.number)
         if side is None or number is None or number <= side.number:
             return None
-        return Conflict("number", Side(self.number, number), side, f"at most {side.number}")
+        return Conflict("number", Party(self.number, number), side, f"at most {side.number}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -454,7 +460,7 @@ class Positive:
         if least is None or least >= 1:
             return None
         return Conflict(
-            "number", Side(self.of, int(least)), None, "every number must be at least 1"
+            "number", Party(self.of, int(least)), None, "every number must be at least 1"
         )
 
 
@@ -475,9 +481,9 @@ class AxisExists:
         count = max(len(shape) + self.added, 1)
         for number in numbers_in(given, self.axis) or ():
             if not -count <= number < count:
-                side = Side(self.axis, number)
+                side = Party(self.axis, number)
                 takes = f"an axis must be from {-count} to {count - 1}"
-                return Conflict("axes", side, Side(name, len(shape)), takes)
+                return Conflict("axes", side, Party(name, len(shape)), takes)
         return None
 
 
@@ -492,11 +498,11 @@ class Divisible:
         side, by = self.of.side(given), axis_in(given, self.by)
         if side is None or not by or side.number % by == 0:
             return None
-        return Conflict("number", side, Side(str(self.by), by), f"it must be a multiple of {by}")
+        return Conflict("number", side, Party(str(self.by), by), f"it must be a multiple of {by}")
 
 
 @dataclass(frozen=True, slots=True)
-class Kernel:
+class KernelFits:
     """The kernel is no larger than the padded input, along each of the last axes."""
 
     input: str
@@ -519,9 +525,9 @@ class Kernel:
             reach = dilation[at] * (kernel[at] - 1) + 1
             if reach > room:
                 axis = len(shape) - self.sides + at
-                other = Side(self.weight or "kernel_size", reach, 2 + at if self.weight else None)
+                other = Party(self.weight or "kernel_size", reach, 2 + at if self.weight else None)
                 takes = f"the kernel reaches over {reach}, and the padded axis has {room}"
-                return Conflict("size", Side(self.input, shape[axis], axis), other, takes)
+                return Conflict("size", Party(self.input, shape[axis], axis), other, takes)
         return None
 
     def kernel(self, given: Given) -> tuple[int, ...] | None:
@@ -554,8 +560,8 @@ class Channels:
         wanted = weight[0] if self.transposed else weight[1] * groups
         if shape[axis] == wanted:
             return None
-        other = Side("weight", wanted, 0 if self.transposed else 1)
-        return Conflict("size", Side("input", shape[axis], axis), other, "channels must be equal")
+        other = Party("weight", wanted, 0 if self.transposed else 1)
+        return Conflict("size", Party("input", shape[axis], axis), other, "channels must be equal")
 
 
 @dataclass(frozen=True, slots=True)
@@ -570,17 +576,22 @@ class Trailing:
         if shape is None or not sizes:
             return None
         if len(shape) < len(sizes):
-            return Conflict("axes", Side(self.of, len(shape)), Side(self.sizes, len(sizes)), SAME)
+            return Conflict(
+                "axes",
+                Party(self.of, len(shape)),
+                Party(self.sizes, len(sizes)),
+                SAME,
+            )
         for back in range(1, len(sizes) + 1):
             if shape[-back] != sizes[-back]:
-                side = Side(self.of, shape[-back], len(shape) - back)
-                other = Side(self.sizes, sizes[-back])
+                side = Party(self.of, shape[-back], len(shape) - back)
+                other = Party(self.sizes, sizes[-back])
                 return Conflict("size", side, other, "both sizes must be equal")
         return None
 
 
 @dataclass(frozen=True, slots=True)
-class Sums:
+class AddsUpTo:
     """Numbers that add up to a size."""
 
     numbers: str
@@ -592,7 +603,7 @@ class Sums:
         if numbers is None or side is None or not several or sum(numbers) == side.number:
             return None
         takes = f"{' + '.join(map(str, numbers))} must be {side.number}"
-        return Conflict("size", side, Side(self.numbers, sum(numbers)), takes)
+        return Conflict("size", side, Party(self.numbers, sum(numbers)), takes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -611,11 +622,11 @@ class Elements:
         if whole is None:
             known = prod(size for size in target if size >= 0)
             takes = f"{prod(shape)} elements must fill it"
-            return Conflict("size", Side(self.of, prod(shape)), Side(self.shape, known), takes)
+            return Conflict("size", Party(self.of, prod(shape)), Party(self.shape, known), takes)
         stride = given[self.of].stride
         if self.view and stride is not None and not can_view(shape, stride, whole):
             takes = "its memory must be in the order of its axes"
-            return Conflict("layout", Side(self.of, 0, has="not contiguous"), None, takes)
+            return Conflict("layout", Party(self.of, 0, has="not contiguous"), None, takes)
         return None
 
 
@@ -630,7 +641,7 @@ class AsManyNumbers:
         numbers, shape = numbers_in(given, self.numbers), shape_in(given, self.of)
         if numbers is None or shape is None or len(numbers) == len(shape):
             return None
-        sides = Side(self.of, len(shape)), Side(self.numbers, len(numbers))
+        sides = Party(self.of, len(shape)), Party(self.numbers, len(numbers))
         return Conflict("axes", *sides, "it must name every axis once")
 
 
@@ -645,7 +656,7 @@ class SameElements:
         first, second = shape_in(given, self.first), shape_in(given, self.second)
         if first is None or second is None or prod(first) == prod(second):
             return None
-        sides = Side(self.first, prod(first)), Side(self.second, prod(second))
+        sides = Party(self.first, prod(first)), Party(self.second, prod(second))
         return Conflict("size", *sides, "both must have as many elements")
 
 
@@ -661,12 +672,12 @@ class Expands:
         if shape is None or sizes is None:
             return None
         if len(sizes) < len(shape):
-            sides = Side(self.of, len(shape)), Side(self.sizes, len(sizes))
+            sides = Party(self.of, len(shape)), Party(self.sizes, len(sizes))
             return Conflict("axes", *sides, "it must name every axis")
         for back in range(1, len(shape) + 1):
             if sizes[-back] not in (-1, shape[-back]) and shape[-back] != 1:
-                side = Side(self.of, shape[-back], len(shape) - back)
-                other = Side(self.sizes, sizes[-back])
+                side = Party(self.of, shape[-back], len(shape) - back)
+                other = Party(self.sizes, sizes[-back])
                 return Conflict("size", side, other, "only an axis of size 1 is repeated")
         return None
 
@@ -685,11 +696,11 @@ class Pairs:
         if shape is None or count is None:
             return None
         if count % 2:
-            return Conflict("setting", Side(self.pad, count), None, "it must be pairs of numbers")
+            return Conflict("setting", Party(self.pad, count), None, "it must be pairs of numbers")
         if count <= 2 * len(shape):
             return None
         takes = f"it takes two numbers for each axis, at most {2 * len(shape)}"
-        return Conflict("axes", Side(self.of, len(shape)), Side(self.pad, count), takes)
+        return Conflict("axes", Party(self.of, len(shape)), Party(self.pad, count), takes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -706,13 +717,13 @@ class Falling:
             return None
         if value.least is None or value.greatest is None or value.least == value.greatest:
             return None
-        side = Side(self.of, 0, has="not in decreasing order")
+        side = Party(self.of, 0, has="not in decreasing order")
         takes = f"the numbers must decrease, unless `{self.unless}=False`"
         return Conflict("setting", side, None, takes)
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class SettingFits:
     """A setting that goes with the number of axes."""
 
     name: str
@@ -726,7 +737,10 @@ class Setting:
             return None
         if value.scalar in takes:
             return None
-        side, other = Side(self.name, 0, has=f"'{value.scalar}'"), Side(self.of, len(shape or ()))
+        side, other = (
+            Party(self.name, 0, has=f"'{value.scalar}'"),
+            Party(self.of, len(shape or ())),
+        )
         several = ", ".join(f"'{name}'" for name in takes)
         return Conflict("setting", side, other, f"`{self.name}` must be one of {several}")
 
@@ -747,20 +761,23 @@ class Classes:
         if len(shape) == 1 and target == (1,):
             return None
         if len(target) != len(wanted):
-            sides = Side(self.target, len(target)), Side(self.predictions, len(shape))
+            sides = (
+                Party(self.target, len(target)),
+                Party(self.predictions, len(shape)),
+            )
             return Conflict("axes", *sides, "the target lacks the axis of classes, axis 1")
         for axis, (size, other) in enumerate(zip(target, wanted, strict=True)):
             if size != other:
                 sides = (
-                    Side(self.target, size, axis),
-                    Side(self.predictions, other, axis + 1 if axis else 0),
+                    Party(self.target, size, axis),
+                    Party(self.predictions, other, axis + 1 if axis else 0),
                 )
                 return Conflict("size", *sides, "both sizes must be equal")
         return None
 
 
 @dataclass(frozen=True, slots=True)
-class Letters:
+class EquationSizes:
     """A letter of an equation has one size."""
 
     equation: str
@@ -772,14 +789,14 @@ class Letters:
         parts = str(equation).replace(" ", "").partition("->")[0].split(",")
         if not isinstance(equation, str) or len(parts) != len(tensors) or "." in equation:
             return None
-        known: dict[str, Side] = {}
+        known: dict[str, Party] = {}
         for (name, value), letters in zip(tensors.items(), parts, strict=True):
             shape = value.shape or ()
             if len(letters) != len(shape):
                 takes = f"`{letters}` names {axes(len(letters))}"
-                return Conflict("axes", Side(name, len(shape)), None, takes)
+                return Conflict("axes", Party(name, len(shape)), None, takes)
             for axis, (letter, size) in enumerate(zip(letters, shape, strict=True)):
-                side = Side(name, size, axis)
+                side = Party(name, size, axis)
                 earlier = known.setdefault(letter, side)
                 if earlier.number != size and 1 not in (earlier.number, size):
                     takes = f"both are `{letter}` of the equation and must be equal"
@@ -801,11 +818,11 @@ class Masked:
             return None
         sizes = mask.shape or ()
         if len(sizes) > len(shape):
-            sides = Side(name, len(sizes)), Side(self.of, len(shape))
+            sides = Party(name, len(sizes)), Party(self.of, len(shape))
             return Conflict("axes", *sides, "a mask must have no more axes than what it picks from")
         for axis, (size, other) in enumerate(zip(sizes, shape, strict=False)):
             if size != other:
-                sides = Side(name, size, axis), Side(self.of, other, axis)
+                sides = Party(name, size, axis), Party(self.of, other, axis)
                 return Conflict("size", *sides, "a mask must have the sizes of the axes it covers")
         return None
 
@@ -838,7 +855,7 @@ class Single:
         shape = shape_in(given, self.of)
         if shape is None or prod(shape) == 1 or self.unless in given:
             return None
-        return Conflict("size", Side(self.of, prod(shape)), None, "it must be a single number")
+        return Conflict("size", Party(self.of, prod(shape)), None, "it must be a single number")
 
 
 @dataclass(frozen=True, slots=True)
@@ -854,7 +871,7 @@ class Gradient:
             return None
         takes = "it must require grad" if self.needed else "it must not require grad"
         words = "requires grad" if has else "does not require grad"
-        return Conflict("gradient", Side(self.of, 0, has=words), None, takes)
+        return Conflict("gradient", Party(self.of, 0, has=words), None, takes)
 
 
 def conflicts(demands: Sequence[Demand], given: Given) -> Iterator[Conflict]:

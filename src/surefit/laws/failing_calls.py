@@ -144,9 +144,10 @@ def bound_call(call: ast.Call, source: Source | None) -> Bound | None:
 
 def is_function(function: ast.expr, source: Source | None) -> bool:
     """One of torch's, not the method of a tensor."""
-    if source is not None:
-        return source.imported(function).startswith("torch")
     root = dotted(function).partition(".")[0]
+    if source is not None:
+        imported = source.imported(function)
+        return imported.startswith("torch") or (not imported and root == "torch")
     return isinstance(function, ast.Name) or root in MODULES
 
 

@@ -1,11 +1,12 @@
 import csv
+from pathlib import Path
 
 import torch
 from torch import nn
 from torch.utils.data import DataLoader, Dataset
 
 torch.manual_seed(0)
-with open("sensors.csv", "w", newline="") as file:
+with Path("sensors.csv").open("w", newline="") as file:
     rows = [[f"{n / 40:.2f}", f"{n / 80:.2f}", n % 2] for n in range(40)]
     rows[17][1] = rows[30][1] = "n/a"
     csv.writer(file).writerows([["heat", "wind", "label"], *rows])
@@ -14,7 +15,7 @@ del rows
 
 class Sensors(Dataset):
     def __init__(self, path):
-        with open(path) as file:
+        with Path(path).open() as file:
             self.rows = list(csv.DictReader(file))
 
     def __len__(self):

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from surefit.doctor.findings import Fact
 from surefit.doctor.observations import Value
+from surefit.doctor.rule import Unanswered
 from surefit.doctor.violations import Operand, Violation
 from surefit.doctor.words import shape_of
 from surefit.laws.case import Case, use_of
@@ -70,7 +71,10 @@ class RowUnlike(Violation):
 
 def row_facts(case: Case) -> Iterator[Fact]:
     """The one row of a batch that is unlike the others, for rules about how rows are stacked."""
-    row = case.ask(OddRow) if case.crash is not None else None
+    try:
+        row = case.ask(OddRow) if case.crash is not None else None
+    except Unanswered:
+        return
     if row is not None and row.kind == "batch":
         file = f", {Path(row.file).name}:{row.line}" if row.file else ""
         yield Fact(f"row {row.at:,} of the dataset{file}", f"{row.has}, all others {row.usual}")

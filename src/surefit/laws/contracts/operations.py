@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from surefit.doctor.observations import Value
 from surefit.doctor.violations import Operand, Violation
 from surefit.laws.case import Case, use_of
-from surefit.laws.demands import Conflict, Given, Side, conflicts
+from surefit.laws.demands import Conflict, Given, Party, conflicts
 from surefit.laws.failing_calls import FailingCall, failing_call
 
 NAMES = {"check_hidden_size": "A recurrent layer", "getitem": "An index in brackets"}
@@ -38,10 +38,10 @@ class DemandBroken(Violation):
         layout = self.call.contract.layout
         return f"{self.operation} takes {layout}." if layout else ""
 
-    def operand(self, side: Side | None) -> Operand | None:
+    def operand(self, side: Party | None) -> Operand | None:
         return self.call.operands.get(side.argument) if side is not None else None
 
-    def name(self, side: Side) -> str:
+    def name(self, side: Party) -> str:
         """In backticks, as the user calls it; an argument that has no name goes by its own."""
         operand = self.operand(side)
         return operand.name if operand is not None else f"`{side.argument}`"

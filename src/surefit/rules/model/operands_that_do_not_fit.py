@@ -26,7 +26,7 @@ from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import code, counted
 from surefit.laws.case import Case
 from surefit.laws.contracts.operations import DemandBroken
-from surefit.laws.demands import Side
+from surefit.laws.demands import Party
 from surefit.laws.earlier import unlike_before
 from surefit.laws.value_origins import origin, shortened
 from surefit.laws.value_words import in_words
@@ -71,7 +71,7 @@ def headline(broken: DemandBroken) -> str:
     return f"{said}. In {code(shortened(broken.use.text, LONGEST))}, {conflict.takes}."
 
 
-def has(broken: DemandBroken, side: Side) -> str:
+def has(broken: DemandBroken, side: Party) -> str:
     about, operand = broken.conflict.about, broken.operand(side)
     tensor = operand is not None and operand.value.shape is not None
     name = broken.name(side) if tensor else code(side.argument)

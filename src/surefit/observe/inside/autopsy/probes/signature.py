@@ -59,7 +59,7 @@ def _settings(function: Any, parameters: list[inspect.Parameter]) -> dict[str, A
             found[parameter.name] = {
                 "name": kinds[0].__name__,
                 "module": kinds[0].__module__.partition(".")[0],
-                "takes": [one.name for one in fields(kinds[0]) if one.init],
+                "takes": [known.name for known in fields(kinds[0]) if known.init],
             }
     return found
 
