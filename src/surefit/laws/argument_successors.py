@@ -2,7 +2,7 @@
 
 import ast
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 
 from surefit.doctor.words import code, spoken
@@ -51,6 +51,15 @@ ALIKE = 0.8
 
 
 @dataclass(frozen=True, slots=True)
+class SettingsClass:
+    """A class of settings that a parameter takes."""
+
+    name: str
+    module: str
+    takes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class CallSignature:
     """What a function or a class takes."""
 
@@ -60,6 +69,10 @@ class CallSignature:
     takes: tuple[str, ...]
     any: bool = False
     """Whatever name it is given."""
+    settings: Mapping[str, SettingsClass] = field(default_factory=dict)
+    """Parameter -> the class that its annotation names."""
+    renamed: Mapping[str, str] = field(default_factory=dict)
+    """Old name -> new one, as the library's own documentation and warnings tell."""
 
     @property
     def words(self) -> str:
@@ -81,6 +94,9 @@ class Successor:
     """Another call that takes it, such as that of the settings."""
     near: tuple[str, ...] = ()
     """Names of the function that look a little like it."""
+    parameter: str = ""
+    settings: SettingsClass | None = None
+    """It lives on in a class of settings, which the call is given as `parameter`."""
 
     @property
     def known(self) -> bool:
@@ -90,6 +106,8 @@ class Successor:
     def words(self) -> str:
         if self.receiver is not None:
             return f"is `{self.new}` of `{called(self.receiver)}`"
+        if self.settings is not None:
+            return f"is `{self.new}` of `{self.settings.name}`, given as `{self.parameter}`"
         if self.new:
             return f"is `{self.new}={self.value}`" if self.value else f"is `{self.new}`"
         if self.gone:
@@ -101,6 +119,9 @@ class Successor:
     def advice(self) -> str:
         if self.receiver is not None:
             return f"give `{self.new}` to `{called(self.receiver)}` in place of `{self.old}`"
+        if self.settings is not None:
+            new = f"{self.parameter}={self.settings.name}({self.new}=...)"
+            return f"give it as `{new}` in place of `{self.old}`"
         if self.new:
             written = f"{self.new}={self.value}" if self.value else self.new
             return f"write `{written}` in place of `{self.old}`"
@@ -118,7 +139,8 @@ def successor_of(
     new, value = WITH_VALUE.get(old, ("", ""))
     if new in takes and new not in arguments and is_true(key):
         return Successor(old, key, new, value)
-    for name in (RENAMED.get(old, ""), *get_close_matches(old, takes, 1, ALIKE)):
+    told = (signature.renamed.get(old, ""), RENAMED.get(old, ""))
+    for name in (*told, *get_close_matches(old, takes, 1, ALIKE)):
         if name in takes and name not in arguments:
             return Successor(old, key, name)
     packages, gone = DROPPED.get(old, ((), ""))
@@ -128,6 +150,10 @@ def successor_of(
         for name in (old, RENAMED.get(old, "")):
             if name in other.takes:
                 return Successor(old, key, name, receiver=call)
+    for parameter, kind in signature.settings.items():
+        for name in (old, *told):
+            if name in kind.takes:
+                return Successor(old, key, name, parameter=parameter, settings=kind)
     return Successor(old, key, near=tuple(get_close_matches(old, takes, 3, 0.5)))
 
 

@@ -31,7 +31,7 @@ def operand_in(case: Case, source: Source, node: ast.expr, *, recorded: bool = T
     value = tensor_in(case.own, node)
     if value is None and recorded:
         producer = newest(case.lineage(plain))
-        value = producer.value if producer is not None else None
+        value = replace(producer.value, text=text) if producer is not None else None
     return replace(plain, value=value) if value is not None and value.shape is not None else plain
 
 

@@ -7,21 +7,13 @@ from surefit.doctor.observations import Value
 from surefit.doctor.violations import Written
 from surefit.doctor.words import code
 from surefit.laws.case import Case
+from surefit.laws.refits import TENSOR_CASTS
 from surefit.remedies.alike import in_every_call
 from surefit.remedies.change import Operator
 from surefit.source.edits import appended, argument_added, replaced, wrapped
 from surefit.source.patches import Edit
 from surefit.source.reading import Source, called
 
-TENSOR_CASTS = {
-    "int64": "long",
-    "float32": "float",
-    "float64": "double",
-    "float16": "half",
-    "bfloat16": "bfloat16",
-    "bool": "bool",
-    "int32": "int",
-}
 FLOAT_TYPES = ("Tensor", "FloatTensor", "DoubleTensor", "HalfTensor")
 """Constructors of torch that make floats of every number."""
 ARRAYS = ("ndarray", "memmap", "Series", "DataFrame", "Index", "RangeIndex")

@@ -162,13 +162,3 @@ def test_sizes_are_looked_up_where_they_are_written(given: str) -> None:
     assert finding.place.line == 2
     assert finding.fixes[0].edit is not None
     assert "shape = (x.size(0), 8)" in patched(finding.fixes[0].edit, text)
-
-
-def test_both_states_of_a_pair_are_cut() -> None:
-    text = "noise = torch.randn(B, 8)\nfor x, y in loader:\n    x = add(x, (noise, more))\n"
-    made = replace(MADE, place=Place("train.py", 1))
-    more = Value("more", "Tensor", 6, shape=(16, 8))
-    frame = frame_at(text, "add(x, (noise, more))", NOISE, more, line=3)
-    (finding,) = found(text, frame, story=(made,))
-    assert finding.fixes[0].edit is not None
-    assert "(noise[: x.size(0)], more[: x.size(0)])" in patched(finding.fixes[0].edit, text)

@@ -2,15 +2,15 @@
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
-from surefit.doctor.observations import Frame, Value
-from surefit.doctor.violations import Expression, Operand, Violation, in_code
+from surefit.doctor.observations import Frame
+from surefit.doctor.violations import Expression, Operand, Violation
 from surefit.laws.batches import Batches, batches_of, loops_around
 from surefit.laws.case import Case, use_of
-from surefit.laws.contracts.unequal_sides import known_or_run_again
 from surefit.laws.frame_numbers import integer_in
+from surefit.laws.operands import operand_in
 from surefit.laws.row_counts import fits, is_written_down, leaves
 from surefit.source.constants import integer
 from surefit.source.reading import Source
@@ -57,10 +57,8 @@ def reshaped(node: ast.Call) -> tuple[ast.expr, list[ast.expr]] | None:
 
 
 def operand_of(case: Case, source: Source, node: ast.expr) -> Operand:
-    text = ast.unparse(node)
-    value = known_or_run_again(case, text) or Value(text, "")
-    name = in_code(" ".join(source.segment(node).split()), "the tensor")
-    return Operand(value=value, name=name, frame=case.number)
+    operand = operand_in(case, source, node)
+    return replace(operand, value=replace(operand.value, text=ast.unparse(node)), use=None)
 
 
 def of_reshape(

@@ -8,7 +8,9 @@ from surefit.doctor.observations import Frame, Value
 from surefit.doctor.violations import Expression, Operand, Violation, in_code
 from surefit.laws.case import Case, use_of
 from surefit.laws.contracts.tables import LOOKUPS, looked_up
-from surefit.laws.frame_numbers import integer_in, tensor_in
+from surefit.laws.demands import conflicts, number_in
+from surefit.laws.failing_calls import failing_call
+from surefit.laws.frame_numbers import tensor_in
 from surefit.laws.label_values import LabelValues
 from surefit.laws.layer_words import layer_name
 from surefit.laws.operands import operand_in
@@ -80,7 +82,7 @@ def violations_of(case: Case) -> Iterator[Violation]:
     if own is not None and case.frames[-1] is not own:
         broken = floats_in_table(case, own, case.frames[-1])
     elif own is not None and source is not None and isinstance(node, ast.Call):
-        broken = floats_in(case, own, source, node) or of_call(case, own, source, node)
+        broken = floats_in(case, own, source, node) or of_call(case, own)
     elif own is not None and source is not None and isinstance(node, ast.Subscript):
         broken = floats_in(case, own, source, node) or of_brackets(case, own, source, node)
     if broken is not None:
@@ -138,44 +140,34 @@ def index_in(source: Source, node: ast.expr) -> ast.expr | None:
     return None
 
 
-def of_call(case: Case, own: Frame, source: Source, call: ast.Call) -> IndexArguments | None:
+def of_call(case: Case, own: Frame) -> IndexArguments | None:
     """A call that picks by an index with the axes of the tensor, or along one axis."""
-    of, given = given_to(source, call)
-    index, dim, src = given.get("index") or given.get("indices"), given.get("dim"), given.get("src")
-    if called(call) not in PICKS or of is None or index is None or dim is None:
+    call = failing_call(case)
+    if call is None or not call.written or call.operation not in PICKS:
         return None
-    tensor, picks = operand_in(case, source, of), operand_in(case, source, index)
-    axis = integer_in(own, dim)
-    if axis is None or not tensor.shape or not picks.shape:
+    conflict = next(conflicts(call.contract.demands, call.given), None)
+    kind = KINDS.get(conflict.about) if conflict and conflict.side.argument == "index" else None
+    tensor, axis = call.operands["input"], number_in(call.given, "dim")
+    if kind is None or axis is None:
         return None
-    axes = len(tensor.shape)
-    kind = kind_of(called(call), tensor.shape, picks, axis % axes) if abs(axis) <= axes else None
-    if kind is None or axis == axes:
-        return None
-    number = isinstance(src, ast.Constant | ast.UnaryOp)
+    src = call.operands.get("src")
     return kind(
         use=use_of(own),
-        name=called(call),
+        name=call.operation,
         of=tensor,
-        index=picks,
-        axis=axis % axes,
-        axis_use=case.expression(source, dim),
-        src=operand_in(case, source, src) if src is not None and not number else None,
+        index=call.operands["index"],
+        axis=axis % len(tensor.shape),
+        axis_use=call.operands["dim"].use if "dim" in call.operands else None,
+        src=src if src is not None and src.value.shape is not None else None,
     )
 
 
-def kind_of(
-    name: str, of: tuple[int, ...], index: Operand, axis: int
-) -> type[IndexArguments] | None:
-    shape = index.shape
-    if name not in SELECTING:
-        if len(shape) != len(of):
-            return IndexShape
-        pairs = enumerate(zip(shape, of, strict=True))
-        longer = [at for at, (size, other) in pairs if size > other and at != axis]
-        if longer and name != "take_along_dim":
-            return IndexShape
-    return IndexRange if is_outside(index.value, 0, of[axis]) else None
+KINDS: dict[str, type[IndexArguments]] = {
+    "axes": IndexShape,
+    "size": IndexShape,
+    "number": IndexRange,
+}
+"""What a conflict of the index is about -> the violation."""
 
 
 def is_outside(index: Value, least: int, size: int) -> bool:

@@ -1,6 +1,5 @@
 """What a matrix product takes: the last size of one is the last but one of the other."""
 
-import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
@@ -8,8 +7,8 @@ from typing import Literal
 from surefit.doctor.conditions.values import ValuesAt
 from surefit.doctor.violations import Operand, Violation
 from surefit.laws.case import Case, use_of
-from surefit.laws.operands import fails_in_own_code, operand_in, result_is
-from surefit.source.reading import called
+from surefit.laws.failing_calls import failing_call
+from surefit.laws.operands import result_is
 
 PRODUCTS = ("matmul", "mm", "bmm")
 Turned = Literal["left", "right"]
@@ -38,20 +37,19 @@ class InnerSizes(Violation):
 
 def violations_of(case: Case) -> Iterator[Violation]:
     """Of a product that is written in the user's own code."""
-    if case.own is None or not fails_in_own_code(case):
+    call = failing_call(case)
+    if case.own is None or call is None or not call.written or call.operation not in PRODUCTS:
         return
-    use = use_of(case.own)
-    source, sides = case.source(use.place), sides_of(case.node(use))
-    if source is None or sides is None:
+    left, right = (call.operands.get(name) for name in ("input", "other"))
+    if left is None or right is None:
         return
-    left, right = (operand_in(case, source, node) for node in sides)
     first, second = left.shape, right.shape
     if min(len(first), len(second)) < 2 or first[-1] == second[-2]:
         return
     if len(first) == len(second) and first[:-2] != second[:-2]:
         return
     yield InnerSizes(
-        use=use,
+        use=use_of(case.own),
         left=left,
         right=right,
         inner=(str(first[-1]), str(second[-2])),
@@ -64,14 +62,3 @@ def turns(first: tuple[int, ...], second: tuple[int, ...]) -> Iterator[Turned]:
         yield "right"
     if first[-2] == second[-2]:
         yield "left"
-
-
-def sides_of(node: ast.expr | None) -> tuple[ast.expr, ast.expr] | None:
-    match node:
-        case ast.BinOp(left=left, op=ast.MatMult(), right=right):
-            return left, right
-        case ast.Call(args=[left, right]) if called(node) in PRODUCTS:
-            return left, right
-        case ast.Call(func=ast.Attribute(value=left), args=[right]) if called(node) in PRODUCTS:
-            return left, right
-    return None

@@ -1,19 +1,17 @@
 """What joins and sums take: tensors of equal sizes, but for the axis of a join."""
 
-import ast
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from surefit.doctor.violations import Expression, Operand, Violation
+from surefit.doctor.violations import Operand, Violation
 from surefit.laws.case import Case, use_of
-from surefit.laws.operands import fails_in_own_code, operand_in
+from surefit.laws.demands import conflicts, number_in
+from surefit.laws.failing_calls import FailingCall, failing_call
 from surefit.laws.ways import WidthSource, sized_by
-from surefit.source.reading import Source, called
 
 JOINS = ("cat", "concat", "concatenate")
 STACKS = ("stack",)
 ELEMENTWISE = ("add", "sub", "mul", "div", "add_", "sub_", "mul_", "div_")
-ARITHMETIC = ast.Add | ast.Sub | ast.Mult | ast.Div
 SMALLEST_MAP = 3
 """Axes of a map: rows, channels and at least one more."""
 
@@ -57,87 +55,40 @@ def is_of_maps(rank: int, axes: tuple[int, ...], dim: int | None) -> bool:
 
 def violations_of(case: Case) -> Iterator[Violation]:
     """Of a join or a sum that is written in the user's own code."""
-    if case.own is None or not fails_in_own_code(case):
+    call = failing_call(case)
+    if case.own is None or call is None or not call.written:
         return
-    use = use_of(case.own)
-    source = case.source(use.place)
-    together = parts_of(source, case, use) if source is not None else None
-    if together is None:
-        return
-    operation, operands, dim = together
+    operation, operands = call.operation.rstrip("_"), paired(call)
     rank = len(operands[0].shape) if len(operands) > 1 else 0
     if rank < 2 or any(len(operand.shape) != rank for operand in operands):
         return
-    along = None if dim is None else dim if dim < 0 else dim - rank
+    along = (number_in(call.given, "dim") or 0) if operation in JOINS else None
     axes = tuple(
         axis
         for axis in range(-rank, 0)
-        if axis != along and differ(operation, [operand.shape[axis] for operand in operands])
+        if (along is None or axis != along % rank - rank)
+        and differ(operation, [operand.shape[axis] for operand in operands])
     )
-    if axes:
+    if axes and next(conflicts(call.contract.demands, call.given), None) is not None:
+        plain = operation in ("add", *JOINS, *STACKS)
+        dim = None if along is None else along % rank - rank
         yield SizesDiffer(
-            use=use,
-            operation=operation,
+            use=use_of(case.own),
+            operation=operation if plain else "arithmetic",
             operands=operands,
-            dim=along,
+            dim=dim,
             axes=axes,
-            of_maps=is_of_maps(rank, axes, along),
+            of_maps=is_of_maps(rank, axes, dim),
         )
 
 
-Together = tuple[str, tuple[Operand, ...], int | None]
-"""The operation, its tensors, and the axis of a join."""
-
-
-def parts_of(source: Source, case: Case, use: Expression) -> Together | None:
-    node = case.node(use)
-    statement = source.statement_at(use.place.line or 0) if node is None else None
-    match node or statement:
-        case ast.BinOp(left=left, op=op, right=right) if isinstance(op, ARITHMETIC):
-            return arithmetic(op), both(case, source, left, right), None
-        case ast.AugAssign(target=left, op=op, value=right) if isinstance(op, ARITHMETIC):
-            return arithmetic(op), both(case, source, left, right), None
-        case ast.Call(args=[first, *_]) as call if called(call) in (*JOINS, *STACKS):
-            axis = written_axis(source, call) if called(call) in JOINS else None
-            return called(call), listed(case, source, first), axis
-        case ast.Call(args=[left, right]) as call if called(call) in ELEMENTWISE:
-            return called(call).rstrip("_"), both(case, source, left, right), None
-        case ast.Call(func=ast.Attribute(value=left), args=[right]) as call if (
-            called(call) in ELEMENTWISE
-        ):
-            return called(call).rstrip("_"), both(case, source, left, right), None
-    return None
-
-
-def arithmetic(op: ast.operator) -> str:
-    return "add" if isinstance(op, ast.Add) else "arithmetic"
-
-
-def both(case: Case, source: Source, *nodes: ast.expr) -> tuple[Operand, ...]:
-    return tuple(operand_in(case, source, node) for node in nodes)
-
-
-def listed(case: Case, source: Source, node: ast.expr) -> tuple[Operand, ...]:
-    """The tensors of a list that is written there, or that has a name."""
-    if isinstance(node, ast.List | ast.Tuple):
-        starred = any(isinstance(item, ast.Starred) for item in node.elts)
-        return () if starred else both(case, source, *node.elts)
-    text, number = ast.unparse(node), case.number
-    value = case.value(number, text)
-    return tuple(
-        Operand(value=replace(member, text=f"{text}[{key}]"), name=f"`{text}[{key}]`", frame=number)
-        for key, member in (value.members.items() if value is not None else ())
-    )
-
-
-def written_axis(source: Source, call: ast.Call) -> int:
-    """The first where the call names none."""
-    node = source.argument(call, "dim", 1) or source.argument(call, "axis")
-    try:
-        value = ast.literal_eval(node) if node is not None else 0
-    except ValueError:
-        return 0
-    return value if type(value) is int else 0
+def paired(call: FailingCall) -> tuple[Operand, ...]:
+    """The tensors of a list that is joined, or the two sides."""
+    if call.operation in (*JOINS, *STACKS):
+        names = [name for name in call.operands if name.startswith("tensors[")]
+    else:
+        names = ["input", "other"] if call.operation in ELEMENTWISE else []
+    return tuple(call.operands[name] for name in names if name in call.operands)
 
 
 def differ(operation: str, sizes: list[int]) -> bool:

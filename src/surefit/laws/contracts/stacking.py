@@ -12,6 +12,8 @@ from surefit.laws.collators import ONLY_STACK, TOKENIZED
 from surefit.laws.stacking_calls import call_at, calls_in_function, is_at
 from surefit.source.reading import Source
 
+CHANNELS = (1, 3, 4)
+"""Of pictures: grey, colours, colours with transparency."""
 PICTURE = 3
 """Axes of a picture: channels, height, width."""
 LABELS = ("label", "labels", "label_ids", "target", "targets")
@@ -52,12 +54,20 @@ class RowColumn:
 
     @property
     def is_ragged(self) -> bool:
-        return len(set(self.shapes)) > 1 and not self.is_text
+        several = len(set(self.shapes)) > 1 and not self.is_text
+        return several and not self.of_other_channels
 
     @property
     def only_first_axis(self) -> bool:
         """Rows are longer or shorter, and alike in all else."""
         return len({shape[1:] for shape in self.shapes}) == 1
+
+    @property
+    def of_other_channels(self) -> bool:
+        """Pictures that are alike in all but their channels: grey among colour."""
+        shapes = set(self.shapes)
+        pictures = all(len(shape) == PICTURE and shape[0] in CHANNELS for shape in shapes)
+        return len(shapes) > 1 and pictures and self.only_first_axis
 
     @property
     def is_picture(self) -> bool:
@@ -128,7 +138,8 @@ class NotNumbers(Stacked):
 def violations_of(case: Case) -> Iterator[Violation]:
     crash, own = case.crash, case.own
     if crash is not None and own is not None and crash.collator is not None:
-        yield from in_rows(case, own, crash.collator)
+        found = list(in_rows(case, own, crash.collator))
+        yield from found or in_a_list(case, own)
     elif own is not None:
         yield from in_a_list(case, own)
         yield from in_a_batch(case, own)

@@ -1,8 +1,7 @@
 """What is combined row by row has as many rows on both sides: losses, states, sums, masks."""
 
-import ast
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from surefit.doctor.conditions.condition import Condition
 from surefit.doctor.conditions.loss_rows import RowsAtTheLoss
@@ -12,8 +11,9 @@ from surefit.doctor.observations import Frame, Layer, Value
 from surefit.doctor.violations import Operand, Violation, in_code
 from surefit.laws.case import Case, use_of
 from surefit.laws.contracts.losses import OF_CLASSES, is_loss
+from surefit.laws.demands import conflicts
+from surefit.laws.failing_calls import failing_call
 from surefit.laws.names import name_in
-from surefit.source.reading import Source, called
 
 STATE = "expected_hidden_size"
 """An argument of the function in which recurrent layers check their state."""
@@ -124,68 +124,30 @@ def of_loss(case: Case, own: Frame, number: int) -> Iterator[UnequalSides]:
 
 
 def of_expression(case: Case, own: Frame) -> Iterator[UnequalSides]:
-    """Tensors of the user's own failing expression; one that it creates is told by a second run."""
-    use, node, source = use_of(own), case.node(own), case.source(own)
-    if node is None or source is None:
+    """Two sizes that the operation in the user's own line takes only if they are equal."""
+    call = failing_call(case)
+    conflict = next(conflicts(call.contract.demands, call.given), None) if call else None
+    if call is None or conflict is None or conflict.other is None or conflict.about != "size":
         return
-    operands = [part for part in parts_of(case, source, node) if part.shape]
-    joined = isinstance(node, ast.Call) and called(node) in JOINS
-    for side in operands:
-        for other in operands:
-            axis = differing(side.shape, other.shape, joined) if side is not other else None
-            if axis is not None and side.value.kind != "Parameter":
-                yield UnequalSides(
-                    use=use,
-                    side=side,
-                    other=other,
-                    axis=axis,
-                    size=side.shape[axis],
-                    expected=other.shape[axis],
-                )
+    sides = [call.operands.get(side.argument) for side in (conflict.side, conflict.other)]
+    joined = call.operation in JOINS
+    for side, other in (sides, sides[::-1]):
+        if side is None or other is None or side.value.kind == "Parameter":
+            continue
+        axis = differing(side.shape, other.shape, joined)
+        if axis is not None:
+            yield UnequalSides(
+                use=use_of(own),
+                side=side,
+                other=other,
+                axis=axis,
+                size=side.shape[axis],
+                expected=other.shape[axis],
+            )
 
 
 def operand(case: Case, value: Value, frame: int, otherwise: str) -> Operand:
     return Operand(value=value, name=in_code(name_in(case, value, frame), otherwise), frame=frame)
-
-
-def parts_of(case: Case, source: Source, node: ast.expr) -> Iterator[Operand]:
-    """The tensors that an expression combines."""
-    for part in combined(node):
-        text = ast.unparse(part)
-        computed = isinstance(part, ast.Call | ast.BinOp)
-        value = known_or_run_again(case, text) if computed else case.value(case.number, text)
-        if value is not None and value.shape is not None:
-            name = in_code(" ".join(source.segment(part).split()), f"`{text[:57]}...`")
-            use = case.expression(source, part)
-            yield Operand(value=value, name=name, frame=case.number, use=use)
-
-
-def known_or_run_again(case: Case, text: str) -> Value | None:
-    """What the user's frame has for an expression; without a shape, what a second run has."""
-    value = case.value(case.number, text)
-    if value is not None and value.shape is not None:
-        return value
-    lineage = case.lineage(Operand(value=Value(text, ""), name=text, frame=case.number))
-    roots = [lineage.graph[root.serial] for root in lineage.root if root.serial in lineage.graph]
-    return replace(roots[0].value, text=text) if len(roots) == 1 else None
-
-
-def combined(node: ast.expr) -> list[ast.expr]:
-    match node:
-        case ast.BinOp(left=left, right=right) if not isinstance(node.op, ast.MatMult):
-            return [left, right]
-        case ast.Compare(left=left, comparators=[right]):
-            return [left, right]
-        case ast.Subscript(slice=ast.Tuple(elts=parts)):
-            return [part for part in parts if not isinstance(part, ast.Slice | ast.Constant)]
-        case ast.Call(args=[ast.Tuple(elts=parts) | ast.List(elts=parts), *_]):
-            return parts
-        case ast.Call(func=function, args=parts):
-            receiver = [function.value] if isinstance(function, ast.Attribute) else []
-            inside = [part for part in parts if not isinstance(part, ast.Starred)]
-            tuples = [item for part in parts if isinstance(part, ast.Tuple) for item in part.elts]
-            return [*receiver, *inside, *tuples]
-    return []
 
 
 def unequal(first: tuple[int, ...], second: tuple[int, ...]) -> list[int]:

@@ -30,6 +30,7 @@ from surefit.doctor.violations import Written
 from surefit.doctor.words import code, counted, listed, shape_of, spoken
 from surefit.laws.case import Case, Remedy
 from surefit.laws.collators import chooser_of, constructor_of
+from surefit.laws.contracts.odd_rows import row_facts
 from surefit.laws.contracts.stacking import RowColumn, UnequalLengths
 from surefit.remedies.padding import PadWhereStacked, fillings, padding_collator
 from surefit.remedies.statements import assigned_name
@@ -58,7 +59,7 @@ def rows_cannot_be_stacked(broken: UnequalLengths, case: Case) -> Finding | None
         f"{subject(broken, first, chosen)}, and the {counted(broken.rows, 'row')} of"
         f" {f'this batch have {first.words} of' if broken.collator else f'{first.words} have'}"
         f" {len(set(first.shapes))} different {'lengths' if first.only_first_axis else 'sizes'}.",
-        facts=(sizes(column) for column in broken.wrong),
+        facts=(*map(sizes, broken.wrong), *row_facts(case)),
         why="A tensor needs rows of one size, and nothing here pads them.",
         remedies=remedies(broken, chosen, case),
     )

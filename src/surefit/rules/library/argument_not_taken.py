@@ -10,12 +10,15 @@ Python names one argument at a time: after one is mended, the next one fails. An
 neither which version is installed nor what the argument is called now.
 
 ## What to do
-Write the name that the installed version takes. What has no successor, remove.
+Write the name that the installed version takes. What moved to a class of settings, give to that.
+What has no successor, remove.
 
 ## How it is recognised
 The failing expression is a call, and the signature of the installed function or class has no
 argument of a name that the call gives, and does not take any others. What `**settings` gives is
-followed back to the key of the dictionary. A new name is proposed only if the signature has it. In
+followed back to the key of the dictionary. A new name is proposed only if the signature has it, or
+the class of settings that an annotation of the signature names; old names are looked up in the
+library's own documentation and warnings, too. In
 a script that is only read: the same, by the source of the installed library, which is not imported.
 Passed over are calls in a `try`, and under an `if` that asks for a version or a signature.
 """
@@ -59,6 +62,8 @@ def headline(broken: ArgumentsNotTaken) -> str:
     single = broken.successors[0] if len(broken.successors) == 1 else None
     if single and single.receiver:
         return f"{said}: it is `{single.new}` of `{called(single.receiver)}` there."
+    if single and single.settings:
+        return f"{said}: it is `{single.new}` of `{single.settings.name}` there."
     return f"{said}: it is called `{single.new}` there." if single and single.new else f"{said}."
 
 
@@ -78,7 +83,11 @@ def remedy(broken: ArgumentsNotTaken) -> Change:
     words = ", ".join(dict.fromkeys(successor.advice for successor in every))
     old = {successor.old for successor in broken.successors}
     stay = [name for name in broken.arguments if name not in old]
-    new = [known.new for known in broken.successors if known.new and known.receiver is None]
+    new = [
+        known.parameter or known.new
+        for known in broken.successors
+        if known.new and known.receiver is None
+    ]
     line = broken.source.statement_of(broken.call).lineno
     text, place = broken.source.segment(broken.call.func), Place(broken.source.file, line)
     question = broken.question

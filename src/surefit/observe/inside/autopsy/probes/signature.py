@@ -2,7 +2,10 @@
 
 import ast
 import inspect
+import re
+import sys
 from collections.abc import Callable, Sequence
+from dataclasses import fields, is_dataclass
 from importlib import metadata
 from types import FrameType, FunctionType
 from typing import Any
@@ -11,6 +14,10 @@ from surefit.observe.inside import own_code
 from surefit.observe.inside.autopsy import expressions
 from surefit.observe.inside.autopsy.questions import Said
 
+RENAMES = re.compile(
+    r"`(\w+)=?`[^`]{0,160}?(?:deprecated|renamed|replaced|removed)[^`]{0,160}?`(\w+)=?`"
+)
+"""`max_seq_length` is deprecated ... use `max_length`."""
 NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 
 
@@ -36,7 +43,36 @@ def _taken(text: str, frame: FrameType) -> dict[str, Any] | None:
         "version": _version(package),
         "takes": [one.name for one in parameters if one.kind in NAMED],
         "any": any(one.kind is inspect.Parameter.VAR_KEYWORD for one in parameters),
+        "settings": _settings(function, parameters),
+        "renamed": _renamed(function),
     }
+
+
+def _settings(function: Any, parameters: list[inspect.Parameter]) -> dict[str, Any]:
+    """Parameter -> the class of settings that its annotation names, and what that takes."""
+    names = vars(sys.modules.get(getattr(function, "__module__", ""), inspect))
+    found = {}
+    for parameter in parameters:
+        words = re.findall(r"\w+", str(parameter.annotation))
+        kinds = [kind for word in words if is_dataclass(kind := names.get(word))]
+        if kinds and inspect.isclass(kinds[0]):
+            found[parameter.name] = {
+                "name": kinds[0].__name__,
+                "module": kinds[0].__module__.partition(".")[0],
+                "takes": [known.name for known in fields(kinds[0]) if known.init],
+            }
+    return found
+
+
+def _renamed(function: Any) -> dict[str, str]:
+    """Old name -> new one, as the library's own documentation and warnings tell."""
+    texts = [str(getattr(function, "__doc__", "") or "")]
+    for name in ("__init__", "__post_init__") if inspect.isclass(function) else ():
+        try:
+            texts.append(inspect.getsource(vars(function)[name]))
+        except (KeyError, OSError, TypeError):
+            continue
+    return {old: new for text in texts for old, new in RENAMES.findall(text) if old != new}
 
 
 def _found(node: ast.expr, frame: FrameType) -> tuple[Callable[..., Any] | None, bool]:
