@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from surefit.doctor.findings import Place
-from surefit.doctor.observations import Measure
+from surefit.doctor.observations import CallSite, Measure
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +59,10 @@ class PhaseInput:
     """Gradients were on."""
     stack: tuple[Place, ...]
     """The user's lines, innermost first."""
+    call: CallSite | None
+    """Of the model, where the user's own line calls it."""
+    position: int
+    """Of the argument, where it has one."""
     library: str
     """The function of a library that evaluates, where one does."""
     step: int

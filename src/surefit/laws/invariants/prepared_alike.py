@@ -39,7 +39,9 @@ class PreparedOtherwise(BrokenLaw):
 
     @property
     def is_target(self) -> bool:
-        return any(word in self.evaluated.name for word in LABELS)
+        known = self.evaluated
+        named = any(word in known.name for word in LABELS) and known.tokens is None
+        return not known.model or named
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,50 +1,56 @@
-"""DEBUG
+"""What a model is given in evaluation was prepared in another way than in training.
 
 ## What happens
-x
+Training data are normalised, tokenised or put in order by one piece of code, evaluation data by
+another, and a step is missing, doubled or different in one of the two: validation pictures between
+0 and 1 where training had mean 0 and width 1, columns in alphabetical order, texts without their
+special tokens, a decoder that starts with another token.
 
 ## Why it matters
-x
+Every shape fits and nothing raises. The model sees inputs in evaluation that it never learned from;
+the score says nothing about it, and the cause is looked for in the model.
 
 ## What to do
-x
+Prepare both by the same function, with what was measured on the training rows alone:
+`(x_val - mean) / std` with the mean and width of `x_train`, `scaler.transform(test)`, the same
+list of columns, the same settings of the tokenizer.
 
 ## How it is recognised
-x
+Of each argument of the model, a few figures are kept for calls that are learned from and for calls
+that evaluate. Said where most features are more than ten times as wide or ten widths away, are
+below 0 in one phase alone, stand at other positions, or are 0 in every row of one phase alone;
+where all rows begin with different tokens; where padding is masked in training alone. Smaller
+differences of scale are told only where one phase has an expression that makes them and the other
+has not.
+Silent where another evaluation of the same model is like training.
 """
-import sys
-from surefit.doctor.findings import Finding, Severity
+
+from surefit.doctor.findings import Finding, Fix, Severity
 from surefit.doctor.rule import Rule
 from surefit.laws.case import Case
+from surefit.laws.input_ways import parting_of
 from surefit.laws.invariants.prepared_alike import PreparedOtherwise
-from surefit.doctor.measures.phase_inputs import PhaseInput
+from surefit.laws.prepared_rows import prepared_alike
+from surefit.remedies.as_in_training import remedies
 
 RULE = Rule("SF596", "evaluation-inputs-prepared-differently", Severity.ERROR, __doc__)
 
-
-def lineage_of(case, known: PhaseInput):
-    place = known.stack[0]
-    if known.model:
-        return case.lineage_of_argument(known.taker, known.name, place, known.step, known.grad)
-    return case.lineage_of_target(known.taker, place, known.step, known.grad)
+MOST_TRIED = 5
 
 
 @RULE.on(PreparedOtherwise)
-def dbg(broken: PreparedOtherwise, case: Case) -> Finding | None:
-    lines = []
-    asked = []
-    from surefit.doctor.rule import Unanswered
-    for known in (broken.trained, broken.evaluated):
-        try:
-            asked.append(lineage_of(case, known))
-        except Unanswered:
-            asked.append(None)
-    if None in asked:
-        raise Unanswered("lineage")
-    with open("/tmp/parity/dump.txt", "a") as f:
-        print("=====", broken.said, file=f)
-        for known, lineage in zip((broken.trained, broken.evaluated), asked):
-            print("--", "TRAIN" if known.trained else "EVAL", known.stack[0], "roots", lineage.root, lineage.ended, file=f)
-            for p in lineage.nearest():
-                print("   ", p.serial, p.own, p.place.line, p.kind, repr(p.text[:60]), p.value.shape, p.value.least, p.value.greatest, [(i.serial, str(i.way), i.name) for i in p.inputs][:6], file=f)
-    return None
+def evaluation_is_prepared_in_another_way(broken: PreparedOtherwise, case: Case) -> Finding | None:
+    if broken.is_target:
+        return None
+    parting = parting_of(broken, case)
+    fixes = list(remedies(parting, prepared_alike(broken)))[:MOST_TRIED] if parting else []
+    if not fixes and not broken.certain:
+        return None
+    at = next((fix.at for fix in fixes if fix.at is not None), broken.use)
+    return case.finding(
+        at.place,
+        broken.said,
+        facts=broken.facts,
+        why="The model learned from the one and is judged by the other.",
+        remedies=fixes or [Fix("Prepare the evaluation by the code that prepares the training.")],
+    )

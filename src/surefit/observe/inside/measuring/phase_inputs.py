@@ -260,6 +260,8 @@ def _told(given: GivenAt, takers: list[GivenAt]) -> Iterator[PhaseInput]:
             trained=given.trained,
             grad=given.grad,
             stack=given.stack,
+            call=given.site.call_site if given.site is not None else None,
+            position=list(given.arguments).index(name),
             library=given.library,
             step=given.step,
             calls=given.site.calls if given.site is not None else given.calls,

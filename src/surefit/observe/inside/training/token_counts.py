@@ -31,7 +31,9 @@ class TokenRows:
             if masks is not None:
                 mask = masks[at]
                 real = [token for token, kept in zip(row, mask, strict=True) if kept]
-                self.masked.update({token for token, kept in zip(row, mask, strict=True) if not kept})
+                self.masked.update(
+                    {token for token, kept in zip(row, mask, strict=True) if not kept}
+                )
                 self.padded_left += not mask[0]
                 self.padded_right += not mask[-1]
             elif len(row) > RUN and row[-1] == row[-RUN]:
