@@ -151,9 +151,9 @@ def best_of(parts: Sequence[tuple[Stage, float | None]]) -> Stage | None:
     """The innermost that is near, with what only selects from it: `x[:400]` before `x`."""
     best: Stage | None = None
     for stage, far in reversed(parts):
-        if best is None and far is not None:
-            best = stage
-        elif best is not None and is_selection_of(stage.node, best.node):
+        if best is None:
+            best = stage if far is not None else None
+        elif is_selection_of(stage.node, best.node):
             best = stage
     return best
 

@@ -1,8 +1,8 @@
 """The targets of an evaluation loss are on another scale than those that the model learned.
 
 ## What happens
-Targets are standardised, or their logarithm is taken, for training. The evaluation loss compares the
-model's predictions, which are on that scale, with targets as they were read from the file.
+Targets are standardised, or their logarithm is taken, for training. The evaluation loss compares
+the model's predictions, which are on that scale, with targets as they were read from the file.
 
 ## Why it matters
 The evaluation loss is the size of the targets, whatever the model predicts. It hardly changes from
