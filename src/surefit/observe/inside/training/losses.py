@@ -138,8 +138,9 @@ def note(
     name: str, args: tuple[Any, ...], kwargs: dict[str, Any], ignored: int | None
 ) -> tuple[Calls, FrameType | None]:
     grad = readable.torch().is_grad_enabled()
-    frame: FrameType | None = sys._getframe(CALLER)
-    site = name, identity(frame.f_code), frame.f_lasti, grad
+    nearest = sys._getframe(CALLER)
+    frame: FrameType | None = nearest
+    site = name, identity(nearest.f_code), nearest.f_lasti, grad
     known = _sites.get(site)
     if known is None:
         frame = own_code.own_frame(depth=CALLER)
