@@ -94,8 +94,9 @@ def train(workload: str, counting: bool) -> None:
 def leave_out(seconds: float) -> None:
     """The turns of others are no time of the run, of which the observer has its share."""
     budget = sys.modules.get("surefit.observe.inside.training.budget")
-    for one in budget._all if budget is not None else ():
-        one.begun += seconds if one.begun else 0.0
+    for each in budget._all if budget is not None else ():
+        each.begun += seconds if each.begun else 0.0
+        each.due += seconds if each.due else 0.0
 
 
 def mlp() -> Callable[[], None]:

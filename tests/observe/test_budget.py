@@ -45,3 +45,16 @@ def test_a_proof_has_no_limit(clock: list[float], monkeypatch: pytest.MonkeyPatc
     spend(budget, clock, 1e6)
     assert budget.allows(1e6)
     assert budget.spent == 1e6
+
+
+def test_it_says_when_to_ask_again(clock: list[float], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(time, "time", lambda: 1000.0 + clock[0])
+    budget = Budget(share=0.01, opening=0.5)
+    assert budget.allows()
+    assert budget.due == 0.0
+    spend(budget, clock, 0.52)
+    assert not budget.allows()
+    now = 1000.0 + clock[0]
+    assert now < budget.due < now + 5.0
+    clock[0] += budget.due - now + 0.01
+    assert budget.allows()

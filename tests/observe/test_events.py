@@ -55,3 +55,23 @@ def test_the_events_before_the_next_power_of_two() -> None:
     assert [events.before_power_of_two(count) for count in (1, 2, 3, 4, 5, 8, 15)] == [
         *(0, 1, 0, 3, 2, 7, 0),
     ]
+
+
+def test_an_event_is_due_only_where_somebody_listens() -> None:
+    event, heard = events.Event(), []
+    assert event.due > 1_000_000
+
+    @events.on(event)
+    def resting(number: int) -> None:
+        heard.append(number)
+        event.rest(resting, 4)
+
+    assert event.due == 0
+    due = []
+    for number in range(1, 12):
+        event.count += 1
+        due.append(event.count >= event.due)
+        if due[-1]:
+            events.call(event, number)
+    assert heard == [1, 6, 11]
+    assert [number for number, is_due in enumerate(due, 1) if is_due] == heard

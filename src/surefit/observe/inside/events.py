@@ -5,7 +5,12 @@ or a budget, in less than a microsecond, whether to look. It must not raise, cha
 random number, or keep a reference to what it is given.
 
 Even a call that does nothing takes up to a microsecond, with cold caches. A listener that has
-nothing to do for a while therefore rests: for a number of events, or until it is woken.
+nothing to do for a while therefore rests: for a number of events, or until it is woken. Where
+events come in every step, whoever tells of them counts them and asks `due` in its own frame:
+
+    backward_ended.count += 1
+    if backward_ended.count >= backward_ended.due:
+        call(backward_ended)
 """
 
 from collections.abc import Callable
@@ -22,7 +27,7 @@ NEVER = 1 << 62
 class Event:
     """One kind of event, and who listens to it."""
 
-    __slots__ = ("active", "count", "listeners", "resting", "wake_at")
+    __slots__ = ("active", "count", "due", "listeners", "resting", "wake_at", "waking")
 
     def __init__(self) -> None:
         self.listeners: list[Callable[..., None]] = []
@@ -34,31 +39,40 @@ class Event:
         """Events so far, in this process."""
         self.wake_at = NEVER
         """The least number in `resting`."""
+        self.due = NEVER
+        """The number of the next event of which somebody is told."""
+        self.waking = False
+        """Some were woken for the event that is being told, and may rest again after it."""
 
     def rest(self, listener: Callable[..., None], events: int = NEVER) -> None:
         """It does not hear of the next so many events; without a number, until it is woken."""
         if events > 0:
             self.resting[listener] = self.count + events + 1
-            self._arrange()
+            if not self.waking:
+                self.arrange()
 
     def wake(self, listener: Callable[..., None]) -> None:
         if self.resting.pop(listener, None) is not None:
-            self._arrange()
+            self.arrange()
 
     def wake_due(self) -> None:
-        for listener, number in list(self.resting.items()):
-            if number <= self.count:
-                self.resting.pop(listener, None)
-        self._arrange()
+        """Those that rest again at this very event cause no further arrangement until its end."""
+        count, resting = self.count, self.resting
+        for listener in [known for known, number in list(resting.items()) if number <= count]:
+            resting.pop(listener, None)
+        self.active = tuple([known for known in self.listeners if known not in resting])
+        self.waking = True
 
     def wake_all(self) -> None:
         self.resting.clear()
-        self._arrange()
+        self.arrange()
 
-    def _arrange(self) -> None:
+    def arrange(self) -> None:
+        self.waking = False
         resting = self.resting
-        self.active = tuple(known for known in self.listeners if known not in resting)
+        self.active = tuple([known for known in self.listeners if known not in resting])
         self.wake_at = min(list(resting.values()), default=NEVER)
+        self.due = 0 if self.active else self.wake_at
 
 
 _every: list[Event] = []
@@ -103,6 +117,8 @@ step_begun = event()
 """(optimizer)"""
 step_ended = event()
 """(optimizer): not called for a step that a gradient scaler left out."""
+stepped_empty = event()
+"""(optimizer): as `step_ended` and before it, of a step at which no tensor had a gradient."""
 gradients_cleared = event()
 """(optimizer or module)"""
 gradients_clipped = event()
@@ -123,14 +139,22 @@ def on(what: Event) -> Callable[[Listener], Listener]:
 
 
 def tell(event: Event, *what: Any) -> None:
-    event.count = count = event.count + 1
-    if count >= event.wake_at:
+    event.count += 1
+    if event.count >= event.due:
+        call(event, *what)
+
+
+def call(event: Event, *what: Any) -> None:
+    """Calls whoever listens to an event that has been counted, and is due."""
+    if event.count >= event.wake_at:
         event.wake_due()
     for listener in event.active:
         try:
             listener(*what)
         except Exception as error:  # noqa: BLE001 - the user's program and the other listeners go on
             could_not(f"{listener.__module__.rpartition('.')[2]}.{listener.__name__}", error)
+    if event.waking:
+        event.arrange()
 
 
 @finishing.after_fork

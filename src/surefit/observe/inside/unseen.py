@@ -35,7 +35,7 @@ def around(plain: Callable[..., Any], begin: Begin, end: End = _nothing) -> Call
     compiler, name, could_not = compiling, plain.__name__, spool.could_not
 
     def wrapper(*args: Any, **kwargs: Any) -> Any:
-        if compiler.is_compiling():
+        if compiler.is_traced() or compiler.state._is_compiling_flag:
             return plain(*args, **kwargs)
         begun = False
         try:

@@ -15,7 +15,7 @@ from surefit.observe.inside.identity import identity
 from surefit.observe.inside.measuring import clipped, loss_means
 from surefit.observe.inside.measuring.ledgers import Ledger, ledger_of, numbers_of
 from surefit.observe.inside.spool import guarded
-from surefit.observe.inside.training import periodic, readable, stepping
+from surefit.observe.inside.training import optimizers, periodic, readable, stepping
 from surefit.observe.inside.training.budget import Budget
 from surefit.observe.inside.training.letters import noted
 
@@ -50,14 +50,14 @@ class Use:
         self.clipped_spent = 0
         self.clipped_none = 0
         self.idle_clip: GradientClip | None = None
-        self.step_at = 0
-        """Passes at the last step."""
+        self.dropped_at = 0
+        """Passes when gradients that no step had used were last cleared."""
         self.epoch_at = 0
         """Passes at the last end of a loader."""
         self.batches = 0
         """That loaders have given."""
-        self.open_end = False
-        """An epoch has ended with passes that no step has used."""
+        self.open_at = -1
+        """Steps at the last epoch that ended with passes that no step had used."""
         self.epochs = 0
         self.dropped_epochs = 0
         self.dropped = 0
@@ -76,7 +76,12 @@ def passes() -> int:
 
 def pending() -> int:
     """Passes since the last step."""
-    return passes() - seen.step_at
+    return passes() - max(stepping.seen.passes, seen.dropped_at)
+
+
+def is_open() -> bool:
+    """The last epoch has ended with passes that no step has used."""
+    return seen.open_at == noted.steps and pending() > 0
 
 
 @events.on(events.backward_begun)
@@ -103,7 +108,7 @@ def after_the_pass() -> None:
 
 @events.on(events.gradients_cleared)
 def are_cleared(_owner: Any) -> None:
-    if seen.open_end and pending():
+    if is_open():
         _drop()
     if not seen.active:
         events.gradients_cleared.rest(are_cleared)
@@ -157,6 +162,7 @@ def before_the_step(optimizer: Any) -> None:
         if len(seen.ledgers) >= MOST:
             return
         ledger = seen.ledgers[identity(optimizer)] = ledger_of(optimizer)
+        ledger.known = optimizers.of(optimizer)
     if not seen.active:
         events.step_begun.rest(before_the_step)
     elif _can_look():
@@ -172,17 +178,17 @@ def optimizer_came(_optimizer: Any) -> None:
 
 @events.on(events.step_ended)
 def after_the_step(optimizer: Any) -> None:
-    seen.step_at = passes()
-    seen.open_end = False
     ledger = seen.ledgers.get(identity(optimizer))
     if ledger is None:
         return
-    ledger.steps += 1
     step = noted.steps
     if not seen.active:
+        if step > FIRST:
+            events.step_ended.rest(after_the_step, events.before_power_of_two(step))
         begins = step <= FIRST or not step & (step - 1)
         if not (begins and time_for_it.allows()) or not readable.can_look():
             return
+        events.step_ended.wake(after_the_step)
         _begin()
         seen.trainer = seen.trainer or _trainer()
         seen.until = max(FIRST, step + WINDOW)
@@ -218,21 +224,21 @@ def comes_a_batch(_iterator: Any, batch: Any) -> None:
     seen.epochs += 1
     seen.in_epochs += passes() - seen.epoch_at
     seen.epoch_at = passes()
-    seen.open_end = pending() > 0
+    seen.open_at = noted.steps if pending() else -1
     events.gradients_cleared.wake(are_cleared)
 
 
 def _drop() -> None:
     seen.dropped_epochs += 1
     seen.dropped += pending()
-    seen.step_at = passes()
-    seen.open_end = False
+    seen.dropped_at = passes()
+    seen.open_at = -1
 
 
 @finishing.at_end
 def finish() -> None:
     seen.ended = True
-    if seen.open_end and pending():
+    if is_open():
         _drop()
     write()
 

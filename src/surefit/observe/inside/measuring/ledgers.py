@@ -78,7 +78,8 @@ class Ledger:
         self.ready = False
         """A whole cycle, from step to step, is being followed."""
         self.closure = False
-        self.steps = 0
+        self.known: optimizers.Optimizer | None = None
+        """Once it has stepped."""
         self.counts: Counter[str] = Counter()
         self.groups: Counter[int] = Counter()
         self.lines: set[Place | None] = set()
@@ -232,7 +233,7 @@ class Ledger:
             serial=self.serial,
             made_at=self.made_at,
             scale_free=self.kind.endswith(SCALE_FREE),
-            steps=self.steps,
+            steps=self.known.steps if self.known is not None else 0,
             looked=counts["looked"],
             own=counts["own"],
             carried=counts["carried"],

@@ -12,7 +12,7 @@ from surefit.doctor.measures.loss_inputs import LossMeasure, LossSite
 from surefit.observe.inside import events, finishing, spool
 from surefit.observe.inside.autopsy import values
 from surefit.observe.inside.measuring import products, token_targets
-from surefit.observe.inside.training import periodic, readable
+from surefit.observe.inside.training import losses, periodic, readable
 from surefit.observe.inside.training.budget import Budget
 
 OF_CLASSES = ("cross_entropy", "nll_loss")
@@ -46,6 +46,9 @@ MOST_LOADED = 32
 MOST_ELEMENTS = 1 << 18
 FIRST = 8
 """Calls from one line that are looked at, and after them each power of two."""
+EVERY, REST = 64, 16
+"""Calls from one line that are all heard of, and then those that are not after each that is; an odd
+number in all, so that the losses of a step take turns."""
 
 looks = Budget(share=0.001, opening=0.1)
 
@@ -56,7 +59,8 @@ class MeasuredLoss:
 
     name: str
     place: Place | None
-    calls: int = 0
+    due: int = 0
+    """The number of the call that is looked at next."""
     looked: int = 0
     said: dict[str, Any] = field(default_factory=dict)
     produced_by: set[str] = field(default_factory=set)
@@ -111,9 +115,13 @@ def computed(
         if len(_sites) >= MOST_SITES:
             return
         site = _sites[name, place] = MeasuredLoss(name, place)
-    site.calls = count = site.calls + 1
+    count = losses.count_of(name, place)
     wide = token_targets.now.active and token_targets.wanted(name)
-    due = count <= FIRST or not count & (count - 1) or looks.unlimited
+    due = count >= site.due or looks.unlimited
+    if due:
+        site.due = count + 1 + (events.before_power_of_two(count) if count >= FIRST else 0)
+    if count >= EVERY and not (token_targets.now.active or looks.unlimited):
+        events.loss_ended.rest(computed, REST)
     if not (due or wide) or not looks.allows() or not readable.can_look():
         return
     with looks, readable.looking():
@@ -126,6 +134,9 @@ def computed(
         if wide:
             plain, targets = readable.plain(predictions), readable.plain(target)
             token_targets.look(name, place, plain, targets, given)
+
+
+token_targets.woken.append(lambda: events.loss_ended.wake(computed))
 
 
 @cache
@@ -250,7 +261,7 @@ def _told(site: MeasuredLoss) -> LossSite:
     return LossSite(
         name=site.name,
         place=site.place,
-        calls=site.calls,
+        calls=losses.count_of(site.name, site.place),
         looked=site.looked,
         produced_by=always,
         **(site.said | site.counts | site.ranges),

@@ -27,8 +27,8 @@ MOST = 512
 HOOKED = 16
 """First calls of a site of which each is followed to its backward pass; then powers of two."""
 MOST_TENSORS = 4
-CALLER = 5
-"""Frames between `_site` and what calls a module, where that is the user's own."""
+CALLER = 4
+"""Frames between `begin` and what calls a module, where that is the user's own."""
 
 Key = tuple[int, int, int, int, int, bool, bool]
 
@@ -55,18 +55,6 @@ class CallPhase:
     """Of those followed, calls that a backward pass went through."""
     first_step: int = 0
     last_step: int = 0
-
-    def is_at(self, frame: FrameType, module: Any, training: bool, grad: bool) -> bool:
-        """The same call as before; asked at every one."""
-        back = frame.f_back
-        return (
-            frame.f_lasti == self.instruction
-            and frame.f_code is self.code
-            and self.training is training
-            and self.grad is grad
-            and self.module() is module
-            and (back.f_lasti if back is not None else 0) == self.back_instruction
-        )
 
     @property
     def call_site(self) -> CallSite | None:
@@ -103,7 +91,20 @@ _follow_all = spool.in_proof()
 
 @events.on(events.forward_begun)
 def begin(module: Any, _args: Any, _kwargs: Any) -> None:
-    current[:] = [_site(module)]
+    nearest = sys._getframe(CALLER)
+    if _last:
+        site, back = _last[0], nearest.f_back
+        if (
+            nearest.f_lasti == site.instruction
+            and (back.f_lasti if back is not None else 0) == site.back_instruction
+            and now.training is site.training
+            and now.grad is site.grad
+            and site.module() is module
+            and nearest.f_code is site.code
+        ):  # the same call as before
+            current.append(site)
+            return
+    current[:] = [_site(module, nearest)]
 
 
 @events.on(events.forward_ended)
@@ -115,16 +116,15 @@ def end(_module: Any, args: Any, kwargs: Any, result: Any) -> None:
     site.last_step = noted.steps
     if site.grad and (count <= HOOKED or not count & (count - 1) or _follow_all):
         _follow(site, result)
-    events.tell(called, site, args, kwargs, result)
+    called.count += 1
+    if called.count >= called.due:
+        events.call(called, site, args, kwargs, result)
     if not site.grad:
         events.tell(idle_called, site, args, kwargs, result)
 
 
-def _site(module: Any) -> CallPhase:
+def _site(module: Any, nearest: FrameType) -> CallPhase:
     training, grad = now.training is True, now.grad
-    nearest = sys._getframe(CALLER)
-    if _last and _last[0].is_at(nearest, module, training, grad):
-        return _last[0]
     frame = own_code.own_frame(depth=5)
     back = frame.f_back if frame is not None else None
     key = (

@@ -20,6 +20,8 @@ MOST = 64
 """Optimizers and schedulers that are followed."""
 POINTS = 128
 """Of a course that are kept; twice as many, and every second one is dropped."""
+STEADY, SELDOM = 64, 8
+"""After so many equal rates of the only optimizer, it is asked once in so many steps."""
 LOW = 1e-3
 LENGTHS = (
     *("T_max", "T_0", "total_steps", "total_iters", "step_size", "_milestones", "step_size_up"),
@@ -46,10 +48,15 @@ class Course:
         self.is_low = False
         self.points: list[tuple[int, float]] = []
         self.every = 1
+        self.equal = 0
+        """Steps since the rate has last changed."""
+        self.rests_from = 0
+        """The number of the event after which it is not asked; 0 if it is asked now."""
 
     def add(self, rate: float) -> None:
         if self.steps and rate < self.last:
             self.fallen += 1
+        self.equal = self.equal + 1 if rate == self.last else 0
         self.highest = max(rate, self.highest)
         self.is_low = rate < LOW * self.highest
         if self.is_low:
@@ -63,7 +70,21 @@ class Course:
         self.last = rate
         self.steps += 1
 
+    def rest(self) -> None:
+        """Until a point of the course is due, or a scheduler is stepped."""
+        passed_over = min(SELDOM - 1, -self.steps % self.every)
+        if passed_over:
+            self.rests_from = events.step_begun.count
+            events.step_begun.rest(before_the_step, passed_over)
+
+    def catch_up(self) -> None:
+        """Counts the steps at which it was not asked; it is the only one then."""
+        if self.rests_from:
+            self.steps += max(0, events.step_begun.count - self.rests_from)
+            self.rests_from = events.step_begun.count
+
     def as_seen(self) -> RateCourse:
+        self.catch_up()
         last = [(self.steps - 1, self.last)] if self.steps else []
         points = self.points if self.points[-1:] == last else [*self.points, *last]
         return RateCourse(
@@ -180,6 +201,9 @@ def before_the_step(optimizer: Any) -> None:
             return
         course = seen.courses[identity(optimizer)] = Course(optimizer)
         seen.by_serial[course.serial] = course
+    if course.rests_from:
+        course.steps += max(0, events.step_begun.count - course.rests_from - 1)
+        course.rests_from = 0
     rate = 0.0
     for group in optimizer.param_groups:
         value = group.get("lr", 0.0)
@@ -189,10 +213,25 @@ def before_the_step(optimizer: Any) -> None:
             rate = value
     if rate == course.last and course.steps % course.every and not course.is_low:
         course.steps += 1
+        course.equal += 1
     else:
         course.add(rate)
+    if course.equal >= STEADY and len(seen.by_serial) == 1 and not course.is_low:
+        course.rest()
     if resumed.seen.waiting:
         resumed.stepped(course.serial, rate)
+
+
+@events.on(events.optimizer_came)
+def optimizer_came(_optimizer: Any) -> None:
+    _wake()
+
+
+def _wake() -> None:
+    for course in seen.by_serial.values():
+        course.catch_up()
+        course.equal = course.rests_from = 0
+    events.step_begun.wake(before_the_step)
 
 
 @events.on(events.backward_ended)
@@ -229,6 +268,7 @@ def schedulers(module: ModuleType) -> None:
 
 
 def _steps(args: tuple[Any, ...], _kwargs: dict[str, Any]) -> bool:
+    _wake()
     scheduler = args[0]
     known = seen.schedules.get(identity(scheduler))
     if known is None or known.alive() is not scheduler:
@@ -284,7 +324,10 @@ def _holds(optimizer: Any, other: Any) -> bool:
 
 def _steps_of(serial: int) -> int:
     course = seen.by_serial.get(serial)
-    return course.steps if course is not None else 0
+    if course is None:
+        return 0
+    course.catch_up()
+    return course.steps
 
 
 def _base(group: dict[str, Any], optimizer: Any) -> float:

@@ -4,7 +4,7 @@ A cycle begins with the first forward pass after a backward pass. In a few of th
 reach an embedding are copied, a few rows of each, and compared when the loss is computed.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Any
@@ -59,6 +59,8 @@ class Cycle:
 
 
 now = Cycle()
+woken: list[Callable[[], None]] = []
+"""Called when a cycle begins that is looked at, by those who listen to its losses."""
 _counts: dict[tuple[str, Place | None], TokenCounts] = {}
 
 
@@ -71,6 +73,8 @@ def begins(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         now.count += 1
         due = now.count <= FIRST or not now.count & (now.count - 1) or looks.unlimited
         now.active = due and looks.allows() and readable.can_look()
+        for wake in woken if now.active else ():
+            wake()
     if now.active:
         with looks, readable.looking():
             _note_model(module, args, kwargs)

@@ -13,13 +13,14 @@ from surefit.observe.inside.after_import import after_import
 from surefit.observe.inside.measuring.missing_gradients import Missing
 from surefit.observe.inside.measuring.unstepped_weights import Unstepped
 from surefit.observe.inside.spool import guarded
-from surefit.observe.inside.training import optimizers, periodic, readable
+from surefit.observe.inside.training import optimizers, periodic, readable, stepping
 from surefit.observe.inside.training.budget import Budget
 from surefit.observe.inside.training.letters import noted
+from surefit.observe.inside.training.under_way import now
 from surefit.observe.inside.unseen import around
 
 EVERY, SELDOM = 64, 16
-"""So many steps and passes are all looked at, then one in so many and powers of two."""
+"""So many steps and passes are all looked at, then one in so many."""
 MOST = 64
 MOST_ELEMENTS = 200_000_000
 """Of an optimizer whose weights are searched for NaN."""
@@ -37,7 +38,6 @@ class Weights:
     tensors: int
     handed: int | None
     trainable: int
-    last_step: int = 0
     empty: int = 0
     leaf: int = 0
     cleared: int = 0
@@ -55,14 +55,11 @@ class Learning:
 
     def __init__(self) -> None:
         self.weights: dict[int, Weights] = {}
-        self.passes = 0
         self.looked = 0
         self.leaves = 0
         self.first_leaf = self.first_leaf_step = 0
         self.leaf_at: Place | None = None
         self.last_is_leaf = False
-        self.since_step = 0
-        self.cleared = False
         self.unstepped = Unstepped()
         self.ordinary: readable.Ordinary | None = None
         self.changed = False
@@ -72,8 +69,9 @@ seen = Learning()
 _handed: "weakref.WeakKeyDictionary[Any, int]" = weakref.WeakKeyDictionary()
 
 
-def sampled(count: int) -> bool:
-    return count <= EVERY or not count % SELDOM or not count & (count - 1)
+def before_sample(count: int) -> int:
+    """Numbers between this one and the next that is looked at."""
+    return SELDOM - count % SELDOM - 1 if count >= EVERY else 0
 
 
 @after_import("torch.optim.optimizer")
@@ -95,11 +93,8 @@ def _was_given(args: tuple[Any, ...], _result: Any) -> None:
 
 @events.on(events.backward_begun)
 def passes(loss: Any) -> None:
-    seen.passes = count = seen.passes + 1
-    seen.since_step += 1
-    seen.cleared = False
-    if not sampled(count):
-        return
+    count = events.backward_begun.count
+    events.backward_begun.rest(passes, before_sample(count))
     seen.changed = True
     seen.looked += 1
     seen.last_is_leaf = is_leaf = _is_leaf(loss)
@@ -136,34 +131,46 @@ def _single(loss: Any) -> Any:
 def passed() -> None:
     if noted.steps:
         events.backward_ended.rest(passed)
-    elif seen.unstepped.is_due(seen.passes) and readable.can_look():
+    elif seen.unstepped.is_due(events.backward_begun.count) and readable.can_look():
         with readable.looking():
-            seen.unstepped.look(seen.passes)
+            seen.unstepped.look(events.backward_begun.count)
 
 
-@events.on(events.gradients_cleared)
-def cleared(_what: Any) -> None:
-    seen.cleared = True
+@events.on(events.optimizer_came)
+def came(_optimizer: Any) -> None:
+    events.step_ended.wake(stepped)
+
+
+@events.on(events.stepped_empty)
+def without_gradients(optimizer: Any) -> None:
+    weights = _weights(optimizer)
+    if weights is not None:
+        _note_empty(weights, optimizer)
 
 
 @events.on(events.step_ended)
 def stepped(optimizer: Any) -> None:
+    weights = _weights(optimizer)
+    if weights is None:
+        return
+    known = weights.known
+    if len(seen.weights) == 1:
+        events.step_ended.rest(stepped, before_sample(known.steps))
+    elif before_sample(known.steps - 1):
+        return
+    seen.changed = True
+    _look_for_numbers(weights, optimizer)
+    if weights.missing.is_due(known.steps) and not weights.empty and readable.can_look():
+        with values, readable.looking():
+            weights.missing.look(known.parameters, optimizers.tensors(optimizer))
+
+
+def _weights(optimizer: Any) -> Weights | None:
     known = optimizers.of(optimizer)
     weights = seen.weights.get(known.serial)
-    if weights is None:
-        if len(seen.weights) >= MOST:
-            return
+    if weights is None and len(seen.weights) < MOST:
         weights = seen.weights[known.serial] = _first(known, optimizer)
-    weights.last_step = noted.steps
-    if known.without_gradient > weights.empty:
-        _note_empty(weights, optimizer)
-    seen.since_step = 0
-    if sampled(known.steps):
-        seen.changed = True
-        _look_for_numbers(weights, optimizer)
-        if weights.missing.is_due(known.steps) and not weights.empty and readable.can_look():
-            with values, readable.looking():
-                weights.missing.look(known.parameters, optimizers.tensors(optimizer))
+    return weights
 
 
 def _first(known: optimizers.Optimizer, optimizer: Any) -> Weights:
@@ -177,9 +184,9 @@ def _first(known: optimizers.Optimizer, optimizer: Any) -> Weights:
 def _note_empty(weights: Weights, optimizer: Any) -> None:
     weights.empty = weights.known.without_gradient
     weights.leaf += seen.last_is_leaf
-    weights.cleared += seen.cleared
-    weights.without_backward += not seen.since_step
-    if sampled(weights.empty):
+    weights.cleared += now.cleared
+    weights.without_backward += events.backward_ended.count == stepping.seen.passes
+    if not before_sample(weights.empty - 1):
         with readable.looking():
             tensors = optimizers.tensors(optimizer)
             weights.tensors = len(tensors)
@@ -257,7 +264,7 @@ def _told(weights: Weights) -> HeldWeights:
         optimizer=weights.known.serial,
         stepped_at=weights.stepped_at,
         first_step=weights.first_step,
-        last_step=weights.last_step,
+        last_step=weights.known.last_step,
         tensors=weights.tensors,
         handed_trainable=weights.handed,
         trainable=weights.trainable,

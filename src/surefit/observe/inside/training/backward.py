@@ -9,6 +9,7 @@ from surefit.doctor.findings import Place
 from surefit.doctor.observations import DifferenceSeen
 from surefit.observe.inside import events, finishing, own_code, spool
 from surefit.observe.inside.after_import import after_import
+from surefit.observe.inside.events import backward_begun, backward_ended
 from surefit.observe.inside.identity import identity
 from surefit.observe.inside.spool import could_not
 from surefit.observe.inside.training import divergences, letters, readable
@@ -53,6 +54,7 @@ def begin(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
         letters.note("B", under_way=True)
         seen.count += 1
         now.thread = get_ident()
+        now.cleared = False
         if seen.at is None:
             seen.at = own_code.own_place()
         tensors: Any = args[0] if args else kwargs.get("tensors")
@@ -73,12 +75,16 @@ def begin(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
         could_not("losses", error)
     seen.inside.append(now.inside)
     now.inside = True
-    events.tell(events.backward_begun, args[0] if args else kwargs.get("tensors"))
+    backward_begun.count += 1
+    if backward_begun.count >= backward_begun.due:
+        events.call(backward_begun, args[0] if args else kwargs.get("tensors"))
     return True
 
 
 def end(_args: tuple[Any, ...], _result: Any) -> None:
-    events.tell(events.backward_ended)
+    backward_ended.count += 1
+    if backward_ended.count >= backward_ended.due:
+        events.call(backward_ended)
     now.inside = seen.inside.pop() if seen.inside else False
     letters.ended()
 

@@ -4,16 +4,20 @@ import time
 
 from surefit.observe.inside import finishing, spool
 
+LONGEST = 5.0
+"""Seconds for which it is not asked: a clock can be set back."""
+
 _all: list["Budget"] = []
 
 
 class Budget:
     """Each kind of event has its own, so that frequent ones do not starve rare ones.
 
-    `with budget:` counts what is done inside. In a proof there is no limit.
+    `with budget:` counts what is done inside. In a proof there is no limit. What happens in every
+    step asks `noted.now >= budget.due and budget.allows()`.
     """
 
-    __slots__ = ("begun", "entered", "opening", "share", "spent", "unlimited")
+    __slots__ = ("begun", "due", "entered", "opening", "share", "spent", "unlimited")
 
     def __init__(self, share: float, opening: float) -> None:
         self.share = share
@@ -24,6 +28,8 @@ class Budget:
     def begin(self) -> None:
         self.unlimited = spool.in_proof()
         self.begun = 0.0
+        self.due = 0.0
+        """The time of day before which it allows nothing."""
         self.entered = 0.0
         self.spent = 0.0
 
@@ -34,7 +40,10 @@ class Budget:
         now = time.perf_counter()
         if not self.begun:
             self.begun = now
-        return self.spent + cost < self.share * (now - self.begun) + self.opening
+        left = self.share * (now - self.begun) + self.opening - self.spent
+        if left <= 0.0 < self.share:
+            self.due = time.time() + min(-left / self.share, LONGEST)
+        return cost < left
 
     def __enter__(self) -> None:
         self.entered = time.perf_counter()

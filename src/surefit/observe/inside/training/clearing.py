@@ -5,7 +5,9 @@ from typing import Any
 
 from surefit.observe.inside import events
 from surefit.observe.inside.after_import import after_import
+from surefit.observe.inside.events import gradients_cleared
 from surefit.observe.inside.training import letters
+from surefit.observe.inside.training.under_way import now
 from surefit.observe.inside.unseen import around
 
 
@@ -15,8 +17,11 @@ def noting(owner: Any, name: str, letter: str) -> None:
     def begin(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
         letters.note(letter)
         if letter == "Z":
-            events.tell(events.gradients_cleared, args[0])
-        elif letter == "C":
+            now.cleared = True
+            gradients_cleared.count += 1
+            if gradients_cleared.count >= gradients_cleared.due:
+                events.call(gradients_cleared, args[0])
+        else:
             events.tell(events.gradients_clipped, name, args, kwargs)
         return False
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from surefit.observe.inside import compiling, events
 from surefit.observe.inside.after_import import after_import
+from surefit.observe.inside.events import forward_begun, forward_ended
 from surefit.observe.inside.spool import could_not, guarded
 from surefit.observe.inside.training import (
     beside,
@@ -36,12 +37,15 @@ def module_calls(module: ModuleType) -> None:
 
 def _call(self: Any, *args: Any, **kwargs: Any) -> Any:
     """As torch has it, in one frame, and around the outermost call a note."""
-    outermost = False
-    if not compiling.is_compiling():
-        if not now.inside:
-            outermost = begin(self, args, kwargs)
-        elif now.wide:
-            nested(self)
+    if (
+        compiling.is_traced()
+        or (now.inside and not now.wide)
+        or compiling.state._is_compiling_flag
+        or not begin(self, args, kwargs)
+    ):
+        if self._compiled_call_impl is not None:
+            return self._compiled_call_impl(*args, **kwargs)
+        return self._call_impl(*args, **kwargs)
     result = None
     try:
         if self._compiled_call_impl is not None:
@@ -50,27 +54,30 @@ def _call(self: Any, *args: Any, **kwargs: Any) -> Any:
             result = self._call_impl(*args, **kwargs)
         return result
     finally:
-        if outermost:
-            end(self, args, kwargs, result)
+        end(self, args, kwargs, result)
 
 
 def begin(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
     """Whether a call is an event, noted as begun. That of a module without parameters is not:
     what it calls is looked at instead."""
+    if now.inside:
+        nested(module)
+        return False
     try:
         thread = get_ident()
-        known = calls.of(module) if now.thread in (thread, 0) else None
+        known = calls.of(module) if now.thread == thread or not now.thread else None
         if known is None or not known.counts:
             return False
         now.thread = thread
         now.grad = grad = readable.torch().is_grad_enabled()
         turned = False
-        if vars(module).get("training", True):
+        if module.__dict__.get("training", True):
             turned = now.training is False
             now.training = training = True
             letters.note("T" if grad else "t", True)
             known.training = count = known.training + 1
-            known.unrecorded += not grad
+            if not grad:
+                known.unrecorded += 1
         else:
             now.training = training = False
             letters.note("E" if grad else "e", True)
@@ -94,7 +101,9 @@ def begin(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
     except Exception as error:  # noqa: BLE001 - the user's module runs, whatever happens here
         could_not("calls of modules", error)
     now.inside = True
-    events.tell(events.forward_begun, module, args, kwargs)
+    forward_begun.count += 1
+    if forward_begun.count >= forward_begun.due:
+        events.call(forward_begun, module, args, kwargs)
     if not (now.grad and now.training):
         events.tell(events.idle_begun, module, args, kwargs)
     return True
@@ -111,7 +120,9 @@ def _end_around(args: tuple[Any, ...], result: Any) -> None:
 def end(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
     if not (now.grad and now.training):
         events.tell(events.idle_ended, module, args, kwargs, result)
-    events.tell(events.forward_ended, module, args, kwargs, result)
+    forward_ended.count += 1
+    if forward_ended.count >= forward_ended.due:
+        events.call(forward_ended, module, args, kwargs, result)
     if now.outermost is not None:
         known, now.outermost = now.outermost, None
         gave(known, result)

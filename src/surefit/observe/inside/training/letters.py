@@ -5,7 +5,7 @@ mode; B backward, Z gradients cleared, C clipped, U unscaled, A the scaler's ste
 left out, S an optimizer's step. Runs of equal forward passes, and of clippings, are one letter.
 """
 
-import time
+from time import time
 
 from surefit.observe.inside import finishing
 from surefit.observe.inside.training import last_event
@@ -42,14 +42,13 @@ def note(letter: str, under_way: bool = False) -> None:
     if shared is None:
         shared = noted.shared = last_event.shared()
     noted.events = events = noted.events + 1
-    noted.now = now = time.time()
+    noted.now = now = time()
     shared[0], shared[2], shared[3], shared[4] = events, now, ord(letter), under_way
     since = noted.since
-    if since and since[-1] == letter and letter in ONCE_IN_A_ROW:
-        return
-    since.append(letter)
-    if len(since) > 4 * LONGEST:
-        del since[LONGEST : 2 * LONGEST]
+    if letter not in ONCE_IN_A_ROW or not since or since[-1] != letter:
+        since.append(letter)
+        if len(since) > 4 * LONGEST:
+            del since[LONGEST : 2 * LONGEST]
 
 
 def ended() -> None:

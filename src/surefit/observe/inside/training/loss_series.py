@@ -1,7 +1,6 @@
 """The values that `backward` was called on: the first, the last, and a sample between."""
 
 import math
-from collections import deque
 
 FIRST, LAST, BETWEEN = 64, 64, 256
 MOST_IN_PROOF = 10_000
@@ -16,7 +15,7 @@ class LossSeries:
         self.waiting: list[tuple[int, float]] = []
         self.first: list[tuple[int, float]] = []
         self.between: list[tuple[int, float]] = []
-        self.last: deque[tuple[int, float]] = deque()
+        self.last: list[tuple[int, float]] = []
         self.every = 1
         self.passed = 0
         self.least: float | None = None
@@ -30,33 +29,23 @@ class LossSeries:
             self.sort_in()
 
     def sort_in(self) -> None:
-        for step, value in self.waiting:
-            self._sort_in(step, value)
-        self.waiting.clear()
-
-    def _sort_in(self, step: int, value: float) -> None:
-        if not math.isfinite(value):
-            self.not_finite += 1
-        elif self.least is None or self.greatest is None:
-            self.least = self.greatest = value
-        elif value < self.least:
-            self.least = value
-        elif value > self.greatest:
-            self.greatest = value
-        if len(self.first) < self.room:
-            self.first.append((step, value))
-            return
-        self.last.append((step, value))
-        if len(self.last) > LAST:
-            self._leaves_the_end(self.last.popleft())
-
-    def _leaves_the_end(self, pair: tuple[int, float]) -> None:
-        if self.passed % self.every == 0:
+        pairs, self.waiting = self.waiting, []
+        finite = [value for _, value in pairs if math.isfinite(value)]
+        self.not_finite += len(pairs) - len(finite)
+        if finite:
+            self.least = min(finite if self.least is None else (self.least, *finite))
+            self.greatest = max(finite if self.greatest is None else (self.greatest, *finite))
+        room = self.room - len(self.first)
+        self.first += pairs[:room]
+        self.last += pairs[room:]
+        leaving = len(self.last) - LAST
+        for pair in self.last[: max(0, leaving)][-self.passed % self.every :: self.every]:
             self.between.append(pair)
-            if len(self.between) > BETWEEN:
-                self.between = self.between[::2]
-                self.every *= 2
-        self.passed += 1
+        self.last = self.last[-LAST:]
+        self.passed += max(0, leaving)
+        while len(self.between) > BETWEEN:
+            self.between = self.between[::2]
+            self.every *= 2
 
     def pairs(self) -> tuple[tuple[int, float], ...]:
         self.sort_in()

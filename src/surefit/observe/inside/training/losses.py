@@ -3,6 +3,7 @@
 import functools
 import inspect
 import math
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from types import CodeType, FrameType, ModuleType
@@ -12,6 +13,7 @@ from surefit.doctor.findings import Place
 from surefit.doctor.observations import LossCall, LossGiven
 from surefit.observe.inside import events, finishing, own_code, spool
 from surefit.observe.inside.after_import import after_import
+from surefit.observe.inside.events import loss_begun, loss_ended
 from surefit.observe.inside.identity import identity
 from surefit.observe.inside.training import divergences, readable
 from surefit.observe.inside.training.budget import Budget
@@ -49,6 +51,8 @@ LOOKED_AT = 1_000_000
 """Elements of predictions whose range is read in a proof run; as many as an autopsy reads."""
 NEAR = 1e-3
 MOST_SITES = 4096
+CALLER = 3
+"""Frames between `note` and what calls a loss function."""
 MOST_GIVEN = 200
 """Calls from one line of which a proof run writes down what each was given."""
 
@@ -78,7 +82,8 @@ class Calls:
 
 
 _calls: dict[tuple[str, Place | None, bool], Calls] = {}
-_sites: dict[tuple[str, int, int, bool], tuple[Calls, CodeType | None]] = {}
+Site = tuple[str, int, int, bool]
+_sites: dict[Site, tuple[Calls, CodeType | None]] = {}
 """By code and instruction, because finding the line takes long in a long script. The code is kept,
 so that its id stays its own."""
 
@@ -101,7 +106,9 @@ def watched(name: str, plain: Callable[..., Any]) -> Callable[..., Any]:
         calls, frame = note(name, args, kwargs, ignored)
         now.losing = True
         under_loss[:] = [(calls, kwargs)]
-        events.tell(events.loss_begun, name, args, kwargs, calls.place, calls.training)
+        loss_begun.count += 1
+        if loss_begun.count >= loss_begun.due:
+            events.call(loss_begun, name, args, kwargs, calls.place, calls.training)
         if calls.training and divergences.wanted(name):
             under_way[:] = [(calls.place, frame, kwargs)]
         return True
@@ -110,7 +117,10 @@ def watched(name: str, plain: Callable[..., Any]) -> Callable[..., Any]:
         now.losing = False
         if under_loss:
             calls, kwargs = under_loss.pop()
-            events.tell(events.loss_ended, name, args, kwargs, result, calls.place, calls.training)
+            loss_ended.count += 1
+            if loss_ended.count >= loss_ended.due:
+                given = args, kwargs, result, calls.place, calls.training
+                events.call(loss_ended, name, *given)
             if not calls.training:
                 events.tell(events.idle_loss_ended, name, args, kwargs, result, calls.place)
         if under_way:
@@ -128,22 +138,33 @@ def note(
     name: str, args: tuple[Any, ...], kwargs: dict[str, Any], ignored: int | None
 ) -> tuple[Calls, FrameType | None]:
     grad = readable.torch().is_grad_enabled()
-    frame = own_code.own_frame(depth=4)
-    if frame is None:
-        site = name, 0, 0, grad
-    else:
-        site = name, identity(frame.f_code), frame.f_lasti, grad
+    nearest = sys._getframe(CALLER)
+    frame: FrameType | None = nearest
+    site = name, identity(nearest.f_code), nearest.f_lasti, grad
     known = _sites.get(site)
+    if known is None:
+        frame = own_code.own_frame(depth=CALLER)
+        if frame is None:
+            site = name, 0, 0, grad
+        else:
+            site = name, identity(frame.f_code), frame.f_lasti, grad
+        known = _sites.get(site)
     calls = known[0] if known is not None else _first(site, frame)
     calls.calls += 1
     budget = training if grad else evaluation
-    if budget.allows() and readable.can_look():
+    if noted.now >= budget.due and budget.allows() and readable.can_look():
         with budget, readable.looking():
             _look(calls, args, kwargs, ignored)
     return calls, frame
 
 
-def _first(site: tuple[str, int, int, bool], frame: FrameType | None) -> Calls:
+def count_of(name: str, place: Place | None) -> int:
+    """Calls from a line with gradients."""
+    calls = _calls.get((name, place, True))
+    return calls.calls if calls is not None else 0
+
+
+def _first(site: Site, frame: FrameType | None) -> Calls:
     name, _, _, grad = site
     place = own_code.place(frame) if frame is not None else None
     calls = _calls.setdefault((name, place, grad), Calls(name, place, grad))

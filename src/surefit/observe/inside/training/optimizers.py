@@ -26,8 +26,12 @@ class Optimizer:
     serial: int
     alive: Callable[[], Any]
     steps: int = 0
+    last_step: int = 0
+    """The number of its last step, among the steps of all."""
     looked: int = 0
     without_gradient: int = 0
+    told_empty: int = 0
+    """Of these steps without a gradient, those that listeners were told of."""
     first_rate: float = 0.0
     highest_rate: float = 0.0
     last_rate: float = 0.0

@@ -11,6 +11,7 @@ from typing import Any
 
 from surefit.observe.inside import compiling, events, finishing, spool
 from surefit.observe.inside.after_import import after_import
+from surefit.observe.inside.events import backward_ended, step_begun, step_ended
 from surefit.observe.inside.identity import identity
 from surefit.observe.inside.spool import could_not
 from surefit.observe.inside.training import (
@@ -56,6 +57,8 @@ class Steps:
 
     def __init__(self) -> None:
         self.running: list[Running] = []
+        self.passes = 0
+        """Backward passes that had ended at the last step."""
         self.looked = 0
         self.first_at = 0.0
         self.stop_after = spool.number(spool.STOP_AFTER)
@@ -75,7 +78,7 @@ def steps(module: ModuleType) -> None:
 
 
 def _before(optimizer: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    if compiling.is_compiling():
+    if compiling.is_traced() or compiling.state._is_compiling_flag:
         return
     try:
         if seen.running:
@@ -86,26 +89,29 @@ def _before(optimizer: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> No
         seen.running.append(running)
         if known is None:
             return
-        events.tell(events.step_begun, optimizer)
+        step_begun.count += 1
+        if step_begun.count >= step_begun.due:
+            events.call(step_begun, optimizer)
         step = known.steps + 1
         if step <= EVERY or not step % SELDOM or values.unlimited:
             _ask(running, known, optimizer)
-        full = values.unlimited or step <= FIRST or not step & (step - 1)
-        if values.allows(known.cost if full else 0.0):
-            _look(running, known, optimizer, full)
+        if noted.now >= values.due:
+            full = values.unlimited or step <= FIRST or not step & (step - 1)
+            if values.allows(known.cost if full else 0.0):
+                _look(running, known, optimizer, full)
     except Exception as error:  # noqa: BLE001 - the user's step is taken in any case
         could_not("optimizer steps", error)
 
 
 def _after(optimizer: Any, _args: tuple[Any, ...], _kwargs: dict[str, Any]) -> None:
-    if compiling.is_compiling():
+    if compiling.is_traced() or compiling.state._is_compiling_flag:
         return
     try:
         running = _ended(optimizer)
         known = running.known if running is not None else None
         if running is None or known is None:
             return
-        if "found_inf" in vars(optimizer) and _left_out(optimizer):
+        if "found_inf" in optimizer.__dict__ and _left_out(optimizer):
             scaler.skip()
             return
         if running.closure and running.asked:
@@ -114,8 +120,15 @@ def _after(optimizer: Any, _args: tuple[Any, ...], _kwargs: dict[str, Any]) -> N
             _complete(running.look, known, optimizer)
         known.steps += 1
         letters.stepped()
-        events.tell(events.step_ended, optimizer)
-        step, outside = noted.steps, unheld.seen
+        known.last_step = step = noted.steps
+        if known.without_gradient > known.told_empty:
+            known.told_empty = known.without_gradient
+            events.tell(events.stepped_empty, optimizer)
+        step_ended.count += 1
+        if step_ended.count >= step_ended.due:
+            events.call(step_ended, optimizer)
+        seen.passes = backward_ended.count
+        outside = unheld.seen
         if step >= outside.look_at or outside.suspects or outside.made != outside.made_then:
             _look_outside(step)
         if noted.now >= periodic.due:

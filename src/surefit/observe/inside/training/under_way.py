@@ -11,7 +11,17 @@ if TYPE_CHECKING:
 class Now:
     """Slots, because this is asked at every call of a module."""
 
-    __slots__ = ("grad", "inside", "losing", "outermost", "recorded", "thread", "training", "wide")
+    __slots__ = (
+        "cleared",
+        "grad",
+        "inside",
+        "losing",
+        "outermost",
+        "recorded",
+        "thread",
+        "training",
+        "wide",
+    )
 
     def __init__(self) -> None:
         self.inside = False
@@ -25,6 +35,8 @@ class Now:
         """The outermost of these calls began with gradients."""
         self.outermost: Calls | None = None
         """Its calls, where what it gives back is to be looked at."""
+        self.cleared = False
+        """Gradients were cleared, and no backward pass has begun since."""
         self.losing = False
         """A loss function is running."""
         self.thread = 0
