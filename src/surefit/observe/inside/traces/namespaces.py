@@ -139,12 +139,15 @@ def prepare(
     begun, there = socket.socketpair()
     script = os.fork()
     if script:
+        only_waits()
         there.close()
+        begun.sendall(HANDED_OVER)
         begun.recv(1)
         line.sendall(HANDED_OVER)
         bury_until(script, line)
     begun.close()
     line.close()
+    there.recv(1)
     os.setsid()
     give_up_rights()
     os.chdir(os.getcwd())  # the same name leads to what is mounted there now
@@ -153,7 +156,6 @@ def prepare(
 
 def bury_until(script: int, line: socket.socket) -> NoReturn:
     """The first process inside: takes care of orphans, and with its end all others are killed."""
-    only_waits()
     while True:
         ended, status = os.waitpid(-1, 0)
         if ended == script:
