@@ -1,0 +1,24 @@
+"""A classifier with a cross entropy written by hand."""
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+from torch.utils.data import DataLoader, TensorDataset
+
+torch.manual_seed(0)
+measurements = torch.randn(512, 10)
+species = (measurements @ torch.randn(10, 5)).argmax(1)
+loader = DataLoader(TensorDataset(measurements, species), batch_size=32, shuffle=True)
+
+model = nn.Sequential(nn.Linear(10, 32), nn.ReLU(), nn.Linear(32, 5))
+optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
+
+for epoch in range(2):
+    for rows, labels in loader:
+        logits = model(rows)
+        log_probabilities = F.log_softmax(logits, dim=-1)
+        loss = -log_probabilities[torch.arange(len(labels)), labels].mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    print(f"epoch {epoch}: loss {loss.item():.3f}")
