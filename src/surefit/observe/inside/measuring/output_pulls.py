@@ -32,7 +32,7 @@ MOST_SEEN = 16
 MOST_ELEMENTS = 1 << 21
 MOST_TARGETS = 1 << 18
 MOST_TENSORS = 8
-MOST_INDICES = 64
+MOST_INDICES = 4096
 
 looks = Budget(share=0.001, opening=0.15)
 
