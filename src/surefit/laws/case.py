@@ -21,6 +21,7 @@ from surefit.doctor.violations import Expression, Operand, Written
 from surefit.lineage.asking import lineage_about, lineage_of, lineage_of_rows
 from surefit.lineage.lineage import Lineage
 from surefit.lineage.producers import (
+    ARGUMENT_OF,
     DATASET,
     LINEAGE,
     ROWS,
@@ -204,11 +205,30 @@ class Case:
         self.answered(LINEAGE, **about)
         return lineage_about(self.recording, about) or NO_LINEAGE
 
-    def lineage_of_target(self, loss: str, place: Place, step: int = 0) -> Lineage:
+    def lineage_of_target(
+        self, loss: str, place: Place, step: int = 0, grad: bool = True
+    ) -> Lineage:
         """Of what a loss function is given as target at a step; `place` is the user's line from
         which it is called, also where a library does that."""
         about: dict[str, Json] = {
             TARGET_OF: loss,
+            "grad": grad,
+            "file": place.file,
+            "line": place.line or 0,
+            "step": step,
+        }
+        self.answered(LINEAGE, **about)
+        return lineage_about(self.recording, about) or NO_LINEAGE
+
+    def lineage_of_argument(
+        self, model: str, argument: str, place: Place, step: int, grad: bool
+    ) -> Lineage:
+        """Of what a model is called with from a line of the user's, also where a library does that;
+        `grad`: whether gradients are on."""
+        about: dict[str, Json] = {
+            ARGUMENT_OF: model,
+            "argument": argument,
+            "grad": grad,
             "file": place.file,
             "line": place.line or 0,
             "step": step,

@@ -19,6 +19,10 @@ TARGET_OF = "target_of"
 """In a question: the loss function whose target is asked about, at a line of the user's."""
 
 
+ARGUMENT_OF = "argument_of"
+"""In a question: the class of the model, one argument of which is asked about."""
+
+
 class Way(StrEnum):
     """How an input of an expression was recognised."""
 

@@ -14,8 +14,8 @@ from typing import Any
 
 from surefit.doctor.findings import Place
 from surefit.doctor.observations import Answer, Crash, Frame, Json, Question
-from surefit.lineage.producers import LINEAGE, TARGET_OF
-from surefit.observe.inside import events
+from surefit.lineage.producers import ARGUMENT_OF, LINEAGE, TARGET_OF
+from surefit.observe.inside import events, own_code
 from surefit.observe.inside.after_import import after_import
 from surefit.observe.inside.autopsy import questions
 from surefit.observe.inside.autopsy.values import is_tensor, untouched
@@ -28,7 +28,8 @@ from surefit.observe.inside.stories.graphs import OF_GRAPH, Graphs, watch
 from surefit.observe.inside.stories.own_functions import OF_FUNCTION, OwnFunctions
 from surefit.observe.inside.stories.recorder import Recorder, note_arrays, recording_mode
 from surefit.observe.inside.stories.telling import story
-from surefit.observe.inside.training import readable
+from surefit.observe.inside.training import hanging, readable
+from surefit.observe.inside.training.named_tensors import named_tensors
 
 STORY = "SUREFIT_STORY"
 """Environment: {"until_step": n or null, "questions": [...], "fault": null or a turn of a loop}, as
@@ -259,7 +260,7 @@ class Stories:
             about = asked.question.about
             if asked.question.kind != LINEAGE or asked.question.crash or self.lineage is None:
                 continue
-            if TARGET_OF in about:
+            if TARGET_OF in about or ARGUMENT_OF in about:
                 continue
             if os.path.basename(str(about["file"])) != os.path.basename(file):
                 continue
@@ -278,18 +279,39 @@ class Stories:
         said = answering.of_value(self.lineage, serial, str(about["text"]))
         self.settle(asked, Answer(asked.question, said))
 
-    def tell_target(self, loss: str, target: Any, place: Place | None) -> None:
+    def tell_target(self, loss: str, target: Any, place: Place | None, grad: bool) -> None:
         """Said when a loss is about to be computed, also by a library."""
-        from surefit.observe.inside.lineage import answering
+        for asked in list(self.open):
+            if asked.question.about.get(TARGET_OF) == loss and self.is_here(asked, place, grad):
+                self.tell_value(asked, target, loss)
 
+    def tell_argument(self, module: Any, args: Any, kwargs: Any, grad: bool) -> None:
+        """Said when a model is about to be called, also by a library."""
+        kind = type(hanging.unwrapped(module)).__name__
         for asked in list(self.open):
             about = asked.question.about
-            if about.get(TARGET_OF) != loss or self.steps != about.get("step", 0):
+            if about.get(ARGUMENT_OF) != kind or self.steps != about.get("step", 0):
                 continue
-            here = (os.path.basename(place.file), place.line) if place is not None else None
-            if here == (os.path.basename(str(about["file"])), about["line"]) and self.lineage:
-                said = answering.of_target(self.lineage, target, loss)
-                self.settle(asked, Answer(asked.question, said))
+            frame = own_code.own_frame(depth=1)
+            place = own_code.place(frame) if frame is not None else None
+            named = dict(named_tensors(module, args, kwargs))
+            given = named.get(str(about["argument"]))
+            if given is not None and self.is_here(asked, place, grad):
+                self.tell_value(asked, given, str(about["argument"]))
+
+    def is_here(self, asked: Asked, place: Place | None, grad: bool) -> bool:
+        about = asked.question.about
+        here = (os.path.basename(place.file), place.line) if place is not None else None
+        there = os.path.basename(str(about["file"])), about["line"]
+        when = self.steps, grad
+        return here == there and when == (about.get("step", 0), about.get("grad", True))
+
+    def tell_value(self, asked: Asked, value: Any, name: str) -> None:
+        from surefit.observe.inside.lineage import answering
+
+        if self.lineage is not None:
+            said = answering.of_target(self.lineage, value, name)
+            self.settle(asked, Answer(asked.question, said))
 
     def settle(self, asked: Asked, answer: Answer) -> None:
         saw(answer)
@@ -334,6 +356,8 @@ def install() -> None:
         stories.lineage.wrapped = stories.wait_for_expressions
     if any(TARGET_OF in asked.question.about for asked in stories.open):
         events.on(events.loss_begun)(_of_target)
+    if any(ARGUMENT_OF in asked.question.about for asked in stories.open):
+        events.on(events.forward_begun)(_of_argument)
     after_import("torch")(_record)
     after_import("torch.autograd")(_watch_backward)
     after_import("torch.optim.optimizer")(_count_steps)
@@ -352,8 +376,14 @@ def _of_target(
     name: str, args: tuple[Any, ...], kwargs: dict[str, Any], place: Place | None, grad: bool
 ) -> None:
     target = args[1] if len(args) > 1 else kwargs.get("target")
-    if stories is not None and grad and process().rank in (None, 0):
-        stories.tell_target(name, target, place)
+    if stories is not None and process().rank in (None, 0):
+        stories.tell_target(name, target, place, grad)
+
+
+@guarded("where the inputs came from")
+def _of_argument(module: Any, args: Any, kwargs: Any) -> None:
+    if stories is not None and process().rank in (None, 0):
+        stories.tell_argument(module, args, kwargs, readable.torch().is_grad_enabled())
 
 
 def _watch_backward(autograd: Any) -> None:
