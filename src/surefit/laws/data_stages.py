@@ -92,7 +92,7 @@ def elements(value: Value) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Parting:
+class PartedWays:
     """Two ways of data, and the expressions of each that the other does not have."""
 
     trained: PhaseInput

@@ -61,7 +61,7 @@ def scale_change(trained: PhaseInput, evaluated: PhaseInput) -> ScaleChange | No
         return None
     notable = [pair for pair in pairs if is_beyond(*pair, NOTABLE)]
     extreme = [pair for pair in pairs if is_beyond(*pair, EXTREME, alone=len(pairs) == 1)]
-    signs = differ_in_sign(pairs)
+    signs = trained.axis == "channel" and differ_in_sign(pairs)  # windows of a series rise as one
     if len(notable) < MOST * len(pairs) and not signs:
         return None
     factor = median(second.spread / first.spread for first, second in pairs)

@@ -5,20 +5,20 @@ import ast
 from surefit.doctor.measures.phase_inputs import PhaseInput
 from surefit.doctor.rule import Unanswered
 from surefit.laws.case import Case
-from surefit.laws.data_stages import Parting, Stage, stages
+from surefit.laws.data_stages import PartedWays, Stage, stages
 from surefit.laws.invariants.prepared_alike import PreparedOtherwise
 from surefit.lineage.lineage import Lineage
 from surefit.lineage.producers import LINEAGE
 
 
-def parting_of(broken: PreparedOtherwise, case: Case) -> Parting | None:
+def parting_of(broken: PreparedOtherwise, case: Case) -> PartedWays | None:
     """None where one of the two is not known."""
     ways = lineages(case, broken.trained, broken.evaluated)
     training, evaluation = (stages(case, lineage) for lineage in ways)
     if not training or not evaluation:
         return None
     handed = handed_over(case, broken.evaluated, evaluation[0])
-    return Parting(broken.trained, broken.evaluated, training, evaluation, handed)
+    return PartedWays(broken.trained, broken.evaluated, training, evaluation, handed)
 
 
 def lineages(case: Case, *inputs: PhaseInput) -> list[Lineage]:

@@ -9,7 +9,7 @@ from surefit.doctor.conditions.condition import Condition
 from surefit.doctor.findings import Place
 from surefit.doctor.violations import Expression
 from surefit.laws.case import Case
-from surefit.laws.data_stages import Parting, Stage, best_of, inside, is_selection, outermost
+from surefit.laws.data_stages import PartedWays, Stage, best_of, inside, is_selection, outermost
 from surefit.laws.evaluation_names import HELD_OUT, TRAINED, words_of
 from surefit.remedies.change import OperatorAt
 from surefit.remedies.wrap import TIGHT
@@ -48,7 +48,7 @@ class AsInTraining(OperatorAt):
         return self.to
 
 
-def remedies(parting: Parting, must: Condition) -> Iterator[AsInTraining]:
+def remedies(parting: PartedWays, must: Condition) -> Iterator[AsInTraining]:
     """What follows from ranges of values first, then what follows from the source alone."""
     yield from left_out(parting, must)
     yield from applied(parting, must)
@@ -56,7 +56,7 @@ def remedies(parting: Parting, must: Condition) -> Iterator[AsInTraining]:
     yield from written_alike(parting, must)
 
 
-def left_out(parting: Parting, must: Condition) -> Iterator[AsInTraining]:
+def left_out(parting: PartedWays, must: Condition) -> Iterator[AsInTraining]:
     """An expression of evaluation alone takes what is like training, and gives what is not."""
     for stage in outermost(parting.only_evaluation):
         parts = inside(stage, parting.evaluation)
@@ -99,7 +99,7 @@ def offset(source: Source, node: ast.expr) -> int:
     return sum(len(line) + 1 for line in source.lines[: span.line - 1]) + span.column
 
 
-def applied(parting: Parting, must: Condition) -> Iterator[AsInTraining]:
+def applied(parting: PartedWays, must: Condition) -> Iterator[AsInTraining]:
     """What training alone does to data that are like those of evaluation, done to these."""
     for stage in outermost(parting.only_training):
         parts = inside(stage, parting.training)
@@ -120,7 +120,9 @@ def applied(parting: Parting, must: Condition) -> Iterator[AsInTraining]:
                 yield AsInTraining(at=place_of(place), words=words, must=must, to=edit)
 
 
-def beside(preparation: Preparation, parting: Parting, must: Condition) -> Iterator[AsInTraining]:
+def beside(
+    preparation: Preparation, parting: PartedWays, must: Condition
+) -> Iterator[AsInTraining]:
     """`x_val = (x_val - mean) / std` after the statement that does this for `x_train`."""
     stage = preparation.stage
     source, statement = stage.source, stage.source.statement_of(stage.node)
@@ -141,7 +143,7 @@ def beside(preparation: Preparation, parting: Parting, must: Condition) -> Itera
             return
 
 
-def where_evaluated(parting: Parting) -> Iterator[Stage]:
+def where_evaluated(parting: PartedWays) -> Iterator[Stage]:
     """Expressions of evaluation alone, and what the user's own line calls the model with."""
     for stage in outermost(parting.only_evaluation):
         if parting.like_evaluation(stage.producer.value) is not None:
@@ -174,7 +176,7 @@ def for_others(text: str) -> str:
     return text
 
 
-def with_settings(parting: Parting, must: Condition) -> Iterator[AsInTraining]:
+def with_settings(parting: PartedWays, must: Condition) -> Iterator[AsInTraining]:
     """The same function is called on both sides; settings of one alone."""
     ours, others = calls_of(parting.only_training), calls_of(parting.only_evaluation)
     for source, call in others:
@@ -236,7 +238,7 @@ def keywords(source: Source, call: ast.Call) -> dict[str, str]:
     }
 
 
-def written_alike(parting: Parting, must: Condition) -> Iterator[AsInTraining]:
+def written_alike(parting: PartedWays, must: Condition) -> Iterator[AsInTraining]:
     """An expression of training with the data of evaluation, in place of that of evaluation."""
     ours = outermost(parting.only_training)[:MOST_PAIRS]
     for place in outermost(parting.only_evaluation)[:MOST_PAIRS]:
@@ -275,13 +277,10 @@ def draws(node: ast.expr) -> bool:
 def is_visible(text: str, place: Stage) -> bool:
     """Every name of the text has a value where it would stand."""
     tree = ast.parse(text, mode="eval")
-    bound = {node.id for node in ast.walk(tree) if is_stored(node)}
-    names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)} - bound
+    written = [node for node in ast.walk(tree) if isinstance(node, ast.Name)]
+    bound = {node.id for node in written if isinstance(node.ctx, ast.Store)}
+    names = {node.id for node in written} - bound
     return all(is_bound(name, place) or hasattr(builtins, name) for name in names)
-
-
-def is_stored(node: ast.AST) -> bool:
-    return isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
 
 
 def is_bound(name: str, place: Stage) -> bool:

@@ -1,7 +1,7 @@
 """What reaches a model in evaluation was prepared as in training."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from surefit.doctor.findings import Fact, Place
@@ -111,8 +111,10 @@ def violations_of(case: Case) -> Iterator[PreparedOtherwise]:
     for evaluated, alike in looked:
         found = [violation(evaluated, trained) for trained in alike]
         broken = next((known for known in found if known is not None), None)
-        if broken is not None and all(known is not None for known in found):
-            yield broken if not fits_elsewhere(broken, looked) else unsure(broken)
+        if broken is None or any(known is None for known in found):
+            continue
+        if not fits_elsewhere(broken, looked):
+            yield broken
 
 
 def fits_elsewhere(
@@ -126,10 +128,6 @@ def fits_elsewhere(
         and any(violation(evaluated, trained) is None for trained in alike)
         for evaluated, alike in looked
     )
-
-
-def unsure(broken: PreparedOtherwise) -> PreparedOtherwise:
-    return replace(broken, certain=False)
 
 
 def is_compared(recording: Recording, evaluated: PhaseInput) -> bool:

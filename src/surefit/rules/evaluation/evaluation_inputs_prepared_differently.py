@@ -17,11 +17,11 @@ list of columns, the same settings of the tokenizer.
 
 ## How it is recognised
 Of each argument of the model, a few figures are kept for calls that are learned from and for calls
-that evaluate. Said where most features are more than ten times as wide or ten widths away, are
-below 0 in one phase alone, stand at other positions, or are 0 in every row of one phase alone;
-where all rows begin with different tokens; where padding is masked in training alone. Smaller
-differences of scale are told only where one phase has an expression that makes them and the other
-has not.
+that evaluate. Said where most features are more than ten times as wide or ten widths away, where
+channels are below 0 in one phase alone, where features stand at other positions or are 0 in every
+row of one phase alone, where all rows begin with different tokens, and where padding is masked in
+training alone. Smaller differences of scale are told only where one phase has an expression that
+makes them and the other has not.
 Silent where another evaluation of the same model is like training.
 """
 
