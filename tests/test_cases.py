@@ -84,6 +84,7 @@ def settled(text: str) -> list[str]:
     text = re.sub(r"\b[\d.]+ s\b", "N s", text)
     text = re.sub(r"\b\d+ steps? looked at", "N steps looked at", text)
     text = re.sub(r"\b[\d,]+ of [\d,]+ elements", "N of N elements", text)
+    text = re.sub(r"\b\d+ of \d+ times\b", "N of N times", text)
     text = re.sub(r"\b[\d.]+%", "N%", text)
     text = re.sub(r"\.cpp:\d+", ".cpp", text)
     text = re.sub(r"\(pid\(s\) \d+\)", "(pid(s) N)", text)

@@ -1,7 +1,9 @@
 """Healthy scripts print, end and compute the same with `surefit run` as without."""
 
 import re
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -60,15 +62,25 @@ def assert_same(plain: Ran, with_surefit: Ran) -> None:
     assert with_surefit.faults == []
 
 
+def unless_torch_aborts(run: Callable[[list[Any], Path], Ran], words: list[Any], at: Path) -> Ran:
+    """Again where a process of gloo died while it ended, as it does now and then, with surefit and
+    without: torch leaves a thread behind that nobody waits for."""
+    for _ in range(3):
+        ran = run(words, at)
+        if "terminate called without an active exception" not in ran.err:
+            break
+    return ran
+
+
 @pytest.mark.parametrize(("script", "arguments", "code"), HEALTHY)
 def test_same_output_weights_and_code(
     script: str, arguments: list[str], code: int, tmp_path: Path
 ) -> None:
     words = [SCRIPTS / script, *arguments]
-    plain = (forked_plainly if script in BY_FORK else plainly)(words, tmp_path)
+    plain = unless_torch_aborts(forked_plainly if script in BY_FORK else plainly, words, tmp_path)
     assert plain.code == code, plain.err
     way = forked_run if (script, code) in SEEN_BY_FORK else surefit_run
-    with_surefit = way(words, tmp_path)
+    with_surefit = unless_torch_aborts(way, words, tmp_path)
     assert_same(plain, with_surefit)
     assert with_surefit.rules() == []
     assert with_surefit.err.startswith(plain.err.rstrip()[:200])

@@ -30,7 +30,9 @@ def born_at(value: Value, frame: int, case: Case) -> Written | None:
         lineage = NO_LINEAGE
     property_of = what_it_is(value)
     birth = lineage.birth(of=property_of) if property_of is not None else None
-    return birth or lineage.written() or next(iter(lineage.expressions), None)
+    written = lineage.written()
+    is_written = written is not None and written.text in (str(value.scalar), repr(value.scalar))
+    return birth or (written if is_written else next(iter(lineage.expressions), written))
 
 
 def what_it_is(value: Value) -> Property | None:

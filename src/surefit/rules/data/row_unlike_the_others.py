@@ -40,6 +40,7 @@ RULE = Rule(
     "row-unlike-the-others",
     Severity.ERROR,
     __doc__,
+    general=True,
     symptoms=(
         Symptom(
             r"could not convert string to float|'NoneType' object"
