@@ -109,7 +109,7 @@ def copies_rows(source: Source, statement: ast.stmt) -> bool:
     if any(isinstance(node, ast.FunctionDef | ast.Lambda) for node in ast.walk(statement)):
         return False
     for node in ast.walk(statement):
-        if isinstance(node, ast.Call):
+        if isinstance(node, ast.Call) and not joins_columns(node):
             name = called(node)
             if name in COPYING_CALLS or words_of(name) & (COPYING_WORDS | ALTERING_WORDS):
                 return True
@@ -128,8 +128,15 @@ def joins(function: ast.AST) -> bool:
     if not isinstance(function, ast.FunctionDef):
         return False
     return any(
-        isinstance(node, ast.Call) and called(node) in JOINING for node in ast.walk(function)
+        isinstance(node, ast.Call) and called(node) in JOINING and not joins_columns(node)
+        for node in ast.walk(function)
     )
+
+
+def joins_columns(call: ast.Call) -> bool:
+    """`pd.concat([table, dummies], axis=1)`: each row stays one."""
+    words = (word.value for word in call.keywords if word.arg in ("axis", "dim"))
+    return any(ast.unparse(word) in ("1", "-1", "'columns'") for word in words)
 
 
 def is_repetition(node: ast.BinOp) -> bool:
