@@ -12,8 +12,9 @@ MOST = 0.6
 EXTREME = 10.0
 """Times as wide, or widths away: no sample of the same rows, no augmentation and no other season
 looks like that in most features."""
+CLEAR = 4.0
+"""The same where the source shows the cause, too."""
 NOTABLE = 1.8
-"""The same where the source must show the cause, too."""
 APART = 0.3
 """Widths between means of features that are below 0 in one phase alone."""
 BELOW = 0.2
@@ -41,6 +42,8 @@ class ScaleChange:
     compared: int
     extreme: bool
     """So much, or in such a way, that nothing but another preparation does it."""
+    clear: bool = False
+    """So much that it is another preparation where the source has one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +69,8 @@ def scale_change(trained: PhaseInput, evaluated: PhaseInput) -> ScaleChange | No
         return None
     factor = median(second.spread / first.spread for first, second in pairs)
     certain = signs or len(extreme) >= MOST * len(pairs)
-    return ScaleChange(factor, len(notable), len(pairs), certain)
+    clear = sum(is_beyond(*pair, CLEAR, alone=len(pairs) == 1) for pair in pairs)
+    return ScaleChange(factor, len(notable), len(pairs), certain, clear >= MOST * len(pairs))
 
 
 def is_sparse(trained: PhaseInput, first: FeatureFigures, second: FeatureFigures) -> bool:

@@ -36,6 +36,8 @@ class PreparedOtherwise(BrokenLaw):
 
     trained: PhaseInput
     evaluated: PhaseInput
+    clear: bool = False
+    """Enough to speak of, where the source shows the cause."""
 
     @property
     def is_target(self) -> bool:
@@ -209,6 +211,7 @@ def other_scale(evaluated: PhaseInput, trained: PhaseInput) -> OtherScale | None
         f" ({widths(trained)}).",
         facts=(figures(trained), figures(evaluated)),
         certain=change.extreme,
+        clear=change.clear,
         change=change,
     )
 

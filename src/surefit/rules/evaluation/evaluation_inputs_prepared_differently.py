@@ -40,10 +40,12 @@ MOST_TRIED = 5
 
 @RULE.on(PreparedOtherwise)
 def evaluation_is_prepared_in_another_way(broken: PreparedOtherwise, case: Case) -> Finding | None:
-    if broken.is_target or not broken.certain:
+    if broken.is_target or not (broken.certain or broken.clear):
         return None
     parting = parting_of(broken, case)
     fixes = list(remedies(parting, prepared_alike(broken)))[:MOST_TRIED] if parting else []
+    if not fixes and not broken.certain:
+        return None
     at = next((fix.at for fix in fixes if fix.at is not None), broken.use)
     return case.finding(
         at.place,
