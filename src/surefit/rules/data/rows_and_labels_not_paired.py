@@ -5,7 +5,8 @@ Features are shuffled, sorted or sampled, and labels are not, or by a second ran
 `x = rng.permutation(x); y = rng.permutation(y)`. Or a shuffled data frame and its labels in the
 original order are turned into arrays, which forget the index. Or rows were left out of a data
 frame (`dropna`, a filter), which keeps the index with gaps, and `table["y"] = y` aligns it with a
-series that counts from 0.
+series that counts from 0. Or outputs of a teacher, computed beforehand, are taken by position while
+a loader shuffles the rows.
 
 ## Why it matters
 Every row is trained on with the label of some other row. Nothing is raised; the loss stays at that
@@ -14,26 +15,30 @@ of guessing, or falls only as far as the model learns rows by heart.
 ## What to do
 Draw one order and index both with it: `order = rng.permutation(len(x))`, `x[order]`, `y[order]`.
 With pandas, take labels by the index of the rows: `y.loc[x.index]`. After rows were left out, call
-`reset_index(drop=True)`, or assign by position: `table["y"] = y.to_numpy()`.
+`reset_index(drop=True)`, or assign by position: `table["y"] = y.to_numpy()`. Let the dataset hold
+everything that belongs to a row: `TensorDataset(x, outputs_of_teacher)`.
 
 ## How it is recognised
 Rows of the first training steps are found by content in arrays of the user's frames, raw or
 standardised. The target that the loss got does not depend on the label at the same position, or a
 data frame and its labels have the same index values in different orders. Or a column is put into a
 data frame of as many rows, the index of one of them counts from 0, that of the other has gaps, and
-a tenth of the rows gets the value of another position. Silent where labels are drawn at random on
-purpose, by name.
+a tenth of the rows gets the value of another position. Or rows of a target of numbers are found in
+an array, also as the logits of a softmax, one after the other, and the model's rows in another
+array of as many rows, at other positions and not in order. Silent where labels are drawn at random
+on purpose, by name.
 """
 
 import ast
 from collections.abc import Iterator
 
-from surefit.doctor.findings import Finding, Fix, Severity
+from surefit.doctor.findings import Finding, Fix, Place, Severity
 from surefit.doctor.rule import Rule
 from surefit.doctor.words import counted
 from surefit.laws.case import Case
 from surefit.laws.invariants.column_rows import ColumnOfOtherRows
 from surefit.laws.invariants.row_pairs import LabelsInOtherOrder, LabelsOfOtherRows
+from surefit.laws.invariants.row_partners import TargetsOutOfStep
 from surefit.laws.permuted_names import Permuted, TwoOrders, two_orders
 from surefit.laws.returned_names import expression_of
 from surefit.laws.runs import law_holds
@@ -187,3 +192,44 @@ def column_at(source: Source, broken: ColumnOfOtherRows) -> ast.expr | None:
         case ast.Assign(value=ast.Call(args=[], keywords=[keyword]) as call):
             return keyword.value if called(call) == "assign" else None
     return None
+
+
+@RULE.on(TargetsOutOfStep)
+def targets_are_taken_in_another_order(broken: TargetsOutOfStep, case: Case) -> Finding:
+    known = broken.partners
+    return case.finding(
+        taken_at(case, broken, known.targets),
+        f"Rows and targets are misaligned: `{known.targets}` is taken by position and"
+        f" `{known.inputs}` in a shuffled order, and {known.same:,} of"
+        f" {counted(known.rows, 'row')} have their own target.",
+        facts=broken.facts,
+        why=f"Row i of `{known.targets}` belongs to row i of `{known.inputs}`; both have"
+        f" {known.length:,} rows.",
+        remedies=[
+            Fix(
+                f"Let one dataset hold both, so that they are shuffled together:"
+                f" `TensorDataset({known.inputs}, {known.targets})`."
+            )
+        ],
+    )
+
+
+def taken_at(case: Case, broken: TargetsOutOfStep, name: str) -> Place:
+    """Where a part of the array is taken, if that is in one place of the function."""
+    place = broken.use.place
+    source = case.source(place)
+    statement = source.statement_at(place.line or 0) if source is not None else None
+    if source is None or statement is None:
+        return place
+    scope = source.scope_of(statement)
+    match [node for node in ast.walk(scope) if is_part_of(node, name)]:
+        case [ast.expr() as part]:
+            return case.expression(source, part).place
+    return place
+
+
+def is_part_of(node: ast.AST, name: str) -> bool:
+    match node:
+        case ast.Subscript(value=ast.Name(id=known)):
+            return known == name
+    return False
