@@ -44,6 +44,7 @@ from surefit.laws.returned_names import expression_of
 from surefit.laws.runs import law_holds
 from surefit.remedies.append import Append
 from surefit.remedies.change import Change
+from surefit.remedies.one_dataset import part_taken, put_into_the_dataset
 from surefit.source.edits import inserted_before, replaced
 from surefit.source.line_edits import block_of, shares_lines
 from surefit.source.patches import all_of
@@ -205,12 +206,7 @@ def targets_are_taken_in_another_order(broken: TargetsOutOfStep, case: Case) -> 
         facts=broken.facts,
         why=f"Row i of `{known.targets}` belongs to row i of `{known.inputs}`; both have"
         f" {known.length:,} rows.",
-        remedies=[
-            Fix(
-                f"Let one dataset hold both, so that they are shuffled together:"
-                f" `TensorDataset({known.inputs}, {known.targets})`."
-            )
-        ],
+        remedies=[in_one_dataset(broken, case)],
     )
 
 
@@ -218,18 +214,18 @@ def taken_at(case: Case, broken: TargetsOutOfStep, name: str) -> Place:
     """Where a part of the array is taken, if that is in one place of the function."""
     place = broken.use.place
     source = case.source(place)
-    statement = source.statement_at(place.line or 0) if source is not None else None
-    if source is None or statement is None:
-        return place
-    scope = source.scope_of(statement)
-    match [node for node in ast.walk(scope) if is_part_of(node, name)]:
-        case [ast.expr() as part]:
-            return case.expression(source, part).place
-    return place
+    part = part_taken(source, place, name) if source is not None else None
+    return case.expression(source, part).place if source is not None and part else place
 
 
-def is_part_of(node: ast.AST, name: str) -> bool:
-    match node:
-        case ast.Subscript(value=ast.Name(id=known)):
-            return known == name
-    return False
+def in_one_dataset(broken: TargetsOutOfStep, case: Case) -> Change | Fix:
+    """Where a loop goes through a `TensorDataset` of the inputs alone."""
+    known = broken.partners
+    both = f"TensorDataset({known.inputs}, {known.targets})"
+    words = f"Let one dataset hold both, so that they are shuffled together: `{both}`."
+    source = case.source(known.place)
+    part = part_taken(source, known.place, known.targets) if source is not None else None
+    if source is None or part is None:
+        return Fix(words)
+    edit = put_into_the_dataset(source, part, (known.inputs, known.targets))
+    return Change(to=edit, words=words, must=law_holds(broken)) if edit else Fix(words)
