@@ -85,12 +85,12 @@ def _counts(index: Any) -> bool:
 
 
 def _has_gaps(index: Any) -> bool:
-    """Integers from 0 on, in order, some of which were left out."""
+    """Integers from 0 on, in any order, some of which were left out."""
     if is_a(index, "pandas", "RangeIndex") or getattr(index.dtype, "kind", "O") not in "iu":
         return False
-    if not index.is_monotonic_increasing or not index.is_unique:
+    if not index.is_unique:
         return False
-    first, last = int(index[0]), int(index[-1])
+    first, last = int(index.min()), int(index.max())
     return first >= 0 and last - first >= len(index)
 
 
