@@ -49,7 +49,7 @@ AS_MANY = list(range(40))
     [
         (EVERY_SECOND, None, 19),
         (None, EVERY_SECOND, 19),
-        (EVERY_SECOND[::-1], None, 20),
+        (EVERY_SECOND[::-1], None, 19),
         (EVERY_SECOND, EVERY_SECOND, None),
         (None, None, None),
         (AS_MANY[::-1], None, None),
