@@ -3,7 +3,10 @@
 ## What happens
 Features are shuffled, sorted or sampled, and labels are not, or by a second random order:
 `x = rng.permutation(x); y = rng.permutation(y)`. Or a shuffled data frame and its labels in the
-original order are turned into arrays, which forget the index.
+original order are turned into arrays, which forget the index. Or rows were left out of a data
+frame (`dropna`, a filter), which keeps the index with gaps, and `table["y"] = y` aligns it with a
+series that counts from 0. Or outputs of a teacher, computed beforehand, are taken by position while
+a loader shuffles the rows.
 
 ## Why it matters
 Every row is trained on with the label of some other row. Nothing is raised; the loss stays at that
@@ -11,32 +14,41 @@ of guessing, or falls only as far as the model learns rows by heart.
 
 ## What to do
 Draw one order and index both with it: `order = rng.permutation(len(x))`, `x[order]`, `y[order]`.
-With pandas, take labels by the index of the rows: `y.loc[x.index]`.
+With pandas, take labels by the index of the rows: `y.loc[x.index]`. After rows were left out, call
+`reset_index(drop=True)`, or assign by position: `table["y"] = y.to_numpy()`. Let the dataset hold
+everything that belongs to a row: `TensorDataset(x, outputs_of_teacher)`.
 
 ## How it is recognised
 Rows of the first training steps are found by content in arrays of the user's frames, raw or
 standardised. The target that the loss got does not depend on the label at the same position, or a
-data frame and its labels have the same index values in different orders. Silent where labels are
-drawn at random on purpose, by name.
+data frame and its labels have the same index values in different orders. Or a column is put into a
+data frame of as many rows, the index of one of them counts from 0, that of the other has gaps, and
+a tenth of the rows gets the value of another position. Or rows of a target of numbers are found in
+an array, also as the logits of a softmax, one after the other, and the model's rows in another
+array of as many rows, at other positions and not in order. Silent where labels are drawn at random
+on purpose, by name.
 """
 
 import ast
 from collections.abc import Iterator
 
-from surefit.doctor.findings import Finding, Fix, Severity
+from surefit.doctor.findings import Finding, Fix, Place, Severity
 from surefit.doctor.rule import Rule
 from surefit.doctor.words import counted
 from surefit.laws.case import Case
+from surefit.laws.invariants.column_rows import ColumnOfOtherRows
 from surefit.laws.invariants.row_pairs import LabelsInOtherOrder, LabelsOfOtherRows
+from surefit.laws.invariants.row_partners import TargetsOutOfStep
 from surefit.laws.permuted_names import Permuted, TwoOrders, two_orders
 from surefit.laws.returned_names import expression_of
 from surefit.laws.runs import law_holds
 from surefit.remedies.append import Append
 from surefit.remedies.change import Change
+from surefit.remedies.one_dataset import part_taken, put_into_the_dataset
 from surefit.source.edits import inserted_before, replaced
 from surefit.source.line_edits import block_of, shares_lines
 from surefit.source.patches import all_of
-from surefit.source.reading import Source
+from surefit.source.reading import Source, called
 
 RULE = Rule("SF279", "rows-and-labels-not-paired", Severity.ERROR, __doc__)
 
@@ -145,3 +157,75 @@ def by_index(
                     words=f"Take the labels in the order of the rows: `{suffix}`.",
                     must=law_holds(broken),
                 )
+
+
+@RULE.on(ColumnOfOtherRows)
+def a_column_is_aligned_with_other_rows(broken: ColumnOfOtherRows, case: Case) -> Finding:
+    column = broken.column
+    gaps, counts = "the data frame", "the column"
+    if not column.frame_has_gaps:
+        gaps, counts = counts, gaps
+    source = case.source(broken.use.place)
+    value = column_at(source, broken) if source is not None else None
+    words = "Assign the values by position: `.to_numpy()`."
+    at = case.expression(source, value) if source is not None and value is not None else None
+    return case.finding(
+        at.place if at else broken.use.place,
+        f"Rows and values are misaligned: pandas aligns this column by a stale index, and"
+        f" {column.moved:,} of {counted(column.rows, 'row')} get the value of another row.",
+        facts=broken.facts,
+        why=f"Both have {column.rows:,} rows, but {gaps} keeps the index from before rows were left"
+        f" out, and {counts} counts from 0. Values go to equal index values, not positions.",
+        remedies=[
+            Append(at=at, suffix=".to_numpy()", alike=False, words=words, must=law_holds(broken))
+            if at
+            else Fix(words),
+            Fix("Or call `.reset_index(drop=True)` where rows are left out."),
+        ],
+    )
+
+
+def column_at(source: Source, broken: ColumnOfOtherRows) -> ast.expr | None:
+    """`y` of `table["y"] = y`, and of `table.assign(y=y)`."""
+    match source.statement_at(broken.use.place.line or 0):
+        case ast.Assign(targets=[ast.Subscript()], value=value):
+            return value
+        case ast.Assign(value=ast.Call(args=[], keywords=[keyword]) as call):
+            return keyword.value if called(call) == "assign" else None
+    return None
+
+
+@RULE.on(TargetsOutOfStep)
+def targets_are_taken_in_another_order(broken: TargetsOutOfStep, case: Case) -> Finding:
+    known = broken.partners
+    return case.finding(
+        taken_at(case, broken, known.targets),
+        f"Rows and targets are misaligned: `{known.targets}` is taken by position and"
+        f" `{known.inputs}` in a shuffled order, and {known.same:,} of"
+        f" {counted(known.rows, 'row')} have their own target.",
+        facts=broken.facts,
+        why=f"Row i of `{known.targets}` belongs to row i of `{known.inputs}`; both have"
+        f" {known.length:,} rows.",
+        remedies=[in_one_dataset(broken, case)],
+    )
+
+
+def taken_at(case: Case, broken: TargetsOutOfStep, name: str) -> Place:
+    """Where a part of the array is taken, if that is in one place of the function."""
+    place = broken.use.place
+    source = case.source(place)
+    part = part_taken(source, place, name) if source is not None else None
+    return case.expression(source, part).place if source is not None and part else place
+
+
+def in_one_dataset(broken: TargetsOutOfStep, case: Case) -> Change | Fix:
+    """Where a loop goes through a `TensorDataset` of the inputs alone."""
+    known = broken.partners
+    both = f"TensorDataset({known.inputs}, {known.targets})"
+    words = f"Let one dataset hold both, so that they are shuffled together: `{both}`."
+    source = case.source(known.place)
+    part = part_taken(source, known.place, known.targets) if source is not None else None
+    if source is None or part is None:
+        return Fix(words)
+    edit = put_into_the_dataset(source, part, (known.inputs, known.targets))
+    return Change(to=edit, words=words, must=law_holds(broken)) if edit else Fix(words)

@@ -1,11 +1,8 @@
 """Inputs and targets of the first training steps, held against arrays in the user's frames."""
 
-import sys
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from inspect import CO_OPTIMIZED
-from types import FrameType
 from typing import Any
 
 from surefit.doctor.findings import Place
@@ -14,6 +11,13 @@ from surefit.observe.inside import events, finishing, own_code, spool
 from surefit.observe.inside.autopsy.values import is_a, is_tensor
 from surefit.observe.inside.spool import guarded
 from surefit.observe.inside.training import periodic, readable
+from surefit.observe.inside.training.frame_tables import (
+    is_pandas,
+    own_frames,
+    tensor_of,
+    variables_of,
+    width_of,
+)
 from surefit.observe.inside.training.label_order import classes
 from surefit.observe.inside.training.letters import noted
 from surefit.observe.inside.training.model_rows import rows_of
@@ -26,9 +30,7 @@ FORWARDS = 64
 """Calls of models until these must have come."""
 ENOUGH_ROWS = 160
 FEWEST_ROWS = 32
-MOST_ELEMENTS = 1_000_000
 MOST_ARRAYS = 8
-MOST_FRAMES = 5
 LOSSES = ("cross_entropy", "nll_loss", "binary_cross_entropy_with_logits")
 
 
@@ -101,26 +103,12 @@ def lost(
 def _examine() -> None:
     """Once; what is found first is nearest to the loss."""
     state.step = noted.steps
-    frame: FrameType | None = sys._getframe(2)
-    frames = 0
-    while frame is not None and frames < MOST_FRAMES:
-        if own_code.own(frame.f_code):
-            frames += 1
-            state.pairs += _pairs(_variables(frame), own_code.place(frame))
-        frame = frame.f_back
-
-
-def _variables(frame: FrameType) -> dict[str, Any]:
-    """Of a function, Python's own copy of them is emptied: it would keep arrays alive."""
-    held = frame.f_locals
-    values = dict(held)
-    if frame.f_code.co_flags & CO_OPTIMIZED and type(held) is dict:
-        held.clear()
-    return values
+    for frame in own_frames(2):
+        state.pairs += _pairs(variables_of(frame), own_code.place(frame))
 
 
 def _pairs(values: dict[str, Any], place: Place) -> Iterator[ArrayPair]:
-    tables = [(name, value) for name, value in values.items() if _width(value) == state.width]
+    tables = [(name, value) for name, value in values.items() if width_of(value) == state.width]
     for name, table in tables[:MOST_ARRAYS]:
         positions, length = _positions(table)
         if 2 * len(positions) < len(state.trained):
@@ -132,30 +120,10 @@ def _pairs(values: dict[str, Any], place: Place) -> Iterator[ArrayPair]:
                 yield _pair(place, (name, other), positions, labels, apart)
 
 
-def _is_pandas(value: Any, name: str) -> bool:
-    """Of that very class: another could have code of its own."""
-    return type(value).__module__.partition(".")[0] == "pandas" and is_a(value, "pandas", name)
-
-
-def _width(value: Any) -> int:
-    """Elements of a row of a table; 0 where it is none, or too large."""
-    if _is_pandas(value, "DataFrame"):
-        numeric = [kind for kind in value.dtypes if getattr(kind, "kind", "O") in "iufb"]
-        wide = len(numeric)
-        return wide if wide == len(value.columns) and len(value) * wide <= MOST_ELEMENTS else 0
-    if not (is_tensor(value) or is_a(value, "numpy", "ndarray")):
-        return 0
-    shape = tuple(int(size) for size in value.shape)
-    elements = 1
-    for size in shape:
-        elements *= size
-    return elements // shape[0] if len(shape) > 1 and 0 < elements <= MOST_ELEMENTS else 0
-
-
 def _positions(table: Any) -> tuple[dict[int, int], int]:
     """Position in the table -> target, of trained rows that are found in it: as they are, or
     standardised by the table's own mean and deviation."""
-    tensor = _as_tensor(table)
+    tensor = tensor_of(table)
     if tensor is None or tensor.shape[0] < 2:
         return {}, 0
     wide = tensor.double() if not tensor.dtype.is_floating_point else tensor
@@ -185,18 +153,6 @@ def _scaled(table: Any, correction: int) -> Any:
     return ((table - table.mean(0)) / table.std(0, correction=correction)).float()
 
 
-def _as_tensor(value: Any) -> Any:
-    torch = readable.torch()
-    if is_tensor(value):
-        plain = readable.plain(value)
-        return plain.detach() if plain is not None and plain.is_cpu else None
-    if _is_pandas(value, "DataFrame") or _is_pandas(value, "Series"):
-        value = value.to_numpy()
-    if not is_a(value, "numpy", "ndarray") or value.dtype.kind not in "iufb":
-        return None
-    return torch.tensor(value)
-
-
 def _labels(column: Any, length: int) -> list[int] | None:
     """Integers, one for each row of a table."""
     if type(column) is list and len(column) == length and all(type(at) is int for at in column):
@@ -207,7 +163,7 @@ def _labels(column: Any, length: int) -> list[int] | None:
         return None
     if len(column.shape) != 1 or int(column.shape[0]) != length:
         return None
-    tensor = _as_tensor(column)
+    tensor = tensor_of(column)
     if tensor is None or (
         tensor.dtype.is_floating_point and bool((tensor != tensor.round()).any())
     ):
@@ -217,9 +173,9 @@ def _labels(column: Any, length: int) -> list[int] | None:
 
 def _apart(table: Any, column: Any, positions: list[int]) -> int:
     """An index that counts from 0 says nothing: positions were numbered again."""
-    if not _is_pandas(table, "DataFrame") or not _is_pandas(column, "Series"):
+    if not is_pandas(table, "DataFrame") or not is_pandas(column, "Series"):
         return 0
-    if any(_is_pandas(part.index, "RangeIndex") for part in (table, column)):
+    if any(is_pandas(part.index, "RangeIndex") for part in (table, column)):
         return 0
     first, second = table.index.tolist(), column.index.tolist()
     if len(set(first)) < len(first) or set(first) != set(second):
