@@ -11,7 +11,7 @@ from typing import Any
 from surefit.doctor.findings import Place
 from surefit.doctor.measures.row_partners import Partners, RowPartners
 from surefit.observe.inside import events, finishing, own_code, spool
-from surefit.observe.inside.autopsy.values import is_tensor
+from surefit.observe.inside.experiments.trees import is_plain
 from surefit.observe.inside.spool import guarded
 from surefit.observe.inside.training import periodic, readable
 from surefit.observe.inside.training.frame_tables import (
@@ -112,7 +112,7 @@ def lost(
 
 def _has_rows(target: Any) -> bool:
     return (
-        is_tensor(target)
+        is_plain(target)
         and target.dim() == 2
         and target.dtype.is_floating_point
         and FEWEST_WIDTH <= int(target.shape[1]) <= MOST_WIDTH
