@@ -36,8 +36,9 @@ SAMPLE = 0.25
 """Seconds between looks at memory and progress."""
 NEWS, NEWS_COST = 1.0, 20
 """Seconds between looks at what was recorded, and times that such a look takes."""
-INTERRUPTED = 10.0
-"""Seconds that a script has to end after what Ctrl-C would send."""
+INTERRUPTED = (10.0, 5.0)
+"""Seconds that a script has to end after what Ctrl-C would send, and after the same again: where
+Python runs a callback it drops the first one."""
 FINDING = "finding"
 
 Result = TypeVar("Result")
@@ -192,10 +193,11 @@ class Watch:
             self._end(signal.SIGTERM)
             with suppress(subprocess.TimeoutExpired):
                 self.child.wait(5)
-        if why == FINDING:
+        for patience in INTERRUPTED if why == FINDING else ():
             self._end(signal.SIGINT)
             with suppress(subprocess.TimeoutExpired):
-                self.child.wait(INTERRUPTED)
+                self.child.wait(patience)
+                break
         self._end(signal.SIGKILL)
 
     def _end(self, number: signal.Signals) -> None:
