@@ -37,8 +37,8 @@ SAMPLE = 0.25
 NEWS, NEWS_COST = 1.0, 20
 """Seconds between looks at what was recorded, and times that such a look takes."""
 INTERRUPTED = (10.0, 5.0)
-"""Seconds that a script has to end after what Ctrl-C would send, and after the same again: where
-Python runs a callback it drops the first one."""
+"""Seconds that a script has to end after what Ctrl-C would send, and after the same again: a script
+may miss the first one, as it was seen to once."""
 FINDING = "finding"
 
 Result = TypeVar("Result")
