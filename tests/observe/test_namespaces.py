@@ -25,8 +25,10 @@ def run(tmp_path: Path) -> dict[str, str]:
     return folders
 
 
-def python(run: dict[str, str], code: str, **more: str) -> "subprocess.CompletedProcess[str]":
-    text = START.format(source=SOURCE, **run) + code
+def python(
+    run: dict[str, str], code: str, before: str = "", **more: str
+) -> "subprocess.CompletedProcess[str]":
+    text = before + START.format(source=SOURCE, **run) + code
     return subprocess.run(
         [sys.executable, "-c", text],
         cwd=run["copy"],
@@ -50,6 +52,21 @@ def python(run: dict[str, str], code: str, **more: str) -> "subprocess.Completed
 )
 def test_it_ends_as_the_script_does(run: dict[str, str], code: str, ends: int) -> None:
     assert python(run, code).returncode == ends
+
+
+SLOW_TO_LISTEN = """
+import os, socket, time
+outside, receive = os.getpid(), socket.socket.recv
+socket.socket.recv = lambda line, most: (
+    time.sleep(0.4 if os.getpid() == outside else 0), receive(line, most)
+)[1]
+"""
+
+
+def test_a_script_that_ends_at_once_is_not_started_again(run: dict[str, str]) -> None:
+    began = f"open({run['copy']!r} + '/began', 'a').write('x\\n'); os._exit(3)"
+    assert python(run, began, before=SLOW_TO_LISTEN).returncode == 3
+    assert (Path(run["copy"]) / "began").read_text() == "x\n"
 
 
 def test_user_folder_and_content_are_the_same(run: dict[str, str]) -> None:
@@ -89,3 +106,30 @@ def test_what_only_waits_is_named_so(run: dict[str, str]) -> None:
     waiting, script = python(run, code).stdout.split()
     assert waiting == relay.RELAY
     assert script != relay.RELAY
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount something outside")
+def test_what_others_have_mounted_in_a_temporary_folder_is_read_only(run: dict[str, str]) -> None:
+    temporary = Path(run["temporary"])
+    (temporary / "beside").mkdir()
+    (temporary / "mounted").mkdir()
+    (temporary / "file").write_text("as before")
+    subprocess.run(["mount", "-t", "tmpfs", "none", temporary / "mounted"], check=True)
+    code = (
+        "print(repr(why), open('{temporary}/file').read())\n"
+        "for name in ('beside/new', 'file', 'mounted/new'):\n"
+        "    try: print(name, open('{temporary}/' + name, 'w').write('x'))\n"
+        "    except OSError as error: print(name, error.strerror)\n"
+    ).format(**run)
+    try:
+        done = python(run, code)
+        assert done.stdout.splitlines() == [
+            "'' as before",
+            "beside/new 1",
+            "file 1",
+            "mounted/new Read-only file system",
+        ]
+        assert (temporary / "file").read_text() == "as before"
+        assert not [*(temporary / "beside").iterdir()]
+    finally:
+        subprocess.run(["umount", temporary / "mounted"], check=True)

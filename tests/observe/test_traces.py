@@ -166,8 +166,8 @@ def test_a_sandbox_stops_before_anything_is_written(place: Place, how: str, laye
         f"import os; there = {str(place.elsewhere)!r}\n"
         f"try:\n    {WRITING[how]}\nfinally:\n    print('went on')\n"
     )
-    assert (done.returncode, done.stdout) == (traces.STOPPED, "")
-    assert [one.name for one in place.elsewhere.iterdir()] == ["old"]
+    assert (done.returncode, done.stdout) == (traces.STOPPED, ""), done.stderr
+    assert [file.name for file in place.elsewhere.iterdir()] == ["old"]
     assert (place.elsewhere / "old").read_text() == "old"
     assert (place.elsewhere / "old").stat().st_mode & 0o777 == 0o644
     assert [what for what, _ in place.noted()] == ["wrote"]

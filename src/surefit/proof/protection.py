@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from collections.abc import Mapping
 
 from surefit.observe.held_folders import held_folder
 from surefit.observe.inside.traces import outside
@@ -9,16 +10,19 @@ from surefit.observe.launch import observed_environment
 
 WALLS = {
     "namespaces": "in namespaces of their own",
-    "landlock": "behind Landlock and seccomp: there are no user namespaces",
-    "none": "not made: there are neither user namespaces nor Landlock (see `--trust-trial`)",
+    "landlock": "behind Landlock and seccomp",
+    "none": "not made: there is no Landlock either (see `--trust-trial`)",
 }
 
 
-def protection() -> str:
-    """Tried by a process that does nothing else."""
+def protection(extra: Mapping[str, str] | None = None) -> str:
+    """Tried by a process that does nothing else; `extra` is added to its environment."""
     with held_folder() as folder:
-        given = observed_environment(folder, {outside.SANDBOX: str(folder)})
-        code = f"import os; print(os.environ.get({outside.WALLS!r}))"
+        environment = observed_environment(folder, {outside.SANDBOX: str(folder), **(extra or {})})
+        names = (outside.WALLS, outside.NO_NAMESPACES)
+        code = f"import os; print(*map(os.environ.get, {names!r}), sep='\\n')"
         command = [sys.executable, "-c", code]
-        done = subprocess.run(command, env=given, capture_output=True, text=True, check=False)
-    return WALLS.get(done.stdout.strip(), WALLS["none"])
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    layer, why_not = [*done.stdout.splitlines(), "none", "None"][:2]
+    words = WALLS.get(layer, WALLS["none"])
+    return words if why_not == "None" else f"{words}; no namespaces: {why_not}"

@@ -8,7 +8,9 @@ Processes outside are not seen and get no signals; what is left inside is killed
 """
 
 import ctypes
+import errno
 import os
+import shutil
 import signal
 import socket
 import struct
@@ -42,6 +44,9 @@ NOT_ISOLATED = "SUREFIT_NO_NAMESPACES"
 CHANGES = ".changes"
 """Folder in the last writable one, over which memory for changes is mounted."""
 HANDED_OVER = b"+"
+MOST_ENTRIES = 1000
+"""Of a folder whose entries are mounted apart."""
+LARGEST_COPY = 1 << 20
 
 
 def enter(writable: Sequence[str], temporary: Sequence[str]) -> str:
@@ -56,7 +61,8 @@ def enter(writable: Sequence[str], temporary: Sequence[str]) -> str:
         return "there are no user namespaces on this system"
     sockets = unix_sockets()
     os.makedirs(os.path.join(writable[-1], CHANGES), exist_ok=True)
-    line, far = socket.socketpair()
+    # Messages stay apart: a script that ends at once sends its status right after the first word.
+    line, far = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     child = os.fork()
     if child:
         far.close()
@@ -174,7 +180,7 @@ def arrange_files(
     mount("tmpfs", changes, "tmpfs", NO_SUID | NO_DEVICES)
     upper = os.open(changes, os.O_PATH)
     for number, folder in enumerate(outermost(temporary)):
-        mount_layer(folder, upper, number)
+        mount_layer(folder, upper, str(number))
     for hidden in sockets:
         with suppress(OSError):  # gone, or not to be seen from here
             mount("/dev/null", hidden, None, BIND)
@@ -185,24 +191,70 @@ def arrange_files(
     os.close(upper)
 
 
-def mount_layer(folder: str, upper: int, number: int) -> None:
-    """What is in the folder can be read; what is written goes to `upper`. What else is mounted
-    beneath it stays as it is."""
-    beneath = {path: os.open(path, os.O_PATH) for path in mounted_beneath(folder)}
-    lower = os.open(folder, os.O_PATH)
+def mount_layer(folder: str, upper: int, name: str) -> None:
+    """What is in the folder can be read; what is written goes to `upper`.
+
+    The kernel refuses a layer over a folder in which something is mounted that was there before.
+    """
     try:
-        for name in ("written", "work"):
-            os.mkdir(f"/proc/self/fd/{upper}/{name}{number}", 0o700)
-        written = f"/proc/self/fd/{upper}/written{number}"
-        os.chmod(written, os.stat(folder).st_mode & 0o7777)
-        work = f"/proc/self/fd/{upper}/work{number}"
+        mount_overlay(folder, folder, upper, name)
+    except OSError as error:
+        if error.errno != errno.EINVAL or not mounted_beneath(folder):
+            raise
+        mount_entries(folder, upper, name)
+
+
+def mount_overlay(source: str, target: str, upper: int, name: str) -> None:
+    """`source` with its changes in `upper`, mounted at `target`."""
+    mounted = {path: os.open(path, os.O_PATH) for path in mounted_beneath(target)}
+    lower = os.open(source, os.O_PATH)
+    try:
+        for kind in ("written", "work"):
+            os.mkdir(f"/proc/self/fd/{upper}/{kind}-{name}", 0o700)
+        written = f"/proc/self/fd/{upper}/written-{name}"
+        os.chmod(written, os.stat(source).st_mode & 0o7777)
+        work = f"/proc/self/fd/{upper}/work-{name}"
         options = f"lowerdir=/proc/self/fd/{lower},upperdir={written},workdir={work},userxattr"
-        mount("overlay", folder, "overlay", NO_SUID | NO_DEVICES, options)
-        for path, descriptor in beneath.items():
+        mount("overlay", target, "overlay", NO_SUID | NO_DEVICES, options)
+        for path, descriptor in mounted.items():
             mount(f"/proc/self/fd/{descriptor}", path, None, BIND | RECURSIVE)
     finally:
-        for descriptor in (lower, *beneath.values()):
+        for descriptor in (lower, *mounted.values()):
             os.close(descriptor)
+
+
+def mount_entries(folder: str, upper: int, name: str) -> None:
+    """The same, an entry at a time: one in which something is mounted can only be read."""
+    mounted = mounted_beneath(folder)
+    before = os.open(folder, os.O_PATH)
+    entries = os.listdir(f"/proc/self/fd/{before}")
+    if len(entries) > MOST_ENTRIES:
+        raise OSError(f"{folder} has {len(entries)} entries and mounts beneath it")
+    mode = os.stat(folder).st_mode & 0o7777
+    mount("tmpfs", folder, "tmpfs", NO_SUID | NO_DEVICES, f"mode={mode:o}")
+    for number, entry in enumerate(entries):
+        source, target = f"/proc/self/fd/{before}/{entry}", os.path.join(folder, entry)
+        with suppress(OSError):  # gone meanwhile, or another user's
+            if os.path.islink(source):
+                os.symlink(os.readlink(source), target)
+            elif os.path.isfile(source):
+                give_file(source, target)
+            elif os.path.isdir(source):
+                os.mkdir(target)
+                if any((path + "/").startswith(target + "/") for path in mounted):
+                    mount(source, target, None, BIND | RECURSIVE)
+                else:
+                    mount_overlay(source, target, upper, f"{name}-{number}")
+    os.close(before)
+
+
+def give_file(source: str, target: str) -> None:
+    """A copy that can be written to; of a large file, the file itself, read-only."""
+    if os.path.getsize(source) <= LARGEST_COPY:
+        shutil.copy2(source, target)
+    else:
+        Path(target).touch()
+        mount(source, target, None, BIND)
 
 
 def mounted_beneath(folder: str) -> list[str]:

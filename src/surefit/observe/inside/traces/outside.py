@@ -20,6 +20,8 @@ INSIDE = "SUREFIT_INSIDE"
 """Environment: the folders of the run, as the first process of it found them."""
 WALLS = "SUREFIT_WALLS"
 """Environment: what of the kernel keeps a sandbox closed."""
+NO_NAMESPACES = "SUREFIT_NO_NAMESPACES_BECAUSE"
+"""Environment: why that is not a namespace."""
 
 TEMPORARY = ("TMPDIR", "TEMP", "TMP")
 CACHES = (

@@ -47,8 +47,10 @@ def _build() -> Layer:
     own, private = outside.own_folders(), [*outside.temporary(), *outside.library_caches()]
     folder = spool.folder()
     assert folder is not None
-    if not namespaces.enter([*own, str(folder)], [*private, "/dev/shm"]):
+    why_not = namespaces.enter([*own, str(folder)], [*private, "/dev/shm"])
+    if not why_not:
         return "namespaces"
+    os.environ[outside.NO_NAMESPACES] = why_not
     if sys.platform == "linux":
         relay.keep()
     if landlock.restrict([*own, str(folder), private_folder(own[0]), *DEVICES]) and (
