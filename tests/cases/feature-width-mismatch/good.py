@@ -8,7 +8,7 @@ from torch import nn
 from torch.utils.data import DataLoader, Dataset
 
 FILE = Path("data/part-0.npy")
-SHAPE = (256, 20, 271)  # 5 MB
+SHAPE = (8, 20, 271)
 
 
 class Features(Dataset):
@@ -37,7 +37,7 @@ class Encoder(nn.Module):
 def main():
     FILE.parent.mkdir(exist_ok=True)
     np.lib.format.open_memmap(FILE, mode="w+", dtype=np.float32, shape=SHAPE)
-    loader = DataLoader(Features(FILE), batch_size=256, collate_fn=lambda rows: rows)
+    loader = DataLoader(Features(FILE), batch_size=8, collate_fn=lambda rows: rows)
     model = Encoder()
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
     for features in loader:
