@@ -20,6 +20,7 @@ from surefit.config_file import read_config
 from surefit.doctor.findings import COMMAND_LINE, Finding, Fix, Place
 from surefit.doctor.rule import refusal
 from surefit.errors import SurefitError, WrongCall
+from surefit.installing import install_command
 from surefit.render import console, json_document, outcome
 from surefit.settings import given_twice
 
@@ -299,7 +300,7 @@ def missing_package(package: str, error: ImportError) -> Finding:
     return MISSING_PART.finding(
         Place("environment"),
         headline,
-        fixes=(Fix(f'pip install "surefit[{PARTS[package]}]"'),),
+        fixes=(Fix(install_command(PARTS[package])),),
         python_said=said(error),
     )
 
