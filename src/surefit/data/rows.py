@@ -15,6 +15,7 @@ from .raw import RawRow, RawRows
 from .row import Row
 from .row_store import ROWS_AT_ONCE, RowWriter
 from .sources import open_source
+from .tool_calls import tools_of
 from .turns import MISSING_COLUMN, Fields, Kind, Role, Turn, kind_of, turns_of
 
 __all__ = ["Fields", "Kind", "Role", "Row", "RowSet", "Turn", "read_rows"]
@@ -30,6 +31,7 @@ MOST_WITHOUT_KIND = 10_000
 """So many rows are kept while the first that has a kind is looked for; then all are read again."""
 
 DEFAULT_FIELDS = Fields()
+WITH_TOOLS = ("messages", "prompt-messages")
 OTHER_NAMES = {
     "input": ("prompt", "question", "instruction", "query", "source", "text"),
     "target": ("completion", "answer", "response", "output", "label", "summary"),
@@ -101,7 +103,7 @@ def _kind(rows: RawRows, fields: Fields, source: str) -> tuple[Kind, Iterator[Ra
             seen.append(row)
         if isinstance(row, BadRow):
             bad.add(row)
-        elif kind := kind_of(tuple(row.values), fields):
+        elif kind := kind_of(row.values, fields):
             again = chain(seen, rows) if total <= MOST_WITHOUT_KIND else open_source(source).rows
             return kind, again
         else:
@@ -115,7 +117,10 @@ def _row(raw: RawRow | BadRow, number: int, kind: Kind, fields: Fields) -> Row |
     if isinstance(raw, BadRow):
         return raw
     turns = turns_of(raw, kind, fields)
-    return turns if isinstance(turns, BadRow) else Row(number, raw.place, turns)
+    if isinstance(turns, BadRow):
+        return turns
+    tools = tools_of(raw) if kind in WITH_TOOLS else ""
+    return tools if isinstance(tools, BadRow) else Row(number, raw.place, turns, tools)
 
 
 def _no_kind(row: RawRow, fields: Fields) -> Finding:
@@ -128,8 +133,8 @@ def _no_kind(row: RawRow, fields: Fields) -> Finding:
         f"No row has the column{'s' if len(missing) > 1 else ''} {named}.",
         facts=(Fact("columns of the first row", columns),),
         why=""
-        if fields != DEFAULT_FIELDS
-        else "They are not the columns of `messages`, `conversations` "
+        if fields.chosen
+        else "They are not the columns of `messages`, `conversations`, `prompt` and `completion` "
         "or Alpaca rows (`instruction`, `output`) either.",
         fixes=tuple(_name_it(flag, *names, row) for flag, names in missing.items()),
     )

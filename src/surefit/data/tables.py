@@ -10,6 +10,7 @@ from surefit.doctor.rule import refusal
 from surefit.errors import BadInput
 
 from .raw import RawRow, RawRows
+from .tool_calls import without_padding
 
 UNREADABLE_TABLE = refusal(
     "SF112",
@@ -42,7 +43,7 @@ def read_parquet(path: Path, name: str) -> RawRows:
                 for batch in file.iter_batches(ROWS_AT_ONCE, row_groups=[group]):
                     for values in batch.to_pylist():
                         number += 1
-                        yield RawRow(Place(name, row=number), values)
+                        yield RawRow(Place(name, row=number), without_padding(values))
     except (pa.ArrowException, OSError) as error:
         raise BadInput(_unreadable(error, name)) from None
 
@@ -94,7 +95,7 @@ def load_hub(name: str) -> tuple[RawRows, tuple[str, ...]]:
 
 def _rows(dataset: Iterable[dict[str, object]], name: str) -> RawRows:
     for number, values in enumerate(dataset, start=1):
-        yield RawRow(Place(name, row=number), values)
+        yield RawRow(Place(name, row=number), without_padding(values))
 
 
 def _train(splits: Any, name: str, choice: Fix) -> Any:

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from surefit.data.row_tokenizer import to_write
 from surefit.data.templates import Tokenizer
 from surefit.data.tokens import TokenSet
 from surefit.metrics.answers import AnswerScore, exact_match, score, token_f1
@@ -47,17 +48,19 @@ def evaluate(
     )
     texts = dict(gathered(list(mine.items())))
     said = [texts[index] for index in range(len(rows))]
-    targets = [row.target for row in rows.rows]
+    targets = [
+        to_write(row, tokens, tokenizer) for row, tokens in zip(rows.rows, rows.tokens, strict=True)
+    ]
     predictions = tuple(
         {
             "row": row.number + 1,
             "place": str(row.place),
             "input": row.input,
-            "target": row.target,
+            "target": target,
             "answer": answer,
-            "f1": token_f1(answer, row.target),
-            "exact_match": exact_match(answer, row.target),
+            "f1": token_f1(answer, target),
+            "exact_match": exact_match(answer, target),
         }
-        for row, answer in zip(rows.rows, said, strict=True)
+        for row, answer, target in zip(rows.rows, said, targets, strict=True)
     )
     return Evaluation(score(said, targets), predictions)

@@ -12,6 +12,7 @@ import torch
 from accelerate import Accelerator
 
 from surefit.data.order import epoch_batches, padding_waste
+from surefit.data.row_tokenizer import to_write
 from surefit.data.step_batches import StepBatches
 from surefit.data.tokens import TokenSet, check_tokenizer
 from surefit.doctor.findings import Fact, Finding, Fix, Place
@@ -148,7 +149,8 @@ def _train(
 
     # one row read back, the loss beside the model's own, a batch there and back; stops here with a
     # diagnosis
-    check_read_back(train_set.tokens[0], train_set.rows[0].target, tokenizer)
+    first = train_set.tokens[0]
+    check_read_back(first, to_write(train_set.rows[0], first, tokenizer), tokenizer)
     if slower := settle_loss(loss_of, batches.made([0])):
         say(slower)
     if settings.packing:

@@ -48,6 +48,8 @@ class RowSettings(Protocol):
         ...
 
     @property
+    def numbers_as_text(self) -> bool: ...
+    @property
     def template(self) -> str: ...
     @property
     def loss_on(self) -> str: ...
@@ -139,7 +141,12 @@ def part_rows(settings: RowSettings, folder: Path | None = None) -> PartedRows:
     with progress("Reading rows", count_rows(settings.data)) as bar:
         read = read_rows(
             settings.data,
-            Fields(settings.input_field, settings.target_field, settings.text_field),
+            Fields(
+                settings.input_field,
+                settings.target_field,
+                settings.text_field,
+                settings.numbers_as_text,
+            ),
             skip_bad_rows=settings.skip_bad_rows,
             store=folder and folder / "rows.arrow",
             each=bar.step,
