@@ -11,10 +11,10 @@ from surefit.doctor.rule import refusal
 from surefit.errors import BadInput, refuse_if
 
 from .bad_rows import BadRow, BadRows
-from .raw import RawRow, RawRows
+from .raw import RawRow
 from .row import Row
 from .row_store import ROWS_AT_ONCE, RowWriter
-from .sources import open_source
+from .sources import Source, open_source
 from .tool_calls import tools_of
 from .turns import MISSING_COLUMN, Fields, Kind, Role, Turn, kind_of, turns_of
 
@@ -70,7 +70,7 @@ def read_rows(
     were read since it was last called.
     """
     opened = open_source(source)
-    kind, raw_rows = _kind(opened.rows, fields, source)
+    kind, raw_rows = _kind(opened, fields, source)
     bad = BadRows()
     with RowWriter(store) as writer:
         number = good = 0
@@ -88,12 +88,13 @@ def read_rows(
         if not skip_bad_rows:
             refuse_if(findings)
         if good < FEWEST:
-            raise BadInput(_too_few(source, good, len(bad)), *findings)
-        return RowSet(source, kind, writer.finish(), findings, len(bad), opened.notes)
+            raise BadInput(_too_few(opened.name, good, len(bad)), *findings)
+        return RowSet(opened.name, kind, writer.finish(), findings, len(bad), opened.notes)
 
 
-def _kind(rows: RawRows, fields: Fields, source: str) -> tuple[Kind, Iterator[RawRow | BadRow]]:
+def _kind(opened: Source, fields: Fields, source: str) -> tuple[Kind, Iterator[RawRow | BadRow]]:
     """The kind of the first row that has one, and all rows again."""
+    rows = opened.rows
     seen: list[RawRow | BadRow] = []
     first: RawRow | None = None
     bad = BadRows()
@@ -109,7 +110,7 @@ def _kind(rows: RawRows, fields: Fields, source: str) -> tuple[Kind, Iterator[Ra
         else:
             first = first or row
     if first is None:
-        raise BadInput(*bad.findings(total), _too_few(source, 0, total))
+        raise BadInput(*bad.findings(total), _too_few(opened.name, 0, total))
     raise BadInput(_no_kind(first, fields), *bad.findings(total))
 
 

@@ -75,7 +75,7 @@ def load_datasets_folder(path: Path, name: str) -> tuple[RawRows, tuple[str, ...
     if not isinstance(loaded, datasets.DatasetDict):
         return _rows(loaded, name), ()
     choice = Fix(f"Give the folder of one split, as `{name}/SPLIT`.")
-    return _rows(_train(loaded, name, choice), name), (_chosen(loaded),)
+    return _rows(train_split(loaded, name, choice), name), (_chosen(loaded),)
 
 
 def load_hub(name: str) -> tuple[RawRows, tuple[str, ...]]:
@@ -90,7 +90,7 @@ def load_hub(name: str) -> tuple[RawRows, tuple[str, ...]]:
     if not isinstance(loaded, datasets.DatasetDict):
         return _rows(loaded, name), ()
     choice = Fix(f"Name one of them: `{repository}:SPLIT`.")
-    return _rows(_train(loaded, name, choice), name), (_chosen(loaded),)
+    return _rows(train_split(loaded, name, choice), name), (_chosen(loaded),)
 
 
 def _rows(dataset: Iterable[dict[str, object]], name: str) -> RawRows:
@@ -98,7 +98,7 @@ def _rows(dataset: Iterable[dict[str, object]], name: str) -> RawRows:
         yield RawRow(Place(name, row=number), without_padding(values))
 
 
-def _train(splits: Any, name: str, choice: Fix) -> Any:
+def train_split(splits: Any, name: str, choice: Fix) -> Any:
     if "train" in splits:
         return splits["train"]
     raise BadInput(

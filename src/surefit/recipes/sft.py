@@ -24,7 +24,7 @@ from surefit.models.lora import add_lora, count_trainable
 from surefit.models.quantised import check_four_bit
 from surefit.models.save import save_merged
 from surefit.render.console import progress, say
-from surefit.settings import as_dict, from_names
+from surefit.settings import as_dict
 from surefit.train.checkpoint import Parts, fingerprint, weights_fingerprint
 from surefit.train.device import (
     choose_precision,
@@ -54,7 +54,7 @@ from surefit.train.watch import Part, Watch
 
 from .sft_judge import Judge
 from .sft_settings import LEARNING_RATE, LoraSft
-from .token_rows import PartedRows, open_prepared, prepare
+from .token_rows import PartedRows, keep_stored, open_prepared, prepare, settings_and_rows
 
 LOSS_LOST = refusal("SF189", "loss-became-nan", "The loss of a training step is not a number.")
 NOTHING_GAINED = refusal(
@@ -66,7 +66,8 @@ ENOUGH_STEPS = 20
 
 def run(**settings: Any) -> Report:
     """Fine-tunes with these settings, named as the flags are: `surefit.sft(epochs=3)`."""
-    return train(from_names(LoraSft, settings))
+    with settings_and_rows(LoraSft, settings) as (settled, work):
+        return train(settled, work=work)
 
 
 @threads_put_back()
@@ -104,7 +105,8 @@ def _train(
 
     # source -> rows -> tokens -> batches
     prepared = first_here_then_others(
-        partial(prepare, settings, tokenizer, work, rows), partial(open_prepared, work)
+        partial(prepare, settings, tokenizer, work, rows, folder.path),
+        partial(open_prepared, work),
     )
     train_set, held_out = prepared.train_set, prepared.held_out
     learning_rate = settings.learning_rate or source.learning_rate or LEARNING_RATE
@@ -169,6 +171,7 @@ def _train(
 
     # the run folder is made only now: what cannot work has left nothing behind
     if settings.resume is None:
+        ranks.first_does(partial(keep_stored, settings, work, folder.path))
         ranks.first_does(partial(start_run, folder.path, as_dict(settings)))
     say(f"Run folder: {folder.path}")
     trackers = start_trackers(settings.report_to, as_dict(settings), folder, ranks.is_first)
