@@ -4,13 +4,13 @@ import os
 import sys
 import traceback
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from inspect import cleandoc
 from pathlib import Path
 from typing import Any
 
 from cyclopts import App, Parameter
-from cyclopts.exceptions import CycloptsError
+from cyclopts.exceptions import CycloptsError, UnknownOptionError
 from cyclopts.help import DefaultFormatter, HelpPanel
 from rich.console import Console, ConsoleOptions
 from rich.text import Text
@@ -25,6 +25,7 @@ from surefit.render import console, json_document, outcome
 from surefit.settings import given_twice
 
 from .config_flags import ConfigFlags
+from .flags_elsewhere import flag_elsewhere, has_flag, renamed, say_mapping
 from .inspect_arrays import speaks_of_arrays
 from .wrong_calls import as_finding, missing_file
 
@@ -204,17 +205,31 @@ def attempt(call: Call) -> json_document.Ended:
 
 def run_command(call: Call, config: ConfigFlags) -> int:
     app, form = make_app(config, functions_for(call))
-    try:
-        function, bound, _ = app.parse_args(
-            call.tokens,
-            console=console.out,
-            print_error=False,
-            exit_on_error=False,
-            verbose=False,
-        )
-    except CycloptsError as error:
-        flags = ("--config", "--json", "--brief", "--quiet")
-        raise WrongCall(as_finding(error, COMMANDS, flags)) from error
+    flags = ("--config", "--json", "--brief", "--quiet")
+    taken: dict[str, str] = {}
+    while True:
+        try:
+            function, bound, _ = app.parse_args(
+                call.tokens,
+                console=console.out,
+                print_error=False,
+                exit_on_error=False,
+                verbose=False,
+            )
+            break
+        except UnknownOptionError as error:
+            name, flag = flag_elsewhere(error)
+            if flag is None:
+                raise WrongCall(as_finding(error, COMMANDS, flags)) from error
+            if flag in taken or has_flag(call.tokens, flag):
+                first = taken.get(flag, flag)
+                raise WrongCall(given_twice(flag, first, name, COMMAND_LINE)) from error
+            taken[flag] = name
+            call = replace(call, tokens=renamed(call.tokens, name, flag))
+        except CycloptsError as error:
+            raise WrongCall(as_finding(error, COMMANDS, flags)) from error
+    for flag, name in taken.items():
+        say_mapping(name, flag)
     if function == app.help_print:
         form.description = cleandoc(app[call.command].help) if call.command else ABOUT
         for name in () if call.command else COMMANDS:

@@ -29,7 +29,8 @@ from surefit.models.features import FeatureConfig, FeatureModel, around, put_bac
 from surefit.models.lora import count_trainable
 from surefit.models.shards import is_sharded, whole_weights
 from surefit.render.console import progress, say
-from surefit.settings import as_dict, from_names
+from surefit.settings import as_dict
+from surefit.train.arguments import settled
 from surefit.train.checkpoint import Parts, fingerprint
 from surefit.train.device import (
     choose_threads,
@@ -81,7 +82,7 @@ def run(model: Any = None, settings: FeaturePretraining | None = None, **names: 
     A `model` of one's own is a transformers model that takes `inputs_embeds`; a projection and a
     head are put around it, and it is trained in place.
     """
-    return train(settings or from_names(FeaturePretraining, names), model)
+    return train(settings or settled(FeaturePretraining, names), model)
 
 
 @threads_put_back()

@@ -26,7 +26,7 @@ from surefit.doctor.findings import COMMAND_LINE, Finding, Fix
 from surefit.doctor.rule import refusal
 from surefit.errors import WrongCall, refuse_if
 from surefit.render.console import progress, say
-from surefit.settings import from_names
+from surefit.train.arguments import settled
 from surefit.train.first_here import first_here_then_others
 from surefit.train.shared_work import shared_working_folder
 from surefit.writing import copy_file
@@ -118,9 +118,10 @@ def settings_and_rows(
     """The settings, and the working folder where their rows were stored if these were in memory."""
     data = given.get("data")
     if data is None or isinstance(data, str | Path):
-        yield from_names(kind, given if data is None else {**given, "data": str(data)}), None
+        named = given if data is None else {**given, "data": str(data)}
+        yield settled(kind, named), None
         return
-    settings = from_names(kind, {**given, "data": IN_MEMORY})
+    settings = settled(kind, {**given, "data": IN_MEMORY})
     with shared_working_folder() as work:
         first_here_then_others(partial(store_rows, data, work / STORED), lambda: None)
         yield settings, work

@@ -1,0 +1,44 @@
+"""Flags as other libraries call them, put into surefit's own names before they are read."""
+
+from collections.abc import Sequence
+
+from cyclopts.exceptions import UnknownOptionError
+
+from surefit.launch_notes import number
+from surefit.other_names import known_elsewhere, mapping
+from surefit.render import console
+from surefit.settings import key_of
+
+
+def flag_elsewhere(error: UnknownOptionError) -> tuple[str, str | None]:
+    """The flag that was typed, and the one of the command that it stands for, if any does."""
+    name = str(error.token.keyword or error.token.value).split("=", 1)[0]
+    arguments = [one for one in error.argument_collection if one.parse and not one.children]
+    own = {one.field_info.name: one.name for one in arguments}
+    field = known_elsewhere(key_of(name), own)
+    return name, None if field is None else own[field]
+
+
+def has_flag(tokens: Sequence[str], flag: str) -> bool:
+    return any(
+        key_of(token.split("=", 1)[0]) == key_of(flag) for token in tokens if _is_flag(token)
+    )
+
+
+def renamed(tokens: Sequence[str], name: str, flag: str) -> tuple[str, ...]:
+    return tuple(_renamed(token, name, flag) for token in tokens)
+
+
+def _renamed(token: str, name: str, flag: str) -> str:
+    typed, has_value, value = token.partition("=")
+    return f"{flag}{has_value}{value}" if typed == name else token
+
+
+def _is_flag(token: str) -> bool:
+    return token.startswith("--")
+
+
+def say_mapping(name: str, own: str, where: str = "") -> None:
+    """Of several processes the first says it."""
+    if not number("RANK"):
+        console.say(mapping(name, own) + where)
