@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from numbers import Integral, Real
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from surefit.doctor.findings import Fact, Finding, Fix, Place
 from surefit.doctor.rule import refusal
@@ -30,6 +30,28 @@ ENDING = ".rows"
 """Of files that hold what was in memory."""
 
 ROWS_AT_ONCE = 1000
+
+
+class DataFrameLike(Protocol):
+    """A pandas DataFrame, as far as it is known here."""
+
+    @property
+    def columns(self) -> Any: ...
+    @property
+    def iloc(self) -> Any: ...
+
+
+class DatasetLike(Protocol):
+    """A `datasets.Dataset`, as far as it is known here."""
+
+    @property
+    def column_names(self) -> Any: ...
+    @property
+    def features(self) -> Any: ...
+
+
+GivenRows = str | Path | Iterable[Mapping[str, Any]] | DataFrameLike | DatasetLike
+"""What `data` can be in Python: a path or a name, or the rows themselves."""
 
 
 def store_rows(data: object, path: Path) -> None:

@@ -19,7 +19,10 @@ class Evaluation:
     """A score and the answers that it is the mean of, row by row."""
 
     score: AnswerScore
+    """Means over the rows: `f1`, `exact_match`, and how many `rows` they are over."""
+
     predictions: tuple[dict[str, Any], ...]
+    """For each row its `place`, `input`, `target`, `answer` and figures."""
 
 
 def evaluate(

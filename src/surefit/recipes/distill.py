@@ -12,6 +12,7 @@ import torch
 from accelerate import Accelerator
 
 from surefit.data.batches import Batch
+from surefit.data.in_memory import GivenRows
 from surefit.data.peak_memory import peak_memory
 from surefit.data.step_batches import StepBatches
 from surefit.data.tokens import TokenSet, check_tokenizer
@@ -26,6 +27,7 @@ from surefit.models.load import ModelSource, find_model, load_model, load_tokeni
 from surefit.models.lora import count_trainable
 from surefit.render.console import progress, say
 from surefit.settings import as_dict
+from surefit.signatures import takes
 from surefit.train.checkpoint import Parts, Stateful, fingerprint, weights_fingerprint
 from surefit.train.device import (
     choose_threads,
@@ -71,8 +73,14 @@ BASELINE = "baseline"
 """In the run folder, with `--compare`: the run without the router's part."""
 
 
+@takes(Distillation, "distill", {"data": GivenRows})
 def run(**settings: Any) -> DistillReport:
-    """Distils with these settings, named as the flags are: `surefit.distill(train_steps=500)`."""
+    """Distils a student from a teacher, on rows or on plain texts.
+
+    surefit.distill(teacher_model="big", student_model="small", data="texts.txt", steps=500)
+
+    `data` can be rows in memory, as for `surefit.sft`.
+    """
     with settings_and_rows(Distillation, settings) as (settled, work):
         return train(settled, work=work)
 

@@ -30,6 +30,7 @@ from surefit.models.lora import count_trainable
 from surefit.models.shards import is_sharded, whole_weights
 from surefit.render.console import progress, say
 from surefit.settings import as_dict
+from surefit.signatures import takes
 from surefit.train.arguments import settled
 from surefit.train.checkpoint import Parts, fingerprint
 from surefit.train.device import (
@@ -76,8 +77,11 @@ MADE_ROWS = 5000
 MADE_LAYOUT = {"steps": 20, "features": 271}
 
 
+@takes(FeaturePretraining, "pretrain")
 def run(model: Any = None, settings: FeaturePretraining | None = None, **names: Any) -> Pretrained:
-    """Pretrains with these settings, named as the flags are: `surefit.pretrain(epochs=3)`.
+    """Pretrains a transformer on feature sequences `[rows, steps, features]`.
+
+    surefit.pretrain(data="arrays/", steps=30, features=12, epochs=3)
 
     A `model` of one's own is a transformers model that takes `inputs_embeds`; a projection and a
     head are put around it, and it is trained in place.

@@ -11,6 +11,7 @@ from typing import Any
 import torch
 from accelerate import Accelerator
 
+from surefit.data.in_memory import GivenRows
 from surefit.data.order import epoch_batches, padding_waste
 from surefit.data.row_tokenizer import to_write
 from surefit.data.step_batches import StepBatches
@@ -25,6 +26,7 @@ from surefit.models.quantised import check_four_bit
 from surefit.models.save import save_merged
 from surefit.render.console import progress, say
 from surefit.settings import as_dict
+from surefit.signatures import takes
 from surefit.train.checkpoint import Parts, fingerprint, weights_fingerprint
 from surefit.train.device import (
     choose_precision,
@@ -64,8 +66,18 @@ ENOUGH_STEPS = 20
 """After which a score must have moved."""
 
 
+@takes(LoraSft, "sft", {"data": GivenRows})
 def run(**settings: Any) -> Report:
-    """Fine-tunes with these settings, named as the flags are: `surefit.sft(epochs=3)`."""
+    """Fine-tunes a causal model on rows of prompt and answer, or on conversations.
+
+    surefit.sft(data="rows.jsonl", model="Qwen/Qwen3-0.6B-Base", epochs=3)
+    surefit.sft(data=[{"input": "...", "target": "..."}, ...])
+    surefit.sft(resume="runs/sft-1")
+
+    `data` can be rows in memory: dictionaries from a list or a generator, a `datasets.Dataset` or a
+    DataFrame; they are kept in the run folder. Names of the Hugging Face Trainer, TRL and Axolotl
+    are taken, too, and it is said what they are here.
+    """
     with settings_and_rows(LoraSft, settings) as (settled, work):
         return train(settled, work=work)
 
