@@ -1,7 +1,7 @@
 """What a script could do to the machine in a trial: each is a piece of Python that is run in a
 sandbox, with the names of things outside that must stay as they are."""
 
-
+# ruff: noqa: E501 - an attack is a line
 
 LIBC = "import ctypes; libc = ctypes.CDLL(None, use_errno=True)\n"
 DAEMON = (

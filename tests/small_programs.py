@@ -1,7 +1,7 @@
 """Short programs that look at what an observer could have changed: each prints what it finds, and
 must print the same under `surefit run`."""
 
-
+# ruff: noqa: E501 - a program is a line
 
 FRAMES = {
     "depth of the stack": "import inspect; print(len(inspect.stack()))",

@@ -3,7 +3,7 @@
 import ast
 import inspect
 from collections.abc import Callable
-from dataclasses import FrozenInstanceError, fields, is_dataclass
+from dataclasses import fields, is_dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -71,9 +71,7 @@ def test_results_are_frozen_and_every_field_is_documented(name: str) -> None:
     empty = [line for line, after in pairwise(told) if not after.strip()]
     assert not empty
     if is_dataclass(result):
-        made = object.__new__(result)
-        with pytest.raises(FrozenInstanceError):
-            setattr(made, fields(result)[0].name, 1)
+        assert result.__dataclass_params__.frozen
     else:
         assert issubclass(result, tuple)
 

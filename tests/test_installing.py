@@ -40,7 +40,7 @@ def test_a_clone(editable: bool, flag: str, tmp_path: Path) -> None:
     clone = tmp_path / "a clone"
     clone.mkdir()
     (clone / "pyproject.toml").touch()
-    noted = {"url": clone.as_uri(), "dir_info": {"editable": editable}}
+    noted: dict[str, object] = {"url": clone.as_uri(), "dir_info": {"editable": editable}}
     advised = install_command("train", installed(tmp_path, noted))
     assert advised == f'pip install {flag}"{clone}[train]"'
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from surefit.asking import Answer
+from surefit.asking import ModelAnswer
 from surefit.callbacks import Watch as Watch
 from surefit.data.batches import PadRows as PadRows
 from surefit.data.features.loaders import loaders as loaders
@@ -53,7 +53,7 @@ __all__ = [
 def ask(
     run: str | Path,
     text: str,
-) -> Answer:
+) -> ModelAnswer:
     """Asks a trained model one question: `surefit.ask("runs/sft-1", "Who has to pay?")`.
 
     run

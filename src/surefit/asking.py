@@ -11,7 +11,7 @@ from surefit.recipes.trained import load_trained
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ModelAnswer:
     """What a trained model answered; printed, it is the answer."""
 
     text: str
@@ -27,7 +27,7 @@ class Answer:
         return self.text
 
 
-def ask(run: str | Path, text: str) -> Answer:
+def ask(run: str | Path, text: str) -> ModelAnswer:
     """Asks a trained model one question: `surefit.ask("runs/sft-1", "Who has to pay?")`.
 
     run
@@ -35,7 +35,7 @@ def ask(run: str | Path, text: str) -> Answer:
     text
         The prompt, as it would stand in the `input` of a row.
     """
-    return Answer(load_trained(Path(run)).ask(text), text, str(run))
+    return ModelAnswer(load_trained(Path(run)).ask(text), text, str(run))
 
 
 def evaluate(

@@ -38,23 +38,23 @@ def _slips(own: list[str], known: str) -> int | None:
     return sum(apart) if fits else None
 
 
-def _allowed(one: str, other: str) -> int:
+def _allowed(typed: str, other: str) -> int:
     """In short words one letter makes another word, unless they begin alike."""
-    shorter = min(len(one), len(other))
+    shorter = min(len(typed), len(other))
     if shorter <= 2:
-        return int(one[:1] == other[:1])
+        return int(typed[:1] == other[:1])
     return 1 if shorter < 6 else 2
 
 
-def _distance(one: str, other: str) -> int:
+def _distance(typed: str, other: str) -> int:
     """Letters to insert, take away, change or swap with the next."""
     before: list[int] = []
     row = list(range(len(other) + 1))
-    for at, letter in enumerate(one):
+    for at, letter in enumerate(typed):
         last, row, before = before, [at + 1], row
         for to, its in enumerate(other):
             cost = min(before[to + 1] + 1, row[to] + 1, before[to] + (letter != its))
-            if at and to and letter == other[to - 1] and one[at - 1] == its:
+            if at and to and letter == other[to - 1] and typed[at - 1] == its:
                 cost = min(cost, last[to - 1] + 1)
             row.append(cost)
     return row[-1]

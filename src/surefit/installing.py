@@ -48,7 +48,7 @@ def from_folder(path: Path, extra: str, *, editable: bool) -> str | None:
 
 def by_name(extra: str, installed: Distribution | None) -> str:
     """The packages themselves, as the extra asks for them."""
-    needed = (one.partition(";") for one in (installed and installed.requires) or ())
+    needed = (line.partition(";") for line in (installed and installed.requires) or ())
     wanted = re.compile(rf"""extra\s*==\s*['"]{re.escape(extra)}['"]""")
     named = [name.strip() for name, _, condition in needed if wanted.search(condition)]
     if not named:

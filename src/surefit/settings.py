@@ -115,7 +115,7 @@ def unknown_setting(name: str, of: str, among: Collection[str], place: Place) ->
     What is advised means the same: a misspelt name, or what another library calls almost so.
     """
     field, differs = ALMOST.get(key_of(name), ("", ""))
-    if field in {key_of(one) for one in among}:
+    if field in {key_of(known) for known in among}:
         return UNKNOWN_SETTING.finding(
             place, f"`{name}` is not a setting of `{of}`.", fixes=(Fix(differs),)
         )

@@ -38,9 +38,9 @@ def takes(
 
     def decorate(function: Function) -> Function:
         own = [
-            one
-            for one in inspect.signature(function).parameters.values()
-            if one.kind is not inspect.Parameter.VAR_KEYWORD
+            parameter
+            for parameter in inspect.signature(function).parameters.values()
+            if parameter.kind is not inspect.Parameter.VAR_KEYWORD
         ]
         settings = parameters(kind, types or {})
         returned = inspect.signature(function).return_annotation
@@ -58,12 +58,12 @@ def parameters(kind: type, types: Mapping[str, Any]) -> list[inspect.Parameter]:
     declared = hints(kind)
     return [
         inspect.Parameter(
-            one.name,
+            field.name,
             inspect.Parameter.KEYWORD_ONLY,
-            default=_default(one),
-            annotation=types.get(one.name, python_type(declared[one.name])),
+            default=_default(field),
+            annotation=types.get(field.name, python_type(declared[field.name])),
         )
-        for one in fields(kind)
+        for field in fields(kind)
     ]
 
 
@@ -101,7 +101,7 @@ def help_text(
 ) -> str:
     """What the function does, every setting in the words of `--help`, and what it gives back."""
     about = inspect.cleandoc(function.__doc__ or "")
-    every = "\n".join(_setting(one, kind) for one in settings)
+    every = "\n".join(_setting(setting, kind) for setting in settings)
     return (
         f"{about}\n\nSettings, as `surefit {command} --help` has them:\n\n{every}\n\n"
         f"It gives back a `{result.__name__}`:\n\n{fields_of(result)}"
@@ -117,12 +117,12 @@ def fields_of(result: type) -> str:
     )
 
 
-def _setting(one: inspect.Parameter, kind: type) -> str:
-    default = "" if one.default is inspect.Parameter.empty else f" = {one.default!r}"
-    others = [name for name, field in names(kind).items() if field == one.name != name]
-    said = field_texts(kind).get(one.name, "")
+def _setting(setting: inspect.Parameter, kind: type) -> str:
+    default = "" if setting.default is inspect.Parameter.empty else f" = {setting.default!r}"
+    others = [name for name, field in names(kind).items() if field == setting.name != name]
+    said = field_texts(kind).get(setting.name, "")
     also = f" (also: {', '.join(others)})" if others else ""
-    return f"{one.name}: {as_written(one.annotation)}{default}\n{_wrapped(said + also)}"
+    return f"{setting.name}: {as_written(setting.annotation)}{default}\n{_wrapped(said + also)}"
 
 
 def _wrapped(text: str) -> str:

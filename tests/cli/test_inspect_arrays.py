@@ -252,7 +252,7 @@ def test_a_file_alone_and_tables_by_their_flags() -> None:
     write_shards(Path("data"), one_hot(9, 4, 6))
     assert main(["inspect", "data/part-0.npy", "--steps", "4", "--features", "6"]) == 0
     pq.write_table(
-        pa.table({"x": pa.FixedSizeListArray.from_arrays(pa.array(np.zeros(240)), 24)}),
+        pa.table({"x": pa.FixedSizeListArray.from_arrays(pa.array(np.zeros(240, "float32")), 24)}),
         "rows.parquet",
     )
     code, found = call("inspect", "rows.parquet", "--steps=4", "--features=6")

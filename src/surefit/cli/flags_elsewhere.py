@@ -13,8 +13,12 @@ from surefit.settings import key_of
 def flag_elsewhere(error: UnknownOptionError) -> tuple[str, str | None]:
     """The flag that was typed, and the one of the command that it stands for, if any does."""
     name = str(error.token.keyword or error.token.value).split("=", 1)[0]
-    arguments = [one for one in error.argument_collection if one.parse and not one.children]
-    own = {one.field_info.name: one.name for one in arguments}
+    arguments = [
+        argument
+        for argument in error.argument_collection
+        if argument.parse and not argument.children
+    ]
+    own = {argument.field_info.name: argument.name for argument in arguments}
     field = known_elsewhere(key_of(name), own)
     return name, None if field is None else own[field]
 

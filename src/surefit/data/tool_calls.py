@@ -102,8 +102,8 @@ def _full_calls(turn: Any) -> Any:
 
 def _full(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: _full(one) for key, one in value.items() if one is not None}
-    return [_full(one) for one in value] if isinstance(value, list) else value
+        return {key: _full(inner) for key, inner in value.items() if inner is not None}
+    return [_full(inner) for inner in value] if isinstance(value, list) else value
 
 
 def _named(tool: object) -> str | None:

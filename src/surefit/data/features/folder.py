@@ -68,11 +68,11 @@ def read_shards(folder: Path, layout: Layout | None = None, *, anew: bool = Fals
     form = Form(found.form) if found else Form.PLAIN
     labels = labelled(files.headers) if form is Form.PLAIN else {}
     faults = [*files.faults, *labels_among_features(labels, folder)]
-    rows = [one for one in files.headers if one not in labels]
+    rows = [header for header in files.headers if header not in labels]
     for header in rows:
         faults += check_header(header, layout, form, folder)
     if form is Form.PLAIN:
-        faults += misfits((one for one in rows if one.rows), layout, folder)
+        faults += misfits((header for header in rows if header.rows), layout, folder)
     if found and not anew:
         faults += _against_file(files, found, folder.is_dir())
     refuse_if(faults)

@@ -87,8 +87,8 @@ def inspect_arrays(
     if form is not Form.PLAIN:
         return _packed(data, files, layout, examples, verify, progress)
     labels = labelled(files.headers)
-    rows = [one for one in files.headers if one not in labels]
-    verdicts = [judge(one, layout, chosen) for one in rows if one.rows]
+    rows = [header for header in files.headers if header not in labels]
+    verdicts = [judge(header, layout, chosen) for header in rows if header.rows]
     wrong = [*files.faults, *labels_among_features(labels, data)]
     for header in rows:
         wrong += check_header(header, layout, form, data)
@@ -101,7 +101,7 @@ def inspect_arrays(
     else:
         changed = list(flipped(shards, progress)) if shards and verify else []
         wrong += changed
-        wrong += _value_faults(verdicts, {one.place.file for one in changed})
+        wrong += _value_faults(verdicts, {finding.place.file for finding in changed})
     seen = ArrayInspection(
         source=str(data),
         declared=str(layout),
@@ -110,7 +110,7 @@ def inspect_arrays(
         files=len({one.name for one in files.headers}),
         shards=(
             *(seen_as(one) for one in verdicts),
-            *(_labels(one, beside) for one, beside in labels.items()),
+            *(_labels(header, beside) for header, beside in labels.items()),
             *(_empty(one) for one in files.headers if not one.rows),
         ),
         notes=(*_kinds(verdicts), *_notes(files, shards, verify), *_read(whole)),
@@ -199,7 +199,7 @@ def _of_other_dtype(headers: Sequence[Header], data: Path) -> Iterator[Finding]:
         fixes=(
             Fix(f"Declare it:  {sizes_as_flags(most)}"),
             Fix(
-                f"Or write them anew, every value kept or refused:  surefit inspect"
+                f"Or write them again, every value kept or refused:  surefit inspect"
                 f" {quote(str(data))} {sizes} --mend-to OUT"
             ),
         ),
@@ -209,7 +209,7 @@ def _of_other_dtype(headers: Sequence[Header], data: Path) -> Iterator[Finding]:
 def unequal(headers: Sequence[Header]) -> Iterator[Finding]:
     """Shards that are not like most of the others, where nothing says which are right."""
     labels = labelled(headers)
-    headers = [one for one in headers if one not in labels]
+    headers = [header for header in headers if header not in labels]
     kinds = Counter((one.shape[1:], one.dtype.str) for one in headers if one.rows)
     (shape, dtype), times = kinds.most_common(1)[0] if kinds else (((), ""), 0)
     for one in headers:

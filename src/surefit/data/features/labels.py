@@ -12,16 +12,20 @@ from .headers import Header
 def labelled(headers: Iterable[Header]) -> dict[Header, Header]:
     """Labels -> the features that have as many rows; empty where no array has several axes."""
     every = list(headers)
-    features = {one.rows: one for one in reversed(every) if not is_flat(one)}
-    return {one: features[one.rows] for one in every if is_flat(one) and one.rows in features}
+    features = {header.rows: header for header in reversed(every) if not is_flat(header)}
+    return {
+        header: features[header.rows]
+        for header in every
+        if is_flat(header) and header.rows in features
+    }
 
 
 def usual(headers: Iterable[Header]) -> Header | None:
     """The first array of the shape and type that most have; of three axes, if any has three."""
     alike: dict[tuple[object, ...], list[Header]] = {}
-    for one in headers:
-        if one.rows and not is_flat(one):
-            alike.setdefault((one.shape[1:], one.dtype.str), []).append(one)
+    for header in headers:
+        if header.rows and not is_flat(header):
+            alike.setdefault((header.shape[1:], header.dtype.str), []).append(header)
     most = max(alike.values(), key=lambda some: (len(some[0].shape) == 3, len(some)), default=None)
     return most[0] if most else None
 
