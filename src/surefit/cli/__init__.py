@@ -4,13 +4,13 @@ import os
 import sys
 import traceback
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from inspect import cleandoc
+from dataclasses import dataclass
+from inspect import BoundArguments, cleandoc
 from pathlib import Path
 from typing import Any
 
 from cyclopts import App, Parameter
-from cyclopts.exceptions import CycloptsError, UnknownOptionError
+from cyclopts.exceptions import CycloptsError
 from cyclopts.help import DefaultFormatter, HelpPanel
 from rich.console import Console, ConsoleOptions
 from rich.text import Text
@@ -205,37 +205,41 @@ def attempt(call: Call) -> json_document.Ended:
 
 def run_command(call: Call, config: ConfigFlags) -> int:
     app, form = make_app(config, functions_for(call))
-    flags = ("--config", "--json", "--brief", "--quiet")
-    taken: dict[str, str] = {}
-    while True:
-        try:
-            function, bound, _ = app.parse_args(
-                call.tokens,
-                console=console.out,
-                print_error=False,
-                exit_on_error=False,
-                verbose=False,
-            )
-            break
-        except UnknownOptionError as error:
-            name, flag = flag_elsewhere(error)
-            if flag is None:
-                raise WrongCall(as_finding(error, COMMANDS, flags)) from error
-            if flag in taken or has_flag(call.tokens, flag):
-                first = taken.get(flag, flag)
-                raise WrongCall(given_twice(flag, first, name, COMMAND_LINE)) from error
-            taken[flag] = name
-            call = replace(call, tokens=renamed(call.tokens, name, flag))
-        except CycloptsError as error:
-            raise WrongCall(as_finding(error, COMMANDS, flags)) from error
-    for flag, name in taken.items():
-        say_mapping(name, flag)
+    function, bound = parsed(app, call)
     if function == app.help_print:
         form.description = cleandoc(app[call.command].help) if call.command else ABOUT
         for name in () if call.command else COMMANDS:
             app[name]  # imports it: the first line of its docstring stands in the list
     code = function(*bound.args, **bound.kwargs)
     return code if isinstance(code, int) else 0
+
+
+def parsed(app: App, call: Call) -> tuple[Callable[..., object], BoundArguments]:
+    """What is to be called. Flags of other libraries become surefit's own, and that is said."""
+    flags = ("--config", "--json", "--brief", "--quiet")
+    tokens, taken = call.tokens, dict[str, str]()
+    while True:
+        try:
+            function, bound, _ = app.parse_args(
+                tokens,
+                console=console.out,
+                print_error=False,
+                exit_on_error=False,
+                verbose=False,
+            )
+        except CycloptsError as error:
+            name, flag = flag_elsewhere(error)
+            if flag is None:
+                raise WrongCall(as_finding(error, COMMANDS, flags)) from error
+            if flag in taken or has_flag(tokens, flag):
+                first = taken.get(flag, flag)
+                raise WrongCall(given_twice(flag, first, name, COMMAND_LINE)) from error
+            taken[flag] = name
+            tokens = renamed(tokens, name, flag)
+        else:
+            for flag, name in taken.items():
+                say_mapping(name, flag)
+            return function, bound
 
 
 def functions_for(call: Call) -> dict[str, str]:

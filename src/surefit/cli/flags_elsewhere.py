@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from cyclopts.exceptions import UnknownOptionError
+from cyclopts.exceptions import CycloptsError, UnknownOptionError
 
 from surefit.launch_notes import number
 from surefit.other_names import known_elsewhere, mapping
@@ -10,8 +10,10 @@ from surefit.render import console
 from surefit.settings import key_of
 
 
-def flag_elsewhere(error: UnknownOptionError) -> tuple[str, str | None]:
-    """The flag that was typed, and the one of the command that it stands for, if any does."""
+def flag_elsewhere(error: CycloptsError) -> tuple[str, str | None]:
+    """The unknown flag, and the one of the command that it stands for, if there is any."""
+    if not isinstance(error, UnknownOptionError):
+        return "", None
     name = str(error.token.keyword or error.token.value).split("=", 1)[0]
     arguments = [
         argument
