@@ -219,7 +219,7 @@ if find_spec("bitsandbytes") is None:
     CASES["4 bits without bitsandbytes"] = Case(
         lambda: write(rows()),
         f"{TRAIN} --load-in-4bit",
-        ("SF167", "bitsandbytes, which is not installed", 'pip install "surefit[4bit]"'),
+        ("SF167", "bitsandbytes, which is not installed", '[4bit]"'),
     )
 
 

@@ -4,6 +4,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from surefit.asking import ask
+    from surefit.asking import evaluate as eval
     from surefit.callbacks import Watch
     from surefit.data.batches import PadRows
     from surefit.data.features.loaders import loaders
@@ -32,8 +34,10 @@ __all__ = [
     "SurefitError",
     "Watch",
     "__version__",
+    "ask",
     "check",
     "distill",
+    "eval",
     "inspect",
     "loaders",
     "pretrain",
@@ -51,8 +55,10 @@ _WHERE = {
     "PadRows": ("surefit.data.batches", "PadRows"),
     "SurefitError": ("surefit.errors", "SurefitError"),
     "Watch": ("surefit.callbacks", "Watch"),
+    "ask": ("surefit.asking", "ask"),
     "check": ("surefit.watching", "check"),
     "distill": ("surefit.recipes.distill", "run"),
+    "eval": ("surefit.asking", "evaluate"),
     "inspect": ("surefit.inspector", "inspect"),
     "loaders": ("surefit.data.features.loaders", "loaders"),
     "pretrain": ("surefit.recipes.pretrain", "run"),

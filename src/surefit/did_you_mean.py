@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from difflib import get_close_matches
+from re import findall
 
 
 def nearest(name: str, names: Iterable[str]) -> str | None:
@@ -15,3 +16,45 @@ def suggestion(name: str, names: Iterable[str]) -> str:
     """A sentence to stand after another, or nothing."""
     found = nearest(name, names)
     return f" The nearest name is `{found}`." if found else ""
+
+
+def misspelling_of(name: str, names: Iterable[str]) -> str | None:
+    """The one of `names` that differs by a slip of the fingers in some of its words, and by no
+    other word: `max-token` is `max-tokens`, while `eval-data` is not `data`."""
+    own = findall(r"[^-_]+", name.lower())
+    near = [(slips, known) for known in names if (slips := _slips(own, known)) is not None]
+    return min(near)[1] if near else None
+
+
+def _slips(own: list[str], known: str) -> int | None:
+    """Letters to change, or None where that is another name."""
+    words = findall(r"[^-_]+", known.lower())
+    if len(words) != len(own):
+        joined = _distance("".join(own), "".join(words))
+        return joined if joined <= 1 else None
+    apart = [_distance(*pair) for pair in zip(own, words, strict=True)]
+    allowed = [_allowed(*pair) for pair in zip(own, words, strict=True)]
+    fits = all(slips <= most for slips, most in zip(apart, allowed, strict=True))
+    return sum(apart) if fits else None
+
+
+def _allowed(typed: str, other: str) -> int:
+    """In short words one letter makes another word, unless they begin alike."""
+    shorter = min(len(typed), len(other))
+    if shorter <= 2:
+        return int(typed[:1] == other[:1])
+    return 1 if shorter < 6 else 2
+
+
+def _distance(typed: str, other: str) -> int:
+    """Letters to insert, take away, change or swap with the next."""
+    before: list[int] = []
+    row = list(range(len(other) + 1))
+    for at, letter in enumerate(typed):
+        last, row, before = before, [at + 1], row
+        for to, its in enumerate(other):
+            cost = min(before[to + 1] + 1, row[to] + 1, before[to] + (letter != its))
+            if at and to and letter == other[to - 1] and typed[at - 1] == its:
+                cost = min(cost, last[to - 1] + 1)
+            row.append(cost)
+    return row[-1]

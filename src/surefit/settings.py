@@ -9,10 +9,11 @@ from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 
 from cyclopts import Parameter
 
-from surefit.did_you_mean import nearest
+from surefit.did_you_mean import misspelling_of
 from surefit.doctor.findings import Fact, Finding, Fix, Place
 from surefit.doctor.rule import refusal
 from surefit.errors import WrongCall
+from surefit.other_names import ALMOST, known_elsewhere, mapping
 
 UNKNOWN_SETTING = refusal(
     "SF001", "unknown-setting", "A flag, config key or argument that no setting has."
@@ -109,8 +110,16 @@ def names(settings_class: type) -> dict[str, str]:
 
 
 def unknown_setting(name: str, of: str, among: Collection[str], place: Place) -> Finding:
-    """`among` in the spelling that the user is to write."""
-    meant = nearest(name, among)
+    """`among` in the spelling that the user is to write.
+
+    What is advised means the same: a misspelt name, or what another library calls almost so.
+    """
+    field, differs = ALMOST.get(key_of(name), ("", ""))
+    if field in {key_of(known) for known in among}:
+        return UNKNOWN_SETTING.finding(
+            place, f"`{name}` is not a setting of `{of}`.", fixes=(Fix(differs),)
+        )
+    meant = misspelling_of(name, among)
     return UNKNOWN_SETTING.finding(
         place,
         f"`{name}` is not a setting of `{of}`.",
@@ -224,8 +233,15 @@ def wrong_type(name: str, value: object, takes: str, place: Place) -> Finding:
     return WRONG_TYPE.finding(place, f"`{name}` takes {takes}, and was given {shown(value)}.")
 
 
-def from_names(settings_class: type[Settings], values: Mapping[str, object]) -> Settings:
-    """Settings from names or aliases, hyphens and underscores alike; all faults at once."""
+def from_names(
+    settings_class: type[Settings],
+    values: Mapping[str, object],
+    tell: Callable[[str], object] = lambda _: None,
+) -> Settings:
+    """Settings from names or aliases, hyphens and underscores alike; all faults at once.
+
+    `tell` is given a line for each name of another library.
+    """
     known, declared = names(settings_class), hints(settings_class)
     config = values if isinstance(values, Config) else None
     found: list[Finding] = []
@@ -234,6 +250,8 @@ def from_names(settings_class: type[Settings], values: Mapping[str, object]) -> 
     for name, value in values.items():
         place = config.place(name) if config else SETTINGS
         field = known.get(key_of(name))
+        if field is None and (field := known_elsewhere(key_of(name), declared)):
+            tell(mapping(name, field))
         if field is None:
             found.append(unknown_setting(name, settings_class.__name__, known, place))
         elif field in given:

@@ -73,6 +73,19 @@ def put(file: Path, content: bytes) -> None:
             side.unlink(missing_ok=True)
 
 
+def copy_file(source: Path, file: Path) -> None:
+    """To the side and renamed; however large it is."""
+    side = file.with_name(f".{file.name}.part")
+    try:
+        with writing(file):
+            file.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(source, side)
+            side.replace(file)
+    finally:
+        with suppress(OSError):
+            side.unlink(missing_ok=True)
+
+
 def _write(file: Path, content: bytes) -> None:
     with writing(file):
         file.parent.mkdir(parents=True, exist_ok=True)

@@ -142,15 +142,86 @@ def test_the_layout_can_be_written_again() -> None:
 def test_a_layout_is_not_written_for_rows_that_are_wrong(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """A sample did not meet the row; reading all rows for their checksums does."""
+    """A sample does not meet the row; reading all rows does."""
     rows = continuous(5000, 4, 6)
     rows[3001, 2, 1] = np.nan
     write_shards(Path("data"), rows)
     sizes = ["--steps", "4", "--features", "6"]
-    assert main(["inspect", "data", *sizes]) == 0
+    assert main(["inspect", "data", *sizes, "--no-verify"]) == 0
+    assert "a sample was read" in capsys.readouterr().out
     assert main(["inspect", "data", *sizes, "--write-layout"]) == 1
     assert "holds nan in row 3,001, step 2, feature 1" in " ".join(capsys.readouterr().err.split())
     assert not Path("data", LAYOUT_FILE).exists()
+
+
+@pytest.mark.parametrize("sizes", [[], ["--steps", "4", "--features", "6"]])
+def test_every_row_is_looked_at(sizes: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    rows = continuous(400, 4, 6)
+    rows[390, 2, 1] = np.nan
+    rows[395, 0, 5] = np.inf
+    write_shards(Path("data"), rows)
+    assert main(["inspect", "data", *sizes]) == 1
+    said = " ".join(capsys.readouterr().err.split())
+    assert "holds nan in row 390, step 2, feature 1" in said
+    assert "2 of 400 that were looked at: rows 390 to 395" in said
+
+
+def test_one_row_of_another_kind_is_met() -> None:
+    rows = one_hot(400, 4, 6)
+    rows[390, 2] = 1
+    write_shards(Path("data"), rows)
+    kind = ["--steps", "4", "--features", "6", "--kind", "one-hot"]
+    code, found = call("inspect", "data", *kind)
+    assert code == 1
+    assert "1 of 400 rows" in found["findings"][0]["headline"]
+
+
+def advised(capsys: pytest.CaptureFixture[str]) -> str:
+    return " ".join(capsys.readouterr().err.split())
+
+
+def test_sizes_are_advised_as_the_arrays_are(capsys: pytest.CaptureFixture[str]) -> None:
+    write_shards(Path("data"), continuous(40, 30, 12))
+    assert main(["pretrain", "--data-path", "data"]) == 1
+    said = advised(capsys)
+    assert "--steps 30 --features 12 (`steps=30, features=12` in Python)" in said
+    assert "271" not in said
+    np.save("data/part-0.npy", continuous(40, 30, 12).reshape(40, 360))
+    assert main(["pretrain", "--data-path", "data"]) == 1
+    said = advised(capsys)
+    assert "[40, 360] float32" in said
+    assert "--steps STEPS --features FEATURES" in said
+
+
+@pytest.mark.parametrize("sizes", [[], ["--steps", "30", "--features", "12"]])
+def test_inspect_and_pretrain_refuse_the_same_type(
+    sizes: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_shards(Path("data"), continuous(40, 30, 12).astype("float64"))
+    code, found = call("inspect", "data", *sizes)
+    assert (code, [one["code"] for one in found["findings"]]) == (1, ["SF038"])
+    assert "--dtype float64" in advised(capsys)
+    declared = ["--steps", "30", "--features", "12", "--dtype", "float64"]
+    assert main(["inspect", "data", *declared]) == 0
+
+
+@pytest.mark.parametrize("sizes", [[], ["--steps", "4", "--features", "6"]])
+@pytest.mark.parametrize("command", ["inspect", "pack"])
+def test_labels_beside_features_are_labels(
+    command: str, sizes: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("data").mkdir()
+    np.save("data/features.npy", one_hot(30, 4, 6))
+    np.save("data/labels.npy", np.arange(30) % 2)
+    if command == "pack" and not sizes:
+        return
+    assert main([command, "data", *(["out"] if command == "pack" else []), *sizes]) == 1
+    said = capsys.readouterr()
+    assert "multi-hot" not in said.out
+    words = " ".join(said.err.split())
+    assert "`labels.npy` holds one number for each of the 30 rows of `features.npy`" in words
+    assert "--dtype" not in words
+    assert main(["inspect", "data/features.npy", *sizes]) == 0
 
 
 def write_config(**values: object) -> None:
@@ -181,7 +252,7 @@ def test_a_file_alone_and_tables_by_their_flags() -> None:
     write_shards(Path("data"), one_hot(9, 4, 6))
     assert main(["inspect", "data/part-0.npy", "--steps", "4", "--features", "6"]) == 0
     pq.write_table(
-        pa.table({"x": pa.FixedSizeListArray.from_arrays(pa.array(np.zeros(240)), 24)}),
+        pa.table({"x": pa.FixedSizeListArray.from_arrays(pa.array(np.zeros(240, "float32")), 24)}),
         "rows.parquet",
     )
     code, found = call("inspect", "rows.parquet", "--steps=4", "--features=6")

@@ -15,19 +15,28 @@ from surefit.doctor.findings import Place
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 turns = st.lists(
-    st.builds(Turn, st.sampled_from(["system", "user", "assistant"]), texts), min_size=1, max_size=4
+    st.builds(
+        Turn,
+        st.sampled_from(["system", "user", "assistant", "tool"]),
+        texts,
+        st.booleans(),
+        st.sampled_from(["", "", "{}"]),
+    ),
+    min_size=1,
+    max_size=4,
 )
 
 
 @st.composite
 def some_rows(draw: st.DrawFn) -> list[Row]:
-    with_lines = draw(st.booleans())
+    named = draw(st.sampled_from(["line", "row", "index"]))
     numbers = draw(st.lists(st.integers(0, 2**40), max_size=12, unique=True))
     return [
         Row(
             number,
-            Place("r", line=number + 1) if with_lines else Place("r", row=number + 1),
+            Place("r", **{named: number + (named != "index")}),
             tuple(draw(turns)),
+            draw(st.sampled_from(["", "[]"])),
         )
         for number in sorted(numbers)
     ]

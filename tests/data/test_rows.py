@@ -249,7 +249,7 @@ def test_a_bad_turn_is_counted_and_a_misspelt_role_put_right() -> None:
         "bad rows": "1 of 2: line 2",
         "turn": "2",
         "`role`": "asistant",
-        "known": "system, user, assistant",
+        "known": "system, user, assistant, tool",
     }
     assert finding.fixes[0].text == "Write `assistant` for `asistant`."
 
@@ -361,3 +361,107 @@ def test_a_file_without_a_single_object_names_its_lines() -> None:
         read([1], [2])
     assert [finding.rule for finding in error.value.findings] == ["not-an-object", "too-few-rows"]
     assert facts(error.value.findings[0])["bad rows"] == "2 of 2: lines 1, 2"
+
+
+ASK = [{"role": "user", "content": "Rain in Oslo?"}]
+CALL = {"type": "function", "function": {"name": "weather", "arguments": {"city": "Oslo"}}}
+RESULT = {"role": "tool", "name": "weather", "content": "dry"}
+TOOLS = [{"type": "function", "function": {"name": "weather", "parameters": {}}}]
+
+
+def test_prompt_and_completion() -> None:
+    found = read(
+        {"prompt": "The sky is", "completion": " blue."}, {"prompt": "a", "completion": "b"}
+    )
+    assert found.kind == "prompt-completion"
+    assert found.rows[0].turns == (Turn("user", "The sky is"), Turn("assistant", " blue."))
+
+
+def test_of_prompts_and_completions_in_turns_the_completion_is_learned() -> None:
+    asked = [*ASK, {"role": "assistant", "content": "Today?"}, {"role": "user", "content": "Yes"}]
+    row = {"prompt": asked, "completion": [{"role": "assistant", "content": "No"}]}
+    found = read(row, row)
+    assert found.kind == "prompt-messages"
+    assert [turn.learned for turn in found.rows[0].turns] == [False, False, False, True]
+    assert found.rows[0].target == "No"
+
+
+@pytest.mark.parametrize(
+    ("row", "rule", "said"),
+    [
+        ({"prompt": "x", "completion": None}, "null-value", "`completion` is null"),
+        ({"prompt": ASK, "completion": ASK}, "no-assistant-turn", "does not begin with"),
+        ({"prompt": ASK, "completion": []}, "empty-conversation", "`completion` is an empty list"),
+        ({"prompt": [], "completion": ASK}, "empty-conversation", "`prompt` is an empty list"),
+        ({"prompt": ASK, "completion": "No"}, "malformed-turn", "is not a list of turns"),
+    ],
+)
+def test_bad_prompts_and_completions(row: dict[str, object], rule: str, said: str) -> None:
+    finding = refused(row, row)
+    assert (finding.rule, said in finding.headline) == (rule, True)
+
+
+def calling(arguments: object = "", **more: object) -> dict[str, object]:
+    call = {"type": "function", "function": {"name": "weather", "arguments": arguments}}
+    asked = {"role": "assistant", "content": None, "tool_calls": [call if arguments else CALL]}
+    said = {"role": "assistant", "content": "No."}
+    return {"messages": [*ASK, asked, RESULT, said], "tools": TOOLS, **more}
+
+
+def test_calls_of_tools_and_their_results() -> None:
+    as_openai = calling('{"city": "Oslo"}', tools=json.dumps(TOOLS))
+    first, second = read(calling(), as_openai).rows
+    assert first.turns == second.turns
+    assert first.tools == second.tools == json.dumps(TOOLS)
+    asked, called, answered, _ = first.turns
+    assert (asked.more, answered.role, answered.text) == ("", "tool", "dry")
+    assert called.text == '{"name": "weather", "arguments": {"city": "Oslo"}}'
+    assert json.loads(called.more) == {"content": "", "tool_calls": [CALL]}
+    assert json.loads(answered.more) == {"name": "weather"}
+
+
+@pytest.mark.parametrize(
+    ("row", "field"),
+    [
+        (calling("{"), "messages.tool_calls"),
+        (calling([1]), "messages.tool_calls"),
+        (calling(tools="{"), "tools"),
+        (calling(tools=[{"type": "function"}]), "tools"),
+    ],
+)
+def test_malformed_tools_are_named(row: dict[str, object], field: str) -> None:
+    finding = refused(row, calling())
+    assert finding.rule == "malformed-tool"
+    assert f"`{field}`" in finding.headline
+    assert "line 1" in finding.headline
+
+
+def test_nulls_that_arrow_adds_are_no_arguments() -> None:
+    datasets = pytest.importorskip("datasets")
+    other = {"type": "function", "function": {"name": "time", "arguments": {"zone": "CET"}}}
+    turn = {"role": "assistant", "content": "", "tool_calls": [other]}
+    rows = [calling(), {"messages": [*ASK, turn], "tools": TOOLS}]
+    datasets.Dataset.from_list(rows).save_to_disk("saved")
+    first, second = read_rows("saved").rows
+    assert json.loads(first.turns[1].more)["tool_calls"][0]["function"] == CALL["function"]
+    assert json.loads(second.turns[1].more)["tool_calls"][0]["function"] == other["function"]
+
+
+@pytest.mark.parametrize(
+    ("label", "text"), [(1, "1"), (1.0, "1.0"), (0.5, "0.5"), (-3, "-3"), (10**20, str(10**20))]
+)
+def test_numbers_are_text_where_that_is_asked_for(label: float, text: str) -> None:
+    row = {"input": "x", "target": label}
+    found = read(row, row, fields=Fields(numbers_as_text=True))
+    assert found.rows[0].target == text
+    refusal = refused(row, row)
+    assert refusal.rule == "not-text"
+    assert f"`{text}`:  --numbers-as-text" in refusal.fixes[0].text
+
+
+@pytest.mark.parametrize("label", [True, None, [1], "NaN"])
+def test_what_is_no_number_is_never_made_text(label: object) -> None:
+    value = float("nan") if label == "NaN" else label
+    row = {"input": "x", "target": value}
+    finding = refused(row, row, fields=Fields(numbers_as_text=True))
+    assert finding.rule in ("not-text", "null-value")

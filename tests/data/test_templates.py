@@ -1,6 +1,9 @@
 """Templates put each answer where the loss finds it, whole and with its end."""
 
+import json
 from collections.abc import Callable
+from copy import deepcopy
+from dataclasses import replace
 from itertools import groupby
 from typing import Any
 
@@ -8,6 +11,7 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
+from surefit.data.row_tokenizer import to_write
 from surefit.data.rows import Row, Turn
 from surefit.data.templates import (
     ChatTemplate,
@@ -235,3 +239,128 @@ def test_the_plain_template_word_for_word(small_tokenizer: Any) -> None:
     template = choose_template("plain", small_tokenizer)
     said = small_tokenizer.decode(RowTokenizer(small_tokenizer, template, 100)(row).ids)
     assert said == ("Be brief.\n\nCapital?\nAnswer: Paris<eos>\n\nOf Italy?\nAnswer: Rome<eos>")
+
+
+TOOLS = json.dumps([{"type": "function", "function": {"name": "weather", "parameters": {}}}])
+WITH_TOOLS = (
+    "{% if tools %}{{ '<|im_start|>system\\n' }}{% for t in tools %}{{ t | tojson }}{% endfor %}"
+    "{{ '<|im_end|>\\n' }}{% endif %}"
+    "{% for m in messages %}{% set role = 'user' if m.role == 'tool' else m.role %}"
+    "{{ '<|im_start|>' + role + '\\n' }}"
+    "{% if m.role == 'assistant' and loop.last and thinking %}{{ '<think></think>' }}{% endif %}"
+    "{% if m.role == 'tool' %}{{ '<r>' + m.content + '</r>' }}{% else %}{{ m.content }}{% endif %}"
+    "{% for c in m.tool_calls or [] %}{{ '\\n<call>' + (c.function | tojson) + '</call>' }}"
+    "{% endfor %}{{ '<|im_end|>\\n' }}{% endfor %}"
+    "{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}"
+)
+"""As Qwen2.5 has it; with `thinking` the last turn, and no other, begins with a thought."""
+
+
+def call(city: str, content: str = "") -> Turn:
+    function = {"name": "weather", "arguments": {"city": city}}
+    more = {"content": content, "tool_calls": [{"type": "function", "function": function}]}
+    return Turn("assistant", f"{content}\n{function}", more=json.dumps(more))
+
+
+def tool_row(*turns: Turn) -> Row:
+    return Row(2, PLACE, (Turn("user", "Rain in Oslo?"), *turns), TOOLS)
+
+
+def rendered_call(city: str, content: str = "") -> str:
+    function = f'{{"name": "weather", "arguments": {{"city": "{city}"}}}}'
+    return f"{content}\n<call>{function}</call><|im_end|>"
+
+
+@pytest.fixture(params=[False, True], ids=["plain", "thinking"])
+def tool_tokenizer(request: pytest.FixtureRequest, with_template: Callable[[str], Any]) -> Any:
+    tokenizer = deepcopy(with_template("chatml"))
+    thinking = "{% set thinking = true %}" if request.param else ""
+    tokenizer.chat_template = thinking + WITH_TOOLS
+    tokenizer.thought = "<think></think>" if request.param else ""
+    return tokenizer
+
+
+@pytest.mark.parametrize("content", ["", "Let me look."])
+def test_the_loss_sees_calls_of_tools_and_not_their_results(
+    tool_tokenizer: Any, content: str
+) -> None:
+    result, said = Turn("tool", "dry"), Turn("assistant", "No.")
+    row = tool_row(call("Oslo", content), result, said, Turn("user", "Rome?"), call("Rome"))
+    tokens = chat_tokens(tool_tokenizer, row)
+    assert supervised_texts(tool_tokenizer, tokens) == [
+        rendered_call("Oslo", content),
+        "No.<|im_end|>",
+        tool_tokenizer.thought + rendered_call("Rome"),
+    ]
+    assert '"name": "weather", "parameters"' in tool_tokenizer.decode(tokens.ids)
+    wanted = tool_tokenizer.thought + rendered_call("Rome").removesuffix("<|im_end|>")
+    assert to_write(row, tokens, tool_tokenizer) == wanted.strip()
+
+
+def test_two_calls_in_a_row_and_turns_of_a_prompt(tool_tokenizer: Any) -> None:
+    read_only = replace(call("Bonn"), learned=False)
+    row = tool_row(read_only, Turn("tool", "wet"), call("Oslo"), Turn("tool", "dry"), call("Rome"))
+    assert supervised_texts(tool_tokenizer, chat_tokens(tool_tokenizer, row)) == [
+        rendered_call("Oslo"),
+        tool_tokenizer.thought + rendered_call("Rome"),
+    ]
+
+
+def test_a_row_with_tools_that_is_too_long_loses_whole_exchanges(tool_tokenizer: Any) -> None:
+    first = (call("Oslo"), Turn("tool", "dry"), Turn("assistant", "No."))
+    last = (Turn("user", "Rome?"), call("Rome"), Turn("tool", "wet"), Turn("assistant", "Yes."))
+    whole = chat_tokens(tool_tokenizer, tool_row(*first, *last))
+    cut = chat_tokens(tool_tokenizer, tool_row(*first, *last), len(whole.ids) - 1)
+    said = tool_tokenizer.decode(cut.ids)
+    assert "Oslo" not in said
+    assert "dry" not in said
+    assert said.count("<r>") == 1
+
+
+@pytest.mark.parametrize("name", ["chat", "plain", "verbatim", "Q: {input} A:"])
+def test_tools_are_refused_where_the_template_has_none(
+    with_template: Callable[[str], Any], name: str
+) -> None:
+    tokenizer = with_template("chatml")
+    template = choose_template(name, tokenizer)
+    for row in (
+        tool_row(Turn("assistant", "No.")),
+        replace(tool_row(call("Oslo")), tools=""),
+    ):
+        with pytest.raises(Unusable) as refused:
+            template.pieces(row)
+        assert refused.value.bad.rule.name == "template-without-tools"
+        assert "weather" in refused.value.bad.facts[0].value
+
+
+def test_a_conversation_that_the_template_refuses_is_a_bad_row(
+    with_template: Callable[[str], Any],
+) -> None:
+    tokenizer = deepcopy(with_template("chatml"))
+    tokenizer.chat_template = "{{ raise_exception('roles must alternate') }}"
+    with pytest.raises(Unusable) as refused:
+        choose_template("chat", tokenizer).pieces(conversation("a", "b"))
+    assert refused.value.bad.python_said == "roles must alternate"
+
+
+def test_verbatim_puts_nothing_between_prompt_and_completion(small_tokenizer: Any) -> None:
+    assert settle_template("auto", "prompt-completion", small_tokenizer) == "verbatim"
+    template = choose_template("verbatim", small_tokenizer)
+    row = conversation("The sky is", " blue.")
+    assert [piece.text for piece in template.pieces(row)] == ["The sky is", " blue."]
+    tokens = RowTokenizer(small_tokenizer, template, 100)(row)
+    assert small_tokenizer.decode(tokens.ids, skip_special_tokens=True) == "The sky is blue."
+
+
+@pytest.mark.parametrize("name", ["plain", "chat"])
+def test_an_answer_of_the_prompt_is_read_and_not_learned(
+    with_template: Callable[[str], Any], name: str
+) -> None:
+    tokenizer = with_template("chatml")
+    row = conversation("Capital?", "Rome", "Sure?", "Yes")
+    first, asked, *rest = row.turns
+    row = replace(row, turns=(first, replace(asked, learned=False), *rest))
+    tokens = RowTokenizer(tokenizer, choose_template(name, tokenizer), 1000)(row)
+    (said,) = supervised_texts(tokenizer, tokens)
+    assert "Yes" in said
+    assert "Rome" in tokenizer.decode(tokens.prompt)

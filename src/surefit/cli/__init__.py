@@ -5,7 +5,7 @@ import sys
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from inspect import cleandoc
+from inspect import BoundArguments, cleandoc
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +20,12 @@ from surefit.config_file import read_config
 from surefit.doctor.findings import COMMAND_LINE, Finding, Fix, Place
 from surefit.doctor.rule import refusal
 from surefit.errors import SurefitError, WrongCall
+from surefit.installing import install_command
 from surefit.render import console, json_document, outcome
 from surefit.settings import given_twice
 
 from .config_flags import ConfigFlags
+from .flags_elsewhere import flag_elsewhere, has_flag, renamed, say_mapping
 from .inspect_arrays import speaks_of_arrays
 from .wrong_calls import as_finding, missing_file
 
@@ -203,23 +205,41 @@ def attempt(call: Call) -> json_document.Ended:
 
 def run_command(call: Call, config: ConfigFlags) -> int:
     app, form = make_app(config, functions_for(call))
-    try:
-        function, bound, _ = app.parse_args(
-            call.tokens,
-            console=console.out,
-            print_error=False,
-            exit_on_error=False,
-            verbose=False,
-        )
-    except CycloptsError as error:
-        flags = ("--config", "--json", "--brief", "--quiet")
-        raise WrongCall(as_finding(error, COMMANDS, flags)) from error
+    function, bound = parsed(app, call)
     if function == app.help_print:
         form.description = cleandoc(app[call.command].help) if call.command else ABOUT
         for name in () if call.command else COMMANDS:
             app[name]  # imports it: the first line of its docstring stands in the list
     code = function(*bound.args, **bound.kwargs)
     return code if isinstance(code, int) else 0
+
+
+def parsed(app: App, call: Call) -> tuple[Callable[..., object], BoundArguments]:
+    """What is to be called. Flags of other libraries become surefit's own, and that is said."""
+    flags = ("--config", "--json", "--brief", "--quiet")
+    tokens, taken = call.tokens, dict[str, str]()
+    while True:
+        try:
+            function, bound, _ = app.parse_args(
+                tokens,
+                console=console.out,
+                print_error=False,
+                exit_on_error=False,
+                verbose=False,
+            )
+        except CycloptsError as error:
+            name, flag = flag_elsewhere(error)
+            if flag is None:
+                raise WrongCall(as_finding(error, COMMANDS, flags)) from error
+            if flag in taken or has_flag(tokens, flag):
+                first = taken.get(flag, flag)
+                raise WrongCall(given_twice(flag, first, name, COMMAND_LINE)) from error
+            taken[flag] = name
+            tokens = renamed(tokens, name, flag)
+        else:
+            for flag, name in taken.items():
+                say_mapping(name, flag)
+            return function, bound
 
 
 def functions_for(call: Call) -> dict[str, str]:
@@ -299,7 +319,7 @@ def missing_package(package: str, error: ImportError) -> Finding:
     return MISSING_PART.finding(
         Place("environment"),
         headline,
-        fixes=(Fix(f'pip install "surefit[{PARTS[package]}]"'),),
+        fixes=(Fix(install_command(PARTS[package])),),
         python_said=said(error),
     )
 

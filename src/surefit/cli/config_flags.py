@@ -9,6 +9,7 @@ from cyclopts import App, Argument, ArgumentCollection, Token
 
 from surefit.doctor.findings import COMMAND_LINE, Finding, Place
 from surefit.errors import WrongCall
+from surefit.other_names import known_elsewhere
 from surefit.settings import (
     SETTINGS,
     Config,
@@ -19,6 +20,8 @@ from surefit.settings import (
     unknown_setting,
     wrong_type,
 )
+
+from .flags_elsewhere import say_mapping
 
 
 class ConfigFlags:
@@ -45,6 +48,9 @@ class ConfigFlags:
         taken: dict[str, str] = {}
         for key in config:
             argument = known.get(key_of(key))
+            if argument is None and (field := known_elsewhere(key_of(key), known)):
+                say_mapping(key, field, f"  ({config.place(key)})")
+                argument = known[field]
             if argument is None:
                 found.append(unknown_setting(key, command, list(known), config.place(key)))
                 continue

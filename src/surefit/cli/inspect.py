@@ -46,9 +46,13 @@ class InspectRows:
     target_field: str = "target"
     """The column that holds the answer."""
 
+    numbers_as_text: bool = False
+    """Read a number in these columns as text, as `1` or `0.5`, instead of refusing it."""
+
     template: str = "auto"
-    """How turns become text: `plain`, `chat` (the tokenizer's own), a text with `{input}`, or
-    `auto`: `chat` for conversations, `plain` otherwise."""
+    """How turns become text: `plain`, `chat` (the tokenizer's own), `verbatim` (as they stand), a
+    text with `{input}`, or `auto`: `chat` for conversations, `verbatim` for rows of `prompt` and
+    `completion`, `plain` otherwise."""
 
     loss_on: Literal["target", "all"] = "target"
     """Which tokens the loss sees: the answers alone, or everything."""
@@ -97,9 +101,10 @@ def inspect(settings: Annotated[InspectRows, Parameter(name="*")] = DEFAULTS) ->
     surefit inspect rows.jsonl --json inspection.json --quiet
     surefit inspect DIR --help                   for feature arrays
     """
-    read = read_rows(
-        settings.data, Fields(settings.input_field, settings.target_field), skip_bad_rows=True
+    columns = Fields(
+        settings.input_field, settings.target_field, numbers_as_text=settings.numbers_as_text
     )
+    read = read_rows(settings.data, columns, skip_bad_rows=True)
     tokenizer = _tokenizer(settings)
     tokens = _tokens(settings, read, tokenizer)
     bad = (*read.bad, *_unusable(read, tokens))

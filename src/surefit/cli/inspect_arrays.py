@@ -65,7 +65,7 @@ class InspectArrays:
     """How many features a step has; by default what the folder's layout file says."""
 
     dtype: DtypeName | None = None
-    """The type of the stored numbers; by default that of most files."""
+    """The type of the stored numbers; by default what the layout file says, or float32."""
 
     kind: KindName | None = None
     """What features are: one of them 1, some of them 1, or any finite number."""
@@ -89,7 +89,8 @@ class InspectArrays:
     """What a loader may use, in GB."""
 
     verify: bool = True
-    """Read every row and hold it against its checksum, where there are checksums."""
+    """Read every row: whether its values are finite and of the declared kind, and its checksum
+    where there is one."""
 
     examples: int = 2
     """How many rows to draw."""

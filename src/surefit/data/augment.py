@@ -40,7 +40,9 @@ def augment(rows: Sequence[Row], factor: int, seed: int, with_: str | None = Non
 
 
 def _spelling_noise(row: Row, text: str, chance: random.Random) -> str:
-    return misspelt(text, row.target, chance)
+    """Words of what follows the question are left alone: answers and calls of tools use them."""
+    last = max(at for at, turn in enumerate(row.turns) if turn.role == "user")
+    return misspelt(text, "\n".join(turn.text for turn in row.turns[last + 1 :]), chance)
 
 
 def _noise_of_user(name: str) -> Noise:

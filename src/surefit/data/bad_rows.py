@@ -52,7 +52,7 @@ class Fault:
     def add(self, row: BadRow) -> None:
         self.count += 1
         if len(self.numbers) < MOST_PLACES:
-            self.numbers.append(str(row.place.line or row.place.row))
+            self.numbers.append(_number(row.place))
 
 
 class BadRows:
@@ -111,7 +111,13 @@ def _mend_or_skip(fault: Fault) -> Fix:
     return Fix(f"Mend these {word}s, or go on without the {fault.count}: `--skip-bad-rows`.")
 
 
+def _number(place: Place) -> str:
+    return str(place if place.index is not None else place.line or place.row)
+
+
 def _on(place: Place) -> str:
+    if place.index is not None:
+        return f" at `{place}`"
     if place.line is not None:
         return f" on line {place.line}"
     return f" in row {place.row}" if place.row is not None else ""

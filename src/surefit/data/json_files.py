@@ -53,7 +53,7 @@ def read_json_lines(path: Path, name: str) -> RawRows:
             content = line.removeprefix(codecs.BOM_UTF8) if number == 1 else line
             if content.strip():
                 start = offset + len(line) - len(content)
-                yield _row_of_line(content, Place(name, line=number), start)
+                yield row_of_line(content, Place(name, line=number), start)
             offset += len(line)
 
 
@@ -85,7 +85,7 @@ def _rows_of_whole(path: Path, name: str) -> RawRows:
         raise BadInput(_invalid(error, Place(name, line=error.lineno)).finding()) from None
 
 
-def _row_of_line(line: bytes, place: Place, offset: int) -> RawRow | BadRow:
+def row_of_line(line: bytes, place: Place, offset: int) -> RawRow | BadRow:
     try:
         value = LINE.decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):

@@ -19,6 +19,8 @@ class Row:
 
     place: Place
     turns: tuple[Turn, ...]
+    tools: str = ""
+    """The tools that the assistant may call, as JSON; nothing where there are none."""
 
     @property
     def input(self) -> str:

@@ -1,6 +1,7 @@
 """Rows in an Arrow file: written as they are read, and made again when they are asked for."""
 
 from collections.abc import Sequence
+from itertools import repeat
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -17,8 +18,16 @@ if TYPE_CHECKING:
 
 ROWS_AT_ONCE = 1024
 CHARACTERS_AT_ONCE = 1 << 24
-LETTERS: dict[Role, str] = {"system": "s", "user": "u", "assistant": "a"}
-ROLES: dict[str, Role] = {letter: role for role, letter in LETTERS.items()}
+LETTERS: dict[tuple[Role, bool], str] = {
+    ("system", True): "s",
+    ("user", True): "u",
+    ("assistant", True): "a",
+    ("tool", True): "t",
+}
+LETTERS |= {(role, False): letter.upper() for (role, _), letter in LETTERS.items()}
+"""A turn's role and whether it is learned."""
+
+TURNS = {letter: key for key, letter in LETTERS.items()}
 
 
 class StoredRows(Made[Row]):
@@ -28,22 +37,29 @@ class StoredRows(Made[Row]):
         super().__init__(len(file), self._row)
         self.file = file
         self._name = file.metadata[b"file"].decode()
+        self._in_memory = file.metadata[b"in_memory"] == b"yes"
         self._columns: dict[int, tuple[Any, ...]] = {}
 
     def _row(self, at: int) -> Row:
         batch, place = self.file.find(at)
-        numbers, lines, rows, roles, texts = self._columns.get(batch) or self._open(batch)
-        line, row = int(lines[place]), int(rows[place])
-        said = zip(roles[place].as_py(), texts[place].as_py(), strict=True)
-        return Row(
-            int(numbers[place]),
-            Place(self._name, line=line or None, row=row or None),
-            tuple(Turn(ROLES[letter], text) for letter, text in said),
+        columns = self._columns.get(batch) or self._open(batch)
+        numbers, lines, rows, roles, texts, mores, tools = columns
+        letters, said, more = roles[place].as_py(), texts[place].as_py(), mores[place].as_py()
+        turns = (
+            Turn(TURNS[letter][0], text, TURNS[letter][1], json)
+            for letter, text, json in zip(letters, said, more or repeat(""), strict=bool(more))
         )
+        where = self._place(int(lines[place]), int(rows[place]))
+        return Row(int(numbers[place]), where, tuple(turns), tools[place].as_py())
+
+    def _place(self, line: int, row: int) -> Place:
+        if self._in_memory:
+            return Place(self._name, index=row)
+        return Place(self._name, line=line or None, row=row or None)
 
     def _open(self, batch: int) -> tuple[Any, ...]:
-        number, line, row, roles, texts = self.file.batch(batch).columns
-        opened = number.to_numpy(), line.to_numpy(), row.to_numpy(), roles, texts
+        number, line, row, *texts = self.file.batch(batch).columns
+        opened = number.to_numpy(), line.to_numpy(), row.to_numpy(), *texts
         self._columns[batch] = opened
         return opened
 
@@ -74,7 +90,7 @@ class RowWriter:
     def _write(self) -> None:
         rows, self._waiting, self._characters = self._waiting, [], 0
         if self._writer is None:
-            self._writer = ArrowWriter(_schema(rows[0].place.file if rows else ""), self._path)
+            self._writer = ArrowWriter(_schema(rows[0].place if rows else Place("")), self._path)
         if rows:
             self._writer.add(_batch(rows))
 
@@ -100,7 +116,7 @@ def stored_at(rows: Sequence[Row], folder: Path) -> Path:
     return path
 
 
-def _schema(file: str) -> "pa.Schema":
+def _schema(first: Place) -> "pa.Schema":
     import pyarrow as pa
 
     columns = [
@@ -109,20 +125,30 @@ def _schema(file: str) -> "pa.Schema":
         pa.field("row", pa.int64()),
         pa.field("roles", pa.string()),
         pa.field("texts", pa.list_(pa.string())),
+        pa.field("more", pa.list_(pa.string())),
+        pa.field("tools", pa.string()),
     ]
-    return pa.schema(columns, metadata={"file": file})
+    in_memory = "no" if first.index is None else "yes"
+    return pa.schema(columns, metadata={"file": first.file, "in_memory": in_memory})
+
+
+def _mores(row: Row) -> list[str]:
+    """Empty where no turn has more than its text, as nearly always."""
+    return [turn.more for turn in row.turns] if any(turn.more for turn in row.turns) else []
 
 
 def _batch(rows: list[Row]) -> "pa.RecordBatch":
     import pyarrow as pa
 
-    schema = _schema(rows[0].place.file)
+    schema = _schema(rows[0].place)
     columns = (
         [row.number for row in rows],
         [row.place.line or 0 for row in rows],
-        [row.place.row or 0 for row in rows],
-        ["".join(LETTERS[turn.role] for turn in row.turns) for row in rows],
+        [row.place.index or row.place.row or 0 for row in rows],
+        ["".join(LETTERS[turn.role, turn.learned] for turn in row.turns) for row in rows],
         [[turn.text for turn in row.turns] for row in rows],
+        [_mores(row) for row in rows],
+        [row.tools for row in rows],
     )
     arrays = [pa.array(values, of.type) for values, of in zip(columns, schema, strict=True)]
     return pa.record_batch(arrays, schema=schema)

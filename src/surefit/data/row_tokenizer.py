@@ -161,6 +161,13 @@ class RowTokenizer:
         return [] if self.template.parses_special_tokens else before_every_text(self.tokenizer)
 
 
+def to_write(row: Row, tokens: Tokens, tokenizer: Tokenizer) -> str:
+    """What a model must write to be right: the target, or calls of tools as they are rendered."""
+    if not row.turns[-1].more:
+        return row.target
+    return str(tokenizer.decode(tokens.answer, skip_special_tokens=True)).strip()
+
+
 def before_every_text(tokenizer: Tokenizer) -> list[int]:
     """What the tokenizer puts before a text, a BOS as a rule."""
     bare = list(tokenizer("a", add_special_tokens=False)["input_ids"])
@@ -170,11 +177,15 @@ def before_every_text(tokenizer: Tokenizer) -> list[int]:
 
 
 def _without_oldest_exchange(row: Row) -> Row | None:
-    """The row less its first question and its answers; None where no other question is left."""
+    """The row less its first question and its answers; None where no other question is left.
+
+    A tool's result stays with the call that it answers.
+    """
     answers = [index for index, turn in enumerate(row.turns) if turn.role == "assistant"]
     if len(answers) < 2:
         return None
-    asked = [i for i, turn in enumerate(row.turns) if i > answers[0] and turn.role != "assistant"]
+    later = enumerate(row.turns[answers[0] + 1 :], answers[0] + 1)
+    asked = [index for index, turn in later if turn.role not in ("assistant", "tool")]
     if not asked:
         return None
     system = tuple(turn for turn in row.turns[: answers[0]] if turn.role == "system")

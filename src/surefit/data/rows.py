@@ -11,10 +11,11 @@ from surefit.doctor.rule import refusal
 from surefit.errors import BadInput, refuse_if
 
 from .bad_rows import BadRow, BadRows
-from .raw import RawRow, RawRows
+from .raw import RawRow
 from .row import Row
 from .row_store import ROWS_AT_ONCE, RowWriter
-from .sources import open_source
+from .sources import Source, open_source
+from .tool_calls import tools_of
 from .turns import MISSING_COLUMN, Fields, Kind, Role, Turn, kind_of, turns_of
 
 __all__ = ["Fields", "Kind", "Role", "Row", "RowSet", "Turn", "read_rows"]
@@ -30,6 +31,7 @@ MOST_WITHOUT_KIND = 10_000
 """So many rows are kept while the first that has a kind is looked for; then all are read again."""
 
 DEFAULT_FIELDS = Fields()
+WITH_TOOLS = ("messages", "prompt-messages")
 OTHER_NAMES = {
     "input": ("prompt", "question", "instruction", "query", "source", "text"),
     "target": ("completion", "answer", "response", "output", "label", "summary"),
@@ -68,7 +70,7 @@ def read_rows(
     were read since it was last called.
     """
     opened = open_source(source)
-    kind, raw_rows = _kind(opened.rows, fields, source)
+    kind, raw_rows = _kind(opened, fields, source)
     bad = BadRows()
     with RowWriter(store) as writer:
         number = good = 0
@@ -86,12 +88,13 @@ def read_rows(
         if not skip_bad_rows:
             refuse_if(findings)
         if good < FEWEST:
-            raise BadInput(_too_few(source, good, len(bad)), *findings)
-        return RowSet(source, kind, writer.finish(), findings, len(bad), opened.notes)
+            raise BadInput(_too_few(opened.name, good, len(bad)), *findings)
+        return RowSet(opened.name, kind, writer.finish(), findings, len(bad), opened.notes)
 
 
-def _kind(rows: RawRows, fields: Fields, source: str) -> tuple[Kind, Iterator[RawRow | BadRow]]:
+def _kind(opened: Source, fields: Fields, source: str) -> tuple[Kind, Iterator[RawRow | BadRow]]:
     """The kind of the first row that has one, and all rows again."""
+    rows = opened.rows
     seen: list[RawRow | BadRow] = []
     first: RawRow | None = None
     bad = BadRows()
@@ -101,13 +104,13 @@ def _kind(rows: RawRows, fields: Fields, source: str) -> tuple[Kind, Iterator[Ra
             seen.append(row)
         if isinstance(row, BadRow):
             bad.add(row)
-        elif kind := kind_of(tuple(row.values), fields):
+        elif kind := kind_of(row.values, fields):
             again = chain(seen, rows) if total <= MOST_WITHOUT_KIND else open_source(source).rows
             return kind, again
         else:
             first = first or row
     if first is None:
-        raise BadInput(*bad.findings(total), _too_few(source, 0, total))
+        raise BadInput(*bad.findings(total), _too_few(opened.name, 0, total))
     raise BadInput(_no_kind(first, fields), *bad.findings(total))
 
 
@@ -115,7 +118,10 @@ def _row(raw: RawRow | BadRow, number: int, kind: Kind, fields: Fields) -> Row |
     if isinstance(raw, BadRow):
         return raw
     turns = turns_of(raw, kind, fields)
-    return turns if isinstance(turns, BadRow) else Row(number, raw.place, turns)
+    if isinstance(turns, BadRow):
+        return turns
+    tools = tools_of(raw) if kind in WITH_TOOLS else ""
+    return tools if isinstance(tools, BadRow) else Row(number, raw.place, turns, tools)
 
 
 def _no_kind(row: RawRow, fields: Fields) -> Finding:
@@ -128,8 +134,8 @@ def _no_kind(row: RawRow, fields: Fields) -> Finding:
         f"No row has the column{'s' if len(missing) > 1 else ''} {named}.",
         facts=(Fact("columns of the first row", columns),),
         why=""
-        if fields != DEFAULT_FIELDS
-        else "They are not the columns of `messages`, `conversations` "
+        if fields.chosen
+        else "They are not the columns of `messages`, `conversations`, `prompt` and `completion` "
         "or Alpaca rows (`instruction`, `output`) either.",
         fixes=tuple(_name_it(flag, *names, row) for flag, names in missing.items()),
     )

@@ -14,6 +14,7 @@ from surefit.doctor.rule import refusal
 from surefit.errors import BadInput
 
 from .csv_files import read_csv
+from .in_memory import ARGUMENT, ENDING, read_stored
 from .json_files import read_json, read_json_lines
 from .raw import RawRows
 from .tables import (
@@ -53,6 +54,7 @@ READERS: dict[str, Reader] = {
     ".tsv": partial(read_csv, separator="\t"),
     ".parquet": read_parquet,
     ".txt": read_text,
+    ENDING: read_stored,
 }
 HUB_NAME = re.compile(r"[\w.-]+/[\w.-]+(:[\w.-]+)?")
 
@@ -90,7 +92,7 @@ def count_rows(name: str) -> int | None:
         match path.suffix.lower():
             case ".parquet":
                 return count_parquet(path)
-            case ".jsonl" | ".ndjson" | ".csv" | ".tsv":
+            case ".jsonl" | ".ndjson" | ".csv" | ".tsv" | ".rows":
                 return _lines(path)
     except OSError:
         pass  # a file that cannot be read is for `open_source` to refuse
@@ -113,6 +115,7 @@ def _open_file(path: Path, name: str) -> Source:
     read = READERS.get(path.suffix.lower())
     if read is None:
         raise BadInput(_unknown_kind(path, name))
+    name = ARGUMENT if path.suffix == ENDING else name
     return Source(name, _not_empty(read(path, name), name, path))
 
 

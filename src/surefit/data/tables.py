@@ -10,6 +10,7 @@ from surefit.doctor.rule import refusal
 from surefit.errors import BadInput
 
 from .raw import RawRow, RawRows
+from .tool_calls import without_padding
 
 UNREADABLE_TABLE = refusal(
     "SF112",
@@ -42,7 +43,7 @@ def read_parquet(path: Path, name: str) -> RawRows:
                 for batch in file.iter_batches(ROWS_AT_ONCE, row_groups=[group]):
                     for values in batch.to_pylist():
                         number += 1
-                        yield RawRow(Place(name, row=number), values)
+                        yield RawRow(Place(name, row=number), without_padding(values))
     except (pa.ArrowException, OSError) as error:
         raise BadInput(_unreadable(error, name)) from None
 
@@ -74,7 +75,7 @@ def load_datasets_folder(path: Path, name: str) -> tuple[RawRows, tuple[str, ...
     if not isinstance(loaded, datasets.DatasetDict):
         return _rows(loaded, name), ()
     choice = Fix(f"Give the folder of one split, as `{name}/SPLIT`.")
-    return _rows(_train(loaded, name, choice), name), (_chosen(loaded),)
+    return _rows(train_split(loaded, name, choice), name), (_chosen(loaded),)
 
 
 def load_hub(name: str) -> tuple[RawRows, tuple[str, ...]]:
@@ -89,15 +90,15 @@ def load_hub(name: str) -> tuple[RawRows, tuple[str, ...]]:
     if not isinstance(loaded, datasets.DatasetDict):
         return _rows(loaded, name), ()
     choice = Fix(f"Name one of them: `{repository}:SPLIT`.")
-    return _rows(_train(loaded, name, choice), name), (_chosen(loaded),)
+    return _rows(train_split(loaded, name, choice), name), (_chosen(loaded),)
 
 
 def _rows(dataset: Iterable[dict[str, object]], name: str) -> RawRows:
     for number, values in enumerate(dataset, start=1):
-        yield RawRow(Place(name, row=number), values)
+        yield RawRow(Place(name, row=number), without_padding(values))
 
 
-def _train(splits: Any, name: str, choice: Fix) -> Any:
+def train_split(splits: Any, name: str, choice: Fix) -> Any:
     if "train" in splits:
         return splits["train"]
     raise BadInput(

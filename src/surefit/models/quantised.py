@@ -10,6 +10,7 @@ from surefit.doctor.findings import COMMAND_LINE, Fact, Fix
 from surefit.doctor.rule import refusal
 from surefit.environment import four_bit, version_of
 from surefit.errors import BadInput, WrongCall
+from surefit.installing import install_command
 
 from .shards import held_here
 
@@ -132,7 +133,7 @@ def _not_here(device: str, reason: str) -> Any:
             Fact("tried", f"one 4-bit layer on `{device}`, forward and back: {reason}"),
         ][: 1 if absent else 2],
         fixes=[
-            Fix('pip install "surefit[4bit]"')
+            Fix(install_command("4bit"))
             if absent
             else Fix("Look for a version that serves this device:  pip install -U bitsandbytes"),
             Fix(

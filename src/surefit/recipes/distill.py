@@ -12,6 +12,7 @@ import torch
 from accelerate import Accelerator
 
 from surefit.data.batches import Batch
+from surefit.data.in_memory import GivenRows
 from surefit.data.peak_memory import peak_memory
 from surefit.data.step_batches import StepBatches
 from surefit.data.tokens import TokenSet, check_tokenizer
@@ -25,7 +26,8 @@ from surefit.losses.student import StudentLoss
 from surefit.models.load import ModelSource, find_model, load_model, load_tokenizer
 from surefit.models.lora import count_trainable
 from surefit.render.console import progress, say
-from surefit.settings import as_dict, from_names
+from surefit.settings import as_dict
+from surefit.signatures import takes
 from surefit.train.checkpoint import Parts, Stateful, fingerprint, weights_fingerprint
 from surefit.train.device import (
     choose_threads,
@@ -59,7 +61,7 @@ from .distill_router import RouterStep
 from .distill_settings import LEARNING_RATE, Distillation, with_defaults
 from .distill_teacher import Teaching, check_together, teaching_for
 from .distill_update import Updated, Updating
-from .token_rows import PartedRows, open_prepared, prepare
+from .token_rows import PartedRows, keep_stored, open_prepared, prepare, settings_and_rows
 
 LOSS_LOST = refusal("SF081", "distillation-became-nan", "The loss of a step is not a number.")
 NOTHING_HELD_OUT = refusal(
@@ -71,9 +73,16 @@ BASELINE = "baseline"
 """In the run folder, with `--compare`: the run without the router's part."""
 
 
+@takes(Distillation, "distill", {"data": GivenRows})
 def run(**settings: Any) -> DistillReport:
-    """Distils with these settings, named as the flags are: `surefit.distill(train_steps=500)`."""
-    return train(from_names(Distillation, settings))
+    """Distils a student from a teacher, on rows or on plain texts.
+
+    surefit.distill(teacher_model="big", student_model="small", data="texts.txt", steps=500)
+
+    `data` can be rows in memory, as for `surefit.sft`.
+    """
+    with settings_and_rows(Distillation, settings) as (settled, work):
+        return train(settled, work=work)
 
 
 @threads_put_back()
@@ -111,7 +120,8 @@ def _train(
 
     # source -> rows -> tokens
     prepared = first_here_then_others(
-        partial(prepare, settings, tokenizer, work, rows), partial(open_prepared, work)
+        partial(prepare, settings, tokenizer, work, rows, folder.path),
+        partial(open_prepared, work),
     )
     train_set, held_out = prepared.train_set, prepared.held_out
     if not len(held_out):
@@ -214,6 +224,7 @@ def _train(
 
     # the run folder is made only now: what cannot work has left nothing behind
     if settings.resume is None:
+        ranks.first_does(partial(keep_stored, settings, work, folder.path))
         ranks.first_does(partial(start_run, folder.path, as_dict(settings), RECIPE))
     say(f"Run folder: {folder.path}")
     trackers = start_trackers(settings.report_to, as_dict(settings), folder, ranks.is_first)

@@ -14,10 +14,14 @@ class DistillReport:
     held-out rows, in nats; a perplexity is the exponential of one."""
 
     folder: str
+    """The run folder."""
+
     trained: str
     """The folder of the weights to use: those with the lowest perplexity on held-out rows."""
 
     steps: int
+    """Batches that were learned from."""
+
     updates: int
     """Steps that the student's optimizer really took."""
 
@@ -25,13 +29,29 @@ class DistillReport:
     """Steps that it left out, since gradients had overflowed."""
 
     best_step: int
+    """The one whose weights and figures these are."""
+
     cross_entropy_before: float
+    """The student's, before the first step."""
+
     cross_entropy: float
+    """The student's, at the best step."""
+
     teacher_cross_entropy: float | None
+    """None where a cache stands for the teacher and does not tell it."""
+
     divergence_before: float
+    """Of the student from the teacher, before the first step."""
+
     divergence: float
+    """The same at the best step."""
+
     agreement_before: float
+    """The share of places where both find the same token likeliest, before the first step."""
+
     agreement: float
+    """The same at the best step."""
+
     teacher_passes: int
     """Forward passes of the teacher that were executed."""
 
@@ -39,9 +59,17 @@ class DistillReport:
     """In bytes, of this process."""
 
     seconds: float
+    """From the beginning of the call to its end."""
+
     training_rows: int
+    """Rows that were trained on."""
+
     held_out_rows: int
+    """Rows that the figures are over."""
+
     held_out_tokens: int
+    """Their supervised tokens."""
+
     baseline: dict[str, Any] | None = None
     """With `--compare`: the report of the run without the router's part."""
 

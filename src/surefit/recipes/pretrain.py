@@ -29,7 +29,9 @@ from surefit.models.features import FeatureConfig, FeatureModel, around, put_bac
 from surefit.models.lora import count_trainable
 from surefit.models.shards import is_sharded, whole_weights
 from surefit.render.console import progress, say
-from surefit.settings import as_dict, from_names
+from surefit.settings import as_dict
+from surefit.signatures import takes
+from surefit.train.arguments import settled
 from surefit.train.checkpoint import Parts, fingerprint
 from surefit.train.device import (
     choose_threads,
@@ -75,13 +77,16 @@ MADE_ROWS = 5000
 MADE_LAYOUT = {"steps": 20, "features": 271}
 
 
+@takes(FeaturePretraining, "pretrain")
 def run(model: Any = None, settings: FeaturePretraining | None = None, **names: Any) -> Pretrained:
-    """Pretrains with these settings, named as the flags are: `surefit.pretrain(epochs=3)`.
+    """Pretrains a transformer on feature sequences `[rows, steps, features]`.
+
+    surefit.pretrain(data="arrays/", steps=30, features=12, epochs=3)
 
     A `model` of one's own is a transformers model that takes `inputs_embeds`; a projection and a
     head are put around it, and it is trained in place.
     """
-    return train(settings or from_names(FeaturePretraining, names), model)
+    return train(settings or settled(FeaturePretraining, names), model)
 
 
 @threads_put_back()

@@ -10,6 +10,8 @@ class Pretrained(NamedTuple):
     """What pretraining gives back, in this order."""
 
     model: Any
+    """The trained model, with the weights of its best epoch."""
+
     train_loss: float
     """Mean over the supervised steps of the epoch whose weights these are: that with the lowest
     loss on held-out rows, or the last where none are held out."""

@@ -11,7 +11,9 @@ from typing import Any
 import torch
 from accelerate import Accelerator
 
+from surefit.data.in_memory import GivenRows
 from surefit.data.order import epoch_batches, padding_waste
+from surefit.data.row_tokenizer import to_write
 from surefit.data.step_batches import StepBatches
 from surefit.data.tokens import TokenSet, check_tokenizer
 from surefit.doctor.findings import Fact, Finding, Fix, Place
@@ -23,7 +25,8 @@ from surefit.models.lora import add_lora, count_trainable
 from surefit.models.quantised import check_four_bit
 from surefit.models.save import save_merged
 from surefit.render.console import progress, say
-from surefit.settings import as_dict, from_names
+from surefit.settings import as_dict
+from surefit.signatures import takes
 from surefit.train.checkpoint import Parts, fingerprint, weights_fingerprint
 from surefit.train.device import (
     choose_precision,
@@ -53,7 +56,7 @@ from surefit.train.watch import Part, Watch
 
 from .sft_judge import Judge
 from .sft_settings import LEARNING_RATE, LoraSft
-from .token_rows import PartedRows, open_prepared, prepare
+from .token_rows import PartedRows, keep_stored, open_prepared, prepare, settings_and_rows
 
 LOSS_LOST = refusal("SF189", "loss-became-nan", "The loss of a training step is not a number.")
 NOTHING_GAINED = refusal(
@@ -63,9 +66,20 @@ ENOUGH_STEPS = 20
 """After which a score must have moved."""
 
 
+@takes(LoraSft, "sft", {"data": GivenRows})
 def run(**settings: Any) -> Report:
-    """Fine-tunes with these settings, named as the flags are: `surefit.sft(epochs=3)`."""
-    return train(from_names(LoraSft, settings))
+    """Fine-tunes a causal model on rows of prompt and answer, or on conversations.
+
+    surefit.sft(data="rows.jsonl", model="Qwen/Qwen3-0.6B-Base", epochs=3)
+    surefit.sft(data=[{"input": "...", "target": "..."}, ...])
+    surefit.sft(resume="runs/sft-1")
+
+    `data` can be rows in memory: dictionaries from a list or a generator, a `datasets.Dataset` or a
+    DataFrame; they are kept in the run folder. Names of the Hugging Face Trainer, TRL and Axolotl
+    are taken, too, and it is said what they are here.
+    """
+    with settings_and_rows(LoraSft, settings) as (settled, work):
+        return train(settled, work=work)
 
 
 @threads_put_back()
@@ -103,7 +117,8 @@ def _train(
 
     # source -> rows -> tokens -> batches
     prepared = first_here_then_others(
-        partial(prepare, settings, tokenizer, work, rows), partial(open_prepared, work)
+        partial(prepare, settings, tokenizer, work, rows, folder.path),
+        partial(open_prepared, work),
     )
     train_set, held_out = prepared.train_set, prepared.held_out
     learning_rate = settings.learning_rate or source.learning_rate or LEARNING_RATE
@@ -148,7 +163,8 @@ def _train(
 
     # one row read back, the loss beside the model's own, a batch there and back; stops here with a
     # diagnosis
-    check_read_back(train_set.tokens[0], train_set.rows[0].target, tokenizer)
+    first = train_set.tokens[0]
+    check_read_back(first, to_write(train_set.rows[0], first, tokenizer), tokenizer)
     if slower := settle_loss(loss_of, batches.made([0])):
         say(slower)
     if settings.packing:
@@ -167,6 +183,7 @@ def _train(
 
     # the run folder is made only now: what cannot work has left nothing behind
     if settings.resume is None:
+        ranks.first_does(partial(keep_stored, settings, work, folder.path))
         ranks.first_does(partial(start_run, folder.path, as_dict(settings)))
     say(f"Run folder: {folder.path}")
     trackers = start_trackers(settings.report_to, as_dict(settings), folder, ranks.is_first)

@@ -40,9 +40,13 @@ class LoraSft:
     target_field: str = "target"
     """The column that holds the answer."""
 
+    numbers_as_text: bool = False
+    """Read a number in these columns as text, as `1` or `0.5`, instead of refusing it."""
+
     template: str = "auto"
-    """How turns become text: `plain`, `chat` (the tokenizer's own), a text with `{input}`, or
-    `auto`: `chat` for conversations, `plain` otherwise."""
+    """How turns become text: `plain`, `chat` (the tokenizer's own), `verbatim` (as they stand), a
+    text with `{input}`, or `auto`: `chat` for conversations, `verbatim` for rows of `prompt` and
+    `completion`, `plain` otherwise."""
 
     loss_on: Literal["target", "all"] = "target"
     """Which tokens the loss sees: the answers alone, or everything."""

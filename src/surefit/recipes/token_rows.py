@@ -1,15 +1,18 @@
 """Source -> rows -> tokens for language models, and what the user is told on the way."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol, TypeVar
 
 import msgspec
 
 from surefit.data.arrow_files import ArrowFile, room_for
 from surefit.data.augment import augment
+from surefit.data.in_memory import ENDING, store_rows
 from surefit.data.made import Chosen
 from surefit.data.peak_memory import peak_memory
 from surefit.data.row_store import StoredRows, stored_at
@@ -23,12 +26,22 @@ from surefit.doctor.findings import COMMAND_LINE, Finding, Fix
 from surefit.doctor.rule import refusal
 from surefit.errors import WrongCall, refuse_if
 from surefit.render.console import progress, say
+from surefit.train.arguments import settled
+from surefit.train.first_here import first_here_then_others
+from surefit.train.shared_work import shared_working_folder
+from surefit.writing import copy_file
 
 NOISE_IN_TEXTS = refusal(
     "SF084", "noise-in-texts", "Noise in a plain text would be learned as text."
 )
 
 CONTENTS = "prepared.json"
+AnySettings = TypeVar("AnySettings")
+
+IN_MEMORY = "in-memory"
+"""As settings name rows that no file held."""
+
+STORED = f"data{ENDING}"
 MANY_ROWS = 100_000
 """From so many on it is said what it cost to prepare them."""
 
@@ -47,6 +60,8 @@ class RowSettings(Protocol):
         """The column of plain texts; None where there must be answers."""
         ...
 
+    @property
+    def numbers_as_text(self) -> bool: ...
     @property
     def template(self) -> str: ...
     @property
@@ -96,16 +111,52 @@ class Contents:
     augment_with: str | None
 
 
+@contextmanager
+def settings_and_rows(
+    kind: type[AnySettings], given: Mapping[str, Any]
+) -> Iterator[tuple[AnySettings, Path | None]]:
+    """The settings, and the working folder where their rows were stored if these were in memory."""
+    data = given.get("data")
+    if data is None or isinstance(data, str | Path):
+        named = given if data is None else {**given, "data": str(data)}
+        yield settled(kind, named), None
+        return
+    settings = settled(kind, {**given, "data": IN_MEMORY})
+    with shared_working_folder() as work:
+        first_here_then_others(partial(store_rows, data, work / STORED), lambda: None)
+        yield settings, work
+
+
+def keep_stored(settings: RowSettings, work: Path, run: Path) -> None:
+    """Rows that were in memory lie beside the run from now on, so that it can go on."""
+    if settings.data == IN_MEMORY:
+        copy_file(work / STORED, run / STORED)
+
+
+def source_of(settings: RowSettings, work: Path | None = None, run: Path | None = None) -> str:
+    """What to read: for rows in memory the file where they were stored, in the working folder or
+    beside the run."""
+    if settings.data != IN_MEMORY:
+        return settings.data
+    places = [folder / STORED for folder in (work, run) if folder is not None]
+    return str(next((path for path in places if path.exists()), settings.data))
+
+
 def prepare(
-    settings: RowSettings, tokenizer: Tokenizer, folder: Path, rows: PartedRows | None = None
+    settings: RowSettings,
+    tokenizer: Tokenizer,
+    folder: Path,
+    rows: PartedRows | None = None,
+    run: Path | None = None,
 ) -> Prepared:
     """Reads rows, unless they were parted under these settings already, and makes them tokens.
 
+    `run` is the folder of a run that goes on, which can hold the rows that it was started with.
     The folder then holds all that `open_prepared` needs, in this process or in another one of the
     same machine; it must stay as long as the result is used.
     """
     began = time.monotonic()
-    rows = rows or part_rows(settings, folder)
+    rows = rows or part_rows(settings, folder, run)
     template = settle_template(settings.template, rows.source.kind, tokenizer)
     say_parted(settings, rows)
     train_set, held_out = tokenize_rows(settings, rows, template, tokenizer, folder)
@@ -130,16 +181,24 @@ def open_prepared(folder: Path) -> Prepared:
     )
 
 
-def part_rows(settings: RowSettings, folder: Path | None = None) -> PartedRows:
+def part_rows(
+    settings: RowSettings, folder: Path | None = None, run: Path | None = None
+) -> PartedRows:
     """Split first, so that no copy of a held-out row is trained on; needs no torch.
 
     The rows lie in the folder, or in memory if there is none.
     """
     began = time.monotonic()
-    with progress("Reading rows", count_rows(settings.data)) as bar:
+    source = source_of(settings, folder, run)
+    with progress("Reading rows", count_rows(source)) as bar:
         read = read_rows(
-            settings.data,
-            Fields(settings.input_field, settings.target_field, settings.text_field),
+            source,
+            Fields(
+                settings.input_field,
+                settings.target_field,
+                settings.text_field,
+                settings.numbers_as_text,
+            ),
             skip_bad_rows=settings.skip_bad_rows,
             store=folder and folder / "rows.arrow",
             each=bar.step,

@@ -124,7 +124,8 @@ def as_struct(finding: found.Finding) -> Finding:
 
 def place_as_struct(place: found.Place) -> Place:
     row, cell = (UNSET if one is None else one for one in (place.row, place.cell))
-    return Place(place.file, place.line, place.end_line, row, cell)
+    file = place.file if place.index is None else str(place)
+    return Place(file, place.line, place.end_line, row, cell)
 
 
 def place_as_json(place: found.Place) -> Json:

@@ -41,21 +41,40 @@ class Report:
     """How a run ended. F1 and exact match are means over the held-out rows."""
 
     folder: str
+    """The run folder."""
+
     trained: str
     """The folder of the weights to use, those of the best epoch."""
 
     epochs: int
+    """Epochs that were trained."""
+
     steps: int
+    """Optimizer steps."""
+
     loss: float
     """Mean over the supervised tokens of the last epoch."""
 
     seconds: float
+    """From the beginning of the call to its end."""
+
     training_rows: int
+    """Rows that were trained on, those that augmentation added included."""
+
     held_out_rows: int
+    """Rows that answers were scored on."""
+
     best_epoch: int
+    """The one whose weights these are: that with the highest F1, or the last."""
+
     f1_before: float | None = None
+    """Mean token F1 before the first step; None where that was not measured."""
+
     f1: float | None = None
+    """Mean token F1 after the best epoch; None where no rows are held out."""
+
     exact_match: float | None = None
+    """The share of answers that are their target, after the best epoch."""
 
 
 def _nobody(_record: Mapping[str, Any]) -> None:

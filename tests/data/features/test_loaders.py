@@ -309,7 +309,10 @@ def test_all_formats_give_the_same(tmp_path: Path, folder: Path, format_: str) -
 # Bad input
 
 
-def test_ids_of_other_rows_are_refused(folder: Path, tmp_path: Path) -> None:
+def test_ids_of_other_rows_are_refused(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("surefit.data.features.loaders.SAMPLE_BYTES", 0)
     with pytest.raises(WrongCall, match="needs one-hot rows, and these are continuous"):
         load(folder, ids=True)
     rows = one_hot(4000, STEPS, FEATURES)
@@ -322,7 +325,9 @@ def test_ids_of_other_rows_are_refused(folder: Path, tmp_path: Path) -> None:
     assert said == "`part-0.npy`, row 1,234: it is declared to be one-hot, and step 2 is not."
 
 
-def test_packed_ids_out_of_range_are_named(tmp_path: Path) -> None:
+def test_packed_ids_out_of_range_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Few rows are all looked at before the first batch; here it comes as they are read."""
+    monkeypatch.setattr("surefit.data.features.loaders.SAMPLE_BYTES", 0)
     ids = np.zeros((4000, STEPS), "uint8")
     ids[1234, 1] = 5
     packed(tmp_path, "ids", ids)

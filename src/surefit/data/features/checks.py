@@ -11,7 +11,7 @@ from surefit.doctor.findings import Fact, Finding, Fix, Place
 from surefit.doctor.rule import refusal
 
 from .headers import Header
-from .layout import Layout
+from .layout import USUAL_DTYPE, Layout
 from .shards import Form
 
 NO_ROWS = refusal(
@@ -98,8 +98,14 @@ def other_order(header: Header, layout: Layout, data: Path) -> Finding:
     )
 
 
+def sizes_as_flags(header: Header) -> str:
+    """What declares rows to be as an array of three axes stores them."""
+    dtype = "" if header.dtype.name == USUAL_DTYPE else f" --dtype {header.dtype.name}"
+    return f"--steps {header.shape[1]} --features {header.shape[2]}{dtype}"
+
+
 def inspect_command(layout: Layout, data: Path) -> str:
-    more = "" if layout.dtype == "float32" else f" --dtype {layout.dtype}"
+    more = "" if layout.dtype == USUAL_DTYPE else f" --dtype {layout.dtype}"
     kind = f" --kind {layout.kind}" if layout.kind else ""
     sizes = f"--steps {layout.steps} --features {layout.features}"
     return f"surefit inspect {quote(str(data))} {sizes}{more}{kind}"

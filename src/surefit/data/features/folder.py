@@ -14,6 +14,7 @@ from .checks import check_header
 from .decode import decoded, decoded_together
 from .files import Files, read_headers
 from .headers import Header
+from .labels import labelled, labels_among_features
 from .layout import Kind, Layout
 from .layout_file import (
     BAD_LAYOUT_FILE,
@@ -65,11 +66,13 @@ def read_shards(folder: Path, layout: Layout | None = None, *, anew: bool = Fals
     found = read_layout_file(files.folder)
     layout = settled(files.folder, None if anew else found, layout)
     form = Form(found.form) if found else Form.PLAIN
-    faults = list(files.faults)
-    for header in files.headers:
+    labels = labelled(files.headers) if form is Form.PLAIN else {}
+    faults = [*files.faults, *labels_among_features(labels, folder)]
+    rows = [header for header in files.headers if header not in labels]
+    for header in rows:
         faults += check_header(header, layout, form, folder)
     if form is Form.PLAIN:
-        faults += misfits((one for one in files.headers if one.rows), layout, folder)
+        faults += misfits((header for header in rows if header.rows), layout, folder)
     if found and not anew:
         faults += _against_file(files, found, folder.is_dir())
     refuse_if(faults)
@@ -157,13 +160,13 @@ def sample(shard: Shard, most: int = SAMPLE) -> tuple[list[int], np.ndarray]:
 
 def _blocks(shard: Shard, most: int) -> list[tuple[int, int]]:
     """Stretches of rows spread over a shard, with its first and last row."""
+    if shard.rows <= most:
+        return [(0, shard.rows)]
     together = decoded_together(shard)
     if together:
         picked = _spread(len(together), 4)
         each = max(1, most // len(picked))
         return [(first, min(last, first + each)) for first, last in (together[i] for i in picked)]
-    if shard.rows <= most:
-        return [(0, shard.rows)]
     each = max(1, most // SAMPLE_BLOCKS)
     starts = _spread(shard.rows - each + 1, max(1, most // each))
     blocks: list[tuple[int, int]] = []

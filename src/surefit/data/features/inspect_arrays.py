@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from shlex import quote
 
 import numpy as np
 
@@ -11,16 +12,20 @@ from surefit.doctor.findings import Finding, Fix, Place
 from surefit.errors import BadInput
 
 from .array_names import LAYOUT_FILE
-from .checks import OTHER_SHAPE, check_header, no_rows, shown
+from .checks import OTHER_DTYPE, OTHER_SHAPE, check_header, no_rows, shown, sizes_as_flags
 from .checksums import INVISIBLE, flipped
+from .decode import Values
+from .every_row import row_faults
 from .files import Files, read_headers
-from .folder import Shards, check_sample, read_shards, sample
+from .folder import Shards, as_shard, check_sample, read_shards, sample
 from .headers import Header
 from .inspection import ArrayInspection, Picture, ShardSeen
-from .layout import Kind, Layout
+from .labels import is_flat, labelled, labels_among_features, usual
+from .layout import USUAL_DTYPE, Kind, Layout
 from .layout_file import LayoutFile, read_layout_file, settled
 from .pictures import picture
 from .probe import Probe, probe
+from .row_checks import check_rows
 from .scenarios import Verdict, judge, stored_sample
 from .shards import Form
 from .verdicts import findings
@@ -37,8 +42,8 @@ class Declared:
     dtype: str | None = None
     kind: Kind | None = None
 
-    def layout(self, found: LayoutFile | None, dtype: str) -> Layout | None:
-        """None where nothing says what a row is; `dtype` is that of most shards."""
+    def layout(self, found: LayoutFile | None, dtype: str = USUAL_DTYPE) -> Layout | None:
+        """None where nothing says what a row is; `dtype` where nothing says of which type."""
         steps = self.steps or (found.steps if found else None)
         features = self.features or (found.features if found else None)
         if steps is None or features is None:
@@ -68,29 +73,35 @@ def inspect_arrays(
     anew: bool = False,
     progress: Progress = lambda _: None,
 ) -> Inspected:
-    """Nothing is written. `verify` reads every row, where there are checksums.
+    """Nothing is written. `verify` reads every row, for its values or against its checksum.
 
     `anew`: the folder's layout file is about to be written again, and no longer counts.
     """
     files = read_headers(data)
     found = read_layout_file(files.folder)
-    layout = declared.layout(found, _usual_dtype(files.headers))
+    layout = declared.layout(found)
     if layout is None:
-        return _undeclared(data, files, examples)
+        return _undeclared(data, files, examples, verify, progress)
     layout = settled(files.folder, None if anew else found, layout)
     form = Form(found.form) if found else Form.PLAIN
     if form is not Form.PLAIN:
         return _packed(data, files, layout, examples, verify, progress)
-    verdicts = [judge(one, layout, chosen) for one in files.headers if one.rows]
-    wrong = [*files.faults]
-    for header in files.headers:
+    labels = labelled(files.headers)
+    rows = [header for header in files.headers if header not in labels]
+    verdicts = [judge(header, layout, chosen) for header in rows if header.rows]
+    wrong = [*files.faults, *labels_among_features(labels, data)]
+    for header in rows:
         wrong += check_header(header, layout, form, data)
     wrong += findings(verdicts, layout, data)
     shards, more = _shards(data, layout, wrong, anew)
     wrong += more
-    changed = list(flipped(shards, progress)) if shards and verify else []
-    wrong += changed
-    wrong += _value_faults(verdicts, {one.place.file for one in changed})
+    whole = shards is not None and verify
+    if shards is not None and verify and shards.checksums is None:
+        wrong += row_faults(shards, progress)
+    else:
+        changed = list(flipped(shards, progress)) if shards and verify else []
+        wrong += changed
+        wrong += _value_faults(verdicts, {finding.place.file for finding in changed})
     seen = ArrayInspection(
         source=str(data),
         declared=str(layout),
@@ -99,9 +110,10 @@ def inspect_arrays(
         files=len({one.name for one in files.headers}),
         shards=(
             *(seen_as(one) for one in verdicts),
+            *(_labels(header, beside) for header, beside in labels.items()),
             *(_empty(one) for one in files.headers if not one.rows),
         ),
-        notes=(*_kinds(verdicts), *_notes(files, shards, verify)),
+        notes=(*_kinds(verdicts), *_notes(files, shards, verify), *_read(whole)),
         pictures=_pictures(verdicts, examples),
     )
     return Inspected(seen, tuple(wrong), layout, None if wrong else shards)
@@ -124,17 +136,25 @@ def _shards(
         return None, bad.findings
 
 
-def _undeclared(data: Path, files: Files, examples: int) -> Inspected:
+def _undeclared(
+    data: Path, files: Files, examples: int, verify: bool, progress: Progress
+) -> Inspected:
     seen: list[ShardSeen] = []
     pictures: list[Picture] = []
-    wrong = [*files.faults]
+    labels = labelled(files.headers)
+    wrong = [*files.faults, *labels_among_features(labels, data)]
     for header in files.headers:
+        if header in labels:
+            seen.append(_labels(header, labels[header]))
+            continue
         rows = stored_sample(header)
         if rows is None:
             wrong.append(no_rows(header))
             seen.append(_empty(header))
             continue
-        seen.append(seen_plain(header, probe(rows)))
+        found = probe(rows)
+        seen.append(seen_plain(header, found))
+        wrong += _stored_faults(header, rows, found, verify, progress)
         if len(pictures) < examples and len(header.shape) > 1:
             pictures.append(picture(f"{header.name}, row 0, as it is stored", rows[0]))
     return Inspected(
@@ -148,12 +168,48 @@ def _undeclared(data: Path, files: Files, examples: int) -> Inspected:
             notes=tuple(_notes(files, None, False)),
             pictures=tuple(pictures),
         ),
-        (*wrong, *unequal(files.headers)),
+        (*wrong, *unequal(files.headers), *_of_other_dtype(files.headers, data)),
+    )
+
+
+def _stored_faults(
+    header: Header, rows: Values, found: Probe, verify: bool, progress: Progress
+) -> Iterator[Finding]:
+    """Of every row, where axes and order are those of rows; of a sample otherwise."""
+    if not verify or len(header.shape) != 3 or header.fortran or header.swapped_bytes:
+        yield from check_rows(header.name, range(len(rows)), rows, found, None)
+        return
+    _, steps, features = header.shape
+    layout = Layout(steps=steps, features=features, dtype=header.dtype.name)
+    shard = as_shard(header, layout)
+    yield from row_faults(Shards(header.path.parent, layout, (shard,)), progress)
+
+
+def _of_other_dtype(headers: Sequence[Header], data: Path) -> Iterator[Finding]:
+    """Training takes rows of the usual type, unless another one is declared."""
+    most = usual(headers)
+    if most is None or len(most.shape) != 3 or most.dtype.name == USUAL_DTYPE:
+        return
+    name = most.dtype.name
+    sizes = f"--steps {most.shape[1]} --features {most.shape[2]}"
+    yield OTHER_DTYPE.finding(
+        Place(most.name),
+        f"`{most.name}` holds {name}, and rows are {USUAL_DTYPE} unless another type is declared.",
+        why="Numbers are not converted as they are read, so that training would refuse them.",
+        fixes=(
+            Fix(f"Declare it:  {sizes_as_flags(most)}"),
+            Fix(
+                f"Or write them again, every value kept or refused:  surefit inspect"
+                f" {quote(str(data))} {sizes} --mend-to OUT"
+            ),
+        ),
     )
 
 
 def unequal(headers: Sequence[Header]) -> Iterator[Finding]:
     """Shards that are not like most of the others, where nothing says which are right."""
+    labels = labelled(headers)
+    headers = [header for header in headers if header not in labels]
     kinds = Counter((one.shape[1:], one.dtype.str) for one in headers if one.rows)
     (shape, dtype), times = kinds.most_common(1)[0] if kinds else (((), ""), 0)
     for one in headers:
@@ -197,11 +253,6 @@ def _packed(
     )
 
 
-def _usual_dtype(headers: Sequence[Header]) -> str:
-    counts = Counter(header.dtype.name for header in headers)
-    return counts.most_common(1)[0][0] if counts else "float32"
-
-
 def _rows(verdicts: Sequence[Verdict]) -> int | None:
     known = [one.reading.rows for one in verdicts if one.reading]
     return sum(known) if len(known) == len(verdicts) else None
@@ -229,6 +280,10 @@ def _empty(header: Header) -> ShardSeen:
     return replace(_bare(header, None), note="no row")
 
 
+def _labels(header: Header, features: Header) -> ShardSeen:
+    return replace(_bare(header, "labels"), note=f"one number for each row of {features.name}")
+
+
 def _with_values(seen: ShardSeen, found: Probe) -> ShardSeen:
     return replace(
         seen,
@@ -246,7 +301,10 @@ def _with_values(seen: ShardSeen, found: Probe) -> ShardSeen:
 def seen_plain(header: Header, found: Probe | None) -> ShardSeen:
     """Beside nothing that was declared."""
     bare = _bare(header, None)
-    return _with_values(bare, found) if found else bare
+    if found is None:
+        return bare
+    with_values = _with_values(bare, found)
+    return replace(with_values, kind="one number a row") if is_flat(header) else with_values
 
 
 def seen_as(verdict: Verdict) -> ShardSeen:
@@ -281,6 +339,10 @@ def _kinds(verdicts: Sequence[Verdict]) -> Iterator[str]:
     if len(found) > 1:
         told = (f"{kind} in {len(names)} ({names[0]})" for kind, names in found.items())
         yield f"files are of several kinds: {', '.join(told)}"
+
+
+def _read(whole: bool) -> list[str]:
+    return [] if whole else ["of the values a sample was read, and not every row"]
 
 
 def _notes(files: Files, shards: Shards | None, verified: bool) -> list[str]:

@@ -5,6 +5,9 @@ from enum import StrEnum
 
 import numpy as np
 
+USUAL_DTYPE = "float32"
+"""Of rows where no other type is declared."""
+
 
 class Kind(StrEnum):
     """What the features of one step are."""
@@ -25,7 +28,7 @@ class Layout:
 
     steps: int
     features: int
-    dtype: str = "float32"
+    dtype: str = USUAL_DTYPE
     """As it is stored, by its name in NumPy."""
 
     kind: Kind | None = None

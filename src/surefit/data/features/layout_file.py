@@ -12,6 +12,9 @@ from surefit.doctor.rule import refusal
 from surefit.errors import BadInput
 
 from .array_names import LAYOUT_FILE as LAYOUT_FILE
+from .checks import shown, sizes_as_flags
+from .files import read_headers
+from .labels import usual
 from .layout import Kind, Layout
 from .shards import Form, shard_key
 
@@ -134,15 +137,23 @@ def declare(
     return settled(folder, found, made)
 
 
-def not_declared(folder: Path) -> Finding:
+def not_declared(data: Path) -> Finding:
+    """With the sizes of the arrays that are there, for the user to say whether they are right."""
+    stored = usual(read_headers(data).headers)
+    flags, python = "--steps STEPS --features FEATURES", "steps=..., features=..."
+    if stored is not None and len(stored.shape) == 3:
+        flags = sizes_as_flags(stored)
+        python = flags.removeprefix("--").replace(" --", ", ").replace(" ", "=").replace(",=", ", ")
+    seen = f"{shown(stored.shape)} {stored.dtype.name}" if stored else ""
     return NOT_DECLARED.finding(
-        Place(str(folder)),
-        f"Nothing declares what a row of `{folder}` is.",
+        Place(str(data)),
+        f"Nothing declares what a row of `{data}` is.",
+        facts=(Fact(f"`{stored.name}`", seen),) if stored else (),
         fixes=(
-            Fix("Declare it:  --steps 20 --features 271  (`steps=20, features=271` in Python)."),
+            Fix(f"Declare it:  {flags}  (`{python}` in Python)."),
             Fix(
-                f"Or write it down beside the data:  surefit inspect {quote(str(folder))}"
-                " --steps 20 --features 271 --write-layout"
+                f"Or write it down beside the data:  surefit inspect {quote(str(data))}"
+                f" {flags} --write-layout"
             ),
         ),
     )

@@ -128,7 +128,8 @@ class FeatureLoader:
             found.setdefault(shard.name, []).append((row, place))
         for name, rows in found.items():
             at = [place for _, place in sorted(rows)]
-            yield not_finite_rows(name, [row for row, _ in sorted(rows)], values[at].numpy())
+            places = [row for row, _ in sorted(rows)]
+            yield not_finite_rows(name, places, values[at].numpy(), len(at))
 
     def close(self) -> None:
         """Ends the pass that is running, if there is one, and its threads."""

@@ -10,7 +10,7 @@ from surefit.launch_notes import number
 from surefit.settings import Bound, at_least, between, check, out_of_range
 
 from .decode import decoded_together
-from .folder import Shards, check_sample, read_shards
+from .folder import SAMPLE_BYTES, Shards, check_sample, read_shards
 from .given import Given, given_of
 from .held_out import Split, split_rows
 from .layout import Kind, Layout
@@ -200,8 +200,10 @@ def _plan(shards: Shards, split: Split, given: Given, settings: LoaderSettings) 
 
 
 def _kind(shards: Shards) -> Kind:
-    """As declared, or the kind that all rows of a sample are."""
+    """As declared, or the kind that all rows of a sample are; few rows are all looked at."""
     most = max(4, min(256, MOST_SAMPLED // len(shards.shards)))
+    if shards.rows * shards.layout.row_bytes <= SAMPLE_BYTES:
+        most = shards.rows
     order = list(Kind)
     found = max((probe.kind for probe in check_sample(shards, most)), key=order.index)
     return shards.layout.kind or found

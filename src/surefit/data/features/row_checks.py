@@ -25,15 +25,18 @@ def check_rows(
     rows: Values,
     found: Probe,
     declared: Kind | None,
+    *,
+    looked_at: int | None = None,
 ) -> Iterator[Finding]:
-    """What a sample of a shard shows to be wrong."""
+    """What rows of a shard show to be wrong; `looked_at` where the good ones were left out."""
+    looked_at = looked_at or len(rows)
     if not found.finite:
-        yield not_finite_rows(name, positions, rows)
+        yield not_finite_rows(name, positions, rows, looked_at)
     elif declared and not fits(found.kind, declared):
-        yield _other_kind(name, positions, rows, found, declared)
+        yield _other_kind(name, positions, rows, found, declared, looked_at)
 
 
-def not_finite_rows(name: str, positions: Sequence[int], rows: Values) -> Finding:
+def not_finite_rows(name: str, positions: Sequence[int], rows: Values, looked_at: int) -> Finding:
     places = not_finite(rows)
     bad = sorted({positions[row] for row, _, _ in places.tolist()})
     row, step, feature = places[0].tolist()
@@ -43,8 +46,8 @@ def not_finite_rows(name: str, positions: Sequence[int], rows: Values) -> Findin
         f"`{name}` holds {rows[row, step, feature]} in row {positions[row]:,}, step {step},"
         f" feature {feature} (from 0).",
         facts=(
-            Fact("such rows", f"{len(bad)} of {len(rows)} that were looked at: {several}"),
-            Fact("such values", f"{len(places):,} of {rows.size:,}"),
+            Fact("such rows", f"{len(bad)} of {looked_at:,} that were looked at: {several}"),
+            Fact("such values", f"{len(places):,} of {rows[0].size * looked_at:,}"),
         ),
         why="One such value makes the loss, and after a step every weight, not a number.",
         fixes=(Fix("Mend these rows where they are made, or leave them out there."),),
@@ -52,14 +55,19 @@ def not_finite_rows(name: str, positions: Sequence[int], rows: Values) -> Findin
 
 
 def _other_kind(
-    name: str, positions: Sequence[int], rows: Values, found: Probe, declared: Kind
+    name: str,
+    positions: Sequence[int],
+    rows: Values,
+    found: Probe,
+    declared: Kind,
+    looked_at: int,
 ) -> Finding:
     wrong = [at for at, row in enumerate(rows) if not fits(probe(row[None]).kind, declared)]
     first, last = positions[wrong[0]], positions[wrong[-1]]
     where = f"row {first:,} (from 0)" if first == last else f"rows {first:,} to {last:,} (from 0)"
     return OTHER_KIND.finding(
         Place(name),
-        f"`{name}` is declared {declared}, and {len(wrong)} of {len(rows)} rows that were looked"
+        f"`{name}` is declared {declared}, and {len(wrong)} of {looked_at:,} rows that were looked"
         f" at are not.",
         facts=(
             Fact("first of them", where),

@@ -1,0 +1,111 @@
+"""The typed functions say what the settings classes say: when they run, in help and in the stub."""
+
+import ast
+import inspect
+from collections.abc import Callable
+from dataclasses import fields, is_dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import surefit
+from surefit.cli import main
+from surefit.data.rows import Fields, read_rows
+from surefit.render import console
+from surefit.settings import as_dict, from_names
+from surefit.signatures import field_texts, fields_of
+from tools import api_stub
+
+KINDS: dict[str, type] = {
+    "sft": surefit.LoraSft,
+    "distill": surefit.Distillation,
+    "pretrain": surefit.FeaturePretraining,
+}
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "sft": surefit.sft,
+    "distill": surefit.distill,
+    "pretrain": surefit.pretrain,
+    "eval": surefit.eval,
+    "ask": surefit.ask,
+}
+
+
+def keywords(function: Callable[..., Any]) -> dict[str, inspect.Parameter]:
+    every = inspect.signature(function).parameters
+    return {name: one for name, one in every.items() if one.kind is one.KEYWORD_ONLY}
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_a_signature_is_that_of_its_settings(name: str) -> None:
+    found = keywords(FUNCTIONS[name])
+    settings = KINDS[name]()
+    assert list(found) == [one.name for one in fields(KINDS[name])]
+    for setting, parameter in found.items():
+        assert parameter.default == getattr(settings, setting)
+    given = {setting: parameter.default for setting, parameter in found.items()}
+    assert as_dict(from_names(KINDS[name], given)) == as_dict(settings)
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_help_reads_as_the_command_line_does(
+    name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(console.out, "_width", 4000)  # so that no text is broken into lines
+    assert main([name, "--help"]) == 0
+    page = capsys.readouterr().out
+    shown = " ".join((FUNCTIONS[name].__doc__ or "").split())
+    texts = field_texts(KINDS[name])
+    assert texts.keys() == {one.name for one in fields(KINDS[name])}
+    for text in texts.values():
+        assert text in shown
+        assert text in page
+    assert FUNCTIONS[name].__name__ == name
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_results_are_frozen_and_every_field_is_documented(name: str) -> None:
+    result = api_stub.result_of(name)
+    told = fields_of(result).splitlines()
+    empty = [line for line, after in pairwise(told) if not after.strip()]
+    assert not empty
+    if is_dataclass(result):
+        assert result.__dataclass_params__.frozen
+    else:
+        assert issubclass(result, tuple)
+
+
+def test_the_stub_is_what_the_functions_are() -> None:
+    written = Path(api_stub.FILE).read_text(encoding="utf-8")
+    assert written == api_stub.stub(), "write it again: python -m tools.api_stub"
+    definitions = {
+        one.name: one for one in ast.parse(written).body if isinstance(one, ast.FunctionDef)
+    }
+    for name, function in FUNCTIONS.items():
+        given = definitions[name].args
+        every = [one.arg for one in (*given.args, *given.kwonlyargs)]
+        assert every == list(inspect.signature(function).parameters)
+
+
+def test_a_misspelt_name_is_refused_in_python_too() -> None:
+    with pytest.raises(surefit.SurefitError, match="`epoch` is not a setting"):
+        surefit.sft(epoch=3)  # type: ignore[call-arg]
+
+
+def test_asking_and_scoring(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a model: what it is asked, and what is given back."""
+
+    class Trained:
+        def ask(self, text: str) -> str:
+            return text.upper()
+
+        def score(self, data: str, fields: Fields, **_: bool) -> list[str]:
+            return [row.target for row in read_rows(data, fields).rows]
+
+    monkeypatch.setattr("surefit.asking.load_trained", lambda _: Trained())
+    answer = surefit.ask("runs/sft-1", "why?")
+    assert (str(answer), answer.question, answer.run) == ("WHY?", "why?", "runs/sft-1")
+    rows = [{"q": "a", "a": "b"}, {"q": "c", "a": "d"}]
+    found: Any = surefit.eval("runs/sft-1", rows, input_field="q", target_field="a")
+    assert found == ["b", "d"]
