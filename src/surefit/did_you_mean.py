@@ -11,6 +11,21 @@ def nearest(name: str, names: Iterable[str]) -> str | None:
     return by_lower[found[0]] if found else None
 
 
+def misspelt(name: str, names: Iterable[str]) -> str | None:
+    """The nearest name that has the same words, misspelt. `eval-data` is not `data` with a slip: a
+    word more or less is another meaning."""
+    words = _words(name)
+    return nearest(name, (other for other in names if not _differ_by_words(words, _words(other))))
+
+
+def _words(name: str) -> frozenset[str]:
+    return frozenset(name.lower().strip("-_").replace("_", "-").split("-"))
+
+
+def _differ_by_words(typed: frozenset[str], known: frozenset[str]) -> bool:
+    return typed < known or known < typed
+
+
 def suggestion(name: str, names: Iterable[str]) -> str:
     """A sentence to stand after another, or nothing."""
     found = nearest(name, names)

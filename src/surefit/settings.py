@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 
 from cyclopts import Parameter
 
-from surefit.did_you_mean import nearest
+from surefit.did_you_mean import misspelt
 from surefit.doctor.findings import Fact, Finding, Fix, Place
 from surefit.doctor.rule import refusal
 from surefit.errors import WrongCall
@@ -29,6 +29,8 @@ GIVEN_TWICE = refusal(
 MISSING_SETTING = refusal("SF007", "missing-setting", "A setting without a default was not given.")
 
 SETTINGS = Place("settings")
+TYPED = "_typed"
+"""The attribute of settings that holds the names of what was typed."""
 
 JsonValue = None | bool | int | float | str | list["JsonValue"] | dict[str, "JsonValue"]
 Settings = TypeVar("Settings")
@@ -110,7 +112,7 @@ def names(settings_class: type) -> dict[str, str]:
 
 def unknown_setting(name: str, of: str, among: Collection[str], place: Place) -> Finding:
     """`among` in the spelling that the user is to write."""
-    meant = nearest(name, among)
+    meant = misspelt(name, among)
     return UNKNOWN_SETTING.finding(
         place,
         f"`{name}` is not a setting of `{of}`.",
@@ -224,6 +226,18 @@ def wrong_type(name: str, value: object, takes: str, place: Place) -> Finding:
     return WRONG_TYPE.finding(place, f"`{name}` takes {takes}, and was given {shown(value)}.")
 
 
+def typed_in(settings: object) -> frozenset[str] | None:
+    """The fields that a call named, whatever their values; None where that was not noted."""
+    names: frozenset[str] | None = getattr(settings, TYPED, None)
+    return names
+
+
+def note_typed(settings: object, names: Collection[str]) -> None:
+    """Not a field: two calls with equal values ask for the same run."""
+    if hasattr(settings, "__dict__"):
+        object.__setattr__(settings, TYPED, frozenset(names))
+
+
 def from_names(settings_class: type[Settings], values: Mapping[str, object]) -> Settings:
     """Settings from names or aliases, hyphens and underscores alike; all faults at once."""
     known, declared = names(settings_class), hints(settings_class)
@@ -247,7 +261,9 @@ def from_names(settings_class: type[Settings], values: Mapping[str, object]) -> 
     found += missing(settings_class, given)
     if found:
         raise WrongCall(*found)
-    return settings_class(**fitted)
+    settings = settings_class(**fitted)
+    note_typed(settings, fitted)
+    return settings
 
 
 def missing(settings_class: type, given: Collection[str]) -> Iterator[Finding]:

@@ -17,7 +17,7 @@ import surefit
 from surefit.cli import main
 from surefit.data.features.layout import Kind
 from surefit.data.features.make import Source, make_features
-from surefit.errors import BadInput
+from surefit.errors import BadInput, WrongCall
 from surefit.models.features import FeatureModel
 from surefit.recipes import pretrain
 from surefit.recipes.pretrain_report import PretrainReport
@@ -99,6 +99,20 @@ def test_the_projection_is_trained(one_hot: Path, tmp_path: Path) -> None:
     moved = (trained.projection.weight - untrained.projection.weight).abs()
     assert moved.mean() > 1e-3
     assert (trained.mask - untrained.mask).abs().mean() > 1e-3
+
+
+def test_a_finished_run_is_extended(one_hot: Path, tmp_path: Path) -> None:
+    """Also where steps, and not epochs, ended it in the middle of an epoch."""
+    out = tmp_path / "run"
+    pretrain.run(**flags(one_hot, out) | {"max_steps": 4})
+    pretrain.run(resume=out, max_steps=11)
+    folder = RunFolder(out, "pretrain")
+    assert [record["step"] for record in folder.metrics() if "loss" in record] == [*range(1, 12)]
+    assert [segment["from_step"] for segment in folder.segments()] == [0, 4]
+    assert report_of(out).steps == 11
+    with pytest.raises(WrongCall) as refused:
+        pretrain.run(resume=out, epochs=9)
+    assert refused.value.findings[0].rule == "run-not-extended"
 
 
 def test_a_model_of_ones_own_is_trained_in_place(one_hot: Path, tmp_path: Path) -> None:

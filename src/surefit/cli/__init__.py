@@ -4,7 +4,7 @@ import os
 import sys
 import traceback
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, is_dataclass
 from inspect import cleandoc
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ from surefit.doctor.findings import COMMAND_LINE, Finding, Fix, Place
 from surefit.doctor.rule import refusal
 from surefit.errors import SurefitError, WrongCall
 from surefit.render import console, json_document, outcome
-from surefit.settings import given_twice
+from surefit.settings import given_twice, note_typed
 
 from .config_flags import ConfigFlags
 from .inspect_arrays import speaks_of_arrays
@@ -218,6 +218,9 @@ def run_command(call: Call, config: ConfigFlags) -> int:
         form.description = cleandoc(app[call.command].help) if call.command else ABOUT
         for name in () if call.command else COMMANDS:
             app[name]  # imports it: the first line of its docstring stands in the list
+    for value in (*bound.args, *bound.kwargs.values()):
+        if is_dataclass(value):
+            note_typed(value, config.typed)
     code = function(*bound.args, **bound.kwargs)
     return code if isinstance(code, int) else 0
 

@@ -12,7 +12,7 @@ from cyclopts.exceptions import (
     UnusedCliTokensError,
 )
 
-from surefit.did_you_mean import nearest
+from surefit.did_you_mean import misspelt, nearest
 from surefit.doctor.findings import COMMAND_LINE, Fact, Finding, Fix
 from surefit.doctor.rule import refusal
 from surefit.settings import (
@@ -59,7 +59,7 @@ def unknown_flag(name: str, command: str, known: Collection[str]) -> Finding:
     """The flag as it was typed; the nearest one with hyphens."""
     spelled = {flag.replace("_", "-"): flag for flag in known if flag.startswith("--")}
     found = unknown_setting(name, command, sorted(spelled), COMMAND_LINE)
-    meant = nearest(name.replace("_", "-"), spelled)
+    meant = misspelt(name.replace("_", "-"), spelled)
     if meant and not found.fixes:
         found = unknown_setting(name, command, [meant], COMMAND_LINE)
     return found

@@ -44,7 +44,15 @@ from surefit.train.preflight import check_tokens, preflight
 from surefit.train.random_state import seed_rank
 from surefit.train.ranks import Ranks, ranks_of
 from surefit.train.record import RunFolder, check_free, next_free, start_run
-from surefit.train.resume import Saving, settings_of, stopped
+from surefit.train.resume import (
+    Saving,
+    begin_segment,
+    lengths_of,
+    say_resumed,
+    segment_steps,
+    settings_of,
+    stopped,
+)
 from surefit.train.schedule import linear_decay
 from surefit.train.shared_work import shared_working_folder
 from surefit.train.step import to_device
@@ -88,7 +96,7 @@ def train(
         accelerator = make_accelerator(with_defaults(settings, routed=False).precision)
         ranks = ranks_of(accelerator)
         folder, settings = ranks.first_does(partial(_folder, settings))
-        if folder.is_done:
+        if folder.is_done and not folder.extends:
             say(f"{folder.path} is done; there is nothing to go on with.")
             return folder.read_report_as(DistillReport)
         with noticing_death(folder):
@@ -172,7 +180,8 @@ def _train(
     optimizer = torch.optim.AdamW(
         model.parameters(), lr=learning_rate, weight_decay=settings.weight_decay
     )
-    schedule = linear_decay(optimizer, settings.steps * updates, settings.warmup)
+    steps = segment_steps(folder, settings.steps)
+    schedule = linear_decay(optimizer, steps * updates, settings.warmup)
     identity = _identity(settings, model, train_set, held_out, teaching)
     router_step = _router_step(settings, teaching, student, accelerator, ranks)
 
@@ -215,6 +224,8 @@ def _train(
     # the run folder is made only now: what cannot work has left nothing behind
     if settings.resume is None:
         ranks.first_does(partial(start_run, folder.path, as_dict(settings), RECIPE))
+    elif folder.extends:
+        ranks.first_does(partial(begin_segment, folder, settings))
     say(f"Run folder: {folder.path}")
     trackers = start_trackers(settings.report_to, as_dict(settings), folder, ranks.is_first)
     folder = replace(folder, tell=trackers.add)
@@ -227,6 +238,8 @@ def _train(
     if ranks.world > 1:
         seed_rank(settings.seed, ranks.rank)
     state = saving.restore()
+    if settings.resume:
+        say_resumed(state, settings.steps)
     update = Updating(
         accelerator, ranks, student, loss_of, stepper, schedule, settings.max_grad_norm, tally
     )
@@ -384,6 +397,7 @@ def _identity(
 ) -> dict[str, str]:
     """What a checkpoint must share with the run that goes on from it."""
     aside = {"out", "resume", "log_every", "save_every", "compare", "force", "offload_teacher"}
+    aside |= {*lengths_of(RECIPE)}
     counts = {name: value for name, value in as_dict(settings).items() if name not in aside}
     return {
         "settings": fingerprint(counts),

@@ -46,7 +46,15 @@ from surefit.train.progress import Progress
 from surefit.train.random_state import seed_rank
 from surefit.train.ranks import Ranks, ranks_of
 from surefit.train.record import RunFolder, check_free, next_free, start_run
-from surefit.train.resume import Saving, settings_of, stopped
+from surefit.train.resume import (
+    Saving,
+    begin_segment,
+    lengths_of,
+    say_resumed,
+    segment_steps,
+    settings_of,
+    stopped,
+)
 from surefit.train.schedule import linear_decay
 from surefit.train.shared_work import shared_working_folder
 from surefit.train.trackers import check_trackers, start_trackers
@@ -91,7 +99,7 @@ def train(settings: FeaturePretraining, model: Any = None) -> Pretrained:
         accelerator = make_accelerator(settings.precision)
         ranks = ranks_of(accelerator)
         folder, settings = ranks.first_does(partial(_folder, settings))
-        if folder.is_done:
+        if folder.is_done and not folder.extends:
             say(f"{folder.path} is done; there is nothing to go on with.")
             return _read_back(folder)
         with noticing_death(folder):
@@ -156,7 +164,7 @@ def _train(
     optimizer = torch.optim.AdamW(
         trained, lr=settings.learning_rate, weight_decay=settings.weight_decay
     )
-    schedule = linear_decay(optimizer, steps, settings.warmup)
+    schedule = linear_decay(optimizer, segment_steps(folder, steps), settings.warmup)
     identity = _identity(settings, owner.shards, model)
 
     # one batch there and back; stops here with a diagnosis
@@ -171,6 +179,8 @@ def _train(
     if settings.resume is None:
         ranks.first_does(partial(start_run, folder.path, as_dict(settings), RECIPE))
         ranks.first_does(partial(write_json, folder.path / ORDER, order))
+    elif folder.extends:
+        ranks.first_does(partial(begin_segment, folder, settings))
     say(f"Run folder: {folder.path}")
     trackers = start_trackers(settings.report_to, as_dict(settings), folder, ranks.is_first)
     folder = replace(folder, tell=trackers.add)
@@ -178,6 +188,8 @@ def _train(
     if ranks.world > 1:
         seed_rank(settings.seed, ranks.rank)
     state = saving.restore()
+    if settings.resume:
+        say_resumed(state, steps)
     classes = layout.features if kind is Kind.ONE_HOT else None
     watch = Watch(classes, Place(str(folder.path)))
     best_possible = supervision.best_possible(data, held_out)
@@ -439,6 +451,7 @@ def _order_lost(file: Path, said: str) -> Finding:
 def _identity(settings: FeaturePretraining, data: Shards, model: FeatureModel) -> dict[str, str]:
     """What a checkpoint must share with the run that goes on from it."""
     aside = {"out", "resume", "log_every", "save_every", "batch_size", "readers", "max_memory_gb"}
+    aside |= {*lengths_of(RECIPE)}
     counts = {name: value for name, value in as_dict(settings).items() if name not in aside}
     shapes = [(name, list(one.shape)) for name, one in model.named_parameters()]
     files = [(one.name, one.rows, one.size) for one in data.shards]

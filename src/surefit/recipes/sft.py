@@ -44,7 +44,15 @@ from surefit.train.progress import Progress
 from surefit.train.random_state import seed_rank
 from surefit.train.ranks import Ranks, ranks_of
 from surefit.train.record import Report, RunFolder, check_free, next_free, start_run
-from surefit.train.resume import Saving, settings_of, stopped
+from surefit.train.resume import (
+    Saving,
+    begin_segment,
+    lengths_of,
+    say_resumed,
+    segment_steps,
+    settings_of,
+    stopped,
+)
 from surefit.train.schedule import linear_decay
 from surefit.train.shared_work import shared_working_folder
 from surefit.train.step import forward_backward, to_device
@@ -79,7 +87,7 @@ def train(settings: LoraSft, rows: PartedRows | None = None, work: Path | None =
         accelerator = make_accelerator(settings.precision)
         ranks = ranks_of(accelerator)
         folder, settings = ranks.first_does(partial(_folder, settings))
-        if folder.is_done:
+        if folder.is_done and not folder.extends:
             say(f"{folder.path} is done; there is nothing to go on with.")
             return folder.read_report()
         with noticing_death(folder):
@@ -141,7 +149,7 @@ def _train(
         lr=learning_rate,
         weight_decay=settings.weight_decay,
     )
-    schedule = linear_decay(optimizer, plan.steps, settings.warmup)
+    schedule = linear_decay(optimizer, segment_steps(folder, plan.steps), settings.warmup)
     loss_of: Any = NextTokenLoss(model)
     if not accelerator.is_fsdp2:  # a model to be sharded need not fit on one device
         loss_of.to(accelerator.device)
@@ -168,6 +176,8 @@ def _train(
     # the run folder is made only now: what cannot work has left nothing behind
     if settings.resume is None:
         ranks.first_does(partial(start_run, folder.path, as_dict(settings)))
+    elif folder.extends:
+        ranks.first_does(partial(begin_segment, folder, settings))
     say(f"Run folder: {folder.path}")
     trackers = start_trackers(settings.report_to, as_dict(settings), folder, ranks.is_first)
     folder = replace(folder, tell=trackers.add)
@@ -176,6 +186,8 @@ def _train(
     if ranks.world > 1:
         seed_rank(settings.seed, ranks.rank)
     state = saving.restore()
+    if settings.resume:
+        say_resumed(state, plan.steps)
     watch = Watch(model.config.get_text_config().vocab_size, Place(str(folder.path)))
     longest_answer = int(train_set.answer_lengths.max())
     judge = Judge(
@@ -195,7 +207,10 @@ def _train(
         try:
             if settings.evaluate_before and state.step == 0:
                 judge.score(0, state, wish)
-            while state.epoch < plan.epochs and not _gave_up(state, settings):
+            # An epoch whose steps are done can still lack its evaluation.
+            while (state.step < plan.steps or state.step_in_epoch) and not _gave_up(
+                state, settings
+            ):
                 order = epoch_batches(
                     lengths,
                     step_rows.in_a_batch,
@@ -203,7 +218,7 @@ def _train(
                     state.epoch,
                     bucket=settings.bucket,
                 )
-                steps = plan.groups(order, state.epoch)
+                steps = plan.groups(order, state.step - state.step_in_epoch)
                 title = f"Epoch {state.epoch + 1}/{plan.epochs}"
                 with progress(
                     title, len(steps), done=state.step_in_epoch, log_every=settings.log_every
@@ -248,7 +263,7 @@ def _train(
             raise stopped(folder, state, plan.steps) from None
 
     # report
-    best = state.best_epoch or plan.epochs
+    best = state.best_epoch or state.epoch
     trained = folder.finish(best, "model" if settings.full else "adapter")
     if settings.merge and not settings.full:
         merged = folder.path / "merged"
@@ -352,7 +367,7 @@ def _identity(
     settings: LoraSft, model: Any, train_set: TokenSet, held_out: TokenSet
 ) -> dict[str, str]:
     """What a checkpoint must share with the run that goes on from it."""
-    aside = {"out", "resume", "log_every", "save_every"}
+    aside = {"out", "resume", "log_every", "save_every", *lengths_of("sft")}
     counts = {name: value for name, value in as_dict(settings).items() if name not in aside}
     return {
         "settings": fingerprint(counts),

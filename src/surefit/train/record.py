@@ -1,13 +1,14 @@
 """What a run did, step by step, in a folder of its own.
 
-settings.json            what it was asked to do
+settings.json            what it was asked to do; `segments` of a run that was extended
 metrics.jsonl            a line a step (`loss` is the mean over its supervised tokens) and a
                          line an evaluation (`f1`, `exact_match`: means over held-out rows)
 predictions/epoch-N.jsonl   every held-out row with its target, answer and F1
 checkpoints/step-N/      all that is needed to go on; see checkpoint.py
 best/epoch-N/            the best weights so far (`best/step-N` of a distillation); at the end of
                          the run they become `adapter/` or `model/`
-report.json              how it ended; only a run that is done has one
+report.json              how it ended; only a run that is done has one. Of a run that was
+                         extended, `report-1.json` is how its first segment ended
 """
 
 import json
@@ -73,6 +74,10 @@ class RunFolder:
     """Of several processes the first alone writes, and all read."""
     tell: Callable[[Mapping[str, Any]], object] = _nobody
     """Given every line that the metrics file gets."""
+    begun_at: int = 0
+    """The step after which the segment begins that the run is in: 0, if it was never extended."""
+    extends: bool = False
+    """Whether that segment is to begin now, after a run that is done."""
 
     @property
     def settings_file(self) -> Path:
@@ -124,18 +129,32 @@ class RunFolder:
     def read_report(self) -> Report:
         return self.read_report_as(Report)
 
+    def read_json_report(self) -> dict[str, Any]:
+        report: dict[str, Any] = msgspec.json.decode(self.report_file.read_bytes())
+        return report
+
     def read_report_as(self, kind: type[AnyReport]) -> AnyReport:
-        return msgspec.convert(msgspec.json.decode(self.report_file.read_bytes()), kind)
+        return msgspec.convert(self.read_json_report(), kind)
 
     def read_settings(self) -> dict[str, Any]:
         try:
             settings: dict[str, Any] = json.loads(self.settings_file.read_bytes())
         except (OSError, ValueError) as error:
             raise BadInput(_not_a_run(self.path, self.recipe, error)) from error
+        settings.pop("segments", None)
         made_by = settings.pop("recipe", "sft")
         if made_by != self.recipe:
             raise BadInput(_other_recipe(self.path, made_by, self.recipe))
         return settings
+
+    def segments(self) -> list[dict[str, Any]]:
+        """What was asked for at once, and the step after which it begins: one, and one more for
+        every time that the run was extended."""
+        settings: dict[str, Any] = json.loads(self.settings_file.read_bytes())
+        lengths = ("steps",) if self.recipe == "distill" else ("epochs", "max_steps")
+        only = {"from_step": 0} | {name: settings[name] for name in lengths if name in settings}
+        segments: list[dict[str, Any]] = settings.get("segments", [only])
+        return segments
 
     def add_step(
         self,
@@ -200,7 +219,8 @@ class RunFolder:
         final = self.path / name
         if not self.writes:
             return final
-        if not final.exists():
+        if self.best(number).is_dir():  # before it, there are only those of an earlier segment
+            shutil.rmtree(final, ignore_errors=True)
             self.best(number).rename(final)
         if (self.path / "best").is_dir():
             shutil.rmtree(self.path / "best")
