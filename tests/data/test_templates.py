@@ -235,3 +235,14 @@ def test_the_plain_template_word_for_word(small_tokenizer: Any) -> None:
     template = choose_template("plain", small_tokenizer)
     said = small_tokenizer.decode(RowTokenizer(small_tokenizer, template, 100)(row).ids)
     assert said == ("Be brief.\n\nCapital?\nAnswer: Paris<eos>\n\nOf Italy?\nAnswer: Rome<eos>")
+
+
+def test_a_prompt_is_the_same_whatever_the_answer(chat_tokenizer: Any) -> None:
+    """A model is asked with the prompt that its rows had, of which the answer was known."""
+    turns = (Turn("user", "Who pays?"), Turn("assistant", "Ann."), Turn("user", "And why?"))
+    to_tokens = RowTokenizer(chat_tokenizer, choose_template("chat", chat_tokenizer), 512)
+    prompts = []
+    for answer in ("Because she said so.", ""):
+        row = Row(0, Place("rows"), (*turns, Turn("assistant", answer)))
+        prompts.append(to_tokens(row).prompt)
+    assert prompts[0] == prompts[1]

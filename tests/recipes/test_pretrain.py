@@ -1,5 +1,6 @@
 """Pretraining on features learns what can be learned, and goes on as if it had never stopped."""
 
+import json
 import os
 import signal
 import subprocess
@@ -11,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+import torch.nn.functional as F
 from safetensors.torch import load_file
 
 import surefit
@@ -90,6 +92,27 @@ def test_it_gives_back_four_values_and_loads_back(one_hot: Path, tmp_path: Path)
     rows = torch.from_numpy(np.load(one_hot / "part-00000.npy")[:3])
     torch.testing.assert_close(again.eval()(rows), model.eval()(rows))
     assert again.config.layout.shape == (STEPS, FEATURES)
+
+
+def test_it_is_scored_on_a_folder(
+    one_hot: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The loss and the accuracy of next steps, as counted by hand over all rows."""
+    out, page = tmp_path / "run", tmp_path / "page.json"
+    model = surefit.pretrain(**flags(one_hot, out), causal=True)[0].eval()
+    assert main(["eval", str(out), str(one_hot), "--json", str(page)]) == 0
+    parts = [np.load(file) for file in sorted(one_hot.glob("part-*.npy"))]
+    rows = torch.from_numpy(np.concatenate(parts)).float()
+    with torch.no_grad():
+        said = model.head(model(rows))[:, :-1].flatten(0, 1)
+    targets = rows[:, 1:].argmax(-1).flatten()
+    found = json.loads(page.read_text())["score"]
+    assert (found["rows"], found["steps"]) == (ROWS, ROWS * (STEPS - 1))
+    assert found["loss"] == pytest.approx(float(F.cross_entropy(said, targets)), rel=1e-4)
+    assert found["accuracy"] == pytest.approx(float((said.argmax(-1) == targets).double().mean()))
+    assert "accuracy" in capsys.readouterr().out
+    assert main(["ask", str(out), "Who?"]) == 1
+    assert "surefit eval" in capsys.readouterr().err
 
 
 def test_the_projection_is_trained(one_hot: Path, tmp_path: Path) -> None:

@@ -121,6 +121,7 @@ def read_call(argv: Sequence[str]) -> Call:
     tokens: list[str] = []
     given: dict[str, Any] = {}
     rest = list(argv)
+    standard_input = False
     while rest:
         token = rest.pop(0)
         flag, has_value, value = token.partition("=")
@@ -131,7 +132,7 @@ def read_call(argv: Sequence[str]) -> Call:
             tokens += ["--", token, *rest]
             break
         if token == "-":  # standard input, which the parser would take for a flag
-            tokens += ["--", token]
+            standard_input = True
             continue
         if flag not in ("--config", "--json") and token not in ("--brief", "--quiet"):
             tokens.append(token)
@@ -145,6 +146,8 @@ def read_call(argv: Sequence[str]) -> Call:
             if not value:
                 raise WrongCall(missing_file(flag))
             given[flag] = Path(value)
+    if standard_input:
+        tokens += ["-"] if "--" in tokens else ["--", "-"]
     call = Call(tuple(tokens), **{flag.lstrip("-"): value for flag, value in given.items()})
     refuse_unwritable(call.json)
     return call

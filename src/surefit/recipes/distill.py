@@ -67,7 +67,7 @@ from .distill_router import RouterStep
 from .distill_settings import LEARNING_RATE, Distillation, with_defaults
 from .distill_teacher import Teaching, check_together, teaching_for
 from .distill_update import Updated, Updating
-from .token_rows import PartedRows, open_prepared, prepare
+from .token_rows import PartedRows, keep_known_rows, open_prepared, prepare
 
 LOSS_LOST = refusal("SF081", "distillation-became-nan", "The loss of a step is not a number.")
 NOTHING_HELD_OUT = refusal(
@@ -224,6 +224,7 @@ def _train(
     # the run folder is made only now: what cannot work has left nothing behind
     if settings.resume is None:
         ranks.first_does(partial(start_run, folder.path, as_dict(settings), RECIPE))
+        ranks.first_does(partial(keep_known_rows, work, folder.path))
     elif folder.extends:
         ranks.first_does(partial(begin_segment, folder, settings))
     say(f"Run folder: {folder.path}")

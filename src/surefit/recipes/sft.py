@@ -61,7 +61,7 @@ from surefit.train.watch import Part, Watch
 
 from .sft_judge import Judge
 from .sft_settings import LEARNING_RATE, LoraSft
-from .token_rows import PartedRows, open_prepared, prepare
+from .token_rows import PartedRows, keep_known_rows, open_prepared, prepare
 
 LOSS_LOST = refusal("SF189", "loss-became-nan", "The loss of a training step is not a number.")
 NOTHING_GAINED = refusal(
@@ -176,6 +176,7 @@ def _train(
     # the run folder is made only now: what cannot work has left nothing behind
     if settings.resume is None:
         ranks.first_does(partial(start_run, folder.path, as_dict(settings)))
+        ranks.first_does(partial(keep_known_rows, work, folder.path))
     elif folder.extends:
         ranks.first_does(partial(begin_segment, folder, settings))
     say(f"Run folder: {folder.path}")

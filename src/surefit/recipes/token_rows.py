@@ -1,5 +1,6 @@
 """Source -> rows -> tokens for language models, and what the user is told on the way."""
 
+import shutil
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ import msgspec
 
 from surefit.data.arrow_files import ArrowFile, room_for
 from surefit.data.augment import augment
+from surefit.data.known_rows import ABOUT, DIGESTS, known_rows, write_known_rows
 from surefit.data.made import Chosen
 from surefit.data.peak_memory import peak_memory
 from surefit.data.row_store import StoredRows, stored_at
@@ -23,6 +25,7 @@ from surefit.doctor.findings import COMMAND_LINE, Finding, Fix
 from surefit.doctor.rule import refusal
 from surefit.errors import WrongCall, refuse_if
 from surefit.render.console import progress, say
+from surefit.writing import writing
 
 NOISE_IN_TEXTS = refusal(
     "SF084", "noise-in-texts", "Noise in a plain text would be learned as text."
@@ -110,6 +113,7 @@ def prepare(
     say_parted(settings, rows)
     train_set, held_out = tokenize_rows(settings, rows, template, tokenizer, folder)
     _write_contents(folder, settings, rows, template)
+    write_known_rows(folder, known_rows(rows.split.train, rows.source.kind))
     seconds = rows.seconds + time.monotonic() - began
     if len(rows.train) >= MANY_ROWS:
         _say_cost(train_set, held_out, seconds)
@@ -128,6 +132,13 @@ def open_prepared(folder: Path) -> Prepared:
         TokenSet(_side(rows, folder, "held_out"), ArrowFile(folder / "held_out.arrow")),
         contents.template,
     )
+
+
+def keep_known_rows(work: Path, folder: Path) -> None:
+    """In the run folder, what `prepare` found out of the training rows."""
+    with writing(folder):
+        for name in (ABOUT, DIGESTS):
+            shutil.copyfile(work / name, folder / name)
 
 
 def part_rows(settings: RowSettings, folder: Path | None = None) -> PartedRows:

@@ -3,6 +3,7 @@
 settings.json            what it was asked to do; `segments` of a run that was extended
 metrics.jsonl            a line a step (`loss` is the mean over its supervised tokens) and a
                          line an evaluation (`f1`, `exact_match`: means over held-out rows)
+training-rows.json, .npy what all training rows have in common, and 64 bits of each
 predictions/epoch-N.jsonl   every held-out row with its target, answer and F1
 checkpoints/step-N/      all that is needed to go on; see checkpoint.py
 best/epoch-N/            the best weights so far (`best/step-N` of a distillation); at the end of
