@@ -51,6 +51,10 @@ class Distillation:
     held_out: float = 0.1
     """The share of rows to evaluate on; rounded to whole rows."""
 
+    eval_data: Annotated[str | None, Parameter(alias="--validation-data")] = None
+    """Rows to evaluate on, in place of held-out ones; rows of `data` with a twin among them are not
+    trained on."""
+
     augmentation_factor: int = 1
     """How many times as many rows to train on; the added ones carry spelling noise."""
 

@@ -50,6 +50,10 @@ class LoraSft:
     held_out: float = 0.1
     """The share of rows to validate on; rounded to whole rows."""
 
+    eval_data: Annotated[str | None, Parameter(alias="--validation-data")] = None
+    """Rows to validate on, in place of held-out ones; rows of `data` with a twin among them are not
+    trained on."""
+
     augmentation_factor: int = 1
     """How many times as many rows to train on; the added ones carry spelling noise."""
 
