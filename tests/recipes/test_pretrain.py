@@ -23,6 +23,7 @@ from surefit.errors import BadInput, WrongCall
 from surefit.models.features import FeatureModel
 from surefit.recipes import pretrain
 from surefit.recipes.pretrain_report import PretrainReport
+from surefit.train.pace import without_pace
 from surefit.train.record import RunFolder
 
 STEPS, FEATURES, ROWS = 8, 12, 640
@@ -81,6 +82,25 @@ def test_it_comes_near_the_best_possible_loss(
     assert before is not None
     assert report.validation_loss is not None
     assert best <= report.validation_loss < best + gap * (before - best)
+
+
+def test_a_run_that_gained_nothing_does_not_end_as_a_success(
+    one_hot: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """And what it measured within an epoch is in its metrics."""
+    out = tmp_path / "run"
+    asked = {**flags(one_hot, out), "epochs": 1, "batch_size": 16, "evaluate_every": 20}
+    assert main(["pretrain", *words_of(asked | {"learning_rate": 1.5})]) == 1
+    said = " ".join(capsys.readouterr().err.split())
+    assert "nothing-gained" in said
+    assert "The validation loss is" in said
+    scores = [record for record in RunFolder(out).metrics() if "validation_loss" in record]
+    assert [record["step"] for record in scores] == [0, 20, 36]
+    report = report_of(out)
+    assert report.validation_loss is not None
+    assert report.validation_loss_before is not None
+    assert report.validation_loss >= report.validation_loss_before
+    assert report.pace is not None
 
 
 def test_it_gives_back_four_values_and_loads_back(one_hot: Path, tmp_path: Path) -> None:
@@ -221,8 +241,8 @@ def test_a_file_cut_short_while_training_loses_nothing(
     whole, before = file.read_bytes(), file.stat()
     add_step = RunFolder.add_step
 
-    def then_cut(folder: RunFolder, progress: Any, *values: Any) -> None:
-        add_step(folder, progress, *values)
+    def then_cut(folder: RunFolder, progress: Any, *values: Any, **more: Any) -> None:
+        add_step(folder, progress, *values, **more)
         if progress.step == 3:
             file.write_bytes(whole[: len(whole) // 2])
 
@@ -235,7 +255,7 @@ def test_a_file_cut_short_while_training_loses_nothing(
     file.write_bytes(whole)
     os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
     pretrain.run(resume=out)
-    assert RunFolder(out).metrics() == RunFolder(unbroken).metrics()
+    assert without_pace(RunFolder(out).metrics()) == without_pace(RunFolder(unbroken).metrics())
 
 
 def test_a_row_that_is_not_finite_is_named_and_no_step_is_made_of_it(
@@ -290,7 +310,7 @@ def test_killed_in_mid_epoch_it_ends_as_if_never_stopped(one_hot: Path, tmp_path
     process.communicate()
     assert process.returncode == -signal.SIGKILL
     pretrain.run(resume=out)
-    assert RunFolder(out).metrics() == RunFolder(unbroken).metrics()
+    assert without_pace(RunFolder(out).metrics()) == without_pace(RunFolder(unbroken).metrics())
     one, other = weights(out), weights(unbroken)
     assert all(torch.equal(one[name], other[name]) for name in one)
 

@@ -17,7 +17,7 @@ from surefit.data.step_batches import StepBatches
 from surefit.data.tokens import TokenSet, check_tokenizer
 from surefit.doctor.findings import COMMAND_LINE, Fact, Finding, Fix, Place
 from surefit.doctor.rule import refusal
-from surefit.errors import BadInput
+from surefit.errors import BadInput, refuse_if
 from surefit.losses.divergence import Divergence
 from surefit.losses.next_token import NextTokenLoss
 from surefit.losses.places import find_places
@@ -34,11 +34,13 @@ from surefit.train.device import (
     threads_put_back,
 )
 from surefit.train.first_here import first_here_then_others
+from surefit.train.gained import ENOUGH_STEPS, nothing_gained
 from surefit.train.interrupt import StopAsked, stop_when_asked
 from surefit.train.liveness import Alive, check_objective, check_updates
 from surefit.train.lost_process import noticing_death
 from surefit.train.one_voice import only_first_speaks
 from surefit.train.own_loss import settle_loss
+from surefit.train.pace import StepClock, pace_of
 from surefit.train.plan import StepRows
 from surefit.train.preflight import check_tokens, preflight
 from surefit.train.random_state import seed_rank
@@ -244,6 +246,7 @@ def _train(
     update = Updating(
         accelerator, ranks, student, loss_of, stepper, schedule, settings.max_grad_norm, tally
     )
+    clock = StepClock()
     watch = Watch(teaching.tokens, Place(str(folder.path)), alive.same)
 
     # loss -> metrics
@@ -255,6 +258,7 @@ def _train(
                 "Distilling", settings.steps, done=state.step, log_every=settings.log_every
             ) as bar:
                 for number in range(state.step, settings.steps):
+                    clock.start()
                     rate = float(schedule.get_last_lr()[0])
                     lesson = lessons.of(coming(number), number)
                     teaching.begin_step(settings.seed, number)
@@ -282,7 +286,7 @@ def _train(
                         on_policy=lesson.own,
                         updates=tally.updates,
                         skipped=tally.skipped,
-                        peak_memory=peak_memory(),
+                        **clock.figures(lesson.tokens, lesson.places),
                         **(moved.as_record() if moved else {}),
                     )
                     bar.step(loss=f"{done.loss:.4f}", kd=f"{done.divergence:.4f}", lr=f"{rate:.1e}")
@@ -326,9 +330,11 @@ def _train(
         held_out_rows=len(held_out),
         held_out_tokens=after.tokens,
         baseline=None if baseline is None else asdict(baseline),
+        pace=pace_of(folder.metrics()),
     )
     folder.write_report(report)
     say_end(report)
+    refuse_if(_nothing_gained(report))
     return report
 
 
@@ -415,6 +421,30 @@ def _baseline(settings: Distillation, folder: RunFolder) -> DistillReport:
     say("Training the same student without the router's part, with as many updates, to compare")
     plain = replace(settings, router="none", compare=False, out=place, resume=None)
     return train(replace(plain, resume=place) if begun else plain)
+
+
+def _nothing_gained(report: DistillReport) -> list[Finding]:
+    """Neither the tokens nor the teacher are predicted better than before."""
+    nearer = report.divergence < report.divergence_before
+    if nearer or report.cross_entropy < report.cross_entropy_before:
+        return []
+    if report.steps < ENOUGH_STEPS:
+        return []
+    return [
+        nothing_gained(
+            report.folder,
+            f"Perplexity is {report.shown(report.cross_entropy)} after {report.steps:,} steps, and "
+            f"was {report.shown(report.cross_entropy_before)} before the first.",
+            [
+                Fact("held-out rows", f"{report.held_out_rows:,}"),
+                Fact(
+                    "KL to the teacher",
+                    f"{report.divergence:.4f}, before {report.divergence_before:.4f}",
+                ),
+            ],
+            "--steps",
+        )
+    ]
 
 
 def _refuse_lost(done: Updated, folder: RunFolder, number: int, step: Rows, rows: TokenSet) -> None:

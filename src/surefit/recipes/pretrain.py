@@ -21,7 +21,7 @@ from surefit.data.features.loaders import loaders
 from surefit.data.features.make import Source, make_features
 from surefit.doctor.findings import Fact, Finding, Fix, Place
 from surefit.doctor.rule import refusal
-from surefit.errors import BadInput
+from surefit.errors import BadInput, refuse_if
 from surefit.losses.features import FeatureLoss, Objective
 from surefit.models.chatter import without_chatter
 from surefit.models.encoders import encoder_config
@@ -38,10 +38,12 @@ from surefit.train.device import (
     threads_put_back,
 )
 from surefit.train.first_here import first_here_then_others
+from surefit.train.gained import ENOUGH_STEPS, nothing_gained
 from surefit.train.interrupt import StopAsked, stop_when_asked
 from surefit.train.lost_process import noticing_death
 from surefit.train.one_batch import one_batch, unused_parameters
 from surefit.train.one_voice import only_first_speaks
+from surefit.train.pace import StepClock, pace_of
 from surefit.train.progress import Progress
 from surefit.train.random_state import seed_rank
 from surefit.train.ranks import Ranks, ranks_of
@@ -198,6 +200,7 @@ def _train(
 
     # loss -> metrics
     epoch_seconds: list[float] = []
+    clock = StepClock()
     with trackers, stop_when_asked() as wish:
         try:
             if state.step == 0:
@@ -215,6 +218,7 @@ def _train(
                 with progress(
                     title, in_epoch, done=state.step_in_epoch, log_every=settings.log_every
                 ) as bar:
+                    clock.start()
                     for batch in first_batches(training, left):
                         rate = float(schedule.get_last_lr()[0])
                         given = supervision.given(batch, state.epoch, state.step_in_epoch)
@@ -222,7 +226,8 @@ def _train(
                         loss = loss_of(**{**given, "places": places})
                         accelerator.backward(loss * ranks.world)
                         norm = accelerator.clip_grad_norm_(trained, settings.max_grad_norm)
-                        (loss_sum,) = ranks.summed(float(loss.detach()))
+                        own = float(given["attention_mask"].sum())
+                        loss_sum, tokens = ranks.summed(float(loss.detach()), own)
                         if not math.isfinite(loss_sum):
                             _refuse_lost(folder, state, loss_sum, training, batch)
                         stepper.step()
@@ -237,12 +242,16 @@ def _train(
                             cross_entropy=Part(loss_sum, 1.0),
                             skipped=accelerator.optimizer_step_was_skipped,
                         )
-                        folder.add_step(state, loss_sum, rate, float(norm), places)
+                        figures = clock.figures(int(tokens), places)
+                        folder.add_step(state, loss_sum, rate, float(norm), places, **figures)
                         bar.step(loss=f"{loss_sum:.4f}", lr=f"{rate:.1e}")
+                        if _evaluates(settings, state) and state.step_in_epoch < in_epoch:
+                            _score(folder, state, None, supervision.mean_loss(loss_of, held_out))
                         if state.step % settings.save_every == 0:
                             saving.save(state)
                         if ranks.any(wish.asked):
                             raise StopAsked  # noqa: TRY301 - on all processes at the same step
+                        clock.start()
                 validation = supervision.mean_loss(loss_of, held_out)
                 state = _end_epoch(state, validation)
                 _score(folder, state, state.epoch, validation)
@@ -282,9 +291,11 @@ def _train(
         seconds_per_epoch=float(np.mean(epoch_seconds)) if epoch_seconds else 0.0,
         training_rows=owner.split.trained,
         held_out_rows=owner.split.held_out,
+        pace=pace_of(folder.metrics()),
     )
     folder.write_report(report)
     say_end(report)
+    refuse_if(_nothing_gained(report))
     return Pretrained(model, report.train_loss, report.validation_loss, report.seconds_per_epoch)
 
 
@@ -385,8 +396,36 @@ def _sized(model: FeatureModel) -> str:
     )
 
 
-def _score(folder: RunFolder, state: Progress, epoch: int, validation: float | None) -> None:
-    record: dict[str, Any] = {"step": state.step, "epoch": epoch}
+def _nothing_gained(report: PretrainReport) -> list[Finding]:
+    before, after = report.validation_loss_before, report.validation_loss
+    if before is None or after is None or after < before or report.steps < ENOUGH_STEPS:
+        return []
+    return [
+        nothing_gained(
+            report.folder,
+            f"The validation loss is {after:.4f} after {report.steps:,} steps, and was "
+            f"{before:.4f} before the first.",
+            [
+                Fact("held-out rows", f"{report.held_out_rows:,}"),
+                Fact("mean loss of the best epoch", f"{report.train_loss:.4f}"),
+            ],
+            "--epochs",
+        )
+    ]
+
+
+def _evaluates(settings: FeaturePretraining, state: Progress) -> bool:
+    every = settings.evaluate_every
+    return every is not None and state.step % every == 0
+
+
+def _score(folder: RunFolder, state: Progress, epoch: int | None, validation: float | None) -> None:
+    """Without an epoch, of an evaluation within one."""
+    if epoch is None and validation is None:
+        return
+    record: dict[str, Any] = {"step": state.step} | ({} if epoch is None else {"epoch": epoch})
+    if epoch is None:
+        say(f"Step {state.step}: validation loss {validation:.4f}")
     if epoch == 0 and validation is not None:
         say(f"Before training: validation loss {validation:.4f}")
     if epoch:

@@ -105,6 +105,10 @@ class FeaturePretraining:
     seed: int = 0
     """Decides the split, the order of rows, masks and first weights."""
 
+    evaluate_every: int | None = None
+    """Optimizer steps between evaluations within an epoch, beside the one after each; the best
+    weights are those of an epoch's end."""
+
     save_every: int = 200
     """Optimizer steps between checkpoints; one is written after each epoch too."""
 
@@ -138,6 +142,7 @@ class FeaturePretraining:
             weight_decay=at_least(0),
             max_grad_norm=at_least(0, itself=False),
             threads=at_least(1),
+            evaluate_every=at_least(1),
             log_every=at_least(1),
             save_every=at_least(1),
         )

@@ -33,11 +33,13 @@ from surefit.train.device import (
     threads_put_back,
 )
 from surefit.train.first_here import first_here_then_others
-from surefit.train.interrupt import StopAsked, stop_when_asked
+from surefit.train.gained import ENOUGH_STEPS, nothing_gained
+from surefit.train.interrupt import StopAsked, StopWish, stop_when_asked
 from surefit.train.isolation import check_isolation
 from surefit.train.lost_process import noticing_death
 from surefit.train.one_voice import only_first_speaks
 from surefit.train.own_loss import settle_loss
+from surefit.train.pace import StepClock, pace_of
 from surefit.train.plan import Plan, StepRows
 from surefit.train.preflight import check_read_back, check_tokens, preflight
 from surefit.train.progress import Progress
@@ -64,11 +66,6 @@ from .sft_settings import LEARNING_RATE, LoraSft
 from .token_rows import PartedRows, keep_known_rows, open_prepared, prepare
 
 LOSS_LOST = refusal("SF189", "loss-became-nan", "The loss of a training step is not a number.")
-NOTHING_GAINED = refusal(
-    "SF188", "nothing-gained", "The score after training is exactly the score before it."
-)
-ENOUGH_STEPS = 20
-"""After which a score must have moved."""
 
 
 def run(**settings: Any) -> Report:
@@ -201,7 +198,9 @@ def _train(
         batch_size=settings.generate_batch_size,
         ranks=ranks,
         outermost=loss_of,
+        loss_batch=settings.batch_size,
     )
+    clock = StepClock()
 
     # loss -> metrics
     with trackers, stop_when_asked() as wish:
@@ -225,6 +224,7 @@ def _train(
                     title, len(steps), done=state.step_in_epoch, log_every=settings.log_every
                 ) as bar:
                     for step in steps[state.step_in_epoch :]:
+                        clock.start()
                         rate = float(schedule.get_last_lr()[0])
                         places = batches.places(step)
                         there = forward_backward(
@@ -250,8 +250,11 @@ def _train(
                             cross_entropy=Part(loss, 1.0),
                             skipped=accelerator.optimizer_step_was_skipped,
                         )
-                        folder.add_step(state, loss, rate, there.norm, places)
+                        figures = clock.figures(batches.tokens(step), places)
+                        folder.add_step(state, loss, rate, there.norm, places, **figures)
                         bar.step(loss=f"{loss:.4f}", lr=f"{rate:.1e}")
+                        if _evaluates(settings, state) and state.step_in_epoch < len(steps):
+                            judge.score(None, state, StopWish())
                         if state.step % settings.save_every == 0:
                             saving.save(state)
                         _stop_if(ranks.any(wish.asked))
@@ -283,6 +286,9 @@ def _train(
         f1_before=folder.score_of(0).get("f1"),
         f1=score.get("f1"),
         exact_match=score.get("exact_match"),
+        validation_loss_before=folder.score_of(0).get("validation_loss"),
+        validation_loss=score.get("validation_loss"),
+        pace=pace_of(folder.metrics()),
     )
     folder.write_report(report)
     _say_end(report)
@@ -350,6 +356,11 @@ def _counted(state: Progress, loss: float, places: int) -> Progress:
     )
 
 
+def _evaluates(settings: LoraSft, state: Progress) -> bool:
+    every = settings.evaluate_every
+    return every is not None and state.step % every == 0
+
+
 def _stop_if(asked: bool) -> None:
     """On all processes alike, at the same step."""
     if asked:
@@ -394,25 +405,26 @@ def _loss_lost(
 
 
 def _nothing_gained(report: Report) -> list[Finding]:
-    """A score that training did not change, unless there was nothing to gain."""
-    if report.f1 is None or report.f1 != report.f1_before or report.steps < ENOUGH_STEPS:
+    """A run after which the held-out rows are answered no better, and no likelier in its eyes."""
+    before, after = report.validation_loss_before, report.validation_loss
+    if report.f1 is None or report.f1_before is None or report.steps < ENOUGH_STEPS:
         return []
-    if report.f1 == 1:
+    if report.f1 > report.f1_before or report.f1 == 1:
         return []
+    if before is not None and after is not None and after < before:
+        return []
+    losses = before is not None and after is not None
     return [
-        NOTHING_GAINED.finding(
-            Place(report.folder),
-            f"F1 is {report.f1:.4f} after {report.steps:,} steps, as it was before the first.",
-            facts=[
+        nothing_gained(
+            report.folder,
+            f"F1 is {report.f1:.4f} after {report.steps:,} steps, and was {report.f1_before:.4f} "
+            "before the first.",
+            [
                 Fact("held-out rows", f"{report.held_out_rows:,}"),
                 Fact("mean loss of the last epoch", f"{report.loss:.4f}"),
+                *([Fact("validation loss", f"{after:.4f}, before {before:.4f}")] if losses else []),
             ],
-            why="The trained weights answer the held-out rows no better than the model did without"
-            " them. They are kept, and are not worth using.",
-            fixes=[
-                Fix(f"Look at the answers and losses in {report.folder}."),
-                Fix("Train longer (`--epochs`), or with another `--learning-rate`."),
-            ],
+            "--epochs",
         )
     ]
 
@@ -421,4 +433,10 @@ def _say_end(report: Report) -> None:
     if report.f1 is not None:
         before = "" if report.f1_before is None else f" (before training {report.f1_before:.4f})"
         say(f"Best epoch {report.best_epoch}: Average F1 Score = {report.f1:.4f}{before}")
+    if report.validation_loss is not None:
+        first = report.validation_loss_before
+        before = "" if first is None else f" (before training {first:.4f})"
+        say(f"Validation loss {report.validation_loss:.4f}{before}")
+    if report.pace is not None:
+        say(f"Speed: {report.pace}")
     say(f"Trained weights: {report.trained}  ({report.seconds:.0f} s)")

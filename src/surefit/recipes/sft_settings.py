@@ -143,6 +143,10 @@ class LoraSft:
     evaluate_before: bool = True
     """Score the held-out rows before the first step, too."""
 
+    evaluate_every: int | None = None
+    """Optimizer steps between evaluations within an epoch, beside the one after each; the best
+    weights are those of an epoch's end."""
+
     early_stopping: int | None = None
     """Stop when F1 has not risen for so many epochs."""
 
@@ -189,6 +193,7 @@ class LoraSft:
             threads=at_least(1),
             max_new_tokens=at_least(1),
             generate_batch_size=at_least(1),
+            evaluate_every=at_least(1),
             early_stopping=at_least(1),
             save_every=at_least(1),
             log_every=at_least(1),

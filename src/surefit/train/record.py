@@ -1,8 +1,11 @@
 """What a run did, step by step, in a folder of its own.
 
 settings.json            what it was asked to do; `segments` of a run that was extended
-metrics.jsonl            a line a step (`loss` is the mean over its supervised tokens) and a
-                         line an evaluation (`f1`, `exact_match`: means over held-out rows)
+metrics.jsonl            a line a step (`loss` is the mean over its supervised tokens; `seconds`,
+                         tokens a second and `peak_memory`, which alone differ from run to run) and
+                         a line an evaluation (`f1`, `exact_match`: means over held-out rows;
+                         `validation_loss`: over their supervised tokens); one without `epoch` was
+                         made within an epoch
 training-rows.json, .npy what all training rows have in common, and 64 bits of each
 predictions/epoch-N.jsonl   every held-out row with its target, answer and F1
 checkpoints/step-N/      all that is needed to go on; see checkpoint.py
@@ -27,6 +30,7 @@ from surefit.errors import BadInput
 from surefit.metrics.answers import AnswerScore
 from surefit.writing import write_json, write_lines, writing
 
+from .pace import Pace
 from .progress import Progress
 
 if TYPE_CHECKING:
@@ -58,6 +62,11 @@ class Report:
     f1_before: float | None = None
     f1: float | None = None
     exact_match: float | None = None
+    validation_loss_before: float | None = None
+    validation_loss: float | None = None
+    """Mean over the supervised tokens of the held-out rows, at the best epoch."""
+
+    pace: Pace | None = None
 
 
 def _nobody(_record: Mapping[str, Any]) -> None:
@@ -181,13 +190,16 @@ class RunFolder:
     def add_score(
         self,
         progress: Progress,
-        epoch: int,
+        epoch: int | None,
         score: AnswerScore,
         predictions: Iterable[Mapping[str, Any]],
+        **more: float,
     ) -> None:
-        if self.writes:
+        """Without an epoch, of an evaluation within one."""
+        if epoch is not None and self.writes:
             write_lines(self.predictions_file(epoch), predictions)
-        self.add({"step": progress.step, "epoch": epoch, **asdict(score)})
+        when = {"step": progress.step} | ({} if epoch is None else {"epoch": epoch})
+        self.add({**when, **asdict(score), **more})
 
     def add(self, record: Mapping[str, Any]) -> None:
         if not self.writes:
@@ -234,7 +246,7 @@ class RunFolder:
     def score_of(self, epoch: int) -> dict[str, Any]:
         """The evaluation after that epoch (0: before training); empty if there was none."""
         scores = filter(is_score, self.metrics())
-        found = [record for record in scores if record["epoch"] == epoch]
+        found = [record for record in scores if record.get("epoch") == epoch]
         return found[-1] if found else {}
 
 
@@ -261,11 +273,6 @@ def start_run(path: Path, settings: Mapping[str, Any], recipe: str = "sft") -> R
 def is_score(record: Mapping[str, Any]) -> bool:
     """Whether a line of the metrics is of an evaluation, and not of a training step."""
     return "learning_rate" not in record
-
-
-def score_number(record: Mapping[str, Any]) -> int:
-    """The epoch after which an evaluation was made, or the step where epochs do not count."""
-    return int(record.get("epoch", record["step"]))
 
 
 def _in_use(path: Path) -> Finding:

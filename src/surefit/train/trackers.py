@@ -22,7 +22,7 @@ from surefit.errors import WrongCall
 from surefit.render.console import say
 from surefit.writing import write_json
 
-from .record import RunFolder, is_score, score_number
+from .record import RunFolder, is_score
 
 NOT_INSTALLED = refusal(
     "SF180", "tracker-not-installed", "A run was to report to a tracker that is not installed."
@@ -55,12 +55,12 @@ class Trackers:
     """The last step that the trackers heard of before the run was stopped and went on."""
 
     told_score: int = -1
-    """The number of the last evaluation that they heard of before."""
+    """The step of the last evaluation that they heard of before."""
 
     def add(self, record: Mapping[str, Any]) -> None:
         """A line of the metrics file, at its step; what was told before is not told again."""
         scored = is_score(record)
-        if scored and score_number(record) <= self.told_score:
+        if scored and record["step"] <= self.told_score:
             return
         if not scored and record["step"] <= self.told_step:
             return
@@ -134,7 +134,7 @@ def start_trackers(
         return trackers
     known = folder.metrics()
     trackers.told_step = max((r["step"] for r in known if not is_score(r)), default=-1)
-    trackers.told_score = max((score_number(r) for r in known if is_score(r)), default=-1)
+    trackers.told_score = max((r["step"] for r in known if is_score(r)), default=-1)
     run = _tracked(folder.path)
     for name in dict.fromkeys(names):
         trackers._try(name, "to start", partial(trackers._start, name, run, settings))
