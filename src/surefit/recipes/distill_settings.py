@@ -188,9 +188,17 @@ class Distillation:
     """Steps between lines of the log when there is no terminal."""
 
     report_to: Annotated[
-        tuple[Literal["tensorboard", "trackio", "wandb"], ...], Parameter(consume_multiple=True)
+        tuple[Literal["tensorboard", "trackio", "wandb", "mlflow"], ...],
+        Parameter(consume_multiple=True),
     ] = ()
     """Trackers that get what the run's metrics file gets."""
+
+    project: str | None = None
+    """The trackers' project (mlflow's experiment); by default what their own variables say, or
+    `surefit`."""
+
+    run_name: str | None = None
+    """What trackers call the run; by default the name of its folder."""
 
     seed: int = 0
     """Decides the split, the order of rows, and what is drawn by chance."""

@@ -116,9 +116,17 @@ class FeaturePretraining:
     """Optimizer steps between lines of the log when there is no terminal."""
 
     report_to: Annotated[
-        tuple[Literal["tensorboard", "trackio", "wandb"], ...], Parameter(consume_multiple=True)
+        tuple[Literal["tensorboard", "trackio", "wandb", "mlflow"], ...],
+        Parameter(consume_multiple=True),
     ] = ()
     """Trackers that get what the run's metrics file gets."""
+
+    project: str | None = None
+    """The trackers' project (mlflow's experiment); by default what their own variables say, or
+    `surefit`."""
+
+    run_name: str | None = None
+    """What trackers call the run; by default the name of its folder."""
 
     def __post_init__(self) -> None:
         check(
