@@ -7,7 +7,8 @@ from itertools import islice
 from pathlib import Path
 
 import pytest
-from transformers import AutoTokenizer
+import torch
+from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from surefit import embedded
 from surefit.cli import main
@@ -65,6 +66,31 @@ def test_eval_tells_rows_that_were_trained_on_from_the_others(
     assert (told["in_training"], told["not_in_training"]["rows"]) == (36, 4)
     assert told["not_in_training"]["f1"] == report.f1
     assert told["score"]["tokens"] > told["not_in_training"]["tokens"]
+
+
+def test_an_export_loads_without_surefit_and_names_no_machine(
+    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "exported"
+    assert main(["export", str(run), "--out", str(out)]) == 0
+    trained, row = load_trained(run), RunFolder(run).predictions(1)[0]
+    model = AutoModelForCausalLM.from_pretrained(out)
+    tokenizer = AutoTokenizer.from_pretrained(out)
+    ids = tokenizer(f"{row['input']}\nAnswer:", return_tensors="pt")["input_ids"]
+    assert ids[0].tolist() == trained.prompt([Turn("user", row["input"])])
+    with torch.no_grad():
+        torch.testing.assert_close(model(ids).logits, trained.model(ids).logits, atol=1e-3, rtol=0)
+        base = AutoModelForCausalLM.from_pretrained(embedded.MODEL, dtype=torch.float32)
+        assert not torch.allclose(base(ids).logits, model(ids).logits, atol=1e-1)
+    report, card = RunFolder(run).read_report(), (out / "README.md").read_text()
+    assert f"| loss, mean over tokens | {report.validation_loss_before:.4f} |" in card
+    assert "rows.jsonl, 36 rows to train on and 4 to validate on" in card
+    texts = [file.read_text() for file in out.iterdir() if file.suffix in {".json", ".md"}]
+    assert len(texts) > 3
+    assert not any(str(run.parent) in text or str(Path.home()) in text for text in texts)
+    capsys.readouterr()
+    assert main(["export", str(run), "--out", str(out)]) == 1
+    assert "out-folder-in-use" in capsys.readouterr().err
 
 
 def test_a_question_comes_from_standard_input(

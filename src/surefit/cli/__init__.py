@@ -42,6 +42,7 @@ COMMANDS = {
     "distill": "surefit.cli.distill:distill",
     "eval": "surefit.cli.evaluate:evaluate",
     "ask": "surefit.cli.ask:ask",
+    "export": "surefit.cli.export:export",
     "inspect": "surefit.cli.inspect:inspect",
     "pack": "surefit.cli.pack:pack",
     "make-data": "surefit.cli.make_data:make_data",

@@ -8,15 +8,17 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from surefit.recipes.trained import Trained
 
-NEW, STDIN = "/new", "-"
+NEW, STDIN, GOES_ON = "/new", "-", "\\"
 
 
 def ask(run: Path, text: str | None = None, *, system: str | None = None) -> None:
     """Ask a trained model; without a text, in a conversation.
 
     surefit ask runs/sft-1 "Mara Lind lent 40 crowns to Otto Berg. Who has to pay?"
-    surefit ask runs/sft-1                       a conversation: Ctrl-D ends it, /new begins another
+    surefit ask runs/sft-1                       a conversation, which Ctrl-D ends
     surefit ask runs/sft-1 - < question.txt      one question from standard input
+
+    In a conversation, /new begins another one, and a line that ends with a backslash goes on.
 
     The prompt is built as the rows of the training were, with the template and the system turn
     that all of them had.
@@ -57,12 +59,18 @@ def _converse(trained: "Trained", system: str | None) -> None:
 
 
 def _lines() -> Iterator[str]:
-    """With a prompt where a person types them."""
+    """With a prompt where a person types them; a line that ends with a backslash goes on."""
+    typed = sys.stdin.isatty()
+    whole: list[str] = []
     while True:
         try:
-            yield input("> " if sys.stdin.isatty() else "")
+            line = input(("... " if whole else "> ") if typed else "")
         except EOFError:
             return
+        whole.append(line.removesuffix(GOES_ON))
+        if not line.endswith(GOES_ON):
+            yield "\n".join(whole)
+            whole = []
 
 
 def _say_system(trained: "Trained", system: str | None) -> None:
