@@ -235,8 +235,8 @@ def stop_after(step: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """As Ctrl-C would, at a moment that is known."""
     add = RunFolder.add_step
 
-    def then_stop(folder: RunFolder, progress: Any, *values: Any) -> None:
-        add(folder, progress, *values)
+    def then_stop(folder: RunFolder, progress: Any, *values: Any, **more: Any) -> None:
+        add(folder, progress, *values, **more)
         if progress.step == step:
             signal.raise_signal(signal.SIGINT)
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from gguf import GGUFReader
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from surefit import embedded
@@ -72,7 +73,13 @@ def test_an_export_loads_without_surefit_and_names_no_machine(
     run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "exported"
-    assert main(["export", str(run), "--out", str(out)]) == 0
+    assert main(["export", str(run), "--out", str(out), "--gguf"]) == 0
+    assert "Merged: no logit is more than" in capsys.readouterr().out
+    held = GGUFReader(out / "model-f16.gguf")
+    assert len(held.tensors) == len(AutoModelForCausalLM.from_pretrained(out).state_dict()) - 1
+    fields = {name: held.fields[name].contents() for name in held.fields}
+    assert fields["tokenizer.ggml.tokens"][:2] == ["<pad>", "<eos>"]
+    assert (fields["qwen3.block_count"], fields["qwen3.attention.key_length"]) == (4, 32)
     trained, row = load_trained(run), RunFolder(run).predictions(1)[0]
     model = AutoModelForCausalLM.from_pretrained(out)
     tokenizer = AutoTokenizer.from_pretrained(out)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 if TYPE_CHECKING:
-    from surefit.recipes.trained import Part
+    from surefit.recipes.trained import PartScore
     from surefit.settings import JsonValue
 
 
@@ -117,7 +117,7 @@ def _of_features(run: Path, data: Path) -> None:
     add_part("score", as_dict(found))
 
 
-def _figures(part: "Part") -> str:
+def _figures(part: "PartScore") -> str:
     loss = f"loss {part.loss.mean:.4f}, perplexity {part.loss}"
     if part.score is None:
         return f"{loss[0].upper()}{loss[1:]}"
@@ -125,7 +125,7 @@ def _figures(part: "Part") -> str:
     return f"Average F1 Score = {scored.f1:.4f}, exact match {scored.exact_match:.4f}, {loss}"
 
 
-def _as_json(part: "Part") -> "dict[str, JsonValue]":
+def _as_json(part: "PartScore") -> "dict[str, JsonValue]":
     from surefit.settings import as_dict
 
     scored = {} if part.score is None else as_dict(part.score)

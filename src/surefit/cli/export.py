@@ -7,7 +7,10 @@ from cyclopts import Parameter
 
 
 def export(
-    run: Path, *, out: Annotated[Path | None, Parameter(alias="--output-dir")] = None
+    run: Path,
+    *,
+    out: Annotated[Path | None, Parameter(alias="--output-dir")] = None,
+    gguf: bool = False,
 ) -> None:
     """Put a run's trained model into a folder to give away, with a model card.
 
@@ -23,9 +26,11 @@ def export(
         The folder of a run.
     out
         The folder to make; by default `export` in the run folder.
+    gguf
+        Write the model as a GGUF file, too; needs the package `gguf`.
     """
     from surefit.recipes.export import export as export_run
     from surefit.render.outcome import add_part
 
-    exported = export_run(run, out)
+    exported = export_run(run, out, gguf=gguf)
     add_part("export", {"folder": exported.folder, "difference": exported.difference})

@@ -25,7 +25,7 @@ MOST_SYSTEMS = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class About:
+class InCommon:
     """What all training rows have in common."""
 
     kind: Kind
@@ -44,7 +44,7 @@ class About:
 class KnownRows:
     """The training rows of a run: what they have in common, and 64 bits of each."""
 
-    about: About
+    about: InCommon
     digests: "NDArray[Any]"
     """Sorted."""
 
@@ -73,7 +73,7 @@ def known_rows(rows: Sequence[Row], kind: Kind) -> KnownRows:
             systems.add(said)
     common = next(iter(systems)) if len(systems) == 1 and not without else None
     digests.sort()
-    return KnownRows(About(kind, len(rows), common, len(systems), turns), digests)
+    return KnownRows(InCommon(kind, len(rows), common, len(systems), turns), digests)
 
 
 def write_known_rows(folder: Path, known: KnownRows) -> None:
@@ -89,7 +89,7 @@ def read_known_rows(folder: Path) -> KnownRows | None:
 
     if not (folder / ABOUT).exists():
         return None
-    about = msgspec.json.decode((folder / ABOUT).read_bytes(), type=About)
+    about = msgspec.json.decode((folder / ABOUT).read_bytes(), type=InCommon)
     return KnownRows(about, np.load(folder / DIGESTS))
 
 

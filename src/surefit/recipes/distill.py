@@ -39,6 +39,7 @@ from surefit.train.interrupt import StopAsked, stop_when_asked
 from surefit.train.liveness import Alive, check_objective, check_updates
 from surefit.train.lost_process import noticing_death
 from surefit.train.one_voice import only_first_speaks
+from surefit.train.optimizer import adamw
 from surefit.train.own_loss import settle_loss
 from surefit.train.pace import StepClock, pace_of
 from surefit.train.plan import StepRows
@@ -179,8 +180,11 @@ def _train(
         ranks,
     )
     updates = settings.updates or 1
-    optimizer = torch.optim.AdamW(
-        model.parameters(), lr=learning_rate, weight_decay=settings.weight_decay
+    optimizer = adamw(
+        model.parameters(),
+        accelerator,
+        learning_rate=learning_rate,
+        weight_decay=settings.weight_decay,
     )
     steps = segment_steps(folder, settings.steps)
     schedule = linear_decay(optimizer, steps * updates, settings.warmup)

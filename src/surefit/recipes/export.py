@@ -10,12 +10,13 @@ import torch
 
 from surefit.data.known_rows import read_known_rows
 from surefit.models.chatter import without_chatter
-from surefit.models.load import find_model, load_model, load_tokenizer
+from surefit.models.gguf_file import check_gguf, weights_in_gguf, write_gguf
+from surefit.models.load import empty_model, find_model, load_model, load_tokenizer
 from surefit.models.save import save_merged
 from surefit.render.console import say
 from surefit.settings import from_names
 from surefit.train.record import RunFolder, check_free, recipe_of
-from surefit.writing import new_folder, write_json
+from surefit.writing import new_folder, write_json, writing
 
 from .model_card import model_card
 from .sft_settings import LoraSft
@@ -23,7 +24,9 @@ from .sft_settings import LoraSft
 EXPORT = "export"
 """In the run folder, where nothing else is named."""
 
-CARD = "README.md"
+CARD, GGUF = "README.md", "model-f16.gguf"
+TRIED = "Who has to pay, and how much?"
+"""A text on which models are compared."""
 MACHINE_KEYS = ("_name_or_path", "name_or_path", "tokenizer_file", "base_model_name_or_path")
 """In configurations: where a model lay on this machine."""
 
@@ -37,7 +40,7 @@ class Exported:
     """The largest of any logit, between the adapters on their base and the merged weights."""
 
 
-def export(run: Path, out: Path | None = None) -> Exported:
+def export(run: Path, out: Path | None = None, *, gguf: bool = False) -> Exported:
     """Refuses a folder that holds anything, but for the run's own `export`, which is replaced."""
     recipe = recipe_of(run)
     folder = RunFolder(run, recipe)
@@ -46,6 +49,9 @@ def export(run: Path, out: Path | None = None) -> Exported:
     place = out or run / EXPORT
     if out is not None:
         check_free(out)
+
+    if gguf:
+        _check_gguf(recipe, settings, trained)
 
     # merged weights
     adapter = recipe == "sft" and not settings["full"]
@@ -63,6 +69,8 @@ def export(run: Path, out: Path | None = None) -> Exported:
     report = folder.read_json_report() if folder.is_done else {}
     known = read_known_rows(run)
     system = known.about.system if known else None
+    if gguf:
+        _write_gguf(place)
     card = model_card(recipe, settings, report, folder.segments(), system)
     (place / CARD).write_text(card, encoding="utf-8")
     say(f"Exported: {place}  ({CARD}: base, data, settings, scores)")
@@ -75,13 +83,40 @@ def _merge(settings: LoraSft, adapter: Path, place: Path) -> float:
 
     source = find_model(settings.model, trust_remote_code=settings.trust_remote_code)
     tokenizer = load_tokenizer(source, settings.pad_token)
-    ids = torch.tensor([tokenizer("Who has to pay, and how much?")["input_ids"]])
+    ids = torch.tensor([tokenizer(TRIED)["input_ids"]])
     with without_chatter():
         adapted = PeftModel.from_pretrained(load_model(source), str(adapter)).eval()
     before = adapted(ids).logits
     save_merged(load_model(source), adapter, tokenizer, place)
     after = load_model(find_model(str(place))).eval()(ids).logits
     return float((after - before).abs().max())
+
+
+def _check_gguf(recipe: str, settings: dict[str, Any], trained: Path) -> None:
+    if recipe == "pretrain":
+        check_gguf("surefit_features", None)
+    adapter = recipe == "sft" and not settings["full"]
+    source = find_model(
+        settings["model"] if adapter else str(trained),
+        trust_remote_code=settings["trust_remote_code"],
+    )
+    tokenizer = load_tokenizer(source, settings["pad_token"])
+    check_gguf(empty_model(source).config.model_type, tokenizer)
+
+
+@torch.no_grad()
+def _write_gguf(place: Path) -> None:
+    """And reads it back: its logits are held against those of the folder."""
+    source = find_model(str(place))
+    model, tokenizer = load_model(source).eval(), load_tokenizer(source)
+    file = place / GGUF
+    with writing(file):
+        write_gguf(model, tokenizer, file, place.resolve().name)
+    ids = torch.tensor([tokenizer(TRIED)["input_ids"]])
+    before = model(ids).logits
+    model.load_state_dict(weights_in_gguf(file, model))
+    difference = float((model(ids).logits - before).abs().max())
+    say(f"GGUF: {file}, matrices in fp16; read back, no logit is more than {difference:.1e} away")
 
 
 def _forget_paths(file: Path) -> None:

@@ -43,6 +43,7 @@ from surefit.train.interrupt import StopAsked, stop_when_asked
 from surefit.train.lost_process import noticing_death
 from surefit.train.one_batch import one_batch, unused_parameters
 from surefit.train.one_voice import only_first_speaks
+from surefit.train.optimizer import adamw
 from surefit.train.pace import StepClock, pace_of
 from surefit.train.progress import Progress
 from surefit.train.random_state import seed_rank
@@ -163,8 +164,11 @@ def _train(
     choose_threads(settings.threads, count.all)
     say(f"Training {count.trained:,} weights, {_sized(model)}; loss: {objective}")
     trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
-    optimizer = torch.optim.AdamW(
-        trained, lr=settings.learning_rate, weight_decay=settings.weight_decay
+    optimizer = adamw(
+        trained,
+        accelerator,
+        learning_rate=settings.learning_rate,
+        weight_decay=settings.weight_decay,
     )
     schedule = linear_decay(optimizer, segment_steps(folder, steps), settings.warmup)
     identity = _identity(settings, owner.shards, model)

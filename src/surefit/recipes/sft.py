@@ -38,6 +38,7 @@ from surefit.train.interrupt import StopAsked, StopWish, stop_when_asked
 from surefit.train.isolation import check_isolation
 from surefit.train.lost_process import noticing_death
 from surefit.train.one_voice import only_first_speaks
+from surefit.train.optimizer import adamw
 from surefit.train.own_loss import settle_loss
 from surefit.train.pace import StepClock, pace_of
 from surefit.train.plan import Plan, StepRows
@@ -141,9 +142,10 @@ def _train(
     model = _trainable_model(settings, source)
     check_tokens((train_set, held_out), tokenizer, model)
     identity = _identity(settings, model, train_set, held_out)
-    optimizer = torch.optim.AdamW(
-        [parameter for parameter in model.parameters() if parameter.requires_grad],
-        lr=learning_rate,
+    optimizer = adamw(
+        model.parameters(),
+        accelerator,
+        learning_rate=learning_rate,
         weight_decay=settings.weight_decay,
     )
     schedule = linear_decay(optimizer, segment_steps(folder, plan.steps), settings.warmup)

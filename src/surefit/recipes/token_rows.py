@@ -285,7 +285,9 @@ def _write_contents(folder: Path, settings: RowSettings, rows: PartedRows, templ
         settings.augmentation_factor,
         settings.seed,
         settings.augment_with,
-        rows.validation and str(stored_at(rows.validation.rows, folder, VALIDATION).absolute()),
+        None
+        if rows.validation is None
+        else str(stored_at(rows.validation.rows, folder, VALIDATION).absolute()),
     )
     with room_for(folder / CONTENTS):
         np.save(folder / "train.npy", rows.split.train.places)

@@ -44,7 +44,7 @@ SETTINGS: dict[str, type[LoraSft] | type[Distillation]] = {"sft": LoraSft, "dist
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class PartScore:
     """What an evaluation comes to over some of its rows."""
 
     rows: int
@@ -57,11 +57,11 @@ class Part:
 class RunEvaluation:
     """A run's model on rows: over all of them, and over those that it was not trained on."""
 
-    every: Part
+    every: PartScore
     in_training: int | None
     """How many of the rows were trained on; None where the run kept nothing of its rows."""
 
-    others: Part | None
+    others: PartScore | None
     """The rows that were not trained on; None where that is none or all of them."""
 
     predictions: tuple[dict[str, Any], ...]
@@ -159,7 +159,9 @@ class Trained:
                 each=bar.step,
             )
 
-    def _part(self, tokens: TokenSet, answered: Evaluation | None, chosen: Sequence[int]) -> Part:
+    def _part(
+        self, tokens: TokenSet, answered: Evaluation | None, chosen: Sequence[int]
+    ) -> PartScore:
         loss = token_loss(
             NextTokenLoss(self.model),
             tokens,
@@ -168,10 +170,10 @@ class Trained:
             batch_size=self.settings.batch_size,
         )
         if answered is None:
-            return Part(_rows_of(tokens, chosen), loss, None)
+            return PartScore(_rows_of(tokens, chosen), loss, None)
         some = [answered.predictions[at] for at in chosen]
         scored = score([row["answer"] for row in some], [row["target"] for row in some])
-        return Part(len(chosen), loss, scored)
+        return PartScore(len(chosen), loss, scored)
 
     def _tokens(self, rows: Sequence[Row], kind: Kind) -> TokenSet:
         if kind == "text":
@@ -212,10 +214,8 @@ def load_trained(path: Path) -> Trained:
     settings = from_names(SETTINGS.get(recipe, LoraSft), folder.read_settings())
     trained = folder.trained()
     adapter = isinstance(settings, LoraSft) and not settings.full
-    source = find_model(
-        settings.model if adapter else str(trained),
-        trust_remote_code=settings.trust_remote_code,
-    )
+    base = settings.model if isinstance(settings, LoraSft) and adapter else str(trained)
+    source = find_model(base, trust_remote_code=settings.trust_remote_code)
     model = load_model(source)
     choose_threads(settings.threads, count_trainable(model).all)
     if adapter:

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -44,7 +45,8 @@ def score_features(run: Path, data: Path) -> FeatureScore:
     """The trained model of a run of `surefit pretrain` on all rows of a folder."""
     folder = RunFolder(run, "pretrain")
     settings = from_names(FeaturePretraining, folder.read_settings())
-    model = FeatureModel.from_pretrained(str(folder.trained())).eval()
+    model: Any = FeatureModel.from_pretrained(str(folder.trained()))
+    model.eval()
     choose_threads(settings.threads, count_trainable(model).all)
     rows_per_step = settings.rows_per_step or settings.batch_size
     layout = model.config.layout

@@ -151,9 +151,8 @@ def start_trackers(
     known = folder.metrics()
     trackers.told_step = max((r["step"] for r in known if not is_score(r)), default=-1)
     trackers.told_score = max((r["step"] for r in known if is_score(r)), default=-1)
-    known_run = _tracked(folder.path)
-    asked = {name: settings.get(name) for name in ("project", "run_name")}
-    run = replace(known_run, **asked)
+    project, run_name = settings.get("project"), settings.get("run_name")
+    run = replace(_tracked(folder.path), project=project, run_name=run_name)
     for name in dict.fromkeys(names):
         trackers._try(name, "to start", partial(trackers._start, name, run, settings))
     return trackers
