@@ -3,6 +3,7 @@
 import json
 import math
 import re
+import shutil
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -124,6 +125,19 @@ def test_it_can_be_scored_and_asked(
     rows.write_text('{"input": "Who pays?", "target": "Ann"}\n' * 3)
     assert main(["eval", str(plain), str(rows)]) == 0
     assert "Average F1 Score = " in capsys.readouterr().out
+
+
+def test_a_finished_run_is_extended(plain: Path, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    shutil.copytree(plain, out)
+    report = distill.run(resume=out, steps=9)
+    folder = RunFolder(out, "distill")
+    assert report.steps == report.updates == 9
+    assert [record["step"] for record in records(out, "learning_rate")] == list(range(1, 10))
+    assert folder.segments() == [{"from_step": 0, "steps": 6}, {"from_step": 6, "steps": 9}]
+    rates = [record["learning_rate"] for record in records(out, "learning_rate")]
+    assert rates[6:] == sorted(rates[6:], reverse=True)
+    assert rates[6] == rates[0]
 
 
 def test_the_best_evaluation_is_kept(plain: Path) -> None:

@@ -4,6 +4,7 @@ import io
 import json
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -59,8 +60,8 @@ def test_from_ones_own_csv_to_a_model_that_transformers_loads(
     assert said("ask", "run").strip() == answer
 
     said("export", "run")
-    tokenizer = AutoTokenizer.from_pretrained("run/export")
-    model = AutoModelForCausalLM.from_pretrained("run/export")
+    tokenizer: Any = AutoTokenizer.from_pretrained("run/export")
+    model: Any = AutoModelForCausalLM.from_pretrained("run/export")
     given = tokenizer(f"{question}\nAnswer:", return_tensors="pt", return_token_type_ids=False)
     with torch.no_grad():
         written = model.generate(**given, max_new_tokens=16, do_sample=False)

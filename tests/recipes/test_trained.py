@@ -5,6 +5,7 @@ import json
 import shutil
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -73,6 +74,7 @@ def test_an_export_loads_without_surefit_and_names_no_machine(
     run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "exported"
+    tokenizer: Any
     assert main(["export", str(run), "--out", str(out), "--gguf"]) == 0
     assert "Merged: no logit is more than" in capsys.readouterr().out
     held = GGUFReader(out / "model-f16.gguf")
@@ -153,7 +155,7 @@ CHATML = (
 def test_a_run_on_conversations_is_asked_through_their_template(tmp_path: Path) -> None:
     model = tmp_path / "model"
     shutil.copytree(embedded.MODEL, model)
-    tokenizer = AutoTokenizer.from_pretrained(model)
+    tokenizer: Any = AutoTokenizer.from_pretrained(model)
     tokenizer.chat_template = CHATML
     tokenizer.save_pretrained(model)
     rows = tmp_path / "rows.jsonl"
@@ -166,9 +168,8 @@ def test_a_run_on_conversations_is_asked_through_their_template(tmp_path: Path) 
     assert RunFolder(out).read_settings()["learning_rate"] == 6e-3
     trained = load_trained(out)
     assert trained.ask("Who pays?") == "Ann"
-    in_training = tokenizer.apply_chat_template(messages[:2], add_generation_prompt=True)[
-        "input_ids"
-    ]
+    asked = tokenizer.apply_chat_template(messages[:2], add_generation_prompt=True)
+    in_training = asked["input_ids"]
     begun = Conversation(trained)
     begun.ask("Who pays?")
     assert trained.prompt(begun.turns[:-1]) == in_training
