@@ -43,6 +43,13 @@ def check_gguf(model_type: str, tokenizer: Tokenizer) -> None:
         )
 
 
+def features_as_gguf() -> Finding:
+    return _refused(
+        "A model of features has no place in a GGUF file, which holds language models.",
+        Fix("Export without `--gguf`."),
+    )
+
+
 def write_gguf(model: Any, tokenizer: Tokenizer, file: Path, name: str) -> None:
     """Matrices in fp16 and the rest in fp32, as is usual."""
     import gguf

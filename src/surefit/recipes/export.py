@@ -9,8 +9,9 @@ import msgspec
 import torch
 
 from surefit.data.known_rows import read_known_rows
+from surefit.errors import BadInput
 from surefit.models.chatter import without_chatter
-from surefit.models.gguf_file import check_gguf, weights_in_gguf, write_gguf
+from surefit.models.gguf_file import check_gguf, features_as_gguf, weights_in_gguf, write_gguf
 from surefit.models.load import empty_model, find_model, load_model, load_tokenizer
 from surefit.models.save import save_merged
 from surefit.render.console import say
@@ -94,7 +95,7 @@ def _merge(settings: LoraSft, adapter: Path, place: Path) -> float:
 
 def _check_gguf(recipe: str, settings: dict[str, Any], trained: Path) -> None:
     if recipe == "pretrain":
-        check_gguf("surefit_features", None)
+        raise BadInput(features_as_gguf())
     adapter = recipe == "sft" and not settings["full"]
     source = find_model(
         settings["model"] if adapter else str(trained),
@@ -120,6 +121,14 @@ def _write_gguf(place: Path) -> None:
 
 
 def _forget_paths(file: Path) -> None:
-    content: Any = msgspec.json.decode(file.read_bytes())
-    if isinstance(content, dict) and any(key in content for key in MACHINE_KEYS):
-        write_json(file, {key: content[key] for key in content if key not in MACHINE_KEYS})
+    content = msgspec.json.decode(file.read_bytes())
+    without = _without_paths(content)
+    if without != content:
+        write_json(file, without)
+
+
+def _without_paths(content: Any) -> Any:
+    """Also of a configuration inside another, as that of an encoder."""
+    if not isinstance(content, dict):
+        return content
+    return {key: _without_paths(value) for key, value in content.items() if key not in MACHINE_KEYS}

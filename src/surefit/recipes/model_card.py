@@ -10,7 +10,7 @@ from surefit.metrics.perplexity import Perplexity
 
 MACHINES_OWN = {
     *("out", "resume", "threads", "report_to", "project", "run_name", "log_every", "save_every"),
-    *("max_memory_gb", "readers", "merge", "cache_teacher", "offload_teacher", "force"),
+    *("max_memory_gb", "readers", "cache_teacher", "offload_teacher", "force"),
     *("data", "eval_data", "model", "student_model", "teacher_model", "generate_batch_size"),
 }
 """Settings that say nothing of the model, or that the card has elsewhere."""

@@ -58,6 +58,8 @@ def say_end(report: PretrainReport) -> None:
             f"Best epoch {report.best_epoch}: average train loss {report.train_loss:.4f}, average "
             f"validation loss {report.validation_loss:.4f} ({before})"
         )
-    speed = "" if report.pace is None else f"; {report.pace}"
+    speed = ""
+    if report.pace is not None:
+        speed = f"; {report.pace.tokens_per_second:,.0f} steps of rows a second"
     say(f"Time per epoch: {report.seconds_per_epoch:.1f} s{speed}")
     say(f"Trained weights: {report.trained}  ({report.seconds:.0f} s)")

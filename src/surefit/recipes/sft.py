@@ -21,7 +21,6 @@ from surefit.losses.next_token import NextTokenLoss
 from surefit.models.load import ModelSource, find_model, held_in, load_model, load_tokenizer
 from surefit.models.lora import add_lora, count_trainable
 from surefit.models.quantised import check_four_bit
-from surefit.models.save import save_merged
 from surefit.render.console import progress, say
 from surefit.settings import as_dict, from_names
 from surefit.train.checkpoint import Parts, fingerprint, weights_fingerprint
@@ -271,9 +270,6 @@ def _train(
     # report
     best = state.best_epoch or state.epoch
     trained = folder.finish(best, "model" if settings.full else "adapter")
-    if settings.merge and not settings.full:
-        merged = folder.path / "merged"
-        ranks.first_does(lambda: save_merged(load_model(source), trained, tokenizer, merged))
     score = folder.score_of(best)
     report = Report(
         folder=str(folder.path),

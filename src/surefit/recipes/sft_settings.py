@@ -169,9 +169,6 @@ class LoraSft:
     run_name: str | None = None
     """What trackers call the run; by default the name of its folder."""
 
-    merge: bool = False
-    """Save the model with the adapters merged into it, too."""
-
     seed: int = 0
     """Decides the split, the order of rows, the noise and the start of the adapters."""
 

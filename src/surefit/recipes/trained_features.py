@@ -9,6 +9,7 @@ import torch
 from surefit.data.features.layout import Kind
 from surefit.data.features.loaders import rows_in_order
 from surefit.losses.features import FeatureLoss, Objective, step_hits, step_losses
+from surefit.models.chatter import without_chatter
 from surefit.models.features import FeatureModel, around
 from surefit.models.lora import count_trainable
 from surefit.render.console import progress
@@ -45,7 +46,8 @@ def score_features(run: Path, data: Path) -> FeatureScore:
     """The trained model of a run of `surefit pretrain` on all rows of a folder."""
     folder = RunFolder(run, "pretrain")
     settings = from_names(FeaturePretraining, folder.read_settings())
-    model: Any = FeatureModel.from_pretrained(str(folder.trained()))
+    with without_chatter():
+        model: Any = FeatureModel.from_pretrained(str(folder.trained()))
     model.eval()
     choose_threads(settings.threads, count_trainable(model).all)
     rows_per_step = settings.rows_per_step or settings.batch_size
