@@ -66,14 +66,14 @@ def test_help_reads_as_the_command_line_does(
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_results_are_frozen_and_every_field_is_documented(name: str) -> None:
-    result = api_stub.result_of(name)
-    told = fields_of(result).splitlines()
-    empty = [line for line, after in pairwise(told) if not after.strip()]
-    assert not empty
-    if is_dataclass(result):
-        assert result.__dataclass_params__.frozen
-    else:
-        assert issubclass(result, tuple)
+    for result in api_stub.results_of(name):
+        told = fields_of(result).splitlines()
+        empty = [line for line, after in pairwise(told) if not after.strip()]
+        assert not empty
+        if is_dataclass(result):
+            assert result.__dataclass_params__.frozen
+        else:
+            assert issubclass(result, tuple)
 
 
 def test_the_stub_is_what_the_functions_are() -> None:
@@ -97,15 +97,19 @@ def test_asking_and_scoring(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without a model: what it is asked, and what is given back."""
 
     class Trained:
-        def ask(self, text: str) -> str:
-            return text.upper()
+        fields = Fields()
 
-        def score(self, data: str, fields: Fields, **_: bool) -> list[str]:
+        def ask(self, text: str, system: str | None) -> str:
+            return text.upper() + (system or "")
+
+        def score(self, data: str, fields: Fields, **_: object) -> list[str]:
             return [row.target for row in read_rows(data, fields).rows]
 
+    monkeypatch.setattr("surefit.asking.recipe_of", lambda _: "sft")
     monkeypatch.setattr("surefit.asking.load_trained", lambda _: Trained())
     answer = surefit.ask("runs/sft-1", "why?")
     assert (str(answer), answer.question, answer.run) == ("WHY?", "why?", "runs/sft-1")
+    assert str(surefit.ask("runs/sft-1", "why?", system=" Be brief.")) == "WHY? Be brief."
     rows = [{"q": "a", "a": "b"}, {"q": "c", "a": "d"}]
     found: Any = surefit.eval("runs/sft-1", rows, input_field="q", target_field="a")
     assert found == ["b", "d"]

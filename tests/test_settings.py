@@ -160,6 +160,17 @@ def test_a_near_name_is_offered_and_a_far_one_gets_the_list() -> None:
     assert "output_dir" in far.facts[0].value
 
 
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [("steps-x", False), ("fast-steps", False), ("stesp", True), ("output", False)],
+)
+def test_a_word_more_or_less_is_no_slip(typed: str, offered: bool) -> None:
+    """`--eval-data` would become `--data`, and the rows to validate on be trained on."""
+    with pytest.raises(WrongCall) as caught:
+        from_names(Small, {"name": "x", typed: 1})
+    assert bool(caught.value.findings[0].fixes) is offered
+
+
 def test_the_ends_of_a_range_belong_to_it() -> None:
     for share in (0.0, 1.0):
         assert Small(name="x", share=share, steps=1, rate=None).share == share

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import FunctionType
-from typing import Any
+from typing import Any, get_args
 
 import surefit
 from surefit.signatures import as_written
@@ -38,7 +38,8 @@ def stub() -> str:
         for name, (module, attribute) in vars(surefit)["_WHERE"].items()
         if name not in FUNCTIONS and name == attribute
     ]
-    results = {result_of(name).__name__: result_of(name).__module__ for name in FUNCTIONS}
+    kinds = [kind for name in FUNCTIONS for kind in results_of(name)]
+    results = {kind.__name__: kind.__module__ for kind in kinds}
     own = {name for name in surefit.__all__ if name[0].isupper()}
     imports += [f"from {at} import {name}" for name, at in results.items() if name not in own]
     listed = "".join(f"    {name!r},\n" for name in surefit.__all__)
@@ -50,10 +51,10 @@ def stub() -> str:
     return formatted(text)
 
 
-def result_of(name: str) -> Any:
+def results_of(name: str) -> tuple[type, ...]:
+    """What a function gives back, by what it was called with."""
     returned = inspect.signature(getattr(surefit, name)).return_annotation
-    assert isinstance(returned, type), f"{name} gives {returned}"
-    return returned
+    return get_args(returned) or (returned,)
 
 
 def definition(name: str) -> str:
@@ -66,11 +67,11 @@ def definition(name: str) -> str:
 
 def written(signature: inspect.Signature) -> str:
     parts: list[str] = []
-    for one in signature.parameters.values():
-        if one.kind is one.KEYWORD_ONLY and "*" not in parts:
+    for parameter in signature.parameters.values():
+        if parameter.kind is parameter.KEYWORD_ONLY and "*" not in parts:
             parts.append("*")
-        default = "" if one.default is one.empty else f" = {one.default!r}"
-        parts.append(f"{one.name}: {as_written(one.annotation)}{default}")
+        default = "" if parameter.default is parameter.empty else f" = {parameter.default!r}"
+        parts.append(f"{parameter.name}: {as_written(parameter.annotation)}{default}")
     return f"({', '.join(parts)},) -> {as_written(signature.return_annotation)}"
 
 

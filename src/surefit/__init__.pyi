@@ -14,13 +14,14 @@ from surefit.data.in_memory import DataFrameLike, DatasetLike
 from surefit.doctor.findings import Finding as Finding
 from surefit.errors import SurefitError as SurefitError
 from surefit.inspector import inspect as inspect
-from surefit.metrics.evaluation import Evaluation
 from surefit.projecting import projection_for as projection_for
 from surefit.recipes.distill_report import DistillReport
 from surefit.recipes.distill_settings import Distillation as Distillation
 from surefit.recipes.pretrain_report import Pretrained
 from surefit.recipes.pretrain_settings import FeaturePretraining as FeaturePretraining
 from surefit.recipes.sft_settings import LoraSft as LoraSft
+from surefit.recipes.trained import RunEvaluation
+from surefit.recipes.trained_features import FeatureScore
 from surefit.train.record import Report
 from surefit.trainer import AnswerF1 as AnswerF1
 from surefit.watching import check as check
@@ -53,13 +54,19 @@ __all__ = [
 def ask(
     run: str | Path,
     text: str,
+    *,
+    system: str | None = None,
 ) -> ModelAnswer:
     """Asks a trained model one question: `surefit.ask("runs/sft-1", "Who has to pay?")`.
+
+    The prompt is built as the rows of the training were.
 
     run
         The folder of a run.
     text
         The prompt, as it would stand in the `input` of a row.
+    system
+        The system turn, in place of the one that all training rows had; an empty one is none.
 
     """
     ...
@@ -76,6 +83,7 @@ def distill(
     template: str = "auto",
     loss_on: Literal["target", "all"] = "target",
     held_out: float = 0.1,
+    eval_data: str | None = None,
     augmentation_factor: int = 1,
     augment_with: str | None = None,
     skip_bad_rows: bool = False,
@@ -119,8 +127,10 @@ def distill(
     force: bool = False,
     save_every: int = 200,
     log_every: int = 10,
-    report_to: Literal["tensorboard", "trackio", "wandb"]
-    | Sequence[Literal["tensorboard", "trackio", "wandb"]] = (),
+    report_to: Literal["tensorboard", "trackio", "wandb", "mlflow"]
+    | Sequence[Literal["tensorboard", "trackio", "wandb", "mlflow"]] = (),
+    project: str | None = None,
+    run_name: str | None = None,
     seed: int = 0,
 ) -> DistillReport:
     """Distils a student from a teacher, on rows or on plain texts.
@@ -158,6 +168,9 @@ def distill(
         Which tokens of rows the loss sees: the answers alone, or everything.
     held_out: float = 0.1
         The share of rows to evaluate on; rounded to whole rows.
+    eval_data: str | None = None
+        Rows to evaluate on, in place of held-out ones; rows of `data` with a
+        twin among them are not trained on. (also: validation_data)
     augmentation_factor: int = 1
         How many times as many rows to train on; the added ones carry spelling
         noise.
@@ -271,8 +284,13 @@ def distill(
         Steps between checkpoints; one is written after each evaluation, too.
     log_every: int = 10
         Steps between lines of the log when there is no terminal.
-    report_to: Literal['tensorboard', 'trackio', 'wandb'] | Sequence[Literal['tensorboard', 'trackio', 'wandb']] = ()
+    report_to: Literal['tensorboard', 'trackio', 'wandb', 'mlflow'] | Sequence[Literal['tensorboard', 'trackio', 'wandb', 'mlflow']] = ()
         Trackers that get what the run's metrics file gets.
+    project: str | None = None
+        The trackers' project (mlflow's experiment); by default what their own
+        variables say, or `surefit`.
+    run_name: str | None = None
+        What trackers call the run; by default the name of its folder.
     seed: int = 0
         Decides the split, the order of rows, and what is drawn by chance.
 
@@ -320,6 +338,7 @@ def distill(
         Their supervised tokens.
     baseline: dict[str, Any] | None
         With `--compare`: the report of the run without the router's part.
+    pace: Pace | None
     """
     ...
 
@@ -327,18 +346,25 @@ def eval(
     run: str | Path,
     data: str | Path | Iterable[Mapping[str, Any]] | DataFrameLike | DatasetLike,
     *,
-    input_field: str = "input",
-    target_field: str = "target",
+    input_field: str | None = None,
+    target_field: str | None = None,
+    text_field: str | None = None,
+    system: str | None = None,
     skip_bad_rows: bool = False,
-) -> Evaluation:
-    """Scores a trained model on rows: `surefit.eval("runs/sft-1", "held-out.jsonl").score.f1`.
+) -> RunEvaluation | FeatureScore:
+    """Scores a trained model: `surefit.eval("runs/sft-1", "held-out.jsonl").score.f1`.
+
+    A run of `pretrain` is scored on a folder of arrays, and gives a `FeatureScore`.
 
     run
         The folder of a run.
     data
         Rows: a file, a folder, a hub name, `embedded`, or rows in memory.
-    input_field, target_field
-        The columns that hold the prompt and the answer.
+    input_field, target_field, text_field
+        The columns that hold prompts, answers and plain texts; by default the run's.
+    system
+        The system turn of rows that have none; by default the one that all training rows had, and
+        an empty one is none.
     skip_bad_rows
         Go on without rows that cannot be used, instead of refusing.
 
@@ -377,10 +403,13 @@ def pretrain(
     precision: Literal["auto", "fp32", "bf16", "fp16"] = "auto",
     threads: int | None = None,
     seed: int = 0,
+    evaluate_every: int | None = None,
     save_every: int = 200,
     log_every: int = 25,
-    report_to: Literal["tensorboard", "trackio", "wandb"]
-    | Sequence[Literal["tensorboard", "trackio", "wandb"]] = (),
+    report_to: Literal["tensorboard", "trackio", "wandb", "mlflow"]
+    | Sequence[Literal["tensorboard", "trackio", "wandb", "mlflow"]] = (),
+    project: str | None = None,
+    run_name: str | None = None,
 ) -> Pretrained:
     """Pretrains a transformer on feature sequences `[rows, steps, features]`.
 
@@ -457,13 +486,21 @@ def pretrain(
         more only wait for each other, and torch's own choice for larger ones.
     seed: int = 0
         Decides the split, the order of rows, masks and first weights.
+    evaluate_every: int | None = None
+        Optimizer steps between evaluations within an epoch, beside the one
+        after each; the best weights are those of an epoch's end.
     save_every: int = 200
         Optimizer steps between checkpoints; one is written after each epoch
         too.
     log_every: int = 25
         Optimizer steps between lines of the log when there is no terminal.
-    report_to: Literal['tensorboard', 'trackio', 'wandb'] | Sequence[Literal['tensorboard', 'trackio', 'wandb']] = ()
+    report_to: Literal['tensorboard', 'trackio', 'wandb', 'mlflow'] | Sequence[Literal['tensorboard', 'trackio', 'wandb', 'mlflow']] = ()
         Trackers that get what the run's metrics file gets.
+    project: str | None = None
+        The trackers' project (mlflow's experiment); by default what their own
+        variables say, or `surefit`.
+    run_name: str | None = None
+        What trackers call the run; by default the name of its folder.
 
     It gives back a `Pretrained`:
 
@@ -495,6 +532,7 @@ def sft(
     template: str = "auto",
     loss_on: Literal["target", "all"] = "target",
     held_out: float = 0.1,
+    eval_data: str | None = None,
     augmentation_factor: int = 1,
     augment_with: str | None = None,
     skip_bad_rows: bool = False,
@@ -523,12 +561,14 @@ def sft(
     max_new_tokens: int | None = None,
     generate_batch_size: int = 50,
     evaluate_before: bool = True,
+    evaluate_every: int | None = None,
     early_stopping: int | None = None,
     save_every: int = 200,
     log_every: int = 25,
-    report_to: Literal["tensorboard", "trackio", "wandb"]
-    | Sequence[Literal["tensorboard", "trackio", "wandb"]] = (),
-    merge: bool = False,
+    report_to: Literal["tensorboard", "trackio", "wandb", "mlflow"]
+    | Sequence[Literal["tensorboard", "trackio", "wandb", "mlflow"]] = (),
+    project: str | None = None,
+    run_name: str | None = None,
     seed: int = 0,
 ) -> Report:
     """Fine-tunes a causal model on rows of prompt and answer, or on conversations.
@@ -575,6 +615,9 @@ def sft(
         Which tokens the loss sees: the answers alone, or everything.
     held_out: float = 0.1
         The share of rows to validate on; rounded to whole rows.
+    eval_data: str | None = None
+        Rows to validate on, in place of held-out ones; rows of `data` with a
+        twin among them are not trained on. (also: validation_data)
     augmentation_factor: int = 1
         How many times as many rows to train on; the added ones carry spelling
         noise.
@@ -645,6 +688,9 @@ def sft(
         Rows that answer together after each epoch.
     evaluate_before: bool = True
         Score the held-out rows before the first step, too.
+    evaluate_every: int | None = None
+        Optimizer steps between evaluations within an epoch, beside the one
+        after each; the best weights are those of an epoch's end.
     early_stopping: int | None = None
         Stop when F1 has not risen for so many epochs.
     save_every: int = 200
@@ -652,10 +698,13 @@ def sft(
         too.
     log_every: int = 25
         Optimizer steps between lines of the log when there is no terminal.
-    report_to: Literal['tensorboard', 'trackio', 'wandb'] | Sequence[Literal['tensorboard', 'trackio', 'wandb']] = ()
+    report_to: Literal['tensorboard', 'trackio', 'wandb', 'mlflow'] | Sequence[Literal['tensorboard', 'trackio', 'wandb', 'mlflow']] = ()
         Trackers that get what the run's metrics file gets.
-    merge: bool = False
-        Save the model with the adapters merged into it, too.
+    project: str | None = None
+        The trackers' project (mlflow's experiment); by default what their own
+        variables say, or `surefit`.
+    run_name: str | None = None
+        What trackers call the run; by default the name of its folder.
     seed: int = 0
         Decides the split, the order of rows, the noise and the start of the
         adapters.
@@ -686,5 +735,12 @@ def sft(
         Mean token F1 after the best epoch; None where no rows are held out.
     exact_match: float | None
         The share of answers that are their target, after the best epoch.
+    validation_loss_before: float | None
+        Mean over the supervised tokens of the held-out rows, before the first
+        step.
+    validation_loss: float | None
+        The same at the best epoch.
+    pace: Pace | None
+        Tokens a second, and the memory that the run took.
     """
     ...

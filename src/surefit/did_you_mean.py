@@ -30,8 +30,7 @@ def _slips(own: list[str], known: str) -> int | None:
     """Letters to change, or None where that is another name."""
     words = findall(r"[^-_]+", known.lower())
     if len(words) != len(own):
-        joined = _distance("".join(own), "".join(words))
-        return joined if joined <= 1 else None
+        return 0 if "".join(own) == "".join(words) else None
     apart = [_distance(*pair) for pair in zip(own, words, strict=True)]
     allowed = [_allowed(*pair) for pair in zip(own, words, strict=True)]
     fits = all(slips <= most for slips, most in zip(apart, allowed, strict=True))

@@ -30,6 +30,8 @@ GIVEN_TWICE = refusal(
 MISSING_SETTING = refusal("SF007", "missing-setting", "A setting without a default was not given.")
 
 SETTINGS = Place("settings")
+TYPED = "_typed"
+"""The attribute of settings that holds the names of what was typed."""
 
 JsonValue = None | bool | int | float | str | list["JsonValue"] | dict[str, "JsonValue"]
 Settings = TypeVar("Settings")
@@ -233,6 +235,18 @@ def wrong_type(name: str, value: object, takes: str, place: Place) -> Finding:
     return WRONG_TYPE.finding(place, f"`{name}` takes {takes}, and was given {shown(value)}.")
 
 
+def typed_in(settings: object) -> frozenset[str] | None:
+    """The fields that a call named, whatever their values; None where that was not noted."""
+    names: frozenset[str] | None = getattr(settings, TYPED, None)
+    return names
+
+
+def note_typed(settings: object, names: Collection[str]) -> None:
+    """Not a field: two calls with equal values ask for the same run."""
+    if hasattr(settings, "__dict__"):
+        object.__setattr__(settings, TYPED, frozenset(names))
+
+
 def from_names(
     settings_class: type[Settings],
     values: Mapping[str, object],
@@ -265,7 +279,9 @@ def from_names(
     found += missing(settings_class, given)
     if found:
         raise WrongCall(*found)
-    return settings_class(**fitted)
+    settings = settings_class(**fitted)
+    note_typed(settings, fitted)
+    return settings
 
 
 def missing(settings_class: type, given: Collection[str]) -> Iterator[Finding]:

@@ -364,3 +364,14 @@ def test_an_answer_of_the_prompt_is_read_and_not_learned(
     (said,) = supervised_texts(tokenizer, tokens)
     assert "Yes" in said
     assert "Rome" in tokenizer.decode(tokens.prompt)
+
+
+def test_a_prompt_is_the_same_whatever_the_answer(chat_tokenizer: Any) -> None:
+    """A model is asked with the prompt that its rows had, of which the answer was known."""
+    turns = (Turn("user", "Who pays?"), Turn("assistant", "Ann."), Turn("user", "And why?"))
+    to_tokens = RowTokenizer(chat_tokenizer, choose_template("chat", chat_tokenizer), 512)
+    prompts = []
+    for answer in ("Because she said so.", ""):
+        row = Row(0, Place("rows"), (*turns, Turn("assistant", answer)))
+        prompts.append(to_tokens(row).prompt)
+    assert prompts[0] == prompts[1]

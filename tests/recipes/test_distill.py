@@ -3,6 +3,7 @@
 import json
 import math
 import re
+import shutil
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -106,6 +107,37 @@ def test_perplexity_is_that_of_the_saved_weights(texts: Path, plain: Path) -> No
     assert report.held_out_tokens == tokens
     assert figures == pytest.approx((sums / tokens).tolist(), rel=1e-4)
     assert report.perplexity == pytest.approx(math.exp(report.cross_entropy))
+
+
+def test_it_can_be_scored_and_asked(
+    texts: Path, plain: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    report = RunFolder(plain, "distill").read_report_as(DistillReport)
+    page = tmp_path / "page.json"
+    assert main(["eval", str(plain), str(texts), "--json", str(page)]) == 0
+    assert "36 of 40 rows were in training; over the other 4: Loss" in capsys.readouterr().out
+    others = json.loads(page.read_text())["not_in_training"]
+    assert others["loss"] == pytest.approx(report.cross_entropy, rel=1e-5)
+    assert others["tokens"] == report.held_out_tokens
+    assert main(["ask", str(plain), "Once upon"]) == 0
+    assert capsys.readouterr().out.strip()
+    rows = tmp_path / "rows.jsonl"
+    rows.write_text('{"input": "Who pays?", "target": "Ann"}\n' * 3)
+    assert main(["eval", str(plain), str(rows)]) == 0
+    assert "Average F1 Score = " in capsys.readouterr().out
+
+
+def test_a_finished_run_is_extended(plain: Path, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    shutil.copytree(plain, out)
+    report = distill.run(resume=out, steps=9)
+    folder = RunFolder(out, "distill")
+    assert report.steps == report.updates == 9
+    assert [record["step"] for record in records(out, "learning_rate")] == list(range(1, 10))
+    assert folder.segments() == [{"from_step": 0, "steps": 6}, {"from_step": 6, "steps": 9}]
+    rates = [record["learning_rate"] for record in records(out, "learning_rate")]
+    assert rates[6:] == sorted(rates[6:], reverse=True)
+    assert rates[6] == rates[0]
 
 
 def test_the_best_evaluation_is_kept(plain: Path) -> None:

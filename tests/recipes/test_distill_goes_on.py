@@ -14,6 +14,7 @@ from safetensors.torch import load_file
 
 from surefit import embedded
 from surefit.recipes import distill
+from surefit.train.pace import without_pace
 from surefit.train.record import RunFolder
 
 STEPS = 16
@@ -60,11 +61,10 @@ def started(*words: str, launcher: tuple[str, ...] = ()) -> subprocess.Popen[byt
 
 
 def figures(out: Path) -> list[dict[str, Any]]:
-    """All that was measured but memory, which differs from process to process, and the number of
-    batches that held-out rows came in."""
-    metrics = RunFolder(out, "distill").metrics()
-    aside = {"peak_memory", "batches"}
-    return [{k: v for k, v in record.items() if k not in aside} for record in metrics]
+    """All that was measured but speed and memory, and the number of batches that held-out rows
+    came in."""
+    metrics = without_pace(RunFolder(out, "distill").metrics())
+    return [{k: v for k, v in record.items() if k != "batches"} for record in metrics]
 
 
 def wait_for(out: Path, step: int, process: subprocess.Popen[bytes]) -> None:

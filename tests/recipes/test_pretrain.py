@@ -1,5 +1,6 @@
 """Pretraining on features learns what can be learned, and goes on as if it had never stopped."""
 
+import json
 import os
 import signal
 import subprocess
@@ -11,16 +12,18 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+import torch.nn.functional as F
 from safetensors.torch import load_file
 
 import surefit
 from surefit.cli import main
 from surefit.data.features.layout import Kind
 from surefit.data.features.make import Source, make_features
-from surefit.errors import BadInput
+from surefit.errors import BadInput, WrongCall
 from surefit.models.features import FeatureModel
 from surefit.recipes import pretrain
 from surefit.recipes.pretrain_report import PretrainReport
+from surefit.train.pace import without_pace
 from surefit.train.record import RunFolder
 
 STEPS, FEATURES, ROWS = 8, 12, 640
@@ -81,6 +84,25 @@ def test_it_comes_near_the_best_possible_loss(
     assert best <= report.validation_loss < best + gap * (before - best)
 
 
+def test_a_run_that_gained_nothing_does_not_end_as_a_success(
+    one_hot: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """And what it measured within an epoch is in its metrics."""
+    out = tmp_path / "run"
+    asked = {**flags(one_hot, out), "epochs": 1, "batch_size": 16, "evaluate_every": 20}
+    assert main(["pretrain", *words_of(asked | {"learning_rate": 1.5})]) == 1
+    said = " ".join(capsys.readouterr().err.split())
+    assert "nothing-gained" in said
+    assert "The validation loss is" in said
+    scores = [record for record in RunFolder(out).metrics() if "validation_loss" in record]
+    assert [record["step"] for record in scores] == [0, 20, 36]
+    report = report_of(out)
+    assert report.validation_loss is not None
+    assert report.validation_loss_before is not None
+    assert report.validation_loss >= report.validation_loss_before
+    assert report.pace is not None
+
+
 def test_it_gives_back_four_values_and_loads_back(one_hot: Path, tmp_path: Path) -> None:
     model, train_loss, validation_loss, seconds = surefit.pretrain(**flags(one_hot, tmp_path / "r"))
     report = report_of(tmp_path / "r")
@@ -92,6 +114,27 @@ def test_it_gives_back_four_values_and_loads_back(one_hot: Path, tmp_path: Path)
     assert again.config.layout.shape == (STEPS, FEATURES)
 
 
+def test_it_is_scored_on_a_folder(
+    one_hot: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The loss and the accuracy of next steps, as counted by hand over all rows."""
+    out, page = tmp_path / "run", tmp_path / "page.json"
+    model = surefit.pretrain(**flags(one_hot, out), causal=True)[0].eval()
+    assert main(["eval", str(out), str(one_hot), "--json", str(page)]) == 0
+    parts = [np.load(file) for file in sorted(one_hot.glob("part-*.npy"))]
+    rows = torch.from_numpy(np.concatenate(parts)).float()
+    with torch.no_grad():
+        said = model.head(model(rows))[:, :-1].flatten(0, 1)
+    targets = rows[:, 1:].argmax(-1).flatten()
+    found = json.loads(page.read_text())["score"]
+    assert (found["rows"], found["steps"]) == (ROWS, ROWS * (STEPS - 1))
+    assert found["loss"] == pytest.approx(float(F.cross_entropy(said, targets)), rel=1e-4)
+    assert found["accuracy"] == pytest.approx(float((said.argmax(-1) == targets).double().mean()))
+    assert "accuracy" in capsys.readouterr().out
+    assert main(["ask", str(out), "Who?"]) == 1
+    assert "surefit eval" in capsys.readouterr().err
+
+
 def test_the_projection_is_trained(one_hot: Path, tmp_path: Path) -> None:
     once = {"max_steps": 1, "warmup": 0.0, "learning_rate": 1e-5}
     untrained = surefit.pretrain(**{**flags(one_hot, tmp_path / "a"), **once})[0]
@@ -99,6 +142,20 @@ def test_the_projection_is_trained(one_hot: Path, tmp_path: Path) -> None:
     moved = (trained.projection.weight - untrained.projection.weight).abs()
     assert moved.mean() > 1e-3
     assert (trained.mask - untrained.mask).abs().mean() > 1e-3
+
+
+def test_a_finished_run_is_extended(one_hot: Path, tmp_path: Path) -> None:
+    """Also where steps, and not epochs, ended it in the middle of an epoch."""
+    out = tmp_path / "run"
+    pretrain.run(**flags(one_hot, out) | {"max_steps": 4})
+    pretrain.run(resume=out, max_steps=11)
+    folder = RunFolder(out, "pretrain")
+    assert [record["step"] for record in folder.metrics() if "loss" in record] == [*range(1, 12)]
+    assert [segment["from_step"] for segment in folder.segments()] == [0, 4]
+    assert report_of(out).steps == 11
+    with pytest.raises(WrongCall) as refused:
+        pretrain.run(resume=out, epochs=9)
+    assert refused.value.findings[0].rule == "run-not-extended"
 
 
 def test_a_model_of_ones_own_is_trained_in_place(one_hot: Path, tmp_path: Path) -> None:
@@ -184,8 +241,8 @@ def test_a_file_cut_short_while_training_loses_nothing(
     whole, before = file.read_bytes(), file.stat()
     add_step = RunFolder.add_step
 
-    def then_cut(folder: RunFolder, progress: Any, *values: Any) -> None:
-        add_step(folder, progress, *values)
+    def then_cut(folder: RunFolder, progress: Any, *values: Any, **more: Any) -> None:
+        add_step(folder, progress, *values, **more)
         if progress.step == 3:
             file.write_bytes(whole[: len(whole) // 2])
 
@@ -198,7 +255,7 @@ def test_a_file_cut_short_while_training_loses_nothing(
     file.write_bytes(whole)
     os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
     pretrain.run(resume=out)
-    assert RunFolder(out).metrics() == RunFolder(unbroken).metrics()
+    assert without_pace(RunFolder(out).metrics()) == without_pace(RunFolder(unbroken).metrics())
 
 
 def test_a_row_that_is_not_finite_is_named_and_no_step_is_made_of_it(
@@ -253,7 +310,7 @@ def test_killed_in_mid_epoch_it_ends_as_if_never_stopped(one_hot: Path, tmp_path
     process.communicate()
     assert process.returncode == -signal.SIGKILL
     pretrain.run(resume=out)
-    assert RunFolder(out).metrics() == RunFolder(unbroken).metrics()
+    assert without_pace(RunFolder(out).metrics()) == without_pace(RunFolder(unbroken).metrics())
     one, other = weights(out), weights(unbroken)
     assert all(torch.equal(one[name], other[name]) for name in one)
 

@@ -26,6 +26,7 @@ from surefit.errors import Stopped
 from surefit.recipes import sft
 from surefit.train.checkpoint import checkpoints
 from surefit.train.device import make_accelerator
+from surefit.train.pace import without_pace
 from surefit.train.record import RunFolder
 
 STEPS = 30
@@ -114,7 +115,7 @@ def assert_same_run(one: Path, other: Path) -> None:
 
 def assert_equal_run(one: Path, other: Path) -> None:
     """To the bit."""
-    assert RunFolder(one).metrics() == RunFolder(other).metrics()
+    assert without_pace(RunFolder(one).metrics()) == without_pace(RunFolder(other).metrics())
     name = "adapter/adapter_model.safetensors"
     first, second = load_file(one / name), load_file(other / name)
     assert all(torch.equal(first[key], second[key]) for key in first)
@@ -234,8 +235,8 @@ def stop_after(step: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """As Ctrl-C would, at a moment that is known."""
     add = RunFolder.add_step
 
-    def then_stop(folder: RunFolder, progress: Any, *values: Any) -> None:
-        add(folder, progress, *values)
+    def then_stop(folder: RunFolder, progress: Any, *values: Any, **more: Any) -> None:
+        add(folder, progress, *values, **more)
         if progress.step == step:
             signal.raise_signal(signal.SIGINT)
 

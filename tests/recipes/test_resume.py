@@ -7,6 +7,8 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -21,6 +23,7 @@ from surefit.recipes import sft
 from surefit.recipes.sft_settings import LoraSft
 from surefit.train.checkpoint import checkpoints
 from surefit.train.interrupt import StopAsked
+from surefit.train.pace import without_pace
 from surefit.train.record import RunFolder
 
 STEPS = 45
@@ -55,13 +58,13 @@ def unbroken(rows: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
-def assert_same_end(one: Path, other: Path) -> None:
-    assert RunFolder(one).metrics() == RunFolder(other).metrics()
+def assert_same_end(one: Path, other: Path, epochs: int = 4) -> None:
+    assert without_pace(RunFolder(one).metrics()) == without_pace(RunFolder(other).metrics())
     name = "adapter/adapter_model.safetensors"
     first, second = load_file(one / name), load_file(other / name)
     assert first.keys() == second.keys()
     assert all(torch.equal(first[key], second[key]) for key in first)
-    for epoch in range(4):
+    for epoch in range(epochs):
         assert RunFolder(one).predictions(epoch) == RunFolder(other).predictions(epoch)
 
 
@@ -121,16 +124,22 @@ def test_ctrl_c_saves_and_says_how_to_go_on(rows: Path, unbroken: Path, tmp_path
 
 def stop_at(out: Path, rows: Path, step: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """A run that stops itself after a step, as Ctrl-C would stop it."""
+    with stopped_after(step, monkeypatch):
+        assert main(["sft", *as_words(flags(rows, out))]) == 130
+
+
+@contextmanager
+def stopped_after(step: int, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     add_step = RunFolder.add_step
 
-    def then_stop(folder: RunFolder, progress: Any, *values: Any) -> None:
-        add_step(folder, progress, *values)
+    def then_stop(folder: RunFolder, progress: Any, *values: Any, **more: Any) -> None:
+        add_step(folder, progress, *values, **more)
         if progress.step == step:
             signal.raise_signal(signal.SIGINT)
 
     with monkeypatch.context() as patch:
         patch.setattr(RunFolder, "add_step", then_stop)
-        assert main(["sft", *as_words(flags(rows, out))]) == 130
+        yield
 
 
 @pytest.mark.slow
@@ -163,6 +172,54 @@ def test_other_settings_are_refused(
     said = " ".join(capsys.readouterr().err.split())
     assert "other `epochs`" in said
     assert "3 in the run, 7 now" in said
+
+
+def test_what_was_typed_counts_and_not_what_differs_from_the_default(
+    rows: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "run"
+    stop_at(out, rows, 2, monkeypatch)
+    capsys.readouterr()
+    assert LoraSft().epochs == 4
+    assert main(["sft", "--resume", str(out), "--epochs", "4"]) == 2
+    assert "3 in the run, 4 now" in " ".join(capsys.readouterr().err.split())
+
+
+def test_a_finished_run_is_extended_and_the_segment_is_recorded(
+    rows: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """And goes on within that segment to the same bits, killed or not."""
+    out, broken = tmp_path / "run", tmp_path / "broken"
+    first = sft.run(**flags(rows, out) | {"epochs": 1})
+    shutil.copytree(out, broken)
+    adapter = (out / "adapter/adapter_model.safetensors").read_bytes()
+    assert main(["sft", "--resume", str(out), "--epochs", "2"]) == 0
+    said = capsys.readouterr().out
+    assert "Resuming at step 16 of 30" in said
+    assert "segment 2 begins after step 15" in said
+    report = RunFolder(out).read_report()
+    assert (report.epochs, report.steps) == (2, 30)
+    assert (out / "adapter/adapter_model.safetensors").read_bytes() != adapter
+    segments = [
+        {"from_step": 0, "epochs": 1, "max_steps": None},
+        {"from_step": 15, "epochs": 2, "max_steps": None},
+    ]
+    assert RunFolder(out).segments() == segments
+    assert (out / "report-1.json").read_bytes() != (out / "report.json").read_bytes()
+    rates = [record["learning_rate"] for record in RunFolder(out).metrics() if "loss" in record]
+    assert rates[15:] == rates[:15]
+    assert first.steps == 15
+
+    with stopped_after(20, monkeypatch):
+        assert main(["sft", "--resume", str(broken), "--epochs", "2"]) == 130
+    assert main(["sft", "--resume", str(broken)]) == 0
+    assert "Resuming at step 21 of 30" in capsys.readouterr().out
+    assert_same_end(out, broken, epochs=3)
+    before = (out / "settings.json").read_bytes()
+    assert main(["sft", "--resume", str(out), "--epochs", "1"]) == 2
+    said = " ".join(capsys.readouterr().err.split())
+    assert "has taken 30 steps, and what was typed makes 15" in said
+    assert (out / "settings.json").read_bytes() == before
 
 
 def test_a_damaged_checkpoint_is_named_and_an_earlier_one_offered(
@@ -233,10 +290,10 @@ def test_stopped_in_an_evaluation_it_answers_again(
     out = tmp_path / "run"
     add_score = RunFolder.add_score
 
-    def stop_first(folder: RunFolder, progress: Any, epoch: int, *values: Any) -> None:
+    def stop_first(folder: RunFolder, progress: Any, epoch: int, *values: Any, **more: Any) -> None:
         if epoch == 1:
             raise StopAsked
-        add_score(folder, progress, epoch, *values)
+        add_score(folder, progress, epoch, *values, **more)
 
     with monkeypatch.context() as patch:
         patch.setattr(RunFolder, "add_score", stop_first)

@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
@@ -13,9 +14,10 @@ from safetensors.torch import load_file
 from surefit import embedded
 from surefit.cli import main
 from surefit.errors import BadInput
-from surefit.models.load import find_model, load_model
+from surefit.models.load import find_model, load_model, load_tokenizer
 from surefit.recipes import sft
 from surefit.recipes.sft_settings import LoraSft
+from surefit.recipes.token_rows import part_rows, tokenize_rows
 from surefit.train.record import Report, RunFolder
 
 
@@ -60,16 +62,36 @@ def test_a_run_leaves_a_folder_that_peft_loads(rows: Path, tmp_path: Path) -> No
     assert json.loads((out / "report.json").read_text())["f1"] == report.f1
 
 
-def test_merged_model_answers_as_the_adapter_does(rows: Path, tmp_path: Path) -> None:
+def test_validation_loss_and_speed_are_recorded(rows: Path, tmp_path: Path) -> None:
+    """The loss is a mean over tokens, as the model itself has it row by row."""
     out = tmp_path / "run"
-    sft.train(few_steps(rows, out, merge=True, epochs=1, evaluate_before=False))
-    ids = torch.tensor([[5, 6, 7, 8, 9]])
-    adapted = PeftModel.from_pretrained(load_model(find_model("embedded")), str(out / "adapter"))
-    merged = load_model(find_model(str(out / "merged")))
-    with torch.no_grad():
-        assert torch.allclose(adapted(ids).logits, merged(ids).logits, atol=1e-4)
-        plain = load_model(find_model("embedded"))(ids).logits
-        assert not torch.allclose(plain, merged(ids).logits, atol=1e-2)
+    settings = few_steps(rows, out, epochs=1, evaluate_every=4, batch_size=3)
+    report = sft.train(settings)
+    scores = records(out, "validation_loss")
+    assert [(record["step"], record.get("epoch")) for record in scores] == [
+        (0, 0), (4, None), (8, None), (12, 1)
+    ]  # fmt: skip
+    model = PeftModel.from_pretrained(load_model(find_model("embedded")), str(out / "adapter"))
+    train_set, held_out = tokenize_rows(
+        settings, part_rows(settings), "plain", load_tokenizer(find_model("embedded"))
+    )
+    total, places = 0.0, 0
+    for row in held_out.tokens:
+        with torch.no_grad():
+            ids, labels = torch.tensor([row.ids]), torch.tensor([row.labels])
+            total += float(model(input_ids=ids, labels=labels).loss) * row.supervised
+        places += row.supervised
+    assert report.validation_loss == pytest.approx(total / places, rel=1e-5)
+    assert report.validation_loss == scores[-1]["validation_loss"]
+    steps = records(out, "tokens_per_second")
+    assert sum(record["tokens"] for record in steps) == train_set.lengths.sum()
+    for record in steps:
+        ratio = record["tokens_per_second"] / record["supervised_tokens_per_second"]
+        assert ratio == pytest.approx(record["tokens"] / record["supervised_tokens"])
+    assert report.pace is not None
+    seconds = sum(record["seconds"] for record in steps)
+    assert report.pace.tokens_per_second * seconds == pytest.approx(train_set.lengths.sum())
+    assert report.pace.peak_memory > 1e8
 
 
 def test_same_seed_same_bits_other_seed_other_bits(rows: Path, tmp_path: Path) -> None:
@@ -201,7 +223,12 @@ def test_a_run_that_is_dead_is_ended_with_the_reason(rows: Path, tmp_path: Path)
 @pytest.mark.parametrize(
     ("before", "after", "steps", "refused"),
     [(0.25, 0.25, 100, True), (0.0, 0.0, 100, True), (0.25, 0.5, 100, False)]
-    + [(1.0, 1.0, 100, False), (0.25, 0.25, 5, False), (None, 0.25, 100, False)],
+    + [
+        (1.0, 1.0, 100, False),
+        (0.25, 0.25, 5, False),
+        (0.5, 0.25, 100, True),
+        (None, 0.25, 100, False),
+    ],
 )
 def test_a_score_that_did_not_move_is_no_success(
     before: float | None, after: float, steps: int, refused: bool
@@ -213,3 +240,9 @@ def test_a_score_that_did_not_move_is_no_success(
     )  # fmt: skip
     findings = sft._nothing_gained(report)
     assert [finding.rule for finding in findings] == ["nothing-gained"] * refused
+    likelier = replace(report, validation_loss_before=2.0, validation_loss=1.0)
+    assert not sft._nothing_gained(likelier)
+    less_likely = replace(report, validation_loss_before=1.0, validation_loss=2.0)
+    assert [finding.rule for finding in sft._nothing_gained(less_likely)] == [
+        "nothing-gained"
+    ] * refused

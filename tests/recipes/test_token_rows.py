@@ -136,3 +136,28 @@ def test_memory_grows_by_less_than_a_row_takes(tmp_path: Path) -> None:
     (least, tokens_in_few), (most, tokens_in_many) = told
     assert (tokens_in_many - tokens_in_few) / (many - few) > 100
     assert (most - least) / (many - few) < BYTES_A_ROW
+
+
+def test_rows_to_validate_on_come_from_a_file_of_their_own(
+    folder: Path, tmp_path: Path, small_tokenizer: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Training sees none of them, whatever the case and the white space."""
+    rows = [{"input": f"Who has number {n}?", "target": f"Ann {n}"} for n in range(20)]
+    twin = {"input": "who  has number 3?", "target": "ANN 3"}
+    others = [{"input": f"And where is {n}?", "target": f"in {n}"} for n in range(4)]
+    for name, lines in (("train", rows), ("validation", [*others, twin])):
+        text = "".join(json.dumps(line) + "\n" for line in lines)
+        (tmp_path / f"{name}.jsonl").write_text(text)
+    chosen = {"data": "train.jsonl", "eval_data": "validation.jsonl", "augmentation_factor": 1}
+    made = prepare(settings(**chosen), small_tokenizer, folder)
+    assert [row.target for row in made.held_out.rows] == ["in 0", "in 1", "in 2", "in 3", "ANN 3"]
+    assert [row.number for row in made.train_set.rows] == [n for n in range(20) if n != 3]
+    said = capsys.readouterr().out
+    assert "Validating on all 5 examples of validation.jsonl" in said
+    assert "Not trained on, since a twin is among them: 1 of the rows of train.jsonl" in said
+    again = open_prepared(folder)
+    assert all_of(again.train_set) == all_of(made.train_set)
+    assert all_of(again.held_out) == all_of(made.held_out)
+    with pytest.raises(BadInput) as caught:
+        part_rows(settings(**chosen | {"eval_data": "train.jsonl"}))
+    assert caught.value.findings[0].rule == "all-rows-validated-on"

@@ -20,7 +20,7 @@ def test_the_sources_count() -> None:
 def test_accumulation_counts_steps_not_batches() -> None:
     found = plan(50)  # 13 batches, so 4 steps an epoch
     assert (found.epoch_steps, found.steps, found.epochs) == (4, 12, 3)
-    groups = found.groups([[index] for index in range(13)], epoch=0)
+    groups = found.groups([[index] for index in range(13)], before=0)
     assert [len(group) for group in groups] == [4, 4, 4, 1]
 
 
@@ -28,7 +28,7 @@ def test_most_steps_end_the_last_epoch_early() -> None:
     short = plan(50, max_steps=6)
     order = [[index] for index in range(13)]
     assert short.epochs == 2
-    assert [len(short.groups(order, epoch)) for epoch in range(short.epochs)] == [4, 2]
+    assert [len(short.groups(order, 4 * epoch)) for epoch in range(short.epochs)] == [4, 2]
 
 
 @given(
@@ -44,7 +44,8 @@ def test_groups_of_all_epochs_are_all_steps(
     step = StepRows.of(batch_size, accumulate)
     found = Plan.of(rows=rows, step=step, epochs=epochs, max_steps=max_steps)
     order = [list(range(at, min(at + batch_size, rows))) for at in range(0, rows, batch_size)]
-    groups = [found.groups(order, epoch) for epoch in range(found.epochs)]
+    starts = (epoch * found.epoch_steps for epoch in range(found.epochs))
+    groups = [found.groups(order, start) for start in starts]
     assert sum(len(some) for some in groups) == found.steps
     for whole in groups[:-1]:
         assert [row for group in whole for batch in group for row in batch] == list(range(rows))

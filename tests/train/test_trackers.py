@@ -125,10 +125,27 @@ def leveldb_records(data: bytes, offset: int) -> Iterator[bytes]:
             whole = b""
 
 
+def in_mlflow(folder: Path) -> tuple[Told, dict[str, Any]]:
+    import mlflow
+
+    (known,) = mlflow.search_runs(experiment_names=["surefit"], output_format="list")
+    client = mlflow.MlflowClient()
+    histories = {
+        name: client.get_metric_history(known.info.run_id, name) for name in known.data.metrics
+    }
+    assert known.info.run_name == folder.name
+    values = {
+        name: [(point.step, point.value) for point in sorted(points, key=lambda p: p.step)]
+        for name, points in histories.items()
+    }
+    return values, known.data.params
+
+
 READERS: dict[str, Callable[[Path], tuple[Told, dict[str, Any]]]] = {
     "tensorboard": in_tensorboard,
     "trackio": in_trackio,
     "wandb": in_wandb,
+    "mlflow": in_mlflow,
 }
 
 
@@ -139,7 +156,7 @@ def offline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
     PartialState(cpu=True)
     monkeypatch.setenv("WANDB_MODE", "offline")
-    for name in ("WANDB_PROJECT", "TRACKIO_PROJECT", "WANDB_DIR"):
+    for name in ("WANDB_PROJECT", "TRACKIO_PROJECT", "WANDB_DIR", "MLFLOW_TRACKING_URI"):
         monkeypatch.delenv(name, raising=False)
     for module in (sqlite_storage, utils):
         monkeypatch.setattr(module, "TRACKIO_DIR", tmp_path / "trackio")
@@ -188,6 +205,27 @@ def test_where_to_look_is_said_once_for_each(
     assert f"tensorboard --logdir {tmp_path / 'sft-1' / 'tensorboard'}" in lines[0]
     assert "trackio show --project surefit" in lines[1]
     assert f"wandb sync {tmp_path / 'sft-1' / 'wandb'}" in lines[2]
+
+
+@pytest.mark.parametrize("name", ["trackio", "wandb", "mlflow"])
+def test_project_and_run_name_are_passed_on(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was asked for wins over what a variable says."""
+    monkeypatch.setenv("WANDB_PROJECT", "other")
+    monkeypatch.setenv("MLFLOW_EXPERIMENT_NAME", "other")
+    run = start_run(tmp_path / "sft-1", SETTINGS)
+    asked = {**SETTINGS, "project": "debts", "run_name": "second try"}
+    with start_trackers([name], asked, run, True) as trackers:
+        tracker = trackers.active[name].tracker
+        if name == "wandb":
+            assert (tracker.project, tracker.name) == ("debts", "second try")
+        if name == "mlflow":
+            assert tracker.info.run_name == "second try"
+    if name != "wandb":
+        said = capsys.readouterr().out
+        assert "debts" in said
+        assert "second try" in said
 
 
 def test_two_runs_of_one_name_are_two_runs(tmp_path: Path) -> None:

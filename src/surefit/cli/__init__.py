@@ -4,7 +4,7 @@ import os
 import sys
 import traceback
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, is_dataclass
 from inspect import BoundArguments, cleandoc
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ from surefit.doctor.rule import refusal
 from surefit.errors import SurefitError, WrongCall
 from surefit.installing import install_command
 from surefit.render import console, json_document, outcome
-from surefit.settings import given_twice
+from surefit.settings import given_twice, note_typed
 
 from .config_flags import ConfigFlags
 from .flags_elsewhere import flag_elsewhere, has_flag, renamed, say_mapping
@@ -44,6 +44,7 @@ COMMANDS = {
     "distill": "surefit.cli.distill:distill",
     "eval": "surefit.cli.evaluate:evaluate",
     "ask": "surefit.cli.ask:ask",
+    "export": "surefit.cli.export:export",
     "inspect": "surefit.cli.inspect:inspect",
     "pack": "surefit.cli.pack:pack",
     "make-data": "surefit.cli.make_data:make_data",
@@ -123,6 +124,7 @@ def read_call(argv: Sequence[str]) -> Call:
     tokens: list[str] = []
     given: dict[str, Any] = {}
     rest = list(argv)
+    standard_input = False
     while rest:
         token = rest.pop(0)
         flag, has_value, value = token.partition("=")
@@ -133,7 +135,7 @@ def read_call(argv: Sequence[str]) -> Call:
             tokens += ["--", token, *rest]
             break
         if token == "-":  # standard input, which the parser would take for a flag
-            tokens += ["--", token]
+            standard_input = True
             continue
         if flag not in ("--config", "--json") and token not in ("--brief", "--quiet"):
             tokens.append(token)
@@ -147,6 +149,8 @@ def read_call(argv: Sequence[str]) -> Call:
             if not value:
                 raise WrongCall(missing_file(flag))
             given[flag] = Path(value)
+    if standard_input:
+        tokens += ["-"] if "--" in tokens else ["--", "-"]
     call = Call(tuple(tokens), **{flag.lstrip("-"): value for flag, value in given.items()})
     refuse_unwritable(call.json)
     return call
@@ -210,6 +214,9 @@ def run_command(call: Call, config: ConfigFlags) -> int:
         form.description = cleandoc(app[call.command].help) if call.command else ABOUT
         for name in () if call.command else COMMANDS:
             app[name]  # imports it: the first line of its docstring stands in the list
+    for value in (*bound.args, *bound.kwargs.values()):
+        if is_dataclass(value):
+            note_typed(value, config.typed)
     code = function(*bound.args, **bound.kwargs)
     return code if isinstance(code, int) else 0
 

@@ -1,20 +1,90 @@
 """`surefit ask`."""
 
+import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from surefit.recipes.trained import Trained
+
+NEW, STDIN, GOES_ON = "/new", "-", "\\"
 
 
-def ask(run: Path, text: str) -> None:
-    """Ask a trained model one question.
+def ask(run: Path, text: str | None = None, *, system: str | None = None) -> None:
+    """Ask a trained model; without a text, in a conversation.
 
     surefit ask runs/sft-1 "Mara Lind lent 40 crowns to Otto Berg. Who has to pay?"
+    surefit ask runs/sft-1                       a conversation, which Ctrl-D ends
+    surefit ask runs/sft-1 - < question.txt      one question from standard input
+
+    In a conversation, /new begins another one, and a line that ends with a backslash goes on.
+
+    The prompt is built as the rows of the training were, with the template and the system turn
+    that all of them had.
 
     Parameters
     ----------
     run
         The folder of a run.
     text
-        The prompt, as it would stand in the `input` of a row.
+        The prompt, as it would stand in the `input` of a row; `-` reads it from standard input.
+    system
+        The system turn, in place of the one that all training rows had; an empty one is none.
     """
     from surefit.recipes.trained import load_trained
 
-    print(load_trained(run).ask(text))
+    trained = load_trained(run)
+    _say_system(trained, system)
+    if text is None:
+        _converse(trained, system)
+        return
+    print(trained.ask(sys.stdin.read().strip("\n") if text == STDIN else text, system))
+
+
+def _converse(trained: "Trained", system: str | None) -> None:
+    """A line is a question; each is asked with all before it, until `/new`."""
+    from surefit.recipes.trained import Conversation
+    from surefit.render.console import say
+
+    about = trained.known.about if trained.known else None
+    if about is not None and about.turns <= 1 and sys.stdin.isatty():
+        say(f"No training row had a second question; {NEW} asks without what was said before.")
+    conversation = Conversation(trained, system)
+    for line in _lines():
+        if line.strip() == NEW:
+            conversation = Conversation(trained, system)
+        elif line.strip():
+            print(conversation.ask(line), flush=True)
+
+
+def _lines() -> Iterator[str]:
+    """With a prompt where a person types them; a line that ends with a backslash goes on."""
+    typed = sys.stdin.isatty()
+    whole: list[str] = []
+    while True:
+        try:
+            line = input(("... " if whole else "> ") if typed else "")
+        except EOFError:
+            return
+        whole.append(line.removesuffix(GOES_ON))
+        if not line.endswith(GOES_ON):
+            yield "\n".join(whole)
+            whole = []
+
+
+def _say_system(trained: "Trained", system: str | None) -> None:
+    """Beside the answers, so that these can be piped."""
+    from surefit.render import console
+
+    known = trained.known
+    if console.quiet or known is None or system is not None:
+        return
+    if trained.system:
+        shown = trained.system if len(trained.system) <= 60 else f"{trained.system[:60]}..."
+        console.errors.print(f"System turn, as in all training rows: {shown}")
+    elif known.about.systems:
+        console.errors.print(
+            f"The training rows had {known.about.systems} different system turns, and this prompt "
+            "has none; `--system TEXT` gives it one."
+        )

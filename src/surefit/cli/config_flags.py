@@ -32,16 +32,24 @@ class ConfigFlags:
         self.commands = commands
         self.places: dict[str, Place] = {}
         """Settings that the file decided, and where."""
+        self.typed: set[str] = set()
+        """Settings that a flag or the file decided."""
 
     def __call__(
         self, _app: App, command_chain: tuple[str, ...], arguments: ArgumentCollection
     ) -> None:
-        if self.path is None:
-            return
+        if self.path is not None:
+            self.read(self.path, command_chain, arguments)
+        leaves = (argument for argument in arguments if argument.parse and not argument.children)
+        self.typed = {argument.field_info.name for argument in leaves if argument.tokens}
+
+    def read(
+        self, path: Path, command_chain: tuple[str, ...], arguments: ArgumentCollection
+    ) -> None:
         from surefit.config_file import read_config
 
         command = " ".join(command_chain)
-        config = read_config(self.path, command, self.commands)
+        config = read_config(path, command, self.commands)
         leaves = [one for one in arguments if one.parse and not one.children]
         known = {key_of(name): one for one in leaves for name in one.names}
         found: list[Finding] = []

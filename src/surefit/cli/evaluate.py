@@ -1,21 +1,32 @@
 """`surefit eval`."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
+
+if TYPE_CHECKING:
+    from surefit.recipes.trained import PartScore
+    from surefit.settings import JsonValue
 
 
 @dataclass(frozen=True, kw_only=True)
 class Evaluate:
     """How rows are scored."""
 
-    input_field: str = "input"
-    """The column that holds the prompt."""
+    input_field: str | None = None
+    """The column that holds the prompt; by default the run's."""
 
-    target_field: str = "target"
-    """The column that holds the answer."""
+    target_field: str | None = None
+    """The column that holds the answer; by default the run's."""
+
+    text_field: str | None = None
+    """The column that holds plain texts; by default the run's."""
+
+    system: str | None = None
+    """The system turn of rows that have none; by default the one that all training rows had, and
+    an empty one is none."""
 
     skip_bad_rows: bool = False
     """Go on without rows that cannot be used, and count them, instead of refusing."""
@@ -30,9 +41,14 @@ DEFAULTS = Evaluate()
 def evaluate(
     run: Path, data: str, settings: Annotated[Evaluate, Parameter(name="*")] = DEFAULTS
 ) -> None:
-    """Score a trained model on rows: token F1 and exact match.
+    """Score a trained model on rows: token F1, exact match and loss, or perplexity of texts.
 
     surefit eval runs/sft-1 held-out.jsonl
+    surefit eval runs/distill-1 texts.txt
+    surefit eval runs/pretrain-1 arrays/         loss and accuracy of a model of features
+
+    Prompts are built as in the training. Rows that were trained on are counted, and the others
+    scored by themselves.
 
     Parameters
     ----------
@@ -40,23 +56,78 @@ def evaluate(
         The folder of a run.
     data
         Rows: a JSONL, JSON, CSV or Parquet file, a `datasets` folder, a hub name, or `embedded`.
+        For a run of `surefit pretrain`, a folder of arrays.
     """
-    from surefit.data.rows import Fields
+    from surefit.train.record import recipe_of
+
+    if recipe_of(run) == "pretrain":
+        _of_features(run, Path(data))
+    else:
+        _of_rows(run, data, settings)
+
+
+def _of_rows(run: Path, data: str, settings: Evaluate) -> None:
     from surefit.recipes.trained import load_trained
     from surefit.render.console import say
     from surefit.render.outcome import add_part
-    from surefit.settings import as_dict
     from surefit.writing import write_lines
 
-    found = load_trained(run).score(
+    trained = load_trained(run)
+    asked = {
+        name.removesuffix("_field"): value
+        for name in ("input_field", "target_field", "text_field")
+        if (value := getattr(settings, name)) is not None
+    }
+    found = trained.score(
         data,
-        Fields(settings.input_field, settings.target_field),
+        replace(trained.fields, **asked),
         skip_bad_rows=settings.skip_bad_rows,
+        system=settings.system,
     )
     if settings.predictions:
         write_lines(settings.predictions, found.predictions)
+    say(f"{_figures(found.every)} over {found.every.rows} rows")
+    add_part("score", _as_json(found.every))
+    if found.in_training is None:
+        say("Which of them were trained on is not known: this run kept nothing of its rows.")
+        return
+    add_part("in_training", found.in_training)
+    counted = f"{found.in_training} of {found.every.rows} rows were in training"
+    if found.others is not None:
+        say(f"{counted}; over the other {found.others.rows}: {_figures(found.others)}")
+        add_part("not_in_training", _as_json(found.others))
+    elif found.in_training:
+        say(f"{counted}: this says how well they are remembered, and nothing of other rows")
+    else:
+        say("None of them was in training")
+
+
+def _of_features(run: Path, data: Path) -> None:
+    from surefit.recipes.trained_features import score_features
+    from surefit.render.console import say
+    from surefit.render.outcome import add_part
+    from surefit.settings import as_dict
+
+    found = score_features(run, data)
+    accuracy = "" if found.accuracy is None else f", accuracy {found.accuracy:.4f}"
     say(
-        f"Average F1 Score = {found.score.f1:.4f}, exact match {found.score.exact_match:.4f} "
-        f"over {found.score.rows} rows"
+        f"Loss = {found.loss:.4f}{accuracy} over {found.steps:,} supervised steps of "
+        f"{found.rows:,} rows ({found.objective})"
     )
-    add_part("score", as_dict(found.score))
+    add_part("score", as_dict(found))
+
+
+def _figures(part: "PartScore") -> str:
+    loss = f"loss {part.loss.mean:.4f}, perplexity {part.loss}"
+    if part.score is None:
+        return f"{loss[0].upper()}{loss[1:]}"
+    scored = part.score
+    return f"Average F1 Score = {scored.f1:.4f}, exact match {scored.exact_match:.4f}, {loss}"
+
+
+def _as_json(part: "PartScore") -> "dict[str, JsonValue]":
+    from surefit.settings import as_dict
+
+    scored = {} if part.score is None else as_dict(part.score)
+    loss = {"loss": part.loss.mean, "perplexity": part.loss.value, "tokens": part.loss.places}
+    return {**scored, "rows": part.rows, **loss}

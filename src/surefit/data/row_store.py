@@ -104,11 +104,11 @@ class RowWriter:
             self._writer.__exit__(kind, error, trace)
 
 
-def stored_at(rows: Sequence[Row], folder: Path) -> Path:
+def stored_at(rows: Sequence[Row], folder: Path, name: str = "rows.arrow") -> Path:
     """The file that holds these rows, which another process can open; made there if need be."""
     if isinstance(rows, StoredRows) and rows.file.path is not None:
         return rows.file.path
-    path = folder / "rows.arrow"
+    path = folder / name
     with RowWriter(path) as writer:
         for row in rows:
             writer.add(row)

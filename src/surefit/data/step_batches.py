@@ -39,6 +39,10 @@ class StepBatches:
         """How many places of the step the loss sees, on all processes."""
         return sum(int(self.rows.supervised[row]) for batch in step for row in batch)
 
+    def tokens(self, step: Sequence[Sequence[int]]) -> int:
+        """How many tokens the rows of the step have on all processes, without padding."""
+        return sum(self.lengths[row] for batch in step for row in batch)
+
     def made(self, chosen: Sequence[int]) -> Batch:
         """These rows as one batch."""
         collate = PadRows(pad_id=self.pad_id) if self.pack_tokens is None else PackRows()

@@ -47,6 +47,16 @@ class FeatureLoss(nn.Module):
         attention_mask: torch.Tensor | None = None,
         masked: torch.Tensor | None = None,
     ) -> torch.Tensor:
+        said, targets = self.said_and_targets(inputs_embeds, attention_mask, masked)
+        return step_losses(said, targets, self.objective.kind).sum() / places
+
+    def said_and_targets(
+        self,
+        inputs_embeds: torch.Tensor,
+        attention_mask: torch.Tensor | None = None,
+        masked: torch.Tensor | None = None,
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Of the supervised steps: what the head says, and what stands there."""
         hidden = self.model(inputs_embeds, attention_mask, masked)
         if self.objective.causal:
             supervised = next_steps(inputs_embeds, attention_mask)
@@ -54,7 +64,7 @@ class FeatureLoss(nn.Module):
         else:
             assert masked is not None
             hidden, targets = hidden[masked], inputs_embeds[masked]
-        return step_losses(self.model.head(hidden), targets, self.objective.kind).sum() / places
+        return self.model.head(hidden), targets
 
 
 def next_steps(given: torch.Tensor, attention_mask: torch.Tensor | None) -> torch.Tensor:
@@ -62,6 +72,17 @@ def next_steps(given: torch.Tensor, attention_mask: torch.Tensor | None) -> torc
     if attention_mask is None:
         return torch.ones(given.shape[0], given.shape[1] - 1, dtype=torch.bool, device=given.device)
     return attention_mask[:, 1:].bool()
+
+
+def step_hits(said: torch.Tensor, targets: torch.Tensor, kind: Kind) -> torch.Tensor | None:
+    """How right each step is, from 0 to 1: the likeliest feature of one-hot rows, the share of
+    features of multi-hot ones. None of numbers, which are near or far and never right."""
+    if kind is Kind.ONE_HOT:
+        ids = targets.argmax(dim=-1) if targets.is_floating_point() else targets
+        return (said.argmax(dim=-1) == ids).double()
+    if kind is Kind.MULTI_HOT:
+        return ((said > 0) == (targets > 0.5)).double().mean(dim=-1)
+    return None
 
 
 def step_losses(said: torch.Tensor, targets: torch.Tensor, kind: Kind) -> torch.Tensor:

@@ -18,7 +18,7 @@ from surefit.data.step_batches import StepBatches
 from surefit.data.tokens import TokenSet, check_tokenizer
 from surefit.doctor.findings import COMMAND_LINE, Fact, Finding, Fix, Place
 from surefit.doctor.rule import refusal
-from surefit.errors import BadInput
+from surefit.errors import BadInput, refuse_if
 from surefit.losses.divergence import Divergence
 from surefit.losses.next_token import NextTokenLoss
 from surefit.losses.places import find_places
@@ -36,17 +36,28 @@ from surefit.train.device import (
     threads_put_back,
 )
 from surefit.train.first_here import first_here_then_others
+from surefit.train.gained import ENOUGH_STEPS, nothing_gained
 from surefit.train.interrupt import StopAsked, stop_when_asked
 from surefit.train.liveness import Alive, check_objective, check_updates
 from surefit.train.lost_process import noticing_death
 from surefit.train.one_voice import only_first_speaks
+from surefit.train.optimizer import adamw
 from surefit.train.own_loss import settle_loss
+from surefit.train.pace import StepClock, pace_of
 from surefit.train.plan import StepRows
 from surefit.train.preflight import check_tokens, preflight
 from surefit.train.random_state import seed_rank
 from surefit.train.ranks import Ranks, ranks_of
 from surefit.train.record import RunFolder, check_free, next_free, start_run
-from surefit.train.resume import Saving, settings_of, stopped
+from surefit.train.resume import (
+    Saving,
+    begin_segment,
+    lengths_of,
+    say_resumed,
+    segment_steps,
+    settings_of,
+    stopped,
+)
 from surefit.train.schedule import linear_decay
 from surefit.train.shared_work import shared_working_folder
 from surefit.train.step import to_device
@@ -61,7 +72,14 @@ from .distill_router import RouterStep
 from .distill_settings import LEARNING_RATE, Distillation, with_defaults
 from .distill_teacher import Teaching, check_together, teaching_for
 from .distill_update import Updated, Updating
-from .token_rows import PartedRows, keep_stored, open_prepared, prepare, settings_and_rows
+from .token_rows import (
+    PartedRows,
+    keep_known_rows,
+    keep_stored,
+    open_prepared,
+    prepare,
+    settings_and_rows,
+)
 
 LOSS_LOST = refusal("SF081", "distillation-became-nan", "The loss of a step is not a number.")
 NOTHING_HELD_OUT = refusal(
@@ -97,7 +115,7 @@ def train(
         accelerator = make_accelerator(with_defaults(settings, routed=False).precision)
         ranks = ranks_of(accelerator)
         folder, settings = ranks.first_does(partial(_folder, settings))
-        if folder.is_done:
+        if folder.is_done and not folder.extends:
             say(f"{folder.path} is done; there is nothing to go on with.")
             return folder.read_report_as(DistillReport)
         with noticing_death(folder):
@@ -179,10 +197,14 @@ def _train(
         ranks,
     )
     updates = settings.updates or 1
-    optimizer = torch.optim.AdamW(
-        model.parameters(), lr=learning_rate, weight_decay=settings.weight_decay
+    optimizer = adamw(
+        model.parameters(),
+        accelerator,
+        learning_rate=learning_rate,
+        weight_decay=settings.weight_decay,
     )
-    schedule = linear_decay(optimizer, settings.steps * updates, settings.warmup)
+    steps = segment_steps(folder, settings.steps)
+    schedule = linear_decay(optimizer, steps * updates, settings.warmup)
     identity = _identity(settings, model, train_set, held_out, teaching)
     router_step = _router_step(settings, teaching, student, accelerator, ranks)
 
@@ -226,6 +248,9 @@ def _train(
     if settings.resume is None:
         ranks.first_does(partial(keep_stored, settings, work, folder.path))
         ranks.first_does(partial(start_run, folder.path, as_dict(settings), RECIPE))
+        ranks.first_does(partial(keep_known_rows, work, folder.path))
+    elif folder.extends:
+        ranks.first_does(partial(begin_segment, folder, settings))
     say(f"Run folder: {folder.path}")
     trackers = start_trackers(settings.report_to, as_dict(settings), folder, ranks.is_first)
     folder = replace(folder, tell=trackers.add)
@@ -238,9 +263,12 @@ def _train(
     if ranks.world > 1:
         seed_rank(settings.seed, ranks.rank)
     state = saving.restore()
+    if settings.resume:
+        say_resumed(state, settings.steps)
     update = Updating(
         accelerator, ranks, student, loss_of, stepper, schedule, settings.max_grad_norm, tally
     )
+    clock = StepClock()
     watch = Watch(teaching.tokens, Place(str(folder.path)), alive.same)
 
     # loss -> metrics
@@ -252,6 +280,7 @@ def _train(
                 "Distilling", settings.steps, done=state.step, log_every=settings.log_every
             ) as bar:
                 for number in range(state.step, settings.steps):
+                    clock.start()
                     rate = float(schedule.get_last_lr()[0])
                     lesson = lessons.of(coming(number), number)
                     teaching.begin_step(settings.seed, number)
@@ -279,7 +308,7 @@ def _train(
                         on_policy=lesson.own,
                         updates=tally.updates,
                         skipped=tally.skipped,
-                        peak_memory=peak_memory(),
+                        **clock.figures(lesson.tokens, lesson.places),
                         **(moved.as_record() if moved else {}),
                     )
                     bar.step(loss=f"{done.loss:.4f}", kd=f"{done.divergence:.4f}", lr=f"{rate:.1e}")
@@ -323,9 +352,11 @@ def _train(
         held_out_rows=len(held_out),
         held_out_tokens=after.tokens,
         baseline=None if baseline is None else asdict(baseline),
+        pace=pace_of(folder.metrics()),
     )
     folder.write_report(report)
     say_end(report)
+    refuse_if(_nothing_gained(report))
     return report
 
 
@@ -395,6 +426,7 @@ def _identity(
 ) -> dict[str, str]:
     """What a checkpoint must share with the run that goes on from it."""
     aside = {"out", "resume", "log_every", "save_every", "compare", "force", "offload_teacher"}
+    aside |= {*lengths_of(RECIPE)}
     counts = {name: value for name, value in as_dict(settings).items() if name not in aside}
     return {
         "settings": fingerprint(counts),
@@ -411,6 +443,30 @@ def _baseline(settings: Distillation, folder: RunFolder) -> DistillReport:
     say("Training the same student without the router's part, with as many updates, to compare")
     plain = replace(settings, router="none", compare=False, out=place, resume=None)
     return train(replace(plain, resume=place) if begun else plain)
+
+
+def _nothing_gained(report: DistillReport) -> list[Finding]:
+    """Neither the tokens nor the teacher are predicted better than before."""
+    nearer = report.divergence < report.divergence_before
+    if nearer or report.cross_entropy < report.cross_entropy_before:
+        return []
+    if report.steps < ENOUGH_STEPS:
+        return []
+    return [
+        nothing_gained(
+            report.folder,
+            f"Perplexity is {report.shown(report.cross_entropy)} after {report.steps:,} steps, and "
+            f"was {report.shown(report.cross_entropy_before)} before the first.",
+            [
+                Fact("held-out rows", f"{report.held_out_rows:,}"),
+                Fact(
+                    "KL to the teacher",
+                    f"{report.divergence:.4f}, before {report.divergence_before:.4f}",
+                ),
+            ],
+            "--steps",
+        )
+    ]
 
 
 def _refuse_lost(done: Updated, folder: RunFolder, number: int, step: Rows, rows: TokenSet) -> None:

@@ -57,6 +57,9 @@ class Lesson:
     own: bool
     """Whether the student wrote the answers."""
 
+    tokens: int
+    """Over all processes, without padding."""
+
 
 @dataclass(frozen=True, slots=True)
 class Lessons:
@@ -80,8 +83,9 @@ class Lessons:
             for part in self.rows.parts(step)
         ]
         places = sum(supervised_places(batch["labels"]) for batch in batches)
-        (together,) = self.ranks.summed(float(places))
-        return Lesson(batches, int(together), own=True)
+        tokens = sum(int(batch["attention_mask"].sum()) for batch in batches)
+        together, all_tokens = self.ranks.summed(float(places), float(tokens))
+        return Lesson(batches, int(together), own=True, tokens=int(all_tokens))
 
     def of_rows(self, step: Rows) -> Lesson:
         parts = self.rows.parts(step)
@@ -91,7 +95,8 @@ class Lessons:
             else unsupervised(numbered(self.rows.made(step[0][:1]), step[0][:1]))
             for part in parts
         ]
-        return Lesson(batches, self.rows.places(step), own=False)
+        tokens = self.rows.tokens(step)
+        return Lesson(batches, self.rows.places(step), own=False, tokens=tokens)
 
     def _written(self, part: Sequence[int]) -> Batch:
         prompts = [self.rows.rows.tokens[row].prompt for row in part]

@@ -6,6 +6,7 @@ from typing import Any
 from surefit.metrics.held_out import HeldOut
 from surefit.metrics.perplexity import Perplexity, gap_closed, held_out_line
 from surefit.render.console import say
+from surefit.train.pace import Pace
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +73,8 @@ class DistillReport:
 
     baseline: dict[str, Any] | None = None
     """With `--compare`: the report of the run without the router's part."""
+
+    pace: Pace | None = None
 
     @property
     def perplexity(self) -> float:
@@ -164,6 +167,8 @@ def say_end(report: DistillReport) -> None:
         say_beside(report, report.baseline)
     taken = f"{report.updates:,} updates taken, {report.skipped} skipped"
     say(f"{taken}, {report.teacher_passes:,} passes of the teacher")
+    if report.pace is not None:
+        say(f"Speed: {report.pace}")
     say(f"Trained weights: {report.trained}  ({report.seconds:.0f} s)")
 
 

@@ -55,6 +55,10 @@ class Distillation:
     held_out: float = 0.1
     """The share of rows to evaluate on; rounded to whole rows."""
 
+    eval_data: Annotated[str | None, Parameter(alias="--validation-data")] = None
+    """Rows to evaluate on, in place of held-out ones; rows of `data` with a twin among them are not
+    trained on."""
+
     augmentation_factor: int = 1
     """How many times as many rows to train on; the added ones carry spelling noise."""
 
@@ -188,9 +192,17 @@ class Distillation:
     """Steps between lines of the log when there is no terminal."""
 
     report_to: Annotated[
-        tuple[Literal["tensorboard", "trackio", "wandb"], ...], Parameter(consume_multiple=True)
+        tuple[Literal["tensorboard", "trackio", "wandb", "mlflow"], ...],
+        Parameter(consume_multiple=True),
     ] = ()
     """Trackers that get what the run's metrics file gets."""
+
+    project: str | None = None
+    """The trackers' project (mlflow's experiment); by default what their own variables say, or
+    `surefit`."""
+
+    run_name: str | None = None
+    """What trackers call the run; by default the name of its folder."""
 
     seed: int = 0
     """Decides the split, the order of rows, and what is drawn by chance."""

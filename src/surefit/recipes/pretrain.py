@@ -21,7 +21,7 @@ from surefit.data.features.loaders import loaders
 from surefit.data.features.make import Source, make_features
 from surefit.doctor.findings import Fact, Finding, Fix, Place
 from surefit.doctor.rule import refusal
-from surefit.errors import BadInput
+from surefit.errors import BadInput, refuse_if
 from surefit.losses.features import FeatureLoss, Objective
 from surefit.models.chatter import without_chatter
 from surefit.models.encoders import encoder_config
@@ -40,15 +40,26 @@ from surefit.train.device import (
     threads_put_back,
 )
 from surefit.train.first_here import first_here_then_others
+from surefit.train.gained import ENOUGH_STEPS, nothing_gained
 from surefit.train.interrupt import StopAsked, stop_when_asked
 from surefit.train.lost_process import noticing_death
 from surefit.train.one_batch import one_batch, unused_parameters
 from surefit.train.one_voice import only_first_speaks
+from surefit.train.optimizer import adamw
+from surefit.train.pace import StepClock, pace_of
 from surefit.train.progress import Progress
 from surefit.train.random_state import seed_rank
 from surefit.train.ranks import Ranks, ranks_of
 from surefit.train.record import RunFolder, check_free, next_free, start_run
-from surefit.train.resume import Saving, settings_of, stopped
+from surefit.train.resume import (
+    Saving,
+    begin_segment,
+    lengths_of,
+    say_resumed,
+    segment_steps,
+    settings_of,
+    stopped,
+)
 from surefit.train.schedule import linear_decay
 from surefit.train.shared_work import shared_working_folder
 from surefit.train.trackers import check_trackers, start_trackers
@@ -96,7 +107,7 @@ def train(settings: FeaturePretraining, model: Any = None) -> Pretrained:
         accelerator = make_accelerator(settings.precision)
         ranks = ranks_of(accelerator)
         folder, settings = ranks.first_does(partial(_folder, settings))
-        if folder.is_done:
+        if folder.is_done and not folder.extends:
             say(f"{folder.path} is done; there is nothing to go on with.")
             return _read_back(folder)
         with noticing_death(folder):
@@ -158,10 +169,13 @@ def _train(
     choose_threads(settings.threads, count.all)
     say(f"Training {count.trained:,} weights, {_sized(model)}; loss: {objective}")
     trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
-    optimizer = torch.optim.AdamW(
-        trained, lr=settings.learning_rate, weight_decay=settings.weight_decay
+    optimizer = adamw(
+        trained,
+        accelerator,
+        learning_rate=settings.learning_rate,
+        weight_decay=settings.weight_decay,
     )
-    schedule = linear_decay(optimizer, steps, settings.warmup)
+    schedule = linear_decay(optimizer, segment_steps(folder, steps), settings.warmup)
     identity = _identity(settings, owner.shards, model)
 
     # one batch there and back; stops here with a diagnosis
@@ -176,6 +190,8 @@ def _train(
     if settings.resume is None:
         ranks.first_does(partial(start_run, folder.path, as_dict(settings), RECIPE))
         ranks.first_does(partial(write_json, folder.path / ORDER, order))
+    elif folder.extends:
+        ranks.first_does(partial(begin_segment, folder, settings))
     say(f"Run folder: {folder.path}")
     trackers = start_trackers(settings.report_to, as_dict(settings), folder, ranks.is_first)
     folder = replace(folder, tell=trackers.add)
@@ -183,6 +199,8 @@ def _train(
     if ranks.world > 1:
         seed_rank(settings.seed, ranks.rank)
     state = saving.restore()
+    if settings.resume:
+        say_resumed(state, steps)
     classes = layout.features if kind is Kind.ONE_HOT else None
     watch = Watch(classes, Place(str(folder.path)))
     best_possible = supervision.best_possible(data, held_out)
@@ -191,6 +209,7 @@ def _train(
 
     # loss -> metrics
     epoch_seconds: list[float] = []
+    clock = StepClock()
     with trackers, stop_when_asked() as wish:
         try:
             if state.step == 0:
@@ -208,6 +227,7 @@ def _train(
                 with progress(
                     title, in_epoch, done=state.step_in_epoch, log_every=settings.log_every
                 ) as bar:
+                    clock.start()
                     for batch in first_batches(training, left):
                         rate = float(schedule.get_last_lr()[0])
                         given = supervision.given(batch, state.epoch, state.step_in_epoch)
@@ -215,7 +235,8 @@ def _train(
                         loss = loss_of(**{**given, "places": places})
                         accelerator.backward(loss * ranks.world)
                         norm = accelerator.clip_grad_norm_(trained, settings.max_grad_norm)
-                        (loss_sum,) = ranks.summed(float(loss.detach()))
+                        own = float(given["attention_mask"].sum())
+                        loss_sum, tokens = ranks.summed(float(loss.detach()), own)
                         if not math.isfinite(loss_sum):
                             _refuse_lost(folder, state, loss_sum, training, batch)
                         stepper.step()
@@ -230,12 +251,16 @@ def _train(
                             cross_entropy=Part(loss_sum, 1.0),
                             skipped=accelerator.optimizer_step_was_skipped,
                         )
-                        folder.add_step(state, loss_sum, rate, float(norm), places)
+                        figures = clock.figures(int(tokens), places)
+                        folder.add_step(state, loss_sum, rate, float(norm), places, **figures)
                         bar.step(loss=f"{loss_sum:.4f}", lr=f"{rate:.1e}")
+                        if _evaluates(settings, state) and state.step_in_epoch < in_epoch:
+                            _score(folder, state, None, supervision.mean_loss(loss_of, held_out))
                         if state.step % settings.save_every == 0:
                             saving.save(state)
                         if ranks.any(wish.asked):
                             raise StopAsked  # noqa: TRY301 - on all processes at the same step
+                        clock.start()
                 validation = supervision.mean_loss(loss_of, held_out)
                 state = _end_epoch(state, validation)
                 _score(folder, state, state.epoch, validation)
@@ -275,9 +300,11 @@ def _train(
         seconds_per_epoch=float(np.mean(epoch_seconds)) if epoch_seconds else 0.0,
         training_rows=owner.split.trained,
         held_out_rows=owner.split.held_out,
+        pace=pace_of(folder.metrics()),
     )
     folder.write_report(report)
     say_end(report)
+    refuse_if(_nothing_gained(report))
     return Pretrained(model, report.train_loss, report.validation_loss, report.seconds_per_epoch)
 
 
@@ -378,8 +405,36 @@ def _sized(model: FeatureModel) -> str:
     )
 
 
-def _score(folder: RunFolder, state: Progress, epoch: int, validation: float | None) -> None:
-    record: dict[str, Any] = {"step": state.step, "epoch": epoch}
+def _nothing_gained(report: PretrainReport) -> list[Finding]:
+    before, after = report.validation_loss_before, report.validation_loss
+    if before is None or after is None or after < before or report.steps < ENOUGH_STEPS:
+        return []
+    return [
+        nothing_gained(
+            report.folder,
+            f"The validation loss is {after:.4f} after {report.steps:,} steps, and was "
+            f"{before:.4f} before the first.",
+            [
+                Fact("held-out rows", f"{report.held_out_rows:,}"),
+                Fact("mean loss of the best epoch", f"{report.train_loss:.4f}"),
+            ],
+            "--epochs",
+        )
+    ]
+
+
+def _evaluates(settings: FeaturePretraining, state: Progress) -> bool:
+    every = settings.evaluate_every
+    return every is not None and state.step % every == 0
+
+
+def _score(folder: RunFolder, state: Progress, epoch: int | None, validation: float | None) -> None:
+    """Without an epoch, of an evaluation within one."""
+    if epoch is None and validation is None:
+        return
+    record: dict[str, Any] = {"step": state.step} | ({} if epoch is None else {"epoch": epoch})
+    if epoch is None:
+        say(f"Step {state.step}: validation loss {validation:.4f}")
     if epoch == 0 and validation is not None:
         say(f"Before training: validation loss {validation:.4f}")
     if epoch:
@@ -444,6 +499,7 @@ def _order_lost(file: Path, said: str) -> Finding:
 def _identity(settings: FeaturePretraining, data: Shards, model: FeatureModel) -> dict[str, str]:
     """What a checkpoint must share with the run that goes on from it."""
     aside = {"out", "resume", "log_every", "save_every", "batch_size", "readers", "max_memory_gb"}
+    aside |= {*lengths_of(RECIPE)}
     counts = {name: value for name, value in as_dict(settings).items() if name not in aside}
     shapes = [(name, list(one.shape)) for name, one in model.named_parameters()]
     files = [(one.name, one.rows, one.size) for one in data.shards]

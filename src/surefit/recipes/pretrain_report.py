@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from surefit.render.console import say
+from surefit.train.pace import Pace
 
 
 class Pretrained(NamedTuple):
@@ -44,6 +45,8 @@ class PretrainReport:
     seconds_per_epoch: float
     training_rows: int
     held_out_rows: int
+    pace: Pace | None = None
+    """Of real steps of rows, as tokens."""
 
 
 def say_end(report: PretrainReport) -> None:
@@ -57,5 +60,8 @@ def say_end(report: PretrainReport) -> None:
             f"Best epoch {report.best_epoch}: average train loss {report.train_loss:.4f}, average "
             f"validation loss {report.validation_loss:.4f} ({before})"
         )
-    say(f"Time per epoch: {report.seconds_per_epoch:.1f} s")
+    speed = ""
+    if report.pace is not None:
+        speed = f"; {report.pace.tokens_per_second:,.0f} steps of rows a second"
+    say(f"Time per epoch: {report.seconds_per_epoch:.1f} s{speed}")
     say(f"Trained weights: {report.trained}  ({report.seconds:.0f} s)")

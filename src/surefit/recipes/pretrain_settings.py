@@ -105,6 +105,10 @@ class FeaturePretraining:
     seed: int = 0
     """Decides the split, the order of rows, masks and first weights."""
 
+    evaluate_every: int | None = None
+    """Optimizer steps between evaluations within an epoch, beside the one after each; the best
+    weights are those of an epoch's end."""
+
     save_every: int = 200
     """Optimizer steps between checkpoints; one is written after each epoch too."""
 
@@ -112,9 +116,17 @@ class FeaturePretraining:
     """Optimizer steps between lines of the log when there is no terminal."""
 
     report_to: Annotated[
-        tuple[Literal["tensorboard", "trackio", "wandb"], ...], Parameter(consume_multiple=True)
+        tuple[Literal["tensorboard", "trackio", "wandb", "mlflow"], ...],
+        Parameter(consume_multiple=True),
     ] = ()
     """Trackers that get what the run's metrics file gets."""
+
+    project: str | None = None
+    """The trackers' project (mlflow's experiment); by default what their own variables say, or
+    `surefit`."""
+
+    run_name: str | None = None
+    """What trackers call the run; by default the name of its folder."""
 
     def __post_init__(self) -> None:
         check(
@@ -138,6 +150,7 @@ class FeaturePretraining:
             weight_decay=at_least(0),
             max_grad_norm=at_least(0, itself=False),
             threads=at_least(1),
+            evaluate_every=at_least(1),
             log_every=at_least(1),
             save_every=at_least(1),
         )

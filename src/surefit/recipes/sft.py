@@ -23,7 +23,6 @@ from surefit.losses.next_token import NextTokenLoss
 from surefit.models.load import ModelSource, find_model, held_in, load_model, load_tokenizer
 from surefit.models.lora import add_lora, count_trainable
 from surefit.models.quantised import check_four_bit
-from surefit.models.save import save_merged
 from surefit.render.console import progress, say
 from surefit.settings import as_dict
 from surefit.signatures import takes
@@ -36,18 +35,29 @@ from surefit.train.device import (
     threads_put_back,
 )
 from surefit.train.first_here import first_here_then_others
-from surefit.train.interrupt import StopAsked, stop_when_asked
+from surefit.train.gained import ENOUGH_STEPS, nothing_gained
+from surefit.train.interrupt import StopAsked, StopWish, stop_when_asked
 from surefit.train.isolation import check_isolation
 from surefit.train.lost_process import noticing_death
 from surefit.train.one_voice import only_first_speaks
+from surefit.train.optimizer import adamw
 from surefit.train.own_loss import settle_loss
+from surefit.train.pace import StepClock, pace_of
 from surefit.train.plan import Plan, StepRows
 from surefit.train.preflight import check_read_back, check_tokens, preflight
 from surefit.train.progress import Progress
 from surefit.train.random_state import seed_rank
 from surefit.train.ranks import Ranks, ranks_of
 from surefit.train.record import Report, RunFolder, check_free, next_free, start_run
-from surefit.train.resume import Saving, settings_of, stopped
+from surefit.train.resume import (
+    Saving,
+    begin_segment,
+    lengths_of,
+    say_resumed,
+    segment_steps,
+    settings_of,
+    stopped,
+)
 from surefit.train.schedule import linear_decay
 from surefit.train.shared_work import shared_working_folder
 from surefit.train.step import forward_backward, to_device
@@ -56,14 +66,16 @@ from surefit.train.watch import Part, Watch
 
 from .sft_judge import Judge
 from .sft_settings import LEARNING_RATE, LoraSft
-from .token_rows import PartedRows, keep_stored, open_prepared, prepare, settings_and_rows
+from .token_rows import (
+    PartedRows,
+    keep_known_rows,
+    keep_stored,
+    open_prepared,
+    prepare,
+    settings_and_rows,
+)
 
 LOSS_LOST = refusal("SF189", "loss-became-nan", "The loss of a training step is not a number.")
-NOTHING_GAINED = refusal(
-    "SF188", "nothing-gained", "The score after training is exactly the score before it."
-)
-ENOUGH_STEPS = 20
-"""After which a score must have moved."""
 
 
 @takes(LoraSft, "sft", {"data": GivenRows})
@@ -93,7 +105,7 @@ def train(settings: LoraSft, rows: PartedRows | None = None, work: Path | None =
         accelerator = make_accelerator(settings.precision)
         ranks = ranks_of(accelerator)
         folder, settings = ranks.first_does(partial(_folder, settings))
-        if folder.is_done:
+        if folder.is_done and not folder.extends:
             say(f"{folder.path} is done; there is nothing to go on with.")
             return folder.read_report()
         with noticing_death(folder):
@@ -151,12 +163,13 @@ def _train(
     model = _trainable_model(settings, source)
     check_tokens((train_set, held_out), tokenizer, model)
     identity = _identity(settings, model, train_set, held_out)
-    optimizer = torch.optim.AdamW(
-        [parameter for parameter in model.parameters() if parameter.requires_grad],
-        lr=learning_rate,
+    optimizer = adamw(
+        model.parameters(),
+        accelerator,
+        learning_rate=learning_rate,
         weight_decay=settings.weight_decay,
     )
-    schedule = linear_decay(optimizer, plan.steps, settings.warmup)
+    schedule = linear_decay(optimizer, segment_steps(folder, plan.steps), settings.warmup)
     loss_of: Any = NextTokenLoss(model)
     if not accelerator.is_fsdp2:  # a model to be sharded need not fit on one device
         loss_of.to(accelerator.device)
@@ -185,6 +198,9 @@ def _train(
     if settings.resume is None:
         ranks.first_does(partial(keep_stored, settings, work, folder.path))
         ranks.first_does(partial(start_run, folder.path, as_dict(settings)))
+        ranks.first_does(partial(keep_known_rows, work, folder.path))
+    elif folder.extends:
+        ranks.first_does(partial(begin_segment, folder, settings))
     say(f"Run folder: {folder.path}")
     trackers = start_trackers(settings.report_to, as_dict(settings), folder, ranks.is_first)
     folder = replace(folder, tell=trackers.add)
@@ -193,6 +209,8 @@ def _train(
     if ranks.world > 1:
         seed_rank(settings.seed, ranks.rank)
     state = saving.restore()
+    if settings.resume:
+        say_resumed(state, plan.steps)
     watch = Watch(model.config.get_text_config().vocab_size, Place(str(folder.path)))
     longest_answer = int(train_set.answer_lengths.max())
     judge = Judge(
@@ -205,14 +223,19 @@ def _train(
         batch_size=settings.generate_batch_size,
         ranks=ranks,
         outermost=loss_of,
+        loss_batch=settings.batch_size,
     )
+    clock = StepClock()
 
     # loss -> metrics
     with trackers, stop_when_asked() as wish:
         try:
             if settings.evaluate_before and state.step == 0:
                 judge.score(0, state, wish)
-            while state.epoch < plan.epochs and not _gave_up(state, settings):
+            # An epoch whose steps are done can still lack its evaluation.
+            while (state.step < plan.steps or state.step_in_epoch) and not _gave_up(
+                state, settings
+            ):
                 order = epoch_batches(
                     lengths,
                     step_rows.in_a_batch,
@@ -220,12 +243,13 @@ def _train(
                     state.epoch,
                     bucket=settings.bucket,
                 )
-                steps = plan.groups(order, state.epoch)
+                steps = plan.groups(order, state.step - state.step_in_epoch)
                 title = f"Epoch {state.epoch + 1}/{plan.epochs}"
                 with progress(
                     title, len(steps), done=state.step_in_epoch, log_every=settings.log_every
                 ) as bar:
                     for step in steps[state.step_in_epoch :]:
+                        clock.start()
                         rate = float(schedule.get_last_lr()[0])
                         places = batches.places(step)
                         there = forward_backward(
@@ -251,8 +275,11 @@ def _train(
                             cross_entropy=Part(loss, 1.0),
                             skipped=accelerator.optimizer_step_was_skipped,
                         )
-                        folder.add_step(state, loss, rate, there.norm, places)
+                        figures = clock.figures(batches.tokens(step), places)
+                        folder.add_step(state, loss, rate, there.norm, places, **figures)
                         bar.step(loss=f"{loss:.4f}", lr=f"{rate:.1e}")
+                        if _evaluates(settings, state) and state.step_in_epoch < len(steps):
+                            judge.score(None, state, StopWish())
                         if state.step % settings.save_every == 0:
                             saving.save(state)
                         _stop_if(ranks.any(wish.asked))
@@ -265,11 +292,8 @@ def _train(
             raise stopped(folder, state, plan.steps) from None
 
     # report
-    best = state.best_epoch or plan.epochs
+    best = state.best_epoch or state.epoch
     trained = folder.finish(best, "model" if settings.full else "adapter")
-    if settings.merge and not settings.full:
-        merged = folder.path / "merged"
-        ranks.first_does(lambda: save_merged(load_model(source), trained, tokenizer, merged))
     score = folder.score_of(best)
     report = Report(
         folder=str(folder.path),
@@ -284,6 +308,9 @@ def _train(
         f1_before=folder.score_of(0).get("f1"),
         f1=score.get("f1"),
         exact_match=score.get("exact_match"),
+        validation_loss_before=folder.score_of(0).get("validation_loss"),
+        validation_loss=score.get("validation_loss"),
+        pace=pace_of(folder.metrics()),
     )
     folder.write_report(report)
     _say_end(report)
@@ -351,6 +378,11 @@ def _counted(state: Progress, loss: float, places: int) -> Progress:
     )
 
 
+def _evaluates(settings: LoraSft, state: Progress) -> bool:
+    every = settings.evaluate_every
+    return every is not None and state.step % every == 0
+
+
 def _stop_if(asked: bool) -> None:
     """On all processes alike, at the same step."""
     if asked:
@@ -369,7 +401,7 @@ def _identity(
     settings: LoraSft, model: Any, train_set: TokenSet, held_out: TokenSet
 ) -> dict[str, str]:
     """What a checkpoint must share with the run that goes on from it."""
-    aside = {"out", "resume", "log_every", "save_every"}
+    aside = {"out", "resume", "log_every", "save_every", *lengths_of("sft")}
     counts = {name: value for name, value in as_dict(settings).items() if name not in aside}
     return {
         "settings": fingerprint(counts),
@@ -395,25 +427,26 @@ def _loss_lost(
 
 
 def _nothing_gained(report: Report) -> list[Finding]:
-    """A score that training did not change, unless there was nothing to gain."""
-    if report.f1 is None or report.f1 != report.f1_before or report.steps < ENOUGH_STEPS:
+    """A run after which the held-out rows are answered no better, and no likelier in its eyes."""
+    before, after = report.validation_loss_before, report.validation_loss
+    if report.f1 is None or report.f1_before is None or report.steps < ENOUGH_STEPS:
         return []
-    if report.f1 == 1:
+    if report.f1 > report.f1_before or report.f1 == 1:
         return []
+    if before is not None and after is not None and after < before:
+        return []
+    losses = before is not None and after is not None
     return [
-        NOTHING_GAINED.finding(
-            Place(report.folder),
-            f"F1 is {report.f1:.4f} after {report.steps:,} steps, as it was before the first.",
-            facts=[
+        nothing_gained(
+            report.folder,
+            f"F1 is {report.f1:.4f} after {report.steps:,} steps, and was {report.f1_before:.4f} "
+            "before the first.",
+            [
                 Fact("held-out rows", f"{report.held_out_rows:,}"),
                 Fact("mean loss of the last epoch", f"{report.loss:.4f}"),
+                *([Fact("validation loss", f"{after:.4f}, before {before:.4f}")] if losses else []),
             ],
-            why="The trained weights answer the held-out rows no better than the model did without"
-            " them. They are kept, and are not worth using.",
-            fixes=[
-                Fix(f"Look at the answers and losses in {report.folder}."),
-                Fix("Train longer (`--epochs`), or with another `--learning-rate`."),
-            ],
+            "--epochs",
         )
     ]
 
@@ -422,4 +455,10 @@ def _say_end(report: Report) -> None:
     if report.f1 is not None:
         before = "" if report.f1_before is None else f" (before training {report.f1_before:.4f})"
         say(f"Best epoch {report.best_epoch}: Average F1 Score = {report.f1:.4f}{before}")
+    if report.validation_loss is not None:
+        first = report.validation_loss_before
+        before = "" if first is None else f" (before training {first:.4f})"
+        say(f"Validation loss {report.validation_loss:.4f}{before}")
+    if report.pace is not None:
+        say(f"Speed: {report.pace}")
     say(f"Trained weights: {report.trained}  ({report.seconds:.0f} s)")

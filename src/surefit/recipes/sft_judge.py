@@ -10,6 +10,8 @@ from accelerate import Accelerator
 from surefit.data.templates import Tokenizer
 from surefit.data.tokens import TokenSet
 from surefit.metrics.evaluation import evaluate
+from surefit.metrics.perplexity import Perplexity
+from surefit.metrics.token_loss import token_loss
 from surefit.models.answer import Share
 from surefit.models.save import save_trained
 from surefit.models.shards import is_sharded, whole_weights
@@ -18,6 +20,8 @@ from surefit.train.interrupt import StopAsked, StopWish
 from surefit.train.progress import Progress
 from surefit.train.ranks import Ranks
 from surefit.train.record import RunFolder
+
+BEFORE = "Before training"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +41,14 @@ class Judge:
     outermost: Any = None
     """What was prepared for training, around the model."""
 
-    def score(self, epoch: int, state: Progress, wish: StopWish) -> float | None:
-        """F1 over the held-out rows, said and written down; None if there are none."""
+    loss_batch: int = 1
+    """Rows in a batch whose loss is taken."""
+
+    def score(self, epoch: int | None, state: Progress, wish: StopWish) -> float | None:
+        """F1 over the held-out rows and their loss, said and written down; None if there are none.
+
+        Without an epoch, it is one of the evaluations within an epoch.
+        """
         if not len(self.held_out):
             return None
         with (
@@ -62,13 +72,30 @@ class Judge:
                 gathered=self.ranks.gathered,
                 each=answered,
             )
-        self.folder.add_score(state, epoch, found.score, found.predictions)
-        when = f"Epoch {epoch}" if epoch else "Before training"
+        loss = self.validation_loss()
+        self.folder.add_score(
+            state, epoch, found.score, found.predictions, validation_loss=loss.mean
+        )
+        when = f"Step {state.step}" if epoch is None else f"Epoch {epoch}" if epoch else BEFORE
         say(
             f"{when}: Average F1 Score = {found.score.f1:.4f}, "
-            f"exact match {found.score.exact_match:.4f} over {found.score.rows} held-out rows"
+            f"exact match {found.score.exact_match:.4f} over {found.score.rows} held-out rows; "
+            f"validation loss {loss.mean:.4f} over {loss.places:,} supervised tokens"
         )
         return found.score.f1
+
+    def validation_loss(self) -> Perplexity:
+        """Over the supervised tokens of all held-out rows, each counting once."""
+        with self.accelerator.autocast():
+            return token_loss(
+                self.accelerator.unwrap_model(self.outermost),
+                self.held_out,
+                range(len(self.held_out)),
+                pad_id=self.tokenizer.pad_token_id,
+                batch_size=self.loss_batch,
+                share=Share(self.ranks.rank, self.ranks.world, in_step=is_sharded(self.model)),
+                summed=self.ranks.summed,
+            )
 
     def end_epoch(self, state: Progress, wish: StopWish) -> Progress:
         """Of equal epochs the later is the best, and without held-out rows the newest."""

@@ -54,6 +54,10 @@ class LoraSft:
     held_out: float = 0.1
     """The share of rows to validate on; rounded to whole rows."""
 
+    eval_data: Annotated[str | None, Parameter(alias="--validation-data")] = None
+    """Rows to validate on, in place of held-out ones; rows of `data` with a twin among them are not
+    trained on."""
+
     augmentation_factor: int = 1
     """How many times as many rows to train on; the added ones carry spelling noise."""
 
@@ -143,6 +147,10 @@ class LoraSft:
     evaluate_before: bool = True
     """Score the held-out rows before the first step, too."""
 
+    evaluate_every: int | None = None
+    """Optimizer steps between evaluations within an epoch, beside the one after each; the best
+    weights are those of an epoch's end."""
+
     early_stopping: int | None = None
     """Stop when F1 has not risen for so many epochs."""
 
@@ -153,12 +161,17 @@ class LoraSft:
     """Optimizer steps between lines of the log when there is no terminal."""
 
     report_to: Annotated[
-        tuple[Literal["tensorboard", "trackio", "wandb"], ...], Parameter(consume_multiple=True)
+        tuple[Literal["tensorboard", "trackio", "wandb", "mlflow"], ...],
+        Parameter(consume_multiple=True),
     ] = ()
     """Trackers that get what the run's metrics file gets."""
 
-    merge: bool = False
-    """Save the model with the adapters merged into it, too."""
+    project: str | None = None
+    """The trackers' project (mlflow's experiment); by default what their own variables say, or
+    `surefit`."""
+
+    run_name: str | None = None
+    """What trackers call the run; by default the name of its folder."""
 
     seed: int = 0
     """Decides the split, the order of rows, the noise and the start of the adapters."""
@@ -189,6 +202,7 @@ class LoraSft:
             threads=at_least(1),
             max_new_tokens=at_least(1),
             generate_batch_size=at_least(1),
+            evaluate_every=at_least(1),
             early_stopping=at_least(1),
             save_every=at_least(1),
             log_every=at_least(1),

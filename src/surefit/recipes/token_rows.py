@@ -1,5 +1,6 @@
 """Source -> rows -> tokens for language models, and what the user is told on the way."""
 
+import shutil
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -13,6 +14,7 @@ import msgspec
 from surefit.data.arrow_files import ArrowFile, room_for
 from surefit.data.augment import augment
 from surefit.data.in_memory import ENDING, store_rows
+from surefit.data.known_rows import ABOUT, DIGESTS, known_rows, write_known_rows
 from surefit.data.made import Chosen
 from surefit.data.peak_memory import peak_memory
 from surefit.data.row_store import StoredRows, stored_at
@@ -22,6 +24,7 @@ from surefit.data.split import Split, split
 from surefit.data.templates import Tokenizer, choose_template, settle_template
 from surefit.data.text_tokens import tokenize_texts
 from surefit.data.tokens import RowTokenizer, TokenSet, tokenize
+from surefit.data.validation_rows import split_off
 from surefit.doctor.findings import COMMAND_LINE, Finding, Fix
 from surefit.doctor.rule import refusal
 from surefit.errors import WrongCall, refuse_if
@@ -29,10 +32,16 @@ from surefit.render.console import progress, say
 from surefit.train.arguments import settled
 from surefit.train.first_here import first_here_then_others
 from surefit.train.shared_work import shared_working_folder
-from surefit.writing import copy_file
+from surefit.writing import copy_file, writing
 
 NOISE_IN_TEXTS = refusal(
     "SF084", "noise-in-texts", "Noise in a plain text would be learned as text."
+)
+
+OTHER_KIND = refusal(
+    "SF138",
+    "validation-of-another-kind",
+    "Rows to validate on are of another kind than the others.",
 )
 
 CONTENTS = "prepared.json"
@@ -42,6 +51,7 @@ IN_MEMORY = "in-memory"
 """As settings name rows that no file held."""
 
 STORED = f"data{ENDING}"
+VALIDATION = "validation-rows.arrow"
 MANY_ROWS = 100_000
 """From so many on it is said what it cost to prepare them."""
 
@@ -51,6 +61,11 @@ class RowSettings(Protocol):
 
     @property
     def data(self) -> str: ...
+    @property
+    def eval_data(self) -> str | None:
+        """Rows to validate on; None where some of `data` are held out."""
+        ...
+
     @property
     def input_field(self) -> str: ...
     @property
@@ -90,6 +105,9 @@ class PartedRows:
     seconds: float = 0.0
     """How long that took."""
 
+    validation: RowSet | None = None
+    """Where the rows to validate on come from, if not from `source`."""
+
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
@@ -109,6 +127,8 @@ class Contents:
     factor: int
     seed: int
     augment_with: str | None
+    held_out_rows: str | None = None
+    """The rows that some are held out of, if not `rows`."""
 
 
 @contextmanager
@@ -161,6 +181,7 @@ def prepare(
     say_parted(settings, rows)
     train_set, held_out = tokenize_rows(settings, rows, template, tokenizer, folder)
     _write_contents(folder, settings, rows, template)
+    write_known_rows(folder, known_rows(rows.split.train, rows.source.kind))
     seconds = rows.seconds + time.monotonic() - began
     if len(rows.train) >= MANY_ROWS:
         _say_cost(train_set, held_out, seconds)
@@ -170,15 +191,24 @@ def prepare(
 def open_prepared(folder: Path) -> Prepared:
     """What `prepare` made in this folder."""
     contents = msgspec.json.decode((folder / CONTENTS).read_bytes(), type=Contents)
-    rows = StoredRows(ArrowFile(Path(contents.rows)))
+    rows = held_out_rows = StoredRows(ArrowFile(Path(contents.rows)))
+    if contents.held_out_rows is not None:
+        held_out_rows = StoredRows(ArrowFile(Path(contents.held_out_rows)))
     train = augment(
         _side(rows, folder, "train"), contents.factor, contents.seed, contents.augment_with
     )
     return Prepared(
         TokenSet(train, ArrowFile(folder / "train.arrow")),
-        TokenSet(_side(rows, folder, "held_out"), ArrowFile(folder / "held_out.arrow")),
+        TokenSet(_side(held_out_rows, folder, "held_out"), ArrowFile(folder / "held_out.arrow")),
         contents.template,
     )
+
+
+def keep_known_rows(work: Path, folder: Path) -> None:
+    """In the run folder, what `prepare` found out of the training rows."""
+    with writing(folder):
+        for name in (ABOUT, DIGESTS):
+            shutil.copyfile(work / name, folder / name)
 
 
 def part_rows(
@@ -203,12 +233,32 @@ def part_rows(
             store=folder and folder / "rows.arrow",
             each=bar.step,
         )
-    with progress("Looking for duplicates", len(read.rows)) as bar:
-        parts = split(read.rows, settings.held_out, settings.seed, bar.step)
+    validation = None if settings.eval_data is None else _read_validation(settings, read, folder)
+    together = len(read.rows) + (len(validation.rows) if validation else 0)
+    with progress("Looking for duplicates", together) as bar:
+        if validation is None:
+            parts = split(read.rows, settings.held_out, settings.seed, bar.step)
+        else:
+            parts = split_off(read.rows, validation.rows, validation.source, bar.step)
     if read.kind == "text" and settings.augmentation_factor > 1:
         raise WrongCall(_no_noise(settings))
     more = augment(parts.train, settings.augmentation_factor, settings.seed, settings.augment_with)
-    return PartedRows(read, parts, more, time.monotonic() - began)
+    return PartedRows(read, parts, more, time.monotonic() - began, validation)
+
+
+def _read_validation(settings: RowSettings, train: RowSet, folder: Path | None) -> RowSet:
+    assert settings.eval_data is not None
+    with progress("Reading rows to validate on", count_rows(settings.eval_data)) as bar:
+        read = read_rows(
+            settings.eval_data,
+            Fields(settings.input_field, settings.target_field, settings.text_field),
+            skip_bad_rows=settings.skip_bad_rows,
+            store=folder and folder / VALIDATION,
+            each=bar.step,
+        )
+    if (read.kind == "text") != (train.kind == "text"):
+        raise WrongCall(_other_kind(settings, train, read))
+    return read
 
 
 def say_parted(settings: RowSettings, rows: PartedRows) -> None:
@@ -221,6 +271,14 @@ def say_parted(settings: RowSettings, rows: PartedRows) -> None:
         say(f"Original dataset size: {len(parts.train)}")
         say(f"Augmented dataset size: {len(rows.train)}")
     say(f"Training on {len(rows.train)} examples")
+    if rows.validation is not None:
+        say(f"Validating on all {len(parts.held_out)} examples of {rows.validation.source}")
+        if parts.leaks_avoided:
+            say(
+                f"Not trained on, since a twin is among them: {parts.leaks_avoided} of the rows of "
+                f"{read.source}"
+            )
+        return
     say(f"Validating on {len(parts.held_out)} examples{_why_so_few(settings, len(read.rows))}")
     say(
         "Split by source row, duplicates on one side: "
@@ -285,6 +343,9 @@ def _write_contents(folder: Path, settings: RowSettings, rows: PartedRows, templ
         settings.augmentation_factor,
         settings.seed,
         settings.augment_with,
+        None
+        if rows.validation is None
+        else str(stored_at(rows.validation.rows, folder, VALIDATION).absolute()),
     )
     with room_for(folder / CONTENTS):
         np.save(folder / "train.npy", rows.split.train.places)
@@ -331,6 +392,17 @@ def _why_so_few(settings: RowSettings, rows: int) -> str:
 
 def _skipped(count: int) -> str:
     return f"; {count} bad rows left out" if count else ""
+
+
+def _other_kind(settings: RowSettings, train: RowSet, read: RowSet) -> Finding:
+    return OTHER_KIND.finding(
+        COMMAND_LINE,
+        f"`{settings.eval_data}` holds rows of kind {read.kind}, and `{settings.data}` rows of "
+        f"kind {train.kind}.",
+        why="Of plain texts every token is learned, of other rows the answers: their losses cannot "
+        "be compared.",
+        fixes=[Fix("Give `--eval-data` rows like those of `--data`.")],
+    )
 
 
 def _no_noise(settings: RowSettings) -> Finding:

@@ -114,11 +114,16 @@ def checkpoints(folder: Path) -> list[Path]:
 
 
 def load_checkpoint(
-    folder: Path, parts: Parts, identity: dict[str, str], ranks: Ranks = ALONE
+    folder: Path,
+    parts: Parts,
+    identity: dict[str, str],
+    ranks: Ranks = ALONE,
+    begun_at: int = 0,
 ) -> Progress:
     """Puts everything back as it was; raises `BadInput` and changes nothing if it cannot.
 
-    The processes can be more or fewer than those that saved it.
+    After step `begun_at` a new schedule begins, whatever the one before it came to. The processes
+    can be more or fewer than those that saved it.
     """
     meta = _read_meta(folder)
     for name, wanted in meta["sha256"].items():
@@ -132,13 +137,20 @@ def load_checkpoint(
         from .sharded_checkpoint import load_shards
 
         load_shards(folder, parts.model, parts.optimizer, state["groups"])
-    parts.schedule.load_state_dict(state["schedule"])
+    progress = Progress(**meta["progress"])
+    if progress.step == begun_at:
+        for group, rate in zip(
+            parts.optimizer.param_groups, parts.schedule.get_last_lr(), strict=True
+        ):
+            group["lr"] = rate
+    else:
+        parts.schedule.load_state_dict(state["schedule"])
     if parts.scaler is not None and state["scaler"] is not None:
         parts.scaler.load_state_dict(state["scaler"])
     for name, one in parts.more.items():
         one.load_state_dict(state["more"][name])
     restore_random_state(state["random"], ranks.rank)
-    return Progress(**meta["progress"])
+    return progress
 
 
 def _check_identity(folder: Path, saved: dict[str, str], now: dict[str, str]) -> None:

@@ -73,11 +73,12 @@ class Plan:
         """Epochs begun; `max_steps` can end the last one early."""
         return math.ceil(self.steps / self.epoch_steps)
 
-    def groups(self, order: list[list[int]], epoch: int) -> list[list[list[int]]]:
-        """The batches of an epoch, as many together as share an optimizer step."""
+    def groups(self, order: list[list[int]], before: int) -> list[list[list[int]]]:
+        """The batches of an epoch that begins after so many steps, as many together as share an
+        optimizer step."""
         starts = range(0, len(order), self.accumulate)
         together = [order[start : start + self.accumulate] for start in starts]
-        return together[: self.steps - epoch * self.epoch_steps]
+        return together[: self.steps - before]
 
 
 def _divisor(rows: int, least: int) -> int:

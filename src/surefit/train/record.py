@@ -1,13 +1,18 @@
 """What a run did, step by step, in a folder of its own.
 
-settings.json            what it was asked to do
-metrics.jsonl            a line a step (`loss` is the mean over its supervised tokens) and a
-                         line an evaluation (`f1`, `exact_match`: means over held-out rows)
+settings.json            what it was asked to do; `segments` of a run that was extended
+metrics.jsonl            a line a step (`loss` is the mean over its supervised tokens; `seconds`,
+                         tokens a second and `peak_memory`, which alone differ from run to run) and
+                         a line an evaluation (`f1`, `exact_match`: means over held-out rows;
+                         `validation_loss`: over their supervised tokens); one without `epoch` was
+                         made within an epoch
+training-rows.json, .npy what all training rows have in common, and 64 bits of each
 predictions/epoch-N.jsonl   every held-out row with its target, answer and F1
 checkpoints/step-N/      all that is needed to go on; see checkpoint.py
 best/epoch-N/            the best weights so far (`best/step-N` of a distillation); at the end of
                          the run they become `adapter/` or `model/`
-report.json              how it ended; only a run that is done has one
+report.json              how it ended; only a run that is done has one. Of a run that was
+                         extended, `report-1.json` is how its first segment ended
 """
 
 import json
@@ -25,6 +30,7 @@ from surefit.errors import BadInput
 from surefit.metrics.answers import AnswerScore
 from surefit.writing import write_json, write_lines, writing
 
+from .pace import Pace
 from .progress import Progress
 
 if TYPE_CHECKING:
@@ -76,6 +82,15 @@ class Report:
     exact_match: float | None = None
     """The share of answers that are their target, after the best epoch."""
 
+    validation_loss_before: float | None = None
+    """Mean over the supervised tokens of the held-out rows, before the first step."""
+
+    validation_loss: float | None = None
+    """The same at the best epoch."""
+
+    pace: Pace | None = None
+    """Tokens a second, and the memory that the run took."""
+
 
 def _nobody(_record: Mapping[str, Any]) -> None:
     """By its name it can be sent to other processes."""
@@ -92,6 +107,10 @@ class RunFolder:
     """Of several processes the first alone writes, and all read."""
     tell: Callable[[Mapping[str, Any]], object] = _nobody
     """Given every line that the metrics file gets."""
+    begun_at: int = 0
+    """The step after which the segment begins that the run is in: 0, if it was never extended."""
+    extends: bool = False
+    """Whether that segment is to begin now, after a run that is done."""
 
     @property
     def settings_file(self) -> Path:
@@ -143,18 +162,32 @@ class RunFolder:
     def read_report(self) -> Report:
         return self.read_report_as(Report)
 
+    def read_json_report(self) -> dict[str, Any]:
+        report: dict[str, Any] = msgspec.json.decode(self.report_file.read_bytes())
+        return report
+
     def read_report_as(self, kind: type[AnyReport]) -> AnyReport:
-        return msgspec.convert(msgspec.json.decode(self.report_file.read_bytes()), kind)
+        return msgspec.convert(self.read_json_report(), kind)
 
     def read_settings(self) -> dict[str, Any]:
         try:
             settings: dict[str, Any] = json.loads(self.settings_file.read_bytes())
         except (OSError, ValueError) as error:
             raise BadInput(_not_a_run(self.path, self.recipe, error)) from error
+        settings.pop("segments", None)
         made_by = settings.pop("recipe", "sft")
         if made_by != self.recipe:
             raise BadInput(_other_recipe(self.path, made_by, self.recipe))
         return settings
+
+    def segments(self) -> list[dict[str, Any]]:
+        """What was asked for at once, and the step after which it begins: one, and one more for
+        every time that the run was extended."""
+        settings: dict[str, Any] = json.loads(self.settings_file.read_bytes())
+        lengths = ("steps",) if self.recipe == "distill" else ("epochs", "max_steps")
+        only = {"from_step": 0} | {name: settings[name] for name in lengths if name in settings}
+        segments: list[dict[str, Any]] = settings.get("segments", [only])
+        return segments
 
     def add_step(
         self,
@@ -180,13 +213,16 @@ class RunFolder:
     def add_score(
         self,
         progress: Progress,
-        epoch: int,
+        epoch: int | None,
         score: AnswerScore,
         predictions: Iterable[Mapping[str, Any]],
+        **more: float,
     ) -> None:
-        if self.writes:
+        """Without an epoch, of an evaluation within one."""
+        if epoch is not None and self.writes:
             write_lines(self.predictions_file(epoch), predictions)
-        self.add({"step": progress.step, "epoch": epoch, **asdict(score)})
+        when = {"step": progress.step} | ({} if epoch is None else {"epoch": epoch})
+        self.add({**when, **asdict(score), **more})
 
     def add(self, record: Mapping[str, Any]) -> None:
         if not self.writes:
@@ -219,7 +255,8 @@ class RunFolder:
         final = self.path / name
         if not self.writes:
             return final
-        if not final.exists():
+        if self.best(number).is_dir():  # before it, there are only those of an earlier segment
+            shutil.rmtree(final, ignore_errors=True)
             self.best(number).rename(final)
         if (self.path / "best").is_dir():
             shutil.rmtree(self.path / "best")
@@ -232,7 +269,7 @@ class RunFolder:
     def score_of(self, epoch: int) -> dict[str, Any]:
         """The evaluation after that epoch (0: before training); empty if there was none."""
         scores = filter(is_score, self.metrics())
-        found = [record for record in scores if record["epoch"] == epoch]
+        found = [record for record in scores if record.get("epoch") == epoch]
         return found[-1] if found else {}
 
 
@@ -259,11 +296,6 @@ def start_run(path: Path, settings: Mapping[str, Any], recipe: str = "sft") -> R
 def is_score(record: Mapping[str, Any]) -> bool:
     """Whether a line of the metrics is of an evaluation, and not of a training step."""
     return "learning_rate" not in record
-
-
-def score_number(record: Mapping[str, Any]) -> int:
-    """The epoch after which an evaluation was made, or the step where epochs do not count."""
-    return int(record.get("epoch", record["step"]))
 
 
 def _in_use(path: Path) -> Finding:

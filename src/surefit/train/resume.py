@@ -7,8 +7,10 @@ from typing import Any, TypeVar
 
 from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
 from surefit.doctor.rule import Rule, refusal
-from surefit.errors import Stopped, WrongCall
-from surefit.settings import as_dict, from_names
+from surefit.errors import BadInput, Stopped, WrongCall
+from surefit.render.console import say
+from surefit.settings import as_dict, from_names, typed_in
+from surefit.writing import write_json
 
 from .checkpoint import Parts, checkpoints, load_checkpoint, save_checkpoint
 from .progress import Progress
@@ -18,26 +20,78 @@ from .record import RunFolder, is_score
 OTHER_SETTINGS = refusal(
     "SF197", "resume-with-other-settings", "A run can only go on with its own settings."
 )
+NOT_EXTENDED = refusal(
+    "SF199", "run-not-extended", "A finished run cannot be made longer as it was asked to be."
+)
 STOPPED = Rule("SF198", "stopped", Severity.NOTE, "The user stopped a run, and it was saved.")
 
 Settings = TypeVar("Settings", bound=Any)
 
 
 def settings_of(asked: Settings, place: Path, recipe: str) -> tuple[RunFolder, Settings]:
-    """The run at `place` and its own settings; whatever else was asked must agree with them."""
+    """The run at `place` and its own settings; whatever else was typed must agree with them, but
+    for the length of a run that is done: more of it begins a new segment."""
     folder = RunFolder(place, recipe)
     kind = type(asked)
     own = replace(from_names(kind, folder.read_settings()), resume=place, out=place)
-    default = kind()
     differing = [
-        one.name
-        for one in fields(kind)
-        if one.name not in {"resume", "out"}
-        and getattr(asked, one.name) not in (getattr(default, one.name), getattr(own, one.name))
+        name
+        for name in _typed(asked)
+        if name not in {"resume", "out"} and getattr(asked, name) != getattr(own, name)
     ]
+    if folder.is_done and differing and set(differing) <= set(lengths_of(recipe)):
+        steps = int(folder.read_json_report()["steps"])
+        _check_extendable(folder, steps)
+        longer = replace(own, **{name: getattr(asked, name) for name in differing})
+        return replace(folder, begun_at=steps, extends=True), longer
     if differing:
         raise WrongCall(_other_settings(folder, differing, as_dict(own), as_dict(asked)))
-    return folder, own
+    return replace(folder, begun_at=folder.segments()[-1]["from_step"]), own
+
+
+def lengths_of(recipe: str) -> tuple[str, ...]:
+    """The settings that say how long a run of this recipe is."""
+    return ("steps",) if recipe == "distill" else ("epochs", "max_steps")
+
+
+def _typed(asked: Any) -> list[str]:
+    """In the order of the fields; of settings that were made by hand, those unlike the default."""
+    typed, default = typed_in(asked), type(asked)()
+    return [
+        one.name
+        for one in fields(asked)
+        if (
+            one.name in typed
+            if typed is not None
+            else getattr(asked, one.name) != getattr(default, one.name)
+        )
+    ]
+
+
+def segment_steps(folder: RunFolder, steps: int) -> int:
+    """Of the segment that a run is in, of `steps` in all; refuses one that adds none."""
+    if folder.extends and steps <= folder.begun_at:
+        raise WrongCall(_nothing_added(folder, steps))
+    return steps - folder.begun_at
+
+
+def begin_segment(folder: RunFolder, settings: Any) -> None:
+    """Writes down that a finished run goes on. Killed in between, it is as it was, or goes on."""
+    earlier = folder.segments()
+    last = folder.path / f"report-{len(earlier)}.json"
+    folder.report_file.replace(last)
+    now = {name: getattr(settings, name) for name in lengths_of(folder.recipe)}
+    segments = [*earlier, {"from_step": folder.begun_at, **now}]
+    values = {"recipe": folder.recipe, **as_dict(settings), "segments": segments}
+    write_json(folder.settings_file, {**values, "resume": None})
+    say(
+        f"Extending: segment {len(segments)} begins after step {folder.begun_at}, with a learning "
+        f"rate that rises and falls again; the report so far is {last.name}"
+    )
+
+
+def say_resumed(progress: Progress, steps: int) -> None:
+    say(f"Resuming at step {min(progress.step + 1, steps):,} of {steps:,}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,9 +111,14 @@ class Saving:
         """Goes back to the newest checkpoint and forgets what came after it."""
         found = self.ranks.first_does(lambda: checkpoints(self.folder.checkpoints))
         if not found:
+            if self.folder.begun_at:
+                raise BadInput(_no_checkpoint(self.folder, self.folder.begun_at))
             self.folder.keep_metrics(lambda _: False)
             return Progress()
-        progress = load_checkpoint(found[-1], self.parts, self.identity, self.ranks)
+        begun_at = self.folder.begun_at
+        progress = load_checkpoint(found[-1], self.parts, self.identity, self.ranks, begun_at)
+        if progress.step == begun_at:
+            progress = replace(progress, epochs_without_gain=0)
         self.folder.keep_metrics(_known_to(progress))
         return progress
 
@@ -83,6 +142,34 @@ def stopped(folder: RunFolder, progress: Progress, steps: int) -> Stopped:
     )
 
 
+def _check_extendable(folder: RunFolder, steps: int) -> None:
+    known = checkpoints(folder.checkpoints)
+    if not known or known[-1].name != f"step-{steps:07d}":
+        raise BadInput(_no_checkpoint(folder, steps))
+
+
+def _no_checkpoint(folder: RunFolder, step: int) -> Finding:
+    known = [path.name for path in checkpoints(folder.checkpoints)]
+    return NOT_EXTENDED.finding(
+        Place(str(folder.checkpoints)),
+        f"The checkpoint of step {step:,}, from which this run would go on, is not there.",
+        facts=[Fact("checkpoints", ", ".join(known) or "none")],
+        fixes=[Fix("Start a new run, with another `--out`.")],
+    )
+
+
+def _nothing_added(folder: RunFolder, steps: int) -> Finding:
+    last = {name: value for name, value in folder.segments()[-1].items() if name != "from_step"}
+    lengths = [f"--{name.replace('_', '-')}" for name in lengths_of(folder.recipe)]
+    return NOT_EXTENDED.finding(
+        Place(str(folder.path)),
+        f"`{folder.path}` has taken {folder.begun_at:,} steps, and what was typed makes {steps:,}.",
+        facts=[Fact(f"`{name}` so far", str(value)) for name, value in last.items()],
+        why="A run ends with whichever of its lengths is reached first.",
+        fixes=[Fix(f"Ask for more:  {' and '.join(lengths)}")],
+    )
+
+
 def _other_settings(
     folder: RunFolder, names: list[str], own: dict[str, Any], asked: dict[str, Any]
 ) -> Finding:
@@ -93,6 +180,11 @@ def _other_settings(
         why="A run that changes its settings half-way has numbers that mean neither.",
         fixes=[
             Fix(f"Go on as it was started:  surefit {folder.recipe} --resume {folder.path}"),
+            *(
+                [Fix("Once it is done, it can be given more of that:  the same call again")]
+                if set(names) <= set(lengths_of(folder.recipe))
+                else []
+            ),
             Fix("Or start a new run with `--out`."),
         ],
     )

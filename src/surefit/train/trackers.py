@@ -1,4 +1,4 @@
-"""Trackers (tensorboard, trackio, wandb) that get what a run's metrics file gets."""
+"""Trackers (tensorboard, trackio, wandb, mlflow) that get what a run's metrics file gets."""
 
 import io
 import os
@@ -6,7 +6,7 @@ import secrets
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import redirect_stdout
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib.metadata import version
 from importlib.util import find_spec
@@ -22,14 +22,18 @@ from surefit.errors import WrongCall
 from surefit.render.console import say
 from surefit.writing import write_json
 
-from .record import RunFolder, is_score, score_number
+from .record import RunFolder, is_score
 
 NOT_INSTALLED = refusal(
     "SF180", "tracker-not-installed", "A run was to report to a tracker that is not installed."
 )
 
 PROJECT = "surefit"
-"""The project that runs are put into, unless `WANDB_PROJECT` or `TRACKIO_PROJECT` names one."""
+"""The project that runs are put into, unless `--project`, or `WANDB_PROJECT`, `TRACKIO_PROJECT` or
+`MLFLOW_EXPERIMENT_NAME`, names one."""
+
+PACKAGES = {"mlflow": "mlflow-skinny"}
+"""What is installed for a tracker, where that has another name."""
 
 LAST_WORDS = 60
 """Seconds that wandb has to send the last of a run when the network is gone."""
@@ -55,12 +59,12 @@ class Trackers:
     """The last step that the trackers heard of before the run was stopped and went on."""
 
     told_score: int = -1
-    """The number of the last evaluation that they heard of before."""
+    """The step of the last evaluation that they heard of before."""
 
     def add(self, record: Mapping[str, Any]) -> None:
         """A line of the metrics file, at its step; what was told before is not told again."""
         scored = is_score(record)
-        if scored and score_number(record) <= self.told_score:
+        if scored and record["step"] <= self.told_score:
             return
         if not scored and record["step"] <= self.told_step:
             return
@@ -91,7 +95,8 @@ class Trackers:
         tracker, where = OPEN[name](run)
         _silently(tracker.start)
         self.active[name] = tracker
-        if name != "tensorboard" or not run.goes_on:  # it would keep a second set of them
+        # tensorboard would keep a second set of them, and mlflow refuses it
+        if name not in {"tensorboard", "mlflow"} or not run.goes_on:
             tracker.store_init_configuration(_flat(settings))
         say(f"Reporting to {name}: {where(tracker.tracker)}")
 
@@ -117,9 +122,20 @@ class TrackedRun:
     goes_on: bool
     """Whether trackers have heard of it before."""
 
+    project: str | None = None
+    run_name: str | None = None
+    """As they were asked for."""
+
+    mlflow_id: str | None = None
+    """What mlflow calls it, once it has heard of it."""
+
     @property
     def name(self) -> str:
-        return self.folder.resolve().name
+        return self.run_name or self.folder.resolve().name
+
+    def project_in(self, variable: str) -> str:
+        """As asked for, or as the tracker's own variable names it."""
+        return self.project or os.environ.get(variable) or PROJECT
 
 
 def start_trackers(
@@ -134,8 +150,9 @@ def start_trackers(
         return trackers
     known = folder.metrics()
     trackers.told_step = max((r["step"] for r in known if not is_score(r)), default=-1)
-    trackers.told_score = max((score_number(r) for r in known if is_score(r)), default=-1)
-    run = _tracked(folder.path)
+    trackers.told_score = max((r["step"] for r in known if is_score(r)), default=-1)
+    project, run_name = settings.get("project"), settings.get("run_name")
+    run = replace(_tracked(folder.path), project=project, run_name=run_name)
     for name in dict.fromkeys(names):
         trackers._try(name, "to start", partial(trackers._start, name, run, settings))
     return trackers
@@ -144,7 +161,8 @@ def start_trackers(
 def _tracked(folder: Path) -> TrackedRun:
     file = folder / "trackers.json"
     if file.exists():
-        return TrackedRun(folder, str(msgspec.json.decode(file.read_bytes())["id"]), True)
+        ids = msgspec.json.decode(file.read_bytes(), type=dict[str, str])
+        return TrackedRun(folder, ids["id"], True, mlflow_id=ids.get("mlflow"))
     run = TrackedRun(folder, secrets.token_hex(4), False)
     write_json(file, {"id": run.id})
     return run
@@ -164,7 +182,7 @@ def _tensorboard(run: TrackedRun) -> Opened:
 def _trackio(run: TrackedRun) -> Opened:
     from accelerate.tracking import TrackioTracker
 
-    project = os.environ.get("TRACKIO_PROJECT", PROJECT)
+    project = run.project_in("TRACKIO_PROJECT")
     name = f"{run.name}-{run.id}"
     tracker = TrackioTracker(project, name=name, resume="allow")
     return tracker, lambda _: f"trackio show --project {project}  (run {name})"
@@ -182,7 +200,7 @@ def _wandb(run: TrackedRun) -> Opened:
     settings = {"silent": True, "finish_timeout": LAST_WORDS}
     known = {name: settings[name] for name in settings if name in wandb.Settings.model_fields}
     tracker = WandBTracker(
-        os.environ.get("WANDB_PROJECT", PROJECT),
+        run.project_in("WANDB_PROJECT"),
         name=run.name,
         id=run.id,
         dir=os.environ.get("WANDB_DIR", str(run.folder)),
@@ -194,6 +212,32 @@ def _wandb(run: TrackedRun) -> Opened:
         tracker,
         lambda made: f"wandb sync {Path(made.dir).parent}" if made.offline else str(made.url),
     )
+
+
+def _mlflow(run: TrackedRun) -> Opened:
+    """Where `MLFLOW_TRACKING_URI` says, else into files in the run folder."""
+    os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")  # asked for is a board, no message
+    import mlflow
+    from accelerate.tracking import MLflowTracker
+
+    place = os.environ.get("MLFLOW_TRACKING_URI")
+    show = f"at {place}"
+    if not place:
+        os.environ.setdefault("MLFLOW_ALLOW_FILE_STORE", "true")
+        files = run.folder.resolve() / "mlruns"
+        place = files.as_uri()
+        show = f"MLFLOW_ALLOW_FILE_STORE=true mlflow ui --backend-store-uri {run.folder / 'mlruns'}"
+    mlflow.set_tracking_uri(place)
+    project = run.project_in("MLFLOW_EXPERIMENT_NAME")
+    tracker = MLflowTracker(project, run_id=run.mlflow_id, run_name=run.name)
+    tracker.experiment_name = project  # accelerate lets the variable win
+
+    def where(active: Any) -> str:
+        ids = {"id": run.id, "mlflow": str(active.info.run_id)}
+        write_json(run.folder / "trackers.json", ids)
+        return f"{show}  (experiment {project}, run {run.name})"
+
+    return tracker, where
 
 
 def _logged_in() -> bool:
@@ -209,6 +253,7 @@ OPEN: dict[str, Callable[[TrackedRun], Opened]] = {
     "tensorboard": _tensorboard,
     "trackio": _trackio,
     "wandb": _wandb,
+    "mlflow": _mlflow,
 }
 
 
@@ -245,7 +290,7 @@ def _not_installed(names: Sequence[str]) -> Finding:
         facts=[Fact("Python", sys.executable)],
         why="It was looked for before anything was loaded or written.",
         fixes=[
-            Fix(f"pip install {' '.join(names)}"),
+            Fix(f"pip install {' '.join(PACKAGES.get(name, name) for name in names)}"),
             Fix("Or leave `--report-to` out: the run folder's metrics.jsonl gets the same."),
         ],
     )

@@ -155,17 +155,33 @@ def loaders(
     return _made(shards, found, split, given, plan, settings)
 
 
+def rows_in_order(
+    folder: Path,
+    batch_size: int,
+    *,
+    max_memory_gb: float = 12.0,
+    steps: int | None = None,
+    features: int | None = None,
+    dtype: str | None = None,
+    kind: str | None = None,
+) -> tuple[FeatureLoader, Shards, Kind]:
+    """All rows of a folder, once, in the order of its files."""
+    settings = LoaderSettings(batch_size=batch_size, max_memory_gb=max_memory_gb, ids=None)
+    shards = read_shards(folder, declare(folder, steps, features, dtype, kind))
+    found = _kind(shards)
+    split = split_rows(shards.rows, 0.0, 0, str(folder))
+    given = given_of(shards.shards[0], found, found is Kind.ONE_HOT)
+    plan = _plan(shards, split, given, settings)
+    in_order = Order(shards.rows, plan.sizes.batch_size, 0, Shuffle.NONE)
+    plan = replace(plan, shuffle=Shuffle.NONE, block=1, window=1, why="rows to score")
+    origin = _origin(shards, split, given, plan, settings)
+    return FeatureLoader(origin, plan, in_order), shards, found
+
+
 def _made(
     shards: Shards, kind: Kind, split: Split, given: Given, plan: Plan, settings: LoaderSettings
 ) -> tuple[FeatureLoader, FeatureLoader, FeatureData]:
-    origin = Origin(
-        Rows(shards.shards, cold=plan.sizes.data > CACHED * free_memory()),
-        split.train_rows,
-        given,
-        settings.share,
-        settings.workers,
-        settings.pin_memory,
-    )
+    origin = _origin(shards, split, given, plan, settings)
     batch = plan.sizes.batch_size
     order = Order(split.trained, batch, settings.seed, plan.shuffle, plan.block, plan.window)
     train = FeatureLoader(origin, plan, order)
@@ -176,6 +192,20 @@ def _made(
         in_order,
     )
     return train, test, FeatureData(shards, kind, split, train, test)
+
+
+def _origin(
+    shards: Shards, split: Split, given: Given, plan: Plan, settings: LoaderSettings
+) -> Origin:
+    """Training rows, in batches as `given` has them."""
+    return Origin(
+        Rows(shards.shards, cold=plan.sizes.data > CACHED * free_memory()),
+        split.train_rows,
+        given,
+        settings.share,
+        settings.workers,
+        settings.pin_memory,
+    )
 
 
 def _plan(shards: Shards, split: Split, given: Given, settings: LoaderSettings) -> Plan:
