@@ -55,6 +55,7 @@ CHARTS = (
             CurveOf("loss", "training loss", has_mean=True),
             CurveOf("train_loss", "training loss, mean of an epoch", scored=True, dashed=True),
             CurveOf("validation_loss", "validation loss", scored=True),
+            CurveOf("cross_entropy", "cross entropy, training", dashed=True),
             CurveOf("cross_entropy", "cross entropy, held-out", scored=True),
             CurveOf("teacher_cross_entropy", "teacher, held-out", scored=True, dashed=True),
         ),
@@ -70,7 +71,7 @@ CHARTS = (
     ),
     ChartOf(
         "Perplexity",
-        "The exponential of the mean cross entropy over the supervised tokens of the held-out rows.",
+        "The exponential of the mean cross entropy over the supervised held-out tokens.",
         (
             CurveOf("perplexity", "perplexity", scored=True),
             CurveOf(
@@ -195,7 +196,9 @@ def curves_of(curve: CurveOf, points: Points) -> Iterator[Curve]:
 
 def mean_window(steps: int) -> int:
     """How many steps a mean is over: a fiftieth of the run, in round numbers."""
-    return next(size for size in (5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000) if _fits(size, steps))
+    return next(
+        size for size in (5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000) if _fits(size, steps)
+    )
 
 
 def _fits(size: int, steps: int) -> bool:
@@ -206,7 +209,11 @@ def notes_of(curve: CurveOf, points: Points) -> Iterator[str]:
     missing = [step for step, value in points if value is None]
     if missing:
         shown = ", ".join(f"{step:,.0f}" for step in missing[:NOT_FINITE_SHOWN])
-        more = f" and {len(missing) - NOT_FINITE_SHOWN:,} more" if len(missing) > NOT_FINITE_SHOWN else ""
+        more = (
+            f" and {len(missing) - NOT_FINITE_SHOWN:,} more"
+            if len(missing) > NOT_FINITE_SHOWN
+            else ""
+        )
         steps = "step" if len(missing) == 1 else "steps"
         yield f"{curve.name} is not finite at {steps} {shown}{more}."
     together = points_per_stretch(len(points))

@@ -1,4 +1,4 @@
-"""What stands on a page, as plain data: the pages of a run and of several runs beside each other."""
+"""What stands on a page, as plain data: the page of one run, and of several beside each other."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field

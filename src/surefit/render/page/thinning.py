@@ -26,9 +26,9 @@ def points_per_stretch(count: int, most: int = MOST_POINTS) -> int:
     return 1 if count <= most else -(-(count - 2) // max(1, (most - 2) // 2))
 
 
-def _extremes(points: Sequence[tuple[float, float | None]], stretches: int) -> Iterator[
-    tuple[float, float | None]
-]:
+def _extremes(
+    points: Sequence[tuple[float, float | None]], stretches: int
+) -> Iterator[tuple[float, float | None]]:
     size = len(points) / stretches
     for number in range(stretches):
         stretch = points[round(number * size) : round((number + 1) * size)]
