@@ -12,6 +12,7 @@ import torch
 from accelerate import Accelerator
 
 from surefit.data.batches import Batch
+from surefit.data.order import epoch_batches
 from surefit.data.peak_memory import peak_memory
 from surefit.data.step_batches import StepBatches
 from surefit.data.tokens import TokenSet, check_tokenizer
@@ -45,6 +46,7 @@ from surefit.train.random_state import seed_rank
 from surefit.train.ranks import Ranks, ranks_of
 from surefit.train.record import RunFolder, check_free, next_free, start_run
 from surefit.train.resume import Saving, settings_of, stopped
+from surefit.train.run_page import begin_page, leaving_page
 from surefit.train.schedule import linear_decay
 from surefit.train.shared_work import shared_working_folder
 from surefit.train.step import to_device
@@ -59,6 +61,7 @@ from .distill_router import RouterStep
 from .distill_settings import LEARNING_RATE, Distillation, with_defaults
 from .distill_teacher import Teaching, check_together, teaching_for
 from .distill_update import Updated, Updating
+from .shown_tokens import shown_tokens
 from .token_rows import PartedRows, open_prepared, prepare
 
 LOSS_LOST = refusal("SF081", "distillation-became-nan", "The loss of a step is not a number.")
@@ -91,7 +94,7 @@ def train(
         if folder.is_done:
             say(f"{folder.path} is done; there is nothing to go on with.")
             return folder.read_report_as(DistillReport)
-        with noticing_death(folder):
+        with noticing_death(folder), leaving_page(folder, ranks):
             return _train(settings, rows, work, replace(folder, writes=ranks.is_first), accelerator)
 
 
@@ -216,6 +219,19 @@ def _train(
     if settings.resume is None:
         ranks.first_does(partial(start_run, folder.path, as_dict(settings), RECIPE))
     say(f"Run folder: {folder.path}")
+    ranks.first_does(
+        lambda: begin_page(
+            folder,
+            shown_tokens(
+                settings,
+                prepared,
+                tokenizer,
+                epoch_batches(lengths, step_rows.in_a_batch, settings.seed, 0),
+                identity,
+            ),
+            describe_device(accelerator),
+        )
+    )
     trackers = start_trackers(settings.report_to, as_dict(settings), folder, ranks.is_first)
     folder = replace(folder, tell=trackers.add)
     judge = replace(judge, folder=folder)

@@ -47,6 +47,7 @@ from surefit.train.random_state import seed_rank
 from surefit.train.ranks import Ranks, ranks_of
 from surefit.train.record import RunFolder, check_free, next_free, start_run
 from surefit.train.resume import Saving, settings_of, stopped
+from surefit.train.run_page import begin_page, leaving_page
 from surefit.train.schedule import linear_decay
 from surefit.train.shared_work import shared_working_folder
 from surefit.train.trackers import check_trackers, start_trackers
@@ -56,6 +57,7 @@ from surefit.writing import new_folder, write_json
 from .pretrain_report import Pretrained, PretrainReport, say_end
 from .pretrain_settings import MADE, FeaturePretraining
 from .pretrain_steps import Supervision, first_batches
+from .shown_features import shown_features
 
 LOSS_LOST = refusal("SF063", "feature-loss-became-nan", "The loss of a step is not a number.")
 UNEVEN_RANKS = refusal(
@@ -94,7 +96,7 @@ def train(settings: FeaturePretraining, model: Any = None) -> Pretrained:
         if folder.is_done:
             say(f"{folder.path} is done; there is nothing to go on with.")
             return _read_back(folder)
-        with noticing_death(folder):
+        with noticing_death(folder), leaving_page(folder, ranks):
             writer = replace(folder, writes=ranks.is_first)
             return _train(settings, model, work, writer, accelerator)
 
@@ -172,6 +174,11 @@ def _train(
         ranks.first_does(partial(start_run, folder.path, as_dict(settings), RECIPE))
         ranks.first_does(partial(write_json, folder.path / ORDER, order))
     say(f"Run folder: {folder.path}")
+    ranks.first_does(
+        lambda: begin_page(
+            folder, shown_features(settings, owner, first, identity), describe_device(accelerator)
+        )
+    )
     trackers = start_trackers(settings.report_to, as_dict(settings), folder, ranks.is_first)
     folder = replace(folder, tell=trackers.add)
     saving = Saving(folder, Parts(model, optimizer, schedule, accelerator.scaler), identity, ranks)

@@ -31,20 +31,17 @@ Read = TypeVar("Read")
 class RunEnvironment:
     """Where and when a run was begun. A recipe writes it into the run folder."""
 
-    command: tuple[str, ...]
+    command: str
     began: str
     host: str
     pid: int
     versions: tuple[Fact, ...]
 
     @classmethod
-    def of_this_process(
-        cls, command: tuple[str, ...], versions: tuple[Fact, ...]
-    ) -> "RunEnvironment":
+    def of_this_process(cls, command: str, versions: tuple[Fact, ...]) -> "RunEnvironment":
         now = datetime.now().astimezone().isoformat(timespec="seconds")
-        return cls(
-            command=command, began=now, host=platform.node(), pid=os.getpid(), versions=versions
-        )
+        host, pid = platform.node(), os.getpid()
+        return cls(command=command, began=now, host=host, pid=pid, versions=versions)
 
     @property
     def is_alive(self) -> bool | None:

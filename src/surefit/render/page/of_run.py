@@ -80,9 +80,8 @@ def laws_of(run: LeftBehind) -> Iterator[LawShown]:
 def tables_of(run: LeftBehind) -> Iterator[FactTable]:
     yield FactTable("Settings", as_facts(run.settings))
     if run.environment is not None:
-        yield FactTable("Versions", run.environment.versions)
-        if run.environment.command:
-            yield FactTable("Command", (Fact("command", " ".join(run.environment.command)),))
+        versions = (Fact("command", run.environment.command), *run.environment.versions)
+        yield FactTable("Command and versions", versions)
     if run.data is not None and run.data.fingerprints:
         yield FactTable("Fingerprints", run.data.fingerprints)
     if run.report is not None:
