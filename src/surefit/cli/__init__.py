@@ -42,6 +42,7 @@ COMMANDS = {
     "distill": "surefit.cli.distill:distill",
     "eval": "surefit.cli.evaluate:evaluate",
     "ask": "surefit.cli.ask:ask",
+    "report": "surefit.cli.report:report",
     "inspect": "surefit.cli.inspect:inspect",
     "pack": "surefit.cli.pack:pack",
     "make-data": "surefit.cli.make_data:make_data",
@@ -153,7 +154,7 @@ def read_call(argv: Sequence[str]) -> Call:
 RUN_A_SCRIPT = ("run", "check")
 VALUED = (
     *("--proof-seconds", "--proof_seconds", "--hang-after", "--hang_after", "--record"),
-    *("--seconds", "--rows", "--further", "--stop-on", "--stop_on"),
+    *("--seconds", "--rows", "--further", "--stop-on", "--stop_on", "--html"),
 )
 """Flags of these commands that a value follows."""
 

@@ -44,7 +44,6 @@
 
   let plots = [];
   let range = null; // [first, last] step that is shown; null for the whole run
-  let zooming = false;
 
   const joined = (chart) =>
     chart.curves.length
@@ -79,6 +78,9 @@
       ticks: { stroke: () => color("--line"), width: 1, size: 4 },
       font: "11px system-ui, sans-serif",
     };
+    const onlyTens = (_, splits) =>
+      splits.map((split) => (Math.abs(Math.log10(split) % 1) < 1e-9 ? split : null));
+    const decades = { filter: onlyTens, grid: { ...axis.grid, filter: onlyTens } };
     const numbers = (_, splits) =>
       splits.map((split) => (split === null ? "" : inWords(split, chart.name)));
     const options = {
@@ -87,11 +89,11 @@
       legend: { show: false },
       scales: { x: { time: false }, y: chart.logarithmic ? { distr: 3 } : {} },
       axes: [
-        { ...axis, values: numbers, size: 34 },
-        { ...axis, values: numbers, size: 62, space: 36 },
+        { ...axis, values: numbers, size: 34, space: 70 },
+        { ...axis, values: numbers, size: 62, space: 36, ...(chart.logarithmic ? decades : {}) },
       ],
       cursor: {
-        drag: { x: true, y: false, dist: 5 },
+        drag: { x: true, y: false, dist: 5, setScale: false },
         dataIdx: (plot, series, at) => nearestValue(plot.data[series], at) ?? at,
         points: { size: 7 },
         bind: { dblclick: () => () => zoom(null) },
@@ -103,7 +105,7 @@
       },
       hooks: {
         setCursor: [(plot) => tell(plot)],
-        setScale: [(plot, scale) => scale === "x" && follow(plot)],
+        setSelect: [(plot) => zoomToSelected(plot)],
       },
       series: [
         {},
@@ -158,15 +160,14 @@
     plot.at.textContent = step === undefined ? "" : `step ${inWords(step)}`;
   }
 
-  function follow(plot) {
-    if (zooming || !plot.entries) return;
-    const { min, max } = plot.scales.x;
-    if (min == null || max == null) return;
-    zoom([min, max]);
+  function zoomToSelected(plot) {
+    const { left, width } = plot.select;
+    if (width <= 0) return;
+    zoom([plot.posToVal(left, "x"), plot.posToVal(left + width, "x")]);
+    plot.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
   }
 
   function zoom(to, chosen) {
-    zooming = true;
     range = to;
     const last = lastStep();
     for (const plot of plots) {
@@ -175,7 +176,6 @@
       const [min, max] = to ?? [steps[0], Math.max(last, steps[steps.length - 1])];
       plot.setScale("x", min < max ? { min, max } : { min: min - 1, max: max + 1 });
     }
-    zooming = false;
     const share = to === null ? "1" : chosen;
     for (const button of all("[data-range]")) {
       button.setAttribute("aria-pressed", String(button.dataset.range === share));
@@ -226,12 +226,17 @@
 
   function columnsOf(answers) {
     const columns = [
-      { name: "row", text: (row) => row.place },
-      { name: "input", text: (row) => row.input },
-      { name: "target", text: (row) => row.target },
+      { name: "row", kind: "place", text: (row) => row.place },
+      { name: "input", kind: "input", text: (row) => row.input },
+      { name: "target", kind: "", text: (row) => row.target },
     ];
     answers.columns.forEach((name, number) => {
-      columns.push({ name, text: (row) => row.answers[number], score: (row) => row.scores[number] });
+      columns.push({
+        name,
+        kind: "",
+        text: (row) => row.answers[number],
+        score: (row) => row.scores[number],
+      });
       columns.push({
         name: `${answers.score}, ${name}`,
         text: (row) => row.scores[number].toFixed(2),
@@ -273,7 +278,7 @@
     const columns = columnsOf(data.answers);
     const head = element("tr");
     columns.forEach((column, number) => {
-      const cell = element("th", undefined, column.value ? "score" : "");
+      const cell = element("th", undefined, column.value ? "score" : column.kind);
       const button = element("button", column.name);
       button.type = "button";
       if (table.sort === number) {
@@ -466,13 +471,11 @@
       drawCharts();
       return;
     }
-    zooming = true;
     plots.forEach((plot, number) => {
       plot.chart = drawn[number];
       plot.setData(joined(drawn[number]), range === null);
       tell(plot);
     });
-    zooming = false;
     zoom(range, find('[data-range][aria-pressed="true"]')?.dataset.range);
   }
 

@@ -21,8 +21,9 @@ HEAD = 200
 NOT_A_PAGE = refusal("SF097", "not-a-page", "The file that a page goes to holds something else.")
 
 
-def write_run_page(run: LeftBehind) -> Path:
-    return write_page(page_of_run(run), run.path / PAGE)
+def write_run_page(run: LeftBehind, file: Path | None = None) -> Path:
+    """By default into its own folder."""
+    return write_page(page_of_run(run), file or run.path / PAGE)
 
 
 def write_comparison(runs: Sequence[LeftBehind], file: Path) -> Path:
