@@ -19,6 +19,7 @@ Record = Mapping[str, object]
 
 MANY_STEPS = 60
 """From so many on single losses are drawn lightly, and their mean on top."""
+WINDOWS = (5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000)
 NOT_FINITE_SHOWN = 5
 
 
@@ -124,17 +125,18 @@ def is_score(record: Record) -> bool:
     return "learning_rate" not in record
 
 
-def charts_of(records: Sequence[Record]) -> tuple[Chart, ...]:
-    """Every chart for which there is a number, then one for each number that no chart knows."""
+def charts_of(records: Sequence[Record], window: int | None = None) -> tuple[Chart, ...]:
+    """Every chart for which there is a number, then one for each number that no chart knows.
+    `window`: how many steps a mean is over; by default what fits the run."""
     further = [
         ChartOf(key.replace("_", " ").capitalize(), f"`{key}` of the metrics file.", curves)
         for key, curves in _unknown(records).items()
     ]
-    drawn = (chart_of(chart, records) for chart in (*CHARTS, *further))
+    drawn = (chart_of(chart, records, window) for chart in (*CHARTS, *further))
     return tuple(chart for chart in drawn if chart is not None)
 
 
-def chart_of(drawn: ChartOf, records: Sequence[Record]) -> Chart | None:
+def chart_of(drawn: ChartOf, records: Sequence[Record], window: int | None = None) -> Chart | None:
     curves: list[Curve] = []
     notes: list[str] = []
     for curve in drawn.curves:
@@ -143,7 +145,7 @@ def chart_of(drawn: ChartOf, records: Sequence[Record]) -> Chart | None:
             if points:
                 notes.append(f"No value of {curve.name} is finite.")
             continue
-        curves += curves_of(curve, points)
+        curves += curves_of(curve, points, window)
         notes += notes_of(curve, points)
     if not curves and not notes:
         return None
@@ -173,7 +175,7 @@ def _is_optional(curve: CurveOf) -> bool:
     return curve.key.startswith("teacher")
 
 
-def curves_of(curve: CurveOf, points: Points) -> Iterator[Curve]:
+def curves_of(curve: CurveOf, points: Points, window: int | None) -> Iterator[Curve]:
     has_mean = curve.has_mean and len(points) >= MANY_STEPS
     kept = thinned(points)
     yield Curve(
@@ -185,7 +187,7 @@ def curves_of(curve: CurveOf, points: Points) -> Iterator[Curve]:
         faint=has_mean,
     )
     if has_mean:
-        window = mean_window(len(points))
+        window = window or mean_window(len(points))
         means = running_means(points, window)
         yield Curve(
             name=f"mean of {window} steps",
@@ -196,13 +198,7 @@ def curves_of(curve: CurveOf, points: Points) -> Iterator[Curve]:
 
 def mean_window(steps: int) -> int:
     """How many steps a mean is over: a fiftieth of the run, in round numbers."""
-    return next(
-        size for size in (5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000) if _fits(size, steps)
-    )
-
-
-def _fits(size: int, steps: int) -> bool:
-    return size * 50 >= steps or size == 5000
+    return next((size for size in WINDOWS if size * 50 >= steps), WINDOWS[-1])
 
 
 def notes_of(curve: CurveOf, points: Points) -> Iterator[str]:
@@ -232,7 +228,8 @@ def is_positive(curves: Sequence[Curve]) -> bool:
 def over_each_other(runs: Sequence[tuple[str, Sequence[Record]]]) -> tuple[Chart, ...]:
     """The charts of several runs as one: a colour for each run, light values left out where there
     is a mean."""
-    per_run = [{chart.name: chart for chart in charts_of(records)} for _, records in runs]
+    window = mean_window(max(len(records) for _, records in runs))
+    per_run = [{chart.name: chart for chart in charts_of(records, window)} for _, records in runs]
     names = dict.fromkeys(name for charts in per_run for name in charts)
     return tuple(_joined(name, per_run, [run for run, _ in runs]) for name in names)
 

@@ -28,9 +28,9 @@ def conclude(run: LeftBehind) -> Conclusion:
         return Conclusion(Mood.RUNNING, f"Running: {steps_so_far(run)}.", tuple(latest(run)))
     return Conclusion(
         Mood.BAD,
-        f"The run ended without a word after {steps_so_far(run)}.",
+        f"The run ended without a report after {steps_so_far(run)}.",
         (
-            "Its process is gone and left no report: it was killed, or the machine went down.",
+            "Its process is gone: it was killed, or the machine went down.",
             f"To resume it:  surefit {run.recipe} --resume {run.path}",
         ),
     )
@@ -124,7 +124,7 @@ def of_reported(report: Report) -> Iterator[Figure]:
     yield from of_scores(report)
     if report.get("steps") is not None:
         epochs = report.get("epochs")
-        yield Figure("steps", f"{report['steps']:,}", f"{epochs} epochs" if epochs else "")
+        yield Figure("steps", f"{report['steps']:,}", counted(epochs, "epoch") if epochs else "")
     rows, held_out = report.get("training_rows"), report.get("held_out_rows")
     if rows is not None:
         yield Figure("training rows", f"{rows:,}", f"{held_out:,} held out" if held_out else "")

@@ -79,6 +79,7 @@ def _template() -> "Template":
         finalize=neutral,
     )
     environment.filters["raw_file"] = _verbatim
+    environment.filters["prose"] = _prose
     return environment.get_template("page.html.jinja")
 
 
@@ -87,6 +88,17 @@ def _verbatim(text: str) -> Any:
     from markupsafe import Markup
 
     return Markup(text)
+
+
+def _prose(text: str) -> Any:
+    """What stands between backticks as code; a backtick without its partner stays one."""
+    from markupsafe import Markup, escape
+
+    parts = [escape(part) for part in neutral(text).split("`")]
+    if len(parts) % 2 == 0:
+        return Markup("`").join(parts)
+    pairs = (f"<code>{part}</code>" if number % 2 else part for number, part in enumerate(parts))
+    return Markup("".join(pairs))
 
 
 def neutral(value: Any) -> Any:

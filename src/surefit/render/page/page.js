@@ -89,8 +89,8 @@
       legend: { show: false },
       scales: { x: { time: false }, y: chart.logarithmic ? { distr: 3 } : {} },
       axes: [
-        { ...axis, values: numbers, size: 34, space: 70 },
-        { ...axis, values: numbers, size: 62, space: 36, ...(chart.logarithmic ? decades : {}) },
+        { ...axis, values: (_, splits) => splits.map((step) => inWords(step)), size: 34, space: 70 },
+        { ...axis, values: numbers, size: 54, space: 36, ...(chart.logarithmic ? decades : {}) },
       ],
       cursor: {
         drag: { x: true, y: false, dist: 5, setScale: false },
