@@ -21,6 +21,7 @@ from surefit.errors import BadInput
 from surefit.models.features import FeatureModel
 from surefit.recipes import pretrain
 from surefit.recipes.pretrain_report import PretrainReport
+from surefit.render.page.left_behind import LeftBehind
 from surefit.train.record import RunFolder
 
 STEPS, FEATURES, ROWS = 8, 12, 640
@@ -79,6 +80,12 @@ def test_it_comes_near_the_best_possible_loss(
     assert before is not None
     assert report.validation_loss is not None
     assert best <= report.validation_loss < best + gap * (before - best)
+    data = LeftBehind(tmp_path / "run").data
+    assert data is not None
+    supervised = 1 - 1 / STEPS if causal else 0.15
+    assert data.supervised_share == pytest.approx(supervised, abs=0.1)
+    assert [len(row.spans) for row in data.rows] == [STEPS] * 4
+    assert "It learned" in (tmp_path / "run" / "report.html").read_text()
 
 
 def test_it_gives_back_four_values_and_loads_back(one_hot: Path, tmp_path: Path) -> None:

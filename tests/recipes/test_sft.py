@@ -16,6 +16,7 @@ from surefit.errors import BadInput
 from surefit.models.load import find_model, load_model
 from surefit.recipes import sft
 from surefit.recipes.sft_settings import LoraSft
+from surefit.render.page.left_behind import LeftBehind
 from surefit.train.record import Report, RunFolder
 
 
@@ -58,6 +59,12 @@ def test_a_run_leaves_a_folder_that_peft_loads(rows: Path, tmp_path: Path) -> No
     assert adapters
     assert all(bool((p != 0).any()) for p in adapters)
     assert json.loads((out / "report.json").read_text())["f1"] == report.f1
+    left = LeftBehind(out)
+    assert left.data is not None
+    assert [sum(lengths.counts) for lengths in left.data.lengths] == [36, 4]
+    assert left.data.supervised_share is not None
+    assert {fact.name for fact in left.data.fingerprints} == {"settings", "rows", "model"}
+    assert "on 4 held-out rows" in (out / "report.html").read_text()
 
 
 def test_merged_model_answers_as_the_adapter_does(rows: Path, tmp_path: Path) -> None:

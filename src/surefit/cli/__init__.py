@@ -67,6 +67,7 @@ PARTS = {
     "accelerate": "train",
     "datasets": "train",
     "gguf": "gguf",
+    "jinja2": "train",
     "numpy": "train",
     "peft": "train",
     "psutil": "train",

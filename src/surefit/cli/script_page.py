@@ -41,7 +41,7 @@ def page_of_script(
 ) -> RunPage:
     """Findings, laws and what was not observed as they were told: of a notebook by its cells."""
     return RunPage(
-        title=shlex.join(command),
+        title=" ".join(command),
         about=f"surefit run, {datetime.now():%Y-%m-%d %H:%M} on {platform.node()}",
         conclusion=conclude(examined, command[0], findings),
         figures=tuple(figures_of(examined)),

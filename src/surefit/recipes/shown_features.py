@@ -1,10 +1,12 @@
 """What the page of a pretraining shows of its rows: layout, shares, some as the model sees them."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from surefit.data.features.layout import Kind
 from surefit.doctor.findings import Fact
+from surefit.doctor.words import counted
 from surefit.render.page.contents import DataShown, RowShown, TokenSpan
 
 from .pretrain_settings import FeaturePretraining
@@ -32,11 +34,11 @@ def shown_features(
     supervised = (
         first["masked"].bool().cpu() if "masked" in first else after_the_first(real)
     ) & real
-    shards = data.shards.shards
+    layout, files = replace(data.layout, kind=None), counted(len(data.shards.shards), "file")
     return DataShown(
         facts=(
             Fact("source", settings.data),
-            Fact("rows", f"{data.layout}, {data.kind}, in {len(shards):,} files"),
+            Fact("rows", f"{layout}, {data.kind}, in {files}"),
             Fact("training rows", f"{data.split.trained:,}"),
             Fact("held-out rows", f"{data.split.held_out:,}"),
             Fact("loss", "the next step of each" if settings.causal else "masked steps"),

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import exp
+from typing import Any
 
 from .contents import Chart, Curve
 from .thinning import (
@@ -15,11 +16,30 @@ from .thinning import (
     thinned,
 )
 
-Record = Mapping[str, object]
+Record = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class MetricLines:
+    """The lines of a metrics file that have a step, of training steps and of evaluations apart."""
+
+    steps: list[Record]
+    scores: list[Record]
+
+    @classmethod
+    def of(cls, records: Sequence[Record]) -> "MetricLines":
+        numbered = [record for record in records if finite_or_none(record.get("step")) is not None]
+        return cls(
+            [record for record in numbered if not is_score(record)],
+            [record for record in numbered if is_score(record)],
+        )
+
 
 MANY_STEPS = 60
 """From so many on single losses are drawn lightly, and their mean on top."""
 WINDOWS = (5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000)
+LARGEST_EXPONENT = 700.0
+"""Of e, that is still a number."""
 NOT_FINITE_SHOWN = 5
 
 
@@ -34,7 +54,9 @@ class CurveOf:
     dashed: bool = False
     as_perplexity: bool = False
     """It is a cross entropy in nats, drawn as its exponential."""
+    faint: bool = False
     has_mean: bool = False
+    """Where there are many steps it is drawn lightly, and its mean on top."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +78,7 @@ CHARTS = (
             CurveOf("loss", "training loss", has_mean=True),
             CurveOf("train_loss", "training loss, mean of an epoch", scored=True, dashed=True),
             CurveOf("validation_loss", "validation loss", scored=True),
-            CurveOf("cross_entropy", "cross entropy, training", dashed=True),
+            CurveOf("cross_entropy", "cross entropy, training", faint=True),
             CurveOf("cross_entropy", "cross entropy, held-out", scored=True),
             CurveOf("teacher_cross_entropy", "teacher, held-out", scored=True, dashed=True),
         ),
@@ -128,19 +150,20 @@ def is_score(record: Record) -> bool:
 def charts_of(records: Sequence[Record], window: int | None = None) -> tuple[Chart, ...]:
     """Every chart for which there is a number, then one for each number that no chart knows.
     `window`: how many steps a mean is over; by default what fits the run."""
+    lines = MetricLines.of(records)
     further = [
         ChartOf(key.replace("_", " ").capitalize(), f"`{key}` of the metrics file.", curves)
-        for key, curves in _unknown(records).items()
+        for key, curves in _unknown(lines).items()
     ]
-    drawn = (chart_of(chart, records, window) for chart in (*CHARTS, *further))
+    drawn = (chart_of(chart, lines, window) for chart in (*CHARTS, *further))
     return tuple(chart for chart in drawn if chart is not None)
 
 
-def chart_of(drawn: ChartOf, records: Sequence[Record], window: int | None = None) -> Chart | None:
+def chart_of(drawn: ChartOf, lines: MetricLines, window: int | None) -> Chart | None:
     curves: list[Curve] = []
     notes: list[str] = []
     for curve in drawn.curves:
-        points = points_of(curve, records)
+        points = points_of(curve, lines)
         if not any(value is not None for _, value in points):
             if points:
                 notes.append(f"No value of {curve.name} is finite.")
@@ -158,15 +181,18 @@ def chart_of(drawn: ChartOf, records: Sequence[Record], window: int | None = Non
     )
 
 
-def points_of(curve: CurveOf, records: Sequence[Record]) -> Points:
+def points_of(curve: CurveOf, lines: MetricLines) -> Points:
     """The values of a key over steps; what is not finite is None."""
-    points: Points = []
-    for record in records:
-        if curve.key in record and is_score(record) == curve.scored:
-            value = finite_or_none(record[curve.key])
-            if curve.as_perplexity and value is not None:
-                value = exp(min(value, 700.0))
-            points.append((_step(record), value))
+    key = curve.key
+    records = lines.scores if curve.scored else lines.steps
+    points: Points = [
+        (float(record["step"]), finite_or_none(record[key])) for record in records if key in record
+    ]
+    if curve.as_perplexity:
+        points = [
+            (step, None if value is None else exp(min(value, LARGEST_EXPONENT)))
+            for step, value in points
+        ]
     return [] if all(value is None for _, value in points) and _is_optional(curve) else points
 
 
@@ -184,7 +210,7 @@ def curves_of(curve: CurveOf, points: Points, window: int | None) -> Iterator[Cu
         values=tuple(short(value) for _, value in kept),
         points=curve.scored,
         dashed=curve.dashed,
-        faint=has_mean,
+        faint=has_mean or curve.faint,
     )
     if has_mean:
         window = window or mean_window(len(points))
@@ -257,10 +283,11 @@ def _joined(name: str, per_run: Sequence[Mapping[str, Chart]], runs: Sequence[st
     )
 
 
-def _unknown(records: Sequence[Record]) -> dict[str, tuple[CurveOf, ...]]:
+def _unknown(lines: MetricLines) -> dict[str, tuple[CurveOf, ...]]:
     """Numbers that no chart names, each with whether it is of steps or of evaluations."""
     keys = dict.fromkeys(
         (key, is_score(record))
+        for records in (lines.steps, lines.scores)
         for record in _few(records)
         for key, value in record.items()
         if key not in KNOWN and finite_or_none(value) is not None
@@ -280,8 +307,3 @@ def _few(records: Sequence[Record]) -> Iterator[Record]:
     """Lines have the same keys throughout a run: enough of them to meet every kind."""
     yield from records[:: max(1, len(records) // MOST_POINTS)]
     yield from records[-3:]
-
-
-def _step(record: Record) -> float:
-    step = record.get("step", 0)
-    return float(step) if isinstance(step, int | float) else 0.0

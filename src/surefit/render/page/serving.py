@@ -3,6 +3,7 @@
 import time
 import webbrowser
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -58,9 +59,13 @@ class LivePage:
 
 def stamp_of(runs: Sequence[Path]) -> str:
     """Changes when a run writes, and when its process is gone."""
-    files = [f"{file.stat().st_mtime_ns}-{file.stat().st_size}" for file in files_of(runs)]
-    running = [str(LeftBehind(run).is_running) for run in runs]
-    return f'"{hash(tuple(files + running)):x}"'
+    files = []
+    for file in files_of(runs):
+        with suppress(FileNotFoundError):  # it was being replaced
+            state = file.stat()
+            files.append((state.st_mtime_ns, state.st_size))
+    running = [LeftBehind(run).is_running for run in runs]
+    return f'"{hash((*files, *running)):x}"'
 
 
 def files_of(runs: Sequence[Path]) -> Iterator[Path]:

@@ -5,6 +5,8 @@ from math import fsum, isfinite
 
 MOST_POINTS = 3000
 """Of a curve on a page: more than a screen has columns."""
+PARTS = 20
+"""Of a window, by which it moves on."""
 DIGITS = 6
 """Significant ones, of a value on a page."""
 
@@ -49,22 +51,30 @@ def _value(point: tuple[float, float | None]) -> float:
 
 
 def running_means(points: Sequence[tuple[float, float | None]], window: int) -> Points:
-    """At about as many steps as a page has room for: the mean of the value there and of those
-    before it, `window` together. Each is summed by itself, so that no spike outlives its window."""
-    stride = max(1, len(points) // MOST_POINTS)
-    ends = range((len(points) - 1) % stride, len(points), stride)
-    return [(points[end][0], _mean(points[max(0, end + 1 - window) : end + 1])) for end in ends]
+    """The mean of a value and those before it, `window` together, about `PARTS` times in a window.
+    Each is summed by itself, so that no spike outlives its window."""
+    size = max(1, window // PARTS)
+    ends = range((len(points) - 1) % size + 1, len(points) + 1, size)
+    parts = [_sum_and_count(points[max(0, end - size) : end]) for end in ends]
+    means: Points = []
+    for number, end in enumerate(ends, start=1):
+        together = parts[max(0, number - window // size) : number]
+        count = sum(count for _, count in together)
+        total = fsum(part for part, _ in together)
+        means.append((points[end - 1][0], total / count if count else None))
+    return means
 
 
-def _mean(points: Sequence[tuple[float, float | None]]) -> float | None:
+def _sum_and_count(points: Sequence[tuple[float, float | None]]) -> tuple[float, int]:
     finite = [value for _, value in points if value is not None]
-    return fsum(finite) / len(finite) if finite else None
+    return fsum(finite), len(finite)
 
 
 def finite_or_none(value: object) -> float | None:
     """A number that can be drawn."""
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return float(value) if is_number and isfinite(value) else None  # type: ignore[arg-type]
+    if type(value) is float:
+        return value if isfinite(value) else None
+    return float(value) if type(value) is int else None
 
 
 def short(value: float | None) -> float | None:
