@@ -10,7 +10,7 @@ import pytest
 
 from run_folders import healthy_run, write_run
 from surefit.cli import main
-from surefit.render.page.write import MARK
+from surefit.render.page.html import MARK
 
 
 def test_a_page_goes_into_its_run_folder(

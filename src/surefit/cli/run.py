@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from os import environ
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
@@ -246,7 +246,7 @@ def write_html(examined: "Examination", command: Sequence[str], file: Path) -> N
     from .script_page import page_of_script
 
     findings = [as_struct(finding) for finding in outcome.findings]
-    laws = outcome.parts["laws"]
+    laws: Any = outcome.parts["laws"]
     write_page(page_of_script(examined, command, findings, laws, outcome.not_observed), file)
     console.errors.print(f"surefit: the page of this run: {file}", soft_wrap=True)
 

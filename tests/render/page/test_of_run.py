@@ -1,11 +1,12 @@
 """What is read from run folders, and what is said of them first."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from run_folders import BEFORE, REPORT, SETTINGS, finding, healthy_run, steps, write_run
-from surefit.doctor.findings import Finding, Fix, Place, Severity
+from run_folders import BEFORE, DATA, REPORT, SETTINGS, finding, healthy_run, steps, write_run
+from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
 from surefit.errors import WrongCall
 from surefit.render.page.charts import charts_of, mean_window
 from surefit.render.page.comparison import page_of_runs
@@ -186,10 +187,6 @@ def test_a_comparison_shows_what_differs(tmp_path: Path) -> None:
 
 
 def test_runs_of_other_rows_are_said_to_be_so(tmp_path: Path) -> None:
-    from dataclasses import replace
-
-    from run_folders import DATA, Fact
-
     first = healthy_run(tmp_path / "first")
     other = replace(DATA, fingerprints=(Fact("rows", "another"),))
     second = healthy_run(tmp_path / "second", data=other)

@@ -141,8 +141,8 @@ def of_scores(report: Report) -> Iterator[Figure]:
         before = was(report.get("validation_loss_before"))
         yield Figure("validation loss", f"{report['validation_loss']:.4f}", before)
     if report.get("cross_entropy") is not None:
-        before = report.get("cross_entropy_before")
-        note = "" if before is None else f"was {exp(before):.2f}"
+        first = report.get("cross_entropy_before")
+        note = "" if first is None else f"was {exp(first):.2f}"
         yield Figure("perplexity", f"{exp(report['cross_entropy']):.2f}", note)
     if report.get("agreement") is not None:
         yield Figure("agreement", f"{report['agreement']:.1%}", "likeliest token, with the teacher")

@@ -30,7 +30,13 @@ PARTS_MISSING = refusal(
 HERE = Path(__file__).parent
 MARK = "<!-- a page of surefit -->"
 """At the beginning of every page, so that surefit knows its own."""
-ESCAPED = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
+ESCAPED: dict[str, str | int | None] = {
+    "<": "\\u003c",
+    ">": "\\u003e",
+    "&": "\\u0026",
+    "\u2028": "\\u2028",
+    "\u2029": "\\u2029",
+}
 """Characters that could end a script element, or a line in one."""
 
 
