@@ -20,6 +20,7 @@ SETTINGS = {"recipe": "sft", "data": "rows.jsonl", "model": "embedded", "learnin
 HOSTILE = (
     "<script>window.hit=1</script>",
     "</script><script>window.hit=1</script>",
+    "</script /><img src=x onerror=window.hit=1>",
     '"><img src=x onerror="window.hit=1">',
     "'-window.hit=1-'",
     "{{ 7 * 7 }}{% raw %}",

@@ -26,8 +26,9 @@ def run(folder: Path, error: BaseException | None = None, rank: int = 0) -> Left
     return LeftBehind(folder)
 
 
-def test_a_run_that_is_done(tmp_path: Path) -> None:
+def test_a_run_that_is_done(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     left = run(tmp_path / "run")
+    assert capsys.readouterr().out == f"Page: {left.path}/report.html\n"
     assert left.ended is not None
     assert (left.ended.ended.code, left.ended.findings) == (0, [])
     assert left.environment is not None

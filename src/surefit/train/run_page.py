@@ -81,7 +81,8 @@ def end_page(folder: RunFolder, error: BaseException | None) -> None:
         put(folder.path / FINDINGS, ending(folder.recipe, error))
     except OSError as failed:
         say(f"{folder.path / FINDINGS} could not be written: {failed.strerror}")
-    write_page(folder.path)
+    if write_page(folder.path):
+        say(f"Page: {folder.path / PAGE}")
 
 
 def ending(recipe: str, error: BaseException | None) -> bytes:
@@ -93,9 +94,12 @@ def ending(recipe: str, error: BaseException | None) -> bytes:
     return document(recipe, Ended(code, f"{type(error).__name__}: {error}".rstrip(": ")), ())
 
 
-def write_page(path: Path) -> None:
-    """A run is worth more than its page: what keeps the page from being written is only said."""
+def write_page(path: Path) -> bool:
+    """Whether it could be written. A run is worth more than its page: what keeps the page from
+    being written is only said."""
     try:
         write_run_page(LeftBehind(path))
     except Exception as error:  # noqa: BLE001 - the run goes on, and its files are whole
         say(f"{path / PAGE} could not be written: {type(error).__name__}: {error}")
+        return False
+    return True

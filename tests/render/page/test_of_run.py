@@ -109,7 +109,7 @@ def test_files_that_are_missing_or_cut_off_are_left_out(tmp_path: Path) -> None:
     made = page(folder)
     assert made.charts == ()
     assert made.data is None
-    assert made.conclusion.headline == "Running: 0 steps."
+    assert made.conclusion.headline == "Not done so far: 0 steps."
 
 
 def test_what_is_no_run_is_refused(tmp_path: Path) -> None:

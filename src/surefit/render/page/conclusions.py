@@ -25,7 +25,7 @@ def conclude(run: LeftBehind) -> Conclusion:
     if run.report is not None:
         return of_a_report(run.report)
     if run.is_running:
-        return Conclusion(Mood.RUNNING, f"Running: {steps_so_far(run)}.", tuple(latest(run)))
+        return of_a_running(run)
     return Conclusion(
         Mood.BAD,
         f"The run ended without a report after {steps_so_far(run)}.",
@@ -33,6 +33,15 @@ def conclude(run: LeftBehind) -> Conclusion:
             "Its process is gone: it was killed, or the machine went down.",
             f"To resume it:  surefit {run.recipe} --resume {run.path}",
         ),
+    )
+
+
+def of_a_running(run: LeftBehind) -> Conclusion:
+    if run.environment is not None and run.environment.is_alive:
+        return Conclusion(Mood.RUNNING, f"Running: {steps_so_far(run)}.", tuple(latest(run)))
+    unknown = "Whether it still runs cannot be told: its process is not one of this machine."
+    return Conclusion(
+        Mood.RUNNING, f"Not done so far: {steps_so_far(run)}.", (*latest(run), unknown)
     )
 
 
