@@ -31,7 +31,7 @@ from run_folders import (
     write_lines,
     write_run,
 )
-from surefit.doctor.findings import Fact, Place
+from surefit.doctor.findings import Fact, Fix, Place
 from surefit.render.page.contents import RowShown, TokenSpan
 from surefit.render.page.html import neutral
 from surefit.render.page.left_behind import LeftBehind
@@ -429,6 +429,14 @@ def test_the_page_of_a_script_with_a_hostile_name_and_exception(
     assert script.name in seen.text(".title")
     assert "</script><script>window.hit=1</script>" in seen.text(".verdict, #findings")
     assert seen.page.locator(".verdict.bad").count() == 1
+
+
+def test_code_and_commands_stand_out_in_sentences(tmp_path: Path, look: Opener) -> None:
+    fix = Fix("Resume `it`:  surefit sft --resume <run>")
+    folder = write_run(tmp_path / "run", ended=(1, (replace(finding("a ` b"), fixes=(fix,)),)))
+    seen = look(of_run(folder))
+    assert seen.text("main h1") == "a ` b"
+    assert seen.page.locator(".fix code").all_inner_texts() == ["it", "surefit sft --resume <run>"]
 
 
 def test_control_characters_are_shown() -> None:

@@ -97,10 +97,20 @@ def _verbatim(text: str) -> Any:
 
 
 def _prose(text: str) -> Any:
-    """What stands between backticks as code; a backtick without its partner stays one."""
+    """What stands between backticks as code, and so a command, which two spaces part from its
+    sentence. A backtick without its partner stays one."""
+    from markupsafe import Markup
+
+    said, colon, command = neutral(text).partition(":  ")
+    if colon and "\n" not in command:
+        return _with_code(said) + ": " + Markup('<code class="command">{}</code>').format(command)
+    return _with_code(neutral(text))
+
+
+def _with_code(text: str) -> Any:
     from markupsafe import Markup, escape
 
-    parts = [escape(part) for part in neutral(text).split("`")]
+    parts = [escape(part) for part in text.split("`")]
     if len(parts) % 2 == 0:
         return Markup("`").join(parts)
     pairs = (f"<code>{part}</code>" if number % 2 else part for number, part in enumerate(parts))

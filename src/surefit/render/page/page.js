@@ -24,7 +24,7 @@
     if (value === null || value === undefined) return "–";
     if (chart === "Memory") return inBytes(value);
     const size = Math.abs(value);
-    if (size !== 0 && (size >= 1e6 || size < 1e-3)) return value.toExponential(2);
+    if (size !== 0 && (size >= 1e6 || size < 1e-3)) return value.toExponential(2).replace(/\.?0+e/, "e");
     if (Number.isInteger(value)) return value.toLocaleString("en");
     return String(Number(value.toPrecision(5)));
   }
