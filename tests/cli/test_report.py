@@ -1,5 +1,7 @@
 """`surefit report`: which file it writes, and what it refuses."""
 
+import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -9,8 +11,12 @@ from pathlib import Path
 import pytest
 
 from run_folders import healthy_run, write_run
-from surefit.cli import main
+from surefit.cli import functions_for, main, make_app, read_call
+from surefit.cli.config_flags import ConfigFlags
 from surefit.render.page.html import MARK
+
+DOCS = Path(__file__).parents[2] / "docs" / "report.md"
+COMMANDS = re.findall(r"^surefit .*", DOCS.read_text(), re.MULTILINE)
 
 
 def test_a_page_goes_into_its_run_folder(
@@ -24,6 +30,23 @@ def test_a_page_goes_into_its_run_folder(
     assert main(["report", "runs/a", "--out", "mine.html"]) == 0
     assert main(["report", "runs/a", "runs/a/"]) == 0
     assert not (tmp_path / "runs/comparison.html").exists()
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_commands_of_the_docs(
+    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All are understood; those that end by themselves and do not train are run."""
+    call = read_call(shlex.split(command)[1:])
+    app, _ = make_app(ConfigFlags(None, ()), functions_for(call))
+    app.parse_args(call.tokens, exit_on_error=False, print_error=False)
+    monkeypatch.chdir(tmp_path)
+    for name in ("first", "second"):
+        healthy_run(tmp_path / "runs" / name)
+    (tmp_path / "train.py").write_text("")
+    if call.command != "sft" and "--serve" not in call.tokens:
+        assert main(shlex.split(command)[1:]) == 0
+        assert len([*tmp_path.rglob("*.html")]) == 1
 
 
 def test_a_comparison_goes_beside_the_runs(tmp_path: Path) -> None:
