@@ -80,11 +80,11 @@ def test_it_comes_near_the_best_possible_loss(
     assert before is not None
     assert report.validation_loss is not None
     assert best <= report.validation_loss < best + gap * (before - best)
-    data = LeftBehind(tmp_path / "run").data
-    assert data is not None
+    shown = LeftBehind(tmp_path / "run").data
+    assert shown is not None
     supervised = 1 - 1 / STEPS if causal else 0.15
-    assert data.supervised_share == pytest.approx(supervised, abs=0.1)
-    assert [len(row.spans) for row in data.rows] == [STEPS] * 4
+    assert shown.supervised_share == pytest.approx(supervised, abs=0.1)
+    assert [len(row.spans) for row in shown.rows] == [STEPS] * 4
     assert "It learned" in (tmp_path / "run" / "report.html").read_text()
 
 
