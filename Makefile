@@ -1,4 +1,5 @@
-# Everything is set up in .venv by the targets themselves; nothing else on the machine is touched.
+# Everything is set up in .venv by the targets themselves; nothing else on the machine is touched, but
+# for Debian's Chromium, in which pages are tested.
 PYTHON ?= python3.11
 VENV := .venv
 BIN := $(VENV)/bin
@@ -9,13 +10,13 @@ OLDEST := .venv-oldest
 demo: $(VENV)/train ## set up and train on the embedded model and rows
 	$(BIN)/surefit demo
 
-test: $(VENV)/dev check ## set up, check and run all tests
+test: $(VENV)/dev $(VENV)/browser check ## set up, check and run all tests
 	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 test-oldest: $(OLDEST)/ready ## the doctor on the oldest transformers, peft and accelerate that it supports
 	$(OLDEST)/bin/python -m pytest -n 2 --dist loadfile tests/test_cases.py tests/rules
 
-fast: $(VENV)/dev ## the tests that take seconds
+fast: $(VENV)/dev $(VENV)/browser ## the tests that take seconds
 	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow"
 
 check: $(VENV)/dev ## format, lint, types, import contracts, rule pages, words
@@ -41,7 +42,7 @@ bench-distill: $(VENV)/dev ## losses and whole steps of distillation against the
 	$(BIN)/python -m benchmarks.distill --set-up
 	$(BIN)/python -m benchmarks.distill --results runs/benchmark-distill/results.jsonl
 
-setup: $(VENV)/dev
+setup: $(VENV)/dev $(VENV)/browser
 
 $(VENV)/pip:
 	$(PYTHON) -m venv $(VENV) || python3 -m venv $(VENV)
@@ -61,6 +62,18 @@ $(VENV)/dev: $(VENV)/train
 	# Aside, for the one test that uses it: where PEFT finds it, every process imports it.
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --no-deps --target $(VENV)/4bit --upgrade bitsandbytes
 	touch $@
+
+# Where there is none and none can be installed, the tests of pages fail and say so.
+BROWSERS := chromium chromium-browser google-chrome google-chrome-stable
+AS_ROOT := $(if $(filter 0,$(shell id -u)),,sudo -n)
+$(VENV)/browser: $(VENV)/pip
+	@if [ -z "$$(which $(BROWSERS))" ]; then \
+		echo "Installing Chromium, in which pages are tested"; \
+		$(AS_ROOT) apt-get update -qq; \
+		$(AS_ROOT) env DEBIAN_FRONTEND=noninteractive apt-get install -qq -y chromium >/dev/null; \
+	fi || true
+	@if [ -n "$$(which $(BROWSERS))" ]; then touch $@; \
+	else echo "Chromium could not be installed: the tests of pages will fail."; fi
 
 # Behind what is installed here stands all of the first environment, torch too: it is not taken twice.
 $(OLDEST)/ready: $(VENV)/dev constraints-oldest.txt

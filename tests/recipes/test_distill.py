@@ -19,6 +19,8 @@ from surefit.cli import main
 from surefit.losses.comparison import compared
 from surefit.recipes import distill, distill_judge, distill_teacher
 from surefit.recipes.distill_report import DistillReport
+from surefit.render.page.left_behind import LeftBehind
+from surefit.render.page.of_run import page_of_run
 from surefit.train.record import RunFolder
 
 LINE = re.compile(
@@ -70,6 +72,20 @@ def test_parts_of_the_loss_are_told_apart(plain: Path) -> None:
         assert record["gradient_norm"] > 0
         assert (record["updates"], record["skipped"]) == (record["step"], 0)
         assert record["peak_memory"] > 1e8
+
+
+def test_its_page_says_whether_it_learned(plain: Path) -> None:
+    left = LeftBehind(plain)
+    assert left.data is not None
+    assert [fact.name for fact in left.data.fingerprints] == [
+        "settings",
+        "rows",
+        "student",
+        "teacher",
+    ]
+    page = page_of_run(left)
+    assert page.conclusion.headline.startswith("It learned: perplexity fell from")
+    assert {"Loss", "Perplexity", "Divergence from the teacher"} <= {c.name for c in page.charts}
 
 
 def test_perplexity_is_that_of_the_saved_weights(texts: Path, plain: Path) -> None:

@@ -23,6 +23,7 @@ from surefit.errors import BadInput, WrongCall
 from surefit.models.features import FeatureModel
 from surefit.recipes import pretrain
 from surefit.recipes.pretrain_report import PretrainReport
+from surefit.render.page.left_behind import LeftBehind
 from surefit.train.pace import without_pace
 from surefit.train.record import RunFolder
 
@@ -82,6 +83,12 @@ def test_it_comes_near_the_best_possible_loss(
     assert before is not None
     assert report.validation_loss is not None
     assert best <= report.validation_loss < best + gap * (before - best)
+    shown = LeftBehind(tmp_path / "run").data
+    assert shown is not None
+    supervised = 1 - 1 / STEPS if causal else 0.15
+    assert shown.supervised_share == pytest.approx(supervised, abs=0.1)
+    assert [len(row.spans) for row in shown.rows] == [STEPS] * 4
+    assert "It learned" in (tmp_path / "run" / "report.html").read_text()
 
 
 def test_a_run_that_gained_nothing_does_not_end_as_a_success(

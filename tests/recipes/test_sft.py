@@ -18,6 +18,7 @@ from surefit.models.load import find_model, load_model, load_tokenizer
 from surefit.recipes import sft
 from surefit.recipes.sft_settings import LoraSft
 from surefit.recipes.token_rows import part_rows, tokenize_rows
+from surefit.render.page.left_behind import LeftBehind
 from surefit.train.record import Report, RunFolder
 
 
@@ -60,6 +61,12 @@ def test_a_run_leaves_a_folder_that_peft_loads(rows: Path, tmp_path: Path) -> No
     assert adapters
     assert all(bool((p != 0).any()) for p in adapters)
     assert json.loads((out / "report.json").read_text())["f1"] == report.f1
+    left = LeftBehind(out)
+    assert left.data is not None
+    assert [sum(lengths.counts) for lengths in left.data.lengths] == [36, 4]
+    assert left.data.supervised_share is not None
+    assert {fact.name for fact in left.data.fingerprints} == {"settings", "rows", "model"}
+    assert "on 4 held-out rows" in (out / "report.html").read_text()
 
 
 def test_validation_loss_and_speed_are_recorded(rows: Path, tmp_path: Path) -> None:

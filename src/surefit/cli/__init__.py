@@ -45,6 +45,7 @@ COMMANDS = {
     "eval": "surefit.cli.evaluate:evaluate",
     "ask": "surefit.cli.ask:ask",
     "export": "surefit.cli.export:export",
+    "report": "surefit.cli.report:report",
     "inspect": "surefit.cli.inspect:inspect",
     "pack": "surefit.cli.pack:pack",
     "make-data": "surefit.cli.make_data:make_data",
@@ -69,6 +70,7 @@ PARTS = {
     "accelerate": "train",
     "datasets": "train",
     "gguf": "gguf",
+    "jinja2": "train",
     "numpy": "train",
     "peft": "train",
     "psutil": "train",
@@ -159,7 +161,7 @@ def read_call(argv: Sequence[str]) -> Call:
 RUN_A_SCRIPT = ("run", "check")
 VALUED = (
     *("--proof-seconds", "--proof_seconds", "--hang-after", "--hang_after", "--record"),
-    *("--seconds", "--rows", "--further", "--stop-on", "--stop_on"),
+    *("--seconds", "--rows", "--further", "--stop-on", "--stop_on", "--html"),
 )
 """Flags of these commands that a value follows."""
 

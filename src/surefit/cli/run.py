@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from os import environ
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
@@ -52,6 +52,9 @@ class Run:
     record: Path | None = None
     """A file that keeps all observations, as JSON Lines."""
 
+    html: Path | None = None
+    """A file for the page of this run: verdict, findings with patches and proofs, losses, laws."""
+
     in_time: bool = True
     """Print what is certain while the run goes on, not only at its end."""
 
@@ -85,6 +88,8 @@ def run(*command: str, settings: Annotated[Run, Parameter(name="*")] = DEFAULTS)
         The script and its arguments; or `-m`, a module and its arguments; or a launcher.
     """
     refuse_missing(command)
+    if settings.html is not None:
+        refuse_no_page(settings.html)
     cells = cells_in(command[0])
 
     from surefit.examination import examine
@@ -116,6 +121,8 @@ def run(*command: str, settings: Annotated[Run, Parameter(name="*")] = DEFAULTS)
     tell(examined, cells, in_time, each_law=settings.laws)
     if settings.record is not None:
         keep(examined, settings.record)
+    if settings.html is not None:
+        write_html(examined, command, settings.html)
     if settings.fix:
         mend(examined)
     failed = any(one.severity is Severity.ERROR for one in examined.findings)
@@ -221,6 +228,27 @@ def keep(examined: "Examination", file: Path) -> None:
 
     lines = [as_line(one) + "\n" for one in examined.recording.observations]
     put(file, "".join(lines).encode())
+
+
+def refuse_no_page(file: Path) -> None:
+    """Before the run, not after it."""
+    from surefit.render.page.html import check_parts
+    from surefit.render.page.write import refuse_other_file
+
+    check_parts()
+    refuse_other_file(file)
+
+
+def write_html(examined: "Examination", command: Sequence[str], file: Path) -> None:
+    from surefit.render.json_document import as_struct
+    from surefit.render.page.write import write_page
+
+    from .script_page import page_of_script
+
+    findings = [as_struct(finding) for finding in outcome.findings]
+    laws: Any = outcome.parts["laws"]
+    write_page(page_of_script(examined, command, findings, laws, outcome.not_observed), file)
+    console.errors.print(f"surefit: the page of this run: {file}", soft_wrap=True)
 
 
 def mend(examined: "Examination") -> None:

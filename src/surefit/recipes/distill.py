@@ -13,6 +13,7 @@ from accelerate import Accelerator
 
 from surefit.data.batches import Batch
 from surefit.data.in_memory import GivenRows
+from surefit.data.order import epoch_batches
 from surefit.data.peak_memory import peak_memory
 from surefit.data.step_batches import StepBatches
 from surefit.data.tokens import TokenSet, check_tokenizer
@@ -58,6 +59,7 @@ from surefit.train.resume import (
     settings_of,
     stopped,
 )
+from surefit.train.run_page import begin_page, leaving_page
 from surefit.train.schedule import linear_decay
 from surefit.train.shared_work import shared_working_folder
 from surefit.train.step import to_device
@@ -72,6 +74,7 @@ from .distill_router import RouterStep
 from .distill_settings import LEARNING_RATE, Distillation, with_defaults
 from .distill_teacher import Teaching, check_together, teaching_for
 from .distill_update import Updated, Updating
+from .shown_tokens import shown_tokens
 from .token_rows import (
     PartedRows,
     keep_known_rows,
@@ -118,7 +121,7 @@ def train(
         if folder.is_done and not folder.extends:
             say(f"{folder.path} is done; there is nothing to go on with.")
             return folder.read_report_as(DistillReport)
-        with noticing_death(folder):
+        with noticing_death(folder), leaving_page(folder, ranks):
             return _train(settings, rows, work, replace(folder, writes=ranks.is_first), accelerator)
 
 
@@ -252,6 +255,19 @@ def _train(
     elif folder.extends:
         ranks.first_does(partial(begin_segment, folder, settings))
     say(f"Run folder: {folder.path}")
+    ranks.first_does(
+        lambda: begin_page(
+            folder,
+            shown_tokens(
+                settings,
+                prepared,
+                tokenizer,
+                epoch_batches(lengths, step_rows.in_a_batch, settings.seed, 0),
+                identity,
+            ),
+            describe_device(accelerator),
+        )
+    )
     trackers = start_trackers(settings.report_to, as_dict(settings), folder, ranks.is_first)
     folder = replace(folder, tell=trackers.add)
     judge = replace(judge, folder=folder)

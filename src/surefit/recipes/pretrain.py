@@ -60,6 +60,7 @@ from surefit.train.resume import (
     settings_of,
     stopped,
 )
+from surefit.train.run_page import begin_page, leaving_page
 from surefit.train.schedule import linear_decay
 from surefit.train.shared_work import shared_working_folder
 from surefit.train.trackers import check_trackers, start_trackers
@@ -69,6 +70,7 @@ from surefit.writing import new_folder, write_json
 from .pretrain_report import Pretrained, PretrainReport, say_end
 from .pretrain_settings import MADE, FeaturePretraining
 from .pretrain_steps import Supervision, first_batches
+from .shown_features import shown_features
 
 LOSS_LOST = refusal("SF063", "feature-loss-became-nan", "The loss of a step is not a number.")
 UNEVEN_RANKS = refusal(
@@ -110,7 +112,7 @@ def train(settings: FeaturePretraining, model: Any = None) -> Pretrained:
         if folder.is_done and not folder.extends:
             say(f"{folder.path} is done; there is nothing to go on with.")
             return _read_back(folder)
-        with noticing_death(folder):
+        with noticing_death(folder), leaving_page(folder, ranks):
             writer = replace(folder, writes=ranks.is_first)
             return _train(settings, model, work, writer, accelerator)
 
@@ -193,6 +195,11 @@ def _train(
     elif folder.extends:
         ranks.first_does(partial(begin_segment, folder, settings))
     say(f"Run folder: {folder.path}")
+    ranks.first_does(
+        lambda: begin_page(
+            folder, shown_features(settings, owner, first, identity), describe_device(accelerator)
+        )
+    )
     trackers = start_trackers(settings.report_to, as_dict(settings), folder, ranks.is_first)
     folder = replace(folder, tell=trackers.add)
     saving = Saving(folder, Parts(model, optimizer, schedule, accelerator.scaler), identity, ranks)

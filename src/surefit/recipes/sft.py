@@ -58,6 +58,7 @@ from surefit.train.resume import (
     settings_of,
     stopped,
 )
+from surefit.train.run_page import begin_page, leaving_page
 from surefit.train.schedule import linear_decay
 from surefit.train.shared_work import shared_working_folder
 from surefit.train.step import forward_backward, to_device
@@ -66,6 +67,7 @@ from surefit.train.watch import Part, Watch
 
 from .sft_judge import Judge
 from .sft_settings import LEARNING_RATE, LoraSft
+from .shown_tokens import shown_tokens
 from .token_rows import (
     PartedRows,
     keep_known_rows,
@@ -108,7 +110,7 @@ def train(settings: LoraSft, rows: PartedRows | None = None, work: Path | None =
         if folder.is_done and not folder.extends:
             say(f"{folder.path} is done; there is nothing to go on with.")
             return folder.read_report()
-        with noticing_death(folder):
+        with noticing_death(folder), leaving_page(folder, ranks):
             return _train(settings, rows, work, replace(folder, writes=ranks.is_first), accelerator)
 
 
@@ -202,6 +204,19 @@ def _train(
     elif folder.extends:
         ranks.first_does(partial(begin_segment, folder, settings))
     say(f"Run folder: {folder.path}")
+    ranks.first_does(
+        lambda: begin_page(
+            folder,
+            shown_tokens(
+                settings,
+                prepared,
+                tokenizer,
+                [] if settings.packing else first_epoch(settings, step_rows, lengths),
+                identity,
+            ),
+            describe_device(accelerator),
+        )
+    )
     trackers = start_trackers(settings.report_to, as_dict(settings), folder, ranks.is_first)
     folder = replace(folder, tell=trackers.add)
     parts = Parts(model, optimizer, schedule, accelerator.scaler)
@@ -335,8 +350,12 @@ def _step_rows(settings: LoraSft, ranks: Ranks) -> StepRows:
     )
 
 
+def first_epoch(settings: LoraSft, step_rows: StepRows, lengths: list[int]) -> list[list[int]]:
+    return epoch_batches(lengths, step_rows.in_a_batch, settings.seed, 0, bucket=settings.bucket)
+
+
 def _say_batches(settings: LoraSft, plan: Plan, step_rows: StepRows, lengths: list[int]) -> None:
-    order = epoch_batches(lengths, step_rows.in_a_batch, settings.seed, 0, bucket=settings.bucket)
+    order = first_epoch(settings, step_rows, lengths)
     layout = (
         f"packed into sequences of at most {settings.pack_tokens or max(lengths)} tokens"
         if settings.packing

@@ -9,6 +9,7 @@ metrics.jsonl            a line a step (`loss` is the mean over its supervised t
 training-rows.json, .npy what all training rows have in common, and 64 bits of each
 predictions/epoch-N.jsonl   every held-out row with its target, answer and F1
 checkpoints/step-N/      all that is needed to go on; see checkpoint.py
+environment.json, data.json, findings.json, report.html   its page, see run_page.py
 best/epoch-N/            the best weights so far (`best/step-N` of a distillation); at the end of
                          the run they become `adapter/` or `model/`
 report.json              how it ended; only a run that is done has one. Of a run that was
