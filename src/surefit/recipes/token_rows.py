@@ -181,7 +181,8 @@ def prepare(
     say_parted(settings, rows)
     train_set, held_out = tokenize_rows(settings, rows, template, tokenizer, folder)
     _write_contents(folder, settings, rows, template)
-    write_known_rows(folder, known_rows(rows.split.train, rows.source.kind))
+    with room_for(folder / DIGESTS):
+        write_known_rows(folder, known_rows(rows.split.train, rows.source.kind))
     seconds = rows.seconds + time.monotonic() - began
     if len(rows.train) >= MANY_ROWS:
         _say_cost(train_set, held_out, seconds)
