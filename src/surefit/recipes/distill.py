@@ -221,6 +221,7 @@ def _train(
     judge = replace(judge, folder=folder)
     tally = Tally()
     more: dict[str, Stateful] = {"tally": tally}
+    more |= {} if teaching.teacher is None else {"teacher": teaching.teacher}
     more |= {} if router_step is None else {"routers": router_step}
     parts = Parts(model, optimizer, schedule, accelerator.scaler, more)
     saving = Saving(folder, parts, identity, ranks)
