@@ -1,0 +1,63 @@
+"""Harms runs of every recipe and says what they lost.
+
+    python -m tools.faults [--times 50] [--seed 0] [--short] [--only kills disks ...]
+
+Prints one table: what was done, how often, and what was lost. Exits with 1 if anything was.
+"""
+
+import argparse
+import os
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from .kills import killed
+from .outcomes import Outcome, table
+from .trainings import tiny_trainings
+from .unbroken import unbroken_run
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tools.faults", description=__doc__)
+    parser.add_argument("--times", type=int, default=50, help="kills of each recipe")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--recipes", nargs="+", default=["sft", "pretrain", "distill"])
+    asked = parser.parse_args()
+    os.environ["OMP_NUM_THREADS"] = "1"
+    outcomes = []
+    with tempfile.TemporaryDirectory(prefix="faults-") as place:
+        os.environ["TMPDIR"] = tempfile.tempdir = place
+        _load_libraries()
+        for outcome in _all(Path(place), asked.recipes, asked.times, asked.seed):
+            outcomes.append(outcome)
+            print(f"{outcome.what}: {outcome.times}, lost: {outcome.told}", flush=True)
+            for line in outcome.lost:
+                print(f"  {line}", flush=True)
+    print(f"\nseed {asked.seed}, {asked.times} kills of each recipe\n\n{table(outcomes)}")
+    return 1 if any(outcome.lost for outcome in outcomes) else 0
+
+
+def _all(place: Path, recipes: list[str], times: int, seed: int) -> Iterator[Outcome]:
+    trainings = tiny_trainings(place)
+    for recipe in recipes:
+        unbroken = unbroken_run(trainings[recipe], place / f"{recipe}-unbroken")
+        yield from killed(unbroken, place, times, seed)
+
+
+def _load_libraries() -> None:
+    """What every run imports, once; nothing of them is called before the forks."""
+    import datasets  # noqa: F401
+    import peft  # noqa: F401
+    import transformers.models.qwen3.modeling_qwen3  # noqa: F401
+
+    import surefit.cli.distill
+    import surefit.cli.pretrain
+    import surefit.cli.sft
+    import surefit.recipes.distill
+    import surefit.recipes.pretrain
+    import surefit.recipes.sft  # noqa: F401
+
+
+if __name__ == "__main__":
+    sys.exit(main())
