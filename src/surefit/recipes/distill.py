@@ -47,6 +47,7 @@ from surefit.train.record import RunFolder, check_free, next_free, start_run
 from surefit.train.resume import Saving, settings_of, stopped
 from surefit.train.schedule import linear_decay
 from surefit.train.shared_work import shared_working_folder
+from surefit.train.sole_run import sole_run
 from surefit.train.step import to_device
 from surefit.train.trackers import check_trackers, start_trackers
 from surefit.train.watch import Part, Watch
@@ -91,7 +92,7 @@ def train(
         if folder.is_done:
             say(f"{folder.path} is done; there is nothing to go on with.")
             return folder.read_report_as(DistillReport)
-        with noticing_death(folder):
+        with noticing_death(folder), sole_run(folder.path):
             return _train(settings, rows, work, replace(folder, writes=ranks.is_first), accelerator)
 
 

@@ -14,6 +14,7 @@ from .checkpoint import Parts, checkpoints, load_checkpoint, save_checkpoint
 from .progress import Progress
 from .ranks import Ranks
 from .record import RunFolder, is_score
+from .sole_run import hold
 
 OTHER_SETTINGS = refusal(
     "SF197", "resume-with-other-settings", "A run can only go on with its own settings."
@@ -55,13 +56,18 @@ class Saving:
 
     def restore(self) -> Progress:
         """Goes back to the newest checkpoint and forgets what came after it."""
-        found = self.ranks.first_does(lambda: checkpoints(self.folder.checkpoints))
+        found = self.ranks.first_does(self._own_checkpoints)
         if not found:
             self.folder.keep_metrics(lambda _: False)
             return Progress()
         progress = load_checkpoint(found[-1], self.parts, self.identity, self.ranks)
         self.folder.keep_metrics(_known_to(progress))
         return progress
+
+    def _own_checkpoints(self) -> list[Path]:
+        """Of a folder that no other run writes from now on."""
+        hold(self.folder.path)
+        return checkpoints(self.folder.checkpoints)
 
 
 def _known_to(progress: Progress) -> Callable[[dict[str, Any]], bool]:
