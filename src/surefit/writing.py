@@ -17,6 +17,7 @@ DISK_FULL = refusal("SF193", "disk-full", "The disk had no room for what was to 
 NOT_WRITTEN = refusal("SF194", "not-written", "A file or folder could not be written.")
 
 RESUME = "go on with `--resume` and the run's folder"
+READ_ONLY_WORDS = "Read-only file system"
 FULL_DISK_WORDS = ("No space left", "Disk quota exceeded", "File too large")
 
 
@@ -119,7 +120,7 @@ def _failed_write(path: Path, error: Exception, after_room: str) -> Finding | No
             python_said=said.splitlines()[0],
         )
     closed = isinstance(error, PermissionError | NotADirectoryError | FileExistsError)
-    if closed or lost_by_torch:
+    if closed or READ_ONLY_WORDS in said or lost_by_torch:
         return NOT_WRITTEN.finding(
             Place(str(path)),
             f"`{path}` could not be written.",

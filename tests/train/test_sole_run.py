@@ -1,13 +1,15 @@
 """Two runs never write one run folder."""
 
+import errno
 import os
-from collections.abc import Iterator
+import shutil
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from surefit.errors import BadInput
-from surefit.train.record import check_free, start_run
+from surefit.train.record import RunFolder, check_free, start_run
 from surefit.train.sole_run import hold, sole_run
 from tools.faults.children import Child, begin, pause_now
 
@@ -62,9 +64,53 @@ def test_of_two_that_begin_at_once_the_second_is_refused(tmp_path: Path) -> None
     assert (path / "settings.json").read_bytes() == settings
 
 
+def while_training(path: Path, work: Callable[[RunFolder], object]) -> None:
+    """Done by a process that trains in this folder."""
+    with sole_run(path):
+        work(start_run(path, {"epochs": 1}))
+
+
+def test_a_removed_folder_is_said_and_not_made_again(tmp_path: Path) -> None:
+    def go_on(folder: RunFolder) -> None:
+        folder.add({"step": 1})
+        shutil.rmtree(folder.path)
+        folder.add({"step": 2})
+
+    with pytest.raises(BadInput) as caught:
+        while_training(tmp_path / "run", go_on)
+    assert caught.value.findings[0].rule == "run-folder-gone"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_error_that_follows_from_it_is_said_as_that(tmp_path: Path) -> None:
+    def finish(folder: RunFolder) -> None:
+        shutil.rmtree(folder.path)
+        folder.finish(1, "model")
+
+    with pytest.raises(BadInput) as caught:
+        while_training(tmp_path / "run", finish)
+    (finding,) = caught.value.findings
+    assert finding.rule == "run-folder-gone"
+    assert finding.python_said.startswith("FileNotFoundError")
+
+
+def test_an_error_of_the_users_data_stays_what_it_is(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        while_training(tmp_path / "run", lambda _: (tmp_path / "rows.jsonl").read_text())
+
+
+def test_a_disk_that_became_read_only_is_said(tmp_path: Path) -> None:
+    def rename(folder: RunFolder) -> None:
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS), str(folder.path / "best"))
+
+    with pytest.raises(BadInput) as caught:
+        while_training(tmp_path / "run", rename)
+    assert caught.value.findings[0].rule == "not-written"
+
+
 def test_what_a_run_left_that_never_began_is_not_in_the_way(tmp_path: Path) -> None:
     """Killed while its settings were written."""
     (tmp_path / ".settings.json.part").write_text("{")
     check_free(tmp_path)
     start_run(tmp_path, {"epochs": 1})
-    assert os.listdir(tmp_path) == ["settings.json"]
+    assert [path.name for path in tmp_path.iterdir()] == ["settings.json"]

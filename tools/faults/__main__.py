@@ -6,14 +6,19 @@ Prints one table: what was done, how often, and what was lost. Exits with 1 if a
 """
 
 import argparse
+import math
 import os
 import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from .clocks import jumping_clocks
+from .disks import harmed_disks
 from .kills import killed
 from .outcomes import Outcome, table
+from .ranks import killed_ranks, run_alone
+from .together import two_on_one_folder
 from .trainings import tiny_trainings
 from .unbroken import unbroken_run
 
@@ -43,6 +48,12 @@ def _all(place: Path, recipes: list[str], times: int, seed: int) -> Iterator[Out
     for recipe in recipes:
         unbroken = unbroken_run(trainings[recipe], place / f"{recipe}-unbroken")
         yield from killed(unbroken, place, times, seed)
+        fewer = math.ceil(times / 10)
+        yield from harmed_disks(unbroken, place, fewer, seed)
+        yield from two_on_one_folder(unbroken, place, fewer, seed)
+        yield from jumping_clocks(unbroken, place, fewer, seed)
+        alone = run_alone(trainings[recipe], place / f"{recipe}-alone")
+        yield from killed_ranks(alone, place, fewer, seed)
 
 
 def _load_libraries() -> None:

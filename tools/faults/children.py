@@ -52,6 +52,17 @@ def die_in_a_write(longest: int) -> Callable[[], None]:
     return act
 
 
+def limit_files(longest: int, work: Callable[[], int]) -> Callable[[], int]:
+    """Writes that would make a file longer fail, as on a full disk."""
+
+    def limited() -> int:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (longest, longest))
+        return work()
+
+    return limited
+
+
 @dataclass(slots=True)
 class Child:
     """A run that has begun."""

@@ -18,6 +18,9 @@ class Unbroken:
     seconds: float
     """From the moment when there is a run folder."""
 
+    bytes: int
+    """Of all files that it leaves."""
+
     calls: int
     """Of Python, that change files of the run folder."""
 
@@ -41,4 +44,5 @@ def unbroken_run(training: Training, place: Path) -> Unbroken:
     seconds = time.monotonic() - began
     if differing := losses_of(first, again):
         raise RuntimeError(f"two unbroken runs of {training.recipe} differ: {differing}")
-    return Unbroken(training, first, seconds, calls)
+    size = sum(path.stat().st_size for path in first.rglob("*") if path.is_file())
+    return Unbroken(training, first, seconds, size, calls)

@@ -26,7 +26,7 @@ from surefit.metrics.answers import AnswerScore
 from surefit.writing import remove_folder, write_json, write_lines, writing
 
 from .progress import Progress
-from .sole_run import hold
+from .sole_run import check_there, hold
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -173,6 +173,7 @@ class RunFolder:
     def add(self, record: Mapping[str, Any]) -> None:
         if not self.writes:
             return
+        check_there(self.path)
         with writing(self.metrics_file), self.metrics_file.open("ab") as file:
             file.write(msgspec.json.encode(record) + b"\n")
         self.tell(record)
@@ -209,6 +210,7 @@ class RunFolder:
 
     def write_report(self, report: "DataclassInstance") -> None:
         if self.writes:
+            check_there(self.path)
             write_json(self.report_file, asdict(report))
 
     def score_of(self, epoch: int) -> dict[str, Any]:

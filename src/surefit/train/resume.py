@@ -14,7 +14,7 @@ from .checkpoint import Parts, checkpoints, load_checkpoint, save_checkpoint
 from .progress import Progress
 from .ranks import Ranks
 from .record import RunFolder, is_score
-from .sole_run import hold
+from .sole_run import check_there, hold
 
 OTHER_SETTINGS = refusal(
     "SF197", "resume-with-other-settings", "A run can only go on with its own settings."
@@ -52,6 +52,7 @@ class Saving:
 
     def save(self, progress: Progress) -> None:
         """All processes together: it is there when they go on."""
+        check_there(self.folder.path)
         save_checkpoint(self.folder.checkpoints, self.parts, progress, self.identity, self.ranks)
 
     def restore(self) -> Progress:

@@ -8,8 +8,11 @@ from pathlib import Path
 from surefit.doctor.findings import Fact, Finding, Fix, Place
 from surefit.doctor.rule import refusal
 from surefit.errors import BadInput
+from surefit.writing import writing
 
 IN_USE = refusal("SF169", "run-in-use", "Another process is training in the same run folder.")
+
+GONE = refusal("SF179", "run-folder-gone", "The folder of a run was removed while it lasted.")
 
 _held: dict[Path, int] = {}
 """Run folders that this process trains in, each with the descriptor that locks it."""
@@ -19,14 +22,34 @@ _held: dict[Path, int] = {}
 def sole_run(path: Path) -> Iterator[None]:
     """Lets other processes have the folder at the end; the system does it for a process that dies.
 
-    The folder is taken inside, by `hold`, once there is one.
+    The folder is taken inside, by `hold`, once there is one. Says in a finding that it was removed,
+    or closed, since.
     """
     try:
-        yield
+        with _saying_why(path):
+            yield
     finally:
         descriptor = _held.pop(path, None)
         if descriptor is not None:
             os.close(descriptor)
+
+
+@contextmanager
+def _saying_why(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except Exception as error:
+        check_there(path, error)
+        if isinstance(error, OSError) and str(error.filename).startswith(f"{path}{os.sep}"):
+            with writing(path):
+                raise
+        raise
+
+
+def check_there(path: Path, error: Exception | None = None) -> None:
+    """Raises `BadInput` if this process trains in a folder that was removed, and has failed so."""
+    if path in _held and not (path / "settings.json").exists():
+        raise BadInput(_gone(path, error)) from error
 
 
 def hold(path: Path) -> None:
@@ -64,6 +87,16 @@ def _holder(descriptor: int) -> str:
             if words[1] == "FLOCK" and where in words:
                 return words[4]
     return ""
+
+
+def _gone(path: Path, error: Exception | None) -> Finding:
+    return GONE.finding(
+        Place(str(path)),
+        f"`{path}` was removed while the run was writing it; the run has stopped.",
+        why="Its settings, metrics and checkpoints are gone with it, so that it cannot be resumed.",
+        fixes=[Fix("Put the folder back and resume, or start a new run.")],
+        python_said=f"{type(error).__name__}: {error}".splitlines()[0] if error else "",
+    )
 
 
 def _in_use(path: Path, process: str) -> Finding:
