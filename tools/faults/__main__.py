@@ -13,6 +13,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from .children import load_libraries
 from .clocks import jumping_clocks
 from .disks import harmed_disks
 from .kills import killed
@@ -33,7 +34,7 @@ def main() -> int:
     outcomes = []
     with tempfile.TemporaryDirectory(prefix="faults-") as place:
         os.environ["TMPDIR"] = tempfile.tempdir = place
-        _load_libraries()
+        load_libraries()
         for outcome in _all(Path(place), asked.recipes, asked.times, asked.seed):
             outcomes.append(outcome)
             print(f"{outcome.what}: {outcome.times}, lost: {outcome.told}", flush=True)
@@ -54,20 +55,6 @@ def _all(place: Path, recipes: list[str], times: int, seed: int) -> Iterator[Out
         yield from jumping_clocks(unbroken, place, fewer, seed)
         alone = run_alone(trainings[recipe], place / f"{recipe}-alone")
         yield from killed_ranks(alone, place, fewer, seed)
-
-
-def _load_libraries() -> None:
-    """What every run imports, once; nothing of them is called before the forks."""
-    import datasets  # noqa: F401
-    import peft  # noqa: F401
-    import transformers.models.qwen3.modeling_qwen3  # noqa: F401
-
-    import surefit.cli.distill
-    import surefit.cli.pretrain
-    import surefit.cli.sft
-    import surefit.recipes.distill
-    import surefit.recipes.pretrain
-    import surefit.recipes.sft  # noqa: F401
 
 
 if __name__ == "__main__":

@@ -140,6 +140,20 @@ def begin(work: Callable[[], int], log: Path, interruption: Interruption | None 
         os._exit(code)
 
 
+def load_libraries() -> None:
+    """What every run imports, once; nothing of them is called before the forks."""
+    import datasets  # noqa: F401
+    import peft  # noqa: F401
+    import transformers.models.qwen3.modeling_qwen3  # noqa: F401
+
+    import surefit.cli.distill
+    import surefit.cli.pretrain
+    import surefit.cli.sft
+    import surefit.recipes.distill
+    import surefit.recipes.pretrain
+    import surefit.recipes.sft  # noqa: F401
+
+
 def surefit(words: Sequence[str]) -> Callable[[], int]:
     """The command, as it is typed."""
 

@@ -49,14 +49,14 @@ def _killed(alone: Alone, place: Path, random: Random, processes: int) -> list[s
     place.mkdir()
     out = place / "run"
     step, rank = random.randint(1, int(alone.steps * LAST_SAFE)), random.randrange(processes)
-    ranks = launched(alone.training.started(out, processes), processes, place, "killed")
+    ranks = launched(surefit(alone.training.started(out, processes)), processes, place, "killed")
     while steps_of(out) < step and all(child.is_running() for child in ranks):
         time.sleep(0.002)
     time.sleep(random.random() * 0.1)
     ranks[rank].kill()
     lost = [f"rank {number}: {line}" for number, line in _others(ranks, rank)]
     again = random.choice([number for number in (1, 2, 4) if number != processes])
-    resumed = launched(alone.training.resumed(out), again, place, "resumed")
+    resumed = launched(surefit(alone.training.resumed(out)), again, place, "resumed")
     return [
         *lost,
         *(line for child in resumed for line in succeeded(child)),
@@ -74,10 +74,10 @@ def _others(ranks: list[Child], killed: int) -> Iterator[tuple[int, str]]:
         yield 0, refused(others[0], "other-process-died")[0]
 
 
-def launched(words: list[str], processes: int, place: Path, name: str) -> list[Child]:
+def launched(work: Callable[[], int], processes: int, place: Path, name: str) -> list[Child]:
     """As `torchrun` starts them, but for the launcher; one process alone is none of several."""
     if processes == 1:
-        return [begin(surefit(words), place / f"{name}.txt")]
+        return [begin(work, place / f"{name}.txt")]
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -91,16 +91,16 @@ def launched(words: list[str], processes: int, place: Path, name: str) -> list[C
     }
     return [
         begin(
-            _under(words, {**common, "RANK": rank, "LOCAL_RANK": rank}),
+            _under(work, {**common, "RANK": rank, "LOCAL_RANK": rank}),
             place / f"{name}-{rank}.txt",
         )
         for rank in range(processes)
     ]
 
 
-def _under(words: list[str], launch: dict[str, object]) -> Callable[[], int]:
-    def work() -> int:
+def _under(work: Callable[[], int], launch: dict[str, object]) -> Callable[[], int]:
+    def under() -> int:
         os.environ.update({name: str(value) for name, value in launch.items()})
-        return surefit(words)()
+        return work()
 
-    return work
+    return under

@@ -58,7 +58,7 @@ from .distill_kept import HELD_OUT, TRAINING
 from .distill_report import DistillReport, Tally, say_end
 from .distill_router import RouterStep
 from .distill_settings import LEARNING_RATE, Distillation, with_defaults
-from .distill_teacher import Teaching, check_together, teaching_for
+from .distill_teacher import Teaching, check_shards, check_together, teaching_for
 from .distill_update import Updated, Updating
 from .token_rows import PartedRows, open_prepared, prepare
 
@@ -132,6 +132,7 @@ def _train(
     sets = {TRAINING: train_set, HELD_OUT: held_out}
     teaching = teaching_for(settings, tokenizer, model, sets, accelerator, work)
     settings = _settled(settings, prepared.template, teaching.routed, ranks)
+    check_shards(settings, sharded=accelerator.is_fsdp2)
     divergence = Divergence(
         settings.objective or "forward-kl",
         settings.temperature or 1.0,

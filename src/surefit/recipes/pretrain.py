@@ -212,7 +212,10 @@ def _train(
                         places = supervision.places(given)
                         loss = loss_of(**{**given, "places": places})
                         accelerator.backward(loss * ranks.world)
-                        norm = accelerator.clip_grad_norm_(trained, settings.max_grad_norm)
+                        # Not the list of before: sharding puts others in their place.
+                        norm = accelerator.clip_grad_norm_(
+                            loss_of.parameters(), settings.max_grad_norm
+                        )
                         (loss_sum,) = ranks.summed(float(loss.detach()))
                         if not math.isfinite(loss_sum):
                             _refuse_lost(folder, state, loss_sum, training, batch)
