@@ -176,12 +176,17 @@ def fill(path: Path, text: str) -> int:
     return 0
 
 
+def removed(path: Path) -> int:
+    remove_folder(path)
+    return 0
+
+
 def test_a_removed_folder_is_gone_at_once(tmp_path: Path) -> None:
     disk = tmp_path / "disk"
     for call in range(1, 5):
         fill(disk / "step-1", "old")
         child = begin(
-            lambda: remove_folder(disk / "step-1") or 0,
+            lambda: removed(disk / "step-1"),
             tmp_path / "log",
             Interruption(disk, call, kill_now),
         )
