@@ -59,9 +59,10 @@ def new_folder(path: Path, after_room: str = RESUME) -> Iterator[Path]:
 def remove_folder(path: Path) -> None:
     """All at once, to a reader of its name."""
     aside = path.with_name(f".{path.name}.old")
-    shutil.rmtree(aside, ignore_errors=True)
-    path.rename(aside)
-    shutil.rmtree(aside)
+    with writing(path):
+        shutil.rmtree(aside, ignore_errors=True)
+        path.rename(aside)
+        shutil.rmtree(aside)
 
 
 def _put_back(aside: Path, path: Path) -> None:

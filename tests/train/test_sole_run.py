@@ -104,12 +104,16 @@ def test_an_error_of_the_users_data_stays_what_it_is(tmp_path: Path) -> None:
         while_training(tmp_path / "run", lambda _: (tmp_path / "rows.jsonl").read_text())
 
 
-def test_a_disk_that_became_read_only_is_said(tmp_path: Path) -> None:
-    def rename(folder: RunFolder) -> None:
-        raise OSError(errno.EROFS, os.strerror(errno.EROFS), str(folder.path / "best"))
+@pytest.mark.parametrize("name", ["run/best", "weights.safetensors"])
+def test_a_disk_that_became_read_only_is_said(tmp_path: Path, name: str) -> None:
+    """By a rename, and by `shutil.rmtree`, which names a file without its folder."""
+
+    def write(_folder: RunFolder) -> None:
+        where = name if "/" not in name else str(tmp_path / name)
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS), where)
 
     with pytest.raises(BadInput) as caught:
-        while_training(tmp_path / "run", rename)
+        while_training(tmp_path / "run", write)
     assert caught.value.findings[0].rule == "not-written"
 
 

@@ -87,7 +87,7 @@ def _write(
     for old in checkpoints(path.parent)[:-KEEP]:
         remove_folder(old)
     for left in path.parent.glob(".step-*"):  # by a process that was killed
-        shutil.rmtree(left)
+        shutil.rmtree(left, ignore_errors=True)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,6 @@
 """A run folder is written by one run at a time."""
 
+import errno
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -40,10 +41,16 @@ def _saying_why(path: Path) -> Iterator[None]:
         yield
     except Exception as error:
         check_there(path, error)
-        if isinstance(error, OSError) and str(error.filename).startswith(f"{path}{os.sep}"):
+        if isinstance(error, OSError) and _is_below(path, error):
             with writing(path):
                 raise
         raise
+
+
+def _is_below(path: Path, error: OSError) -> bool:
+    """`shutil.rmtree` names files without their folder; no read ever fails with `EROFS`."""
+    name = str(error.filename)
+    return name.startswith(f"{path}{os.sep}") or (error.errno == errno.EROFS and os.sep not in name)
 
 
 def check_there(path: Path, error: Exception | None = None) -> None:
