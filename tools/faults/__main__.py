@@ -1,6 +1,7 @@
 """Harms runs of every recipe and says what they lost.
 
     python -m tools.faults [--times 50] [--seed 18] [--recipes sft pretrain distill]
+                           [--only kills disks together clocks ranks]
     python -m tools.faults --short [--seed 18]
 
 Prints one table: what was done, how often, and what was lost. Exits with 1 if anything was.
@@ -12,7 +13,7 @@ import os
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from random import Random
 
@@ -24,9 +25,11 @@ from .outcomes import Outcome, table
 from .ranks import killed_ranks, run_alone
 from .together import two_on_one_folder
 from .trainings import tiny_trainings
-from .unbroken import Unbroken, unbroken_run
+from .unbroken import unbroken_run
 
 RECIPES = ("sft", "pretrain", "distill")
+OTHERS = {"disks": harmed_disks, "together": two_on_one_folder, "clocks": jumping_clocks}
+HARMS = ("kills", *OTHERS, "ranks")
 SHORT_TIMES = 2
 
 
@@ -39,18 +42,20 @@ def main() -> int:
     parser.add_argument("--times", type=int, default=50, help="kills of each recipe")
     parser.add_argument("--seed", type=int, default=18)
     parser.add_argument("--recipes", nargs="+", choices=RECIPES, default=RECIPES)
+    parser.add_argument("--only", nargs="+", choices=HARMS, default=HARMS, help="ways of harming")
     short = f"{SHORT_TIMES} kills and two runs on one folder, of the recipe that the seed picks"
     parser.add_argument("--short", action="store_true", help=short)
     asked = parser.parse_args()
     recipes = [Random(asked.seed).choice(RECIPES)] if asked.short else asked.recipes
     times = SHORT_TIMES if asked.short else asked.times
+    harms = ("kills", "together") if asked.short else asked.only
     os.environ["OMP_NUM_THREADS"] = "1"
     began, outcomes = time.monotonic(), []
     print(f"seed {asked.seed}, {times} kills of {', '.join(recipes)}", flush=True)
     with tempfile.TemporaryDirectory(prefix="faults-") as place:
         os.environ["TMPDIR"] = tempfile.tempdir = place
         load_libraries()
-        for outcome in _all(Path(place), recipes, times, asked.seed, short=asked.short):
+        for outcome in _all(Path(place), recipes, harms, times, asked.seed):
             outcomes.append(outcome)
             print(f"{outcome.what}: {outcome.times}, lost: {outcome.told}", flush=True)
             for line in outcome.lost:
@@ -61,26 +66,20 @@ def main() -> int:
 
 
 def _all(
-    place: Path, recipes: list[str], times: int, seed: int, *, short: bool
+    place: Path, recipes: Sequence[str], harms: Sequence[str], times: int, seed: int
 ) -> Iterator[Outcome]:
     trainings = tiny_trainings(place)
+    fewer = math.ceil(times / 10)
     for recipe in recipes:
         unbroken = unbroken_run(trainings[recipe], place / f"{recipe}-unbroken")
-        yield from killed(unbroken, place, times, seed)
-        if short:
-            yield from two_on_one_folder(unbroken, place, 1, seed)
-            continue
-        yield from _otherwise(unbroken, place, math.ceil(times / 10), seed)
-
-
-def _otherwise(unbroken: Unbroken, place: Path, times: int, seed: int) -> Iterator[Outcome]:
-    yield from harmed_disks(unbroken, place, times, seed)
-    yield from two_on_one_folder(unbroken, place, times, seed)
-    yield from jumping_clocks(unbroken, place, times, seed)
-    training = unbroken.training
-    yield from killed_ranks(
-        run_alone(training, place / f"{training.recipe}-alone"), place, times, seed
-    )
+        if "kills" in harms:
+            yield from killed(unbroken, place, times, seed)
+        for name in harms:
+            if name in OTHERS:
+                yield from OTHERS[name](unbroken, place, fewer, seed)
+        if "ranks" in harms:
+            alone = run_alone(trainings[recipe], place / f"{recipe}-alone")
+            yield from killed_ranks(alone, place, fewer, seed)
 
 
 if __name__ == "__main__":
