@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 OLDEST := .venv-oldest
 
-.PHONY: demo test test-oldest fast check setup controls bench-sft bench-loader bench-distill clean
+.PHONY: demo test test-oldest fast check setup controls bench-sft bench-loader bench-distill faults clean
 
 demo: $(VENV)/train ## set up and train on the embedded model and rows
 	$(BIN)/surefit demo
@@ -41,6 +41,9 @@ bench-loader: $(VENV)/dev ## loading feature arrays against its peers and the li
 bench-distill: $(VENV)/dev ## losses and whole steps of distillation against their peers and the limit; goes on where it was stopped
 	$(BIN)/python -m benchmarks.distill --set-up
 	$(BIN)/python -m benchmarks.distill --results runs/benchmark-distill/results.jsonl
+
+faults: $(VENV)/dev ## runs that are killed, starved and disturbed, and a table of what they lost: half an hour and more
+	$(BIN)/python -m tools.faults $(FAULTS)
 
 setup: $(VENV)/dev $(VENV)/browser
 

@@ -2,6 +2,7 @@
 
 import errno
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -15,7 +16,8 @@ from hypothesis import strategies as st
 from safetensors import SafetensorError
 
 from surefit.errors import BadInput
-from surefit.writing import new_folder, write_json, write_lines, writing
+from surefit.writing import new_folder, remove_folder, write_json, write_lines, writing
+from tools.faults.children import Interruption, begin, kill_now
 
 WAYS = {
     "safetensors": "save_file({'a': torch.zeros(2_000_000)}, side / 'a.safetensors')",
@@ -144,6 +146,54 @@ def test_permission_denied_is_a_finding(tmp_path: Path) -> None:
 def test_other_errors_go_through_as_they_are(tmp_path: Path, error: Exception) -> None:
     with pytest.raises(type(error), match=str(error).replace("[", r"\[")), writing(tmp_path):
         raise error
+
+
+@pytest.mark.parametrize("call", range(1, 12))
+def test_a_process_killed_while_it_replaces_a_folder_leaves_a_whole_one(
+    tmp_path: Path, call: int
+) -> None:
+    """Killed before each of its calls on files: old or new, or at the side and put back."""
+    path, disk = tmp_path / "disk" / "step-1", tmp_path / "disk"
+    fill(path, "old")
+    child = begin(lambda: fill(path, "new"), tmp_path / "log", Interruption(disk, call, kill_now))
+    assert child.wait() == (0 if call > CALLS_TO_REPLACE else -signal.SIGKILL), child.said
+    if path.exists():
+        texts = [(path / name).read_text() for name in ("a", "b")]
+        assert texts in (["old", "old"], ["new", "new"])
+    with pytest.raises(ValueError, match="no"):
+        fail_in(path, ValueError("no"))
+    assert names(disk) == ["step-1"]
+    assert names(path) == ["a", "b"]
+
+
+CALLS_TO_REPLACE = 8
+
+
+def fill(path: Path, text: str) -> int:
+    with new_folder(path) as side:
+        for name in ("a", "b"):
+            (side / name).write_text(text)
+    return 0
+
+
+def removed(path: Path) -> int:
+    remove_folder(path)
+    return 0
+
+
+def test_a_removed_folder_is_gone_at_once(tmp_path: Path) -> None:
+    disk = tmp_path / "disk"
+    for call in range(1, 5):
+        fill(disk / "step-1", "old")
+        child = begin(
+            lambda: removed(disk / "step-1"),
+            tmp_path / "log",
+            Interruption(disk, call, kill_now),
+        )
+        assert child.wait() == -signal.SIGKILL, child.said
+        assert (disk / "step-1").exists() == (call == 1)
+        if call == 1:
+            assert names(disk / "step-1") == ["a", "b"]
 
 
 # A full disk

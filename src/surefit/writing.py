@@ -17,6 +17,7 @@ DISK_FULL = refusal("SF193", "disk-full", "The disk had no room for what was to 
 NOT_WRITTEN = refusal("SF194", "not-written", "A file or folder could not be written.")
 
 RESUME = "go on with `--resume` and the run's folder"
+READ_ONLY_WORDS = "Read-only file system"
 FULL_DISK_WORDS = ("No space left", "Disk quota exceeded", "File too large")
 
 
@@ -32,22 +33,41 @@ def write_lines(file: Path, records: Iterable[Mapping[str, Any]]) -> None:
 def new_folder(path: Path, after_room: str = RESUME) -> Iterator[Path]:
     """A folder to fill at the side; it takes its name when it is whole, and replaces its like.
 
-    `after_room` is what to do when a full disk has room again.
+    The like steps aside first, so that it is never half there; of a process that was killed then,
+    it is put back. `after_room` is what to do when a full disk has room again.
     """
-    side = path.with_name(f".{path.name}.part")
-    shutil.rmtree(side, ignore_errors=True)
+    side, like = (path.with_name(f".{path.name}.{end}") for end in ("part", "old"))
+    _put_back(like, path)
+    for left in (side, like):
+        shutil.rmtree(left, ignore_errors=True)
     try:
         with writing(path, after_room):  # inside, so that it sees the room left before any is made
             side.mkdir(parents=True)
             yield side
             for file in side.iterdir():
                 _to_disk(file)
-            if path.exists():
-                shutil.rmtree(path)
+            if path.is_dir():
+                path.rename(like)
             side.rename(path)
+            shutil.rmtree(like, ignore_errors=True)
     except BaseException:  # a kill by Ctrl-C too leaves nothing half-written
+        _put_back(like, path)
         shutil.rmtree(side, ignore_errors=True)
         raise
+
+
+def remove_folder(path: Path) -> None:
+    """All at once, to a reader of its name."""
+    aside = path.with_name(f".{path.name}.old")
+    with writing(path):
+        shutil.rmtree(aside, ignore_errors=True)
+        path.rename(aside)
+        shutil.rmtree(aside)
+
+
+def _put_back(aside: Path, path: Path) -> None:
+    if aside.exists() and not path.exists():
+        aside.rename(path)
 
 
 @contextmanager
@@ -114,7 +134,7 @@ def _failed_write(path: Path, error: Exception, after_room: str) -> Finding | No
             python_said=said.splitlines()[0],
         )
     closed = isinstance(error, PermissionError | NotADirectoryError | FileExistsError)
-    if closed or lost_by_torch:
+    if closed or READ_ONLY_WORDS in said or lost_by_torch:
         return NOT_WRITTEN.finding(
             Place(str(path)),
             f"`{path}` could not be written.",

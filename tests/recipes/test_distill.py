@@ -4,6 +4,7 @@ import json
 import math
 import re
 import shutil
+from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from surefit.recipes import distill, distill_judge, distill_teacher
 from surefit.recipes.distill_report import DistillReport
 from surefit.render.page.left_behind import LeftBehind
 from surefit.render.page.of_run import page_of_run
+from surefit.train.checkpoint import checkpoints
 from surefit.train.record import RunFolder
 
 LINE = re.compile(
@@ -167,6 +169,22 @@ def test_the_best_evaluation_is_kept(plain: Path) -> None:
 
 
 @pytest.mark.slow
+def test_a_run_resumed_after_an_evaluation_reports_what_an_unbroken_run_does(
+    plain: Path, tmp_path: Path
+) -> None:
+    """As if killed after the checkpoint of step 3: all figures but those of the machine."""
+    out = tmp_path / "run"
+    shutil.copytree(plain, out)
+    (out / "report.json").unlink()
+    shutil.rmtree(checkpoints(out / "checkpoints")[-1])
+    distill.run(resume=out)
+    whole, resumed = (asdict(RunFolder(run).read_report_as(DistillReport)) for run in (plain, out))
+    for name in ("folder", "trained", "seconds", "peak_memory"):
+        del whole[name], resumed[name]
+    assert resumed == whole
+    assert resumed["teacher_passes"] > 0
+
+
 def test_the_sources_command_runs(
     texts: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

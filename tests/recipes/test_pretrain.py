@@ -23,9 +23,11 @@ from surefit.errors import BadInput, WrongCall
 from surefit.models.features import FeatureModel
 from surefit.recipes import pretrain
 from surefit.recipes.pretrain_report import PretrainReport
+from surefit.recipes.pretrain_settings import FeaturePretraining
 from surefit.render.page.left_behind import LeftBehind
+from surefit.settings import as_dict, from_names
 from surefit.train.pace import without_pace
-from surefit.train.record import RunFolder
+from surefit.train.record import RunFolder, start_run
 
 STEPS, FEATURES, ROWS = 8, 12, 640
 
@@ -320,6 +322,17 @@ def test_killed_in_mid_epoch_it_ends_as_if_never_stopped(one_hot: Path, tmp_path
     assert without_pace(RunFolder(out).metrics()) == without_pace(RunFolder(unbroken).metrics())
     one, other = weights(out), weights(unbroken)
     assert all(torch.equal(one[name], other[name]) for name in one)
+
+
+def test_killed_before_its_order_of_rows_was_written_it_begins_again(
+    one_hot: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "run"
+    asked = from_names(FeaturePretraining, {**flags(one_hot, out), "epochs": 1})
+    start_run(out, as_dict(asked), "pretrain")
+    pretrain.run(resume=out)
+    assert report_of(out).steps == 9
+    assert (out / "order.json").exists()
 
 
 @pytest.mark.slow

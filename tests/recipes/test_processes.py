@@ -8,7 +8,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -16,9 +15,8 @@ from typing import Any
 import psutil
 import pytest
 import torch
-from accelerate import Accelerator, FullyShardedDataParallelPlugin
-from accelerate.utils import DistributedType
 from safetensors.torch import load_file
+from sharding import sharding
 
 from surefit import embedded
 from surefit.cli import main
@@ -251,22 +249,6 @@ def test_bad_rows_are_told_once(tmp_path: Path) -> None:
     assert errors.count("is missing on line 2") == 1, errors
     assert errors.count("── error") == 1
     assert not (tmp_path / "out").exists()
-
-
-def sharding(make: Callable[[str], Accelerator]) -> Callable[[str], Accelerator]:
-    """accelerate leaves its FSDP plugin alone without a GPU; here it is made to use it."""
-
-    def made(precision: str) -> Accelerator:
-        accelerator = make(precision)
-        accelerator.state.fsdp_plugin = FullyShardedDataParallelPlugin(
-            fsdp_version=2,
-            auto_wrap_policy="transformer_based_wrap",
-            cpu_ram_efficient_loading=False,
-        )
-        accelerator.state.distributed_type = DistributedType.FSDP
-        return accelerator
-
-    return made
 
 
 if __name__ == "__main__":

@@ -33,12 +33,22 @@ class FeatureLoss(nn.Module):
 
     The loss is a sum over supervised steps divided by `places`: by their count in all batches, of
     all processes, that share an optimizer step.
+
+    Under `fully_shard` the head must be whole in here, as in `NextTokenLoss`: the names that
+    accelerate looks for lead it to shard the encoder's layers one by one, and then this module.
     """
 
     def __init__(self, model: Any, objective: Objective) -> None:
         super().__init__()
         self.model = model
         self.objective = objective
+        self.config: Any = getattr(model, "config", None)
+        encoder = getattr(model, "encoder", None)
+        self._no_split_modules = sorted(getattr(encoder, "_no_split_modules", None) or ())
+
+    def tie_weights(self) -> None:
+        """accelerate calls it after it has put sharded weights in place."""
+        self.model.tie_weights()
 
     def forward(
         self,

@@ -62,6 +62,7 @@ from surefit.train.resume import (
 from surefit.train.run_page import begin_page, leaving_page
 from surefit.train.schedule import linear_decay
 from surefit.train.shared_work import shared_working_folder
+from surefit.train.sole_run import sole_run
 from surefit.train.step import to_device
 from surefit.train.trackers import check_trackers, start_trackers
 from surefit.train.watch import Part, Watch
@@ -72,7 +73,7 @@ from .distill_kept import HELD_OUT, TRAINING
 from .distill_report import DistillReport, Tally, say_end
 from .distill_router import RouterStep
 from .distill_settings import LEARNING_RATE, Distillation, with_defaults
-from .distill_teacher import Teaching, check_together, teaching_for
+from .distill_teacher import Teaching, check_shards, check_together, teaching_for
 from .distill_update import Updated, Updating
 from .shown_tokens import shown_tokens
 from .token_rows import (
@@ -121,7 +122,7 @@ def train(
         if folder.is_done and not folder.extends:
             say(f"{folder.path} is done; there is nothing to go on with.")
             return folder.read_report_as(DistillReport)
-        with noticing_death(folder), leaving_page(folder, ranks):
+        with noticing_death(folder), sole_run(folder.path), leaving_page(folder, ranks):
             return _train(settings, rows, work, replace(folder, writes=ranks.is_first), accelerator)
 
 
@@ -162,6 +163,7 @@ def _train(
     sets = {TRAINING: train_set, HELD_OUT: held_out}
     teaching = teaching_for(settings, tokenizer, model, sets, accelerator, work)
     settings = _settled(settings, prepared.template, teaching.routed, ranks)
+    check_shards(settings, sharded=accelerator.is_fsdp2)
     divergence = Divergence(
         settings.objective or "forward-kl",
         settings.temperature or 1.0,
@@ -273,6 +275,7 @@ def _train(
     judge = replace(judge, folder=folder)
     tally = Tally()
     more: dict[str, Stateful] = {"tally": tally}
+    more |= {} if teaching.teacher is None else {"teacher": teaching.teacher}
     more |= {} if router_step is None else {"routers": router_step}
     parts = Parts(model, optimizer, schedule, accelerator.scaler, more)
     saving = Saving(folder, parts, identity, ranks)

@@ -19,7 +19,7 @@ from surefit.losses.places import find_places
 from surefit.losses.student import StudentLoss, Voice
 from surefit.metrics.held_out import HeldOut
 from surefit.models.save import save_trained
-from surefit.models.shards import whole_weights
+from surefit.models.shards import is_sharded, whole_weights
 from surefit.render.console import progress, say
 from surefit.train.progress import Progress
 from surefit.train.ranks import Ranks
@@ -103,10 +103,11 @@ class Judge:
         sums, teacher_known = [0.0] * 5, True
         try:
             with progress("Evaluating", len(batches)) as bar, outermost_whole(self.outermost):
-                for number, rows in self._own(batches):
-                    found = self._compared(number, rows, len(batches), voice)
+                for number, counts in self._own(len(batches)):
+                    found = self._compared(number, batches[number], len(batches), voice)
                     teacher_known = found.teacher_cross_entropy is not None
-                    sums = [sum(pair) for pair in zip(sums, _figures(found), strict=True)]
+                    if counts:
+                        sums = [sum(pair) for pair in zip(sums, _figures(found), strict=True)]
                     bar.step(self.ranks.world)
         except BadInput as error:
             failed = error.findings[0]
@@ -126,9 +127,19 @@ class Judge:
             len(batches),
         )
 
-    def _own(self, batches: list[list[int]]) -> Iterator[tuple[int, list[int]]]:
-        numbers = range(self.ranks.rank, len(batches), self.ranks.world)
-        return ((number, batches[number]) for number in numbers)
+    def _own(self, batches: int) -> Iterator[tuple[int, bool]]:
+        """The numbers of this process's batches, and whether they count.
+
+        Every pass of a sharded model needs all processes: where there is no batch left for this
+        one, it goes along with the first one's.
+        """
+        in_step = is_sharded(self.student.model)
+        for first in range(0, batches, self.ranks.world):
+            number = first + self.ranks.rank
+            if number < batches:
+                yield number, True
+            elif in_step:
+                yield first, False
 
     def _compared(self, number: int, rows: list[int], batches: int, voice: Voice) -> Compared:
         try:

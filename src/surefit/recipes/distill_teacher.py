@@ -269,5 +269,17 @@ def check_together(settings: Distillation) -> None:
         )
 
 
+def check_shards(settings: Distillation, *, sharded: bool) -> None:
+    """Raises `WrongCall` where a sharded student would have to write by itself."""
+    if sharded and (settings.on_policy or 0.0) > 0:
+        raise WrongCall(
+            _not_together(
+                f"`--on-policy {settings.on_policy:g}` lets the student write other answers in "
+                "each process, and FSDP needs all processes in every pass.",
+                "Leave `--on-policy` out (a router asks for it), or train without FSDP.",
+            )
+        )
+
+
 def _not_together(headline: str, fix: str) -> Finding:
     return NOT_TOGETHER.finding(COMMAND_LINE, headline, fixes=[Fix(fix)])

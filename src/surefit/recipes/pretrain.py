@@ -32,7 +32,7 @@ from surefit.render.console import progress, say
 from surefit.settings import as_dict
 from surefit.signatures import takes
 from surefit.train.arguments import settled
-from surefit.train.checkpoint import Parts, fingerprint
+from surefit.train.checkpoint import Parts, checkpoints, fingerprint
 from surefit.train.device import (
     choose_threads,
     describe_device,
@@ -63,6 +63,7 @@ from surefit.train.resume import (
 from surefit.train.run_page import begin_page, leaving_page
 from surefit.train.schedule import linear_decay
 from surefit.train.shared_work import shared_working_folder
+from surefit.train.sole_run import sole_run
 from surefit.train.trackers import check_trackers, start_trackers
 from surefit.train.watch import Part, Watch
 from surefit.writing import new_folder, write_json
@@ -112,7 +113,7 @@ def train(settings: FeaturePretraining, model: Any = None) -> Pretrained:
         if folder.is_done and not folder.extends:
             say(f"{folder.path} is done; there is nothing to go on with.")
             return _read_back(folder)
-        with noticing_death(folder), leaving_page(folder, ranks):
+        with noticing_death(folder), sole_run(folder.path), leaving_page(folder, ranks):
             writer = replace(folder, writes=ranks.is_first)
             return _train(settings, model, work, writer, accelerator)
 
@@ -202,6 +203,8 @@ def _train(
     )
     trackers = start_trackers(settings.report_to, as_dict(settings), folder, ranks.is_first)
     folder = replace(folder, tell=trackers.add)
+    if settings.resume is not None and not (folder.path / ORDER).exists():
+        ranks.first_does(partial(write_json, folder.path / ORDER, order))
     saving = Saving(folder, Parts(model, optimizer, schedule, accelerator.scaler), identity, ranks)
     if ranks.world > 1:
         seed_rank(settings.seed, ranks.rank)
@@ -241,7 +244,10 @@ def _train(
                         places = supervision.places(given)
                         loss = loss_of(**{**given, "places": places})
                         accelerator.backward(loss * ranks.world)
-                        norm = accelerator.clip_grad_norm_(trained, settings.max_grad_norm)
+                        # Not the list of before: sharding puts others in their place.
+                        norm = accelerator.clip_grad_norm_(
+                            loss_of.parameters(), settings.max_grad_norm
+                        )
                         own = float(given["attention_mask"].sum())
                         loss_sum, tokens = ranks.summed(float(loss.detach()), own)
                         if not math.isfinite(loss_sum):
@@ -484,10 +490,10 @@ def _losses(state: Progress, validation: float | None) -> str:
 
 def _order(settings: FeaturePretraining, opened: Callable[..., Any]) -> dict[str, int | str]:
     """What decides the order of rows: as it was when the run began, or as one process would."""
-    if settings.resume is None:
+    file = (settings.resume or Path()) / ORDER
+    if settings.resume is None or not (file.exists() or checkpoints(file.parent / "checkpoints")):
         first: dict[str, int | str] = opened(rank=0, world=1)[0].state_dict()
         return first
-    file = settings.resume / ORDER
     try:
         return msgspec.json.decode(file.read_bytes(), type=dict[str, int | str])
     except (OSError, msgspec.DecodeError) as error:

@@ -15,6 +15,8 @@ from surefit.data.features.masks import masked_steps
 from surefit.losses.features import Objective, next_steps
 from surefit.train.ranks import Ranks
 
+from .sft_judge import outermost_whole
+
 VALIDATION = 1_000_000_007
 """Added to the seed for masks of held-out rows, which are the same in every epoch."""
 
@@ -68,7 +70,7 @@ class Supervision:
         was_training = module.training
         module.eval()
         total, places = 0.0, 0
-        with torch.no_grad(), self.accelerator.autocast():
+        with torch.no_grad(), self.accelerator.autocast(), outermost_whole(module):
             for step, batch in enumerate(held_out):
                 given = self.held_out(batch, step)
                 places += self._own(given)

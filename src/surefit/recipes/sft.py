@@ -61,6 +61,7 @@ from surefit.train.resume import (
 from surefit.train.run_page import begin_page, leaving_page
 from surefit.train.schedule import linear_decay
 from surefit.train.shared_work import shared_working_folder
+from surefit.train.sole_run import sole_run
 from surefit.train.step import forward_backward, to_device
 from surefit.train.trackers import check_trackers, start_trackers
 from surefit.train.watch import Part, Watch
@@ -110,7 +111,7 @@ def train(settings: LoraSft, rows: PartedRows | None = None, work: Path | None =
         if folder.is_done and not folder.extends:
             say(f"{folder.path} is done; there is nothing to go on with.")
             return folder.read_report()
-        with noticing_death(folder), leaving_page(folder, ranks):
+        with noticing_death(folder), sole_run(folder.path), leaving_page(folder, ranks):
             return _train(settings, rows, work, replace(folder, writes=ranks.is_first), accelerator)
 
 

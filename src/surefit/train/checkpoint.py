@@ -16,7 +16,7 @@ from surefit.doctor.findings import Fact, Finding, Fix, Place
 from surefit.doctor.rule import refusal
 from surefit.errors import BadInput
 from surefit.models.shards import is_sharded
-from surefit.writing import new_folder, write_json, writing
+from surefit.writing import new_folder, remove_folder, write_json, writing
 
 from .progress import Progress
 from .random_state import random_state, restore_random_state
@@ -85,7 +85,9 @@ def _write(
         sums = {file.name: _sum(file) for file in sorted(side.iterdir())}
         write_json(side / "checkpoint.json", {**about, "sha256": sums})
     for old in checkpoints(path.parent)[:-KEEP]:
-        shutil.rmtree(old)
+        remove_folder(old)
+    for left in path.parent.glob(".step-*"):  # by a process that was killed
+        shutil.rmtree(left, ignore_errors=True)
 
 
 @dataclass(frozen=True, slots=True)

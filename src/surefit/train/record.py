@@ -29,10 +29,11 @@ from surefit.doctor.findings import Fact, Finding, Fix, Place
 from surefit.doctor.rule import refusal
 from surefit.errors import BadInput
 from surefit.metrics.answers import AnswerScore
-from surefit.writing import write_json, write_lines, writing
+from surefit.writing import remove_folder, write_json, write_lines, writing
 
 from .pace import Pace
 from .progress import Progress
+from .sole_run import check_there, hold
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -228,6 +229,7 @@ class RunFolder:
     def add(self, record: Mapping[str, Any]) -> None:
         if not self.writes:
             return
+        check_there(self.path)
         with writing(self.metrics_file), self.metrics_file.open("ab") as file:
             file.write(msgspec.json.encode(record) + b"\n")
         self.tell(record)
@@ -249,7 +251,7 @@ class RunFolder:
         """Removes what was the best before."""
         for folder in self.path.glob(f"best/{self.counts}-*") if self.writes else ():
             if number is None or folder != self.best(number):
-                shutil.rmtree(folder)
+                remove_folder(folder)
 
     def finish(self, number: int, name: str) -> Path:
         """Gives the best weights their final name; done already, it changes nothing."""
@@ -265,6 +267,7 @@ class RunFolder:
 
     def write_report(self, report: "DataclassInstance") -> None:
         if self.writes:
+            check_there(self.path)
             write_json(self.report_file, asdict(report))
 
     def score_of(self, epoch: int) -> dict[str, Any]:
@@ -279,9 +282,13 @@ def next_free(parent: Path, stem: str) -> Path:
     return parent / f"{stem}-{max((int(n) for n in taken if n.isdigit()), default=0) + 1}"
 
 
+UNBEGUN = {".settings.json.part"}
+"""All that a run leaves that was killed before it had settings."""
+
+
 def check_free(path: Path) -> None:
     """Raises `BadInput` if a run could not be put at `path`, and makes nothing."""
-    if path.is_dir() and any(path.iterdir()):
+    if path.is_dir() and any(file.name not in UNBEGUN for file in path.iterdir()):
         raise BadInput(_in_use(path))
     if path.exists() and not path.is_dir():
         raise BadInput(_in_use(path))
@@ -290,6 +297,8 @@ def check_free(path: Path) -> None:
 def start_run(path: Path, settings: Mapping[str, Any], recipe: str = "sft") -> RunFolder:
     with writing(path):
         path.mkdir(parents=True, exist_ok=True)
+        hold(path)
+        check_free(path)  # another run may have begun there since the first look
         write_json(path / "settings.json", {"recipe": recipe, **settings})
     return RunFolder(path, recipe)
 

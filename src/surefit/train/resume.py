@@ -16,6 +16,7 @@ from .checkpoint import Parts, checkpoints, load_checkpoint, save_checkpoint
 from .progress import Progress
 from .ranks import Ranks
 from .record import RunFolder, is_score
+from .sole_run import check_there, hold
 
 OTHER_SETTINGS = refusal(
     "SF197", "resume-with-other-settings", "A run can only go on with its own settings."
@@ -105,11 +106,12 @@ class Saving:
 
     def save(self, progress: Progress) -> None:
         """All processes together: it is there when they go on."""
+        check_there(self.folder.path)
         save_checkpoint(self.folder.checkpoints, self.parts, progress, self.identity, self.ranks)
 
     def restore(self) -> Progress:
         """Goes back to the newest checkpoint and forgets what came after it."""
-        found = self.ranks.first_does(lambda: checkpoints(self.folder.checkpoints))
+        found = self.ranks.first_does(self._own_checkpoints)
         if not found:
             if self.folder.begun_at:
                 raise BadInput(_no_checkpoint(self.folder, self.folder.begun_at))
@@ -121,6 +123,11 @@ class Saving:
             progress = replace(progress, epochs_without_gain=0)
         self.folder.keep_metrics(_known_to(progress))
         return progress
+
+    def _own_checkpoints(self) -> list[Path]:
+        """Of a folder that no other run writes from now on."""
+        hold(self.folder.path)
+        return checkpoints(self.folder.checkpoints)
 
 
 def _known_to(progress: Progress) -> Callable[[dict[str, Any]], bool]:

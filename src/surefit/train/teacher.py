@@ -91,6 +91,13 @@ class Teacher:
     def _watch(self) -> AbstractContextManager[object]:
         return OnlyPresentWeights() if self._watched else nullcontext()
 
+    def state_dict(self) -> dict[str, Any]:
+        """What a checkpoint keeps of it: a resumed run counts the passes of the whole run."""
+        return {"forwards": self.forwards}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        self.forwards = state["forwards"]
+
     def _count(self, *_call: object) -> None:
         self.forwards += 1
 
