@@ -87,12 +87,18 @@ def read(path: Path, folder: Path) -> tuple[list[Finding], list[str]]:
 def cells_of(path: Path, name: str) -> "Cells | None":
     """The notebook that a file is, if it is one and can be read."""
     from surefit.doctor.cells import Cells
-    from surefit.source.notebooks import NotANotebook, is_notebook, read_notebook
+    from surefit.source.notebooks import (
+        LARGEST_NOTEBOOK,
+        NotANotebook,
+        is_notebook,
+        read_notebook,
+    )
+    from surefit.user_files import read_plain
 
     if not is_notebook(path):
         return None
     try:
-        return Cells(name, read_notebook(path.read_bytes()))
+        return Cells(name, read_notebook(read_plain(path, LARGEST_NOTEBOOK)))
     except (OSError, NotANotebook):
         return None
 

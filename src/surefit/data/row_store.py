@@ -1,5 +1,6 @@
 """Rows in an Arrow file: written as they are read, and made again when they are asked for."""
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
@@ -27,7 +28,7 @@ class StoredRows(Made[Row]):
     def __init__(self, file: ArrowFile) -> None:
         super().__init__(len(file), self._row)
         self.file = file
-        self._name = file.metadata[b"file"].decode()
+        self._name = os.fsdecode(file.metadata[b"file"])
         self._columns: dict[int, tuple[Any, ...]] = {}
 
     def _row(self, at: int) -> Row:
@@ -110,7 +111,7 @@ def _schema(file: str) -> "pa.Schema":
         pa.field("roles", pa.string()),
         pa.field("texts", pa.list_(pa.string())),
     ]
-    return pa.schema(columns, metadata={"file": file})
+    return pa.schema(columns, metadata={"file": os.fsencode(file)})  # names are bytes
 
 
 def _batch(rows: list[Row]) -> "pa.RecordBatch":

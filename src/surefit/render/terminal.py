@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.text import Text
 
 from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
+from surefit.user_files import bounded_lines, open_plain
 
 from .visible import shorten, shorten_left, visible, wrap
 
@@ -48,8 +49,8 @@ def line(*parts: str | tuple[str, str]) -> Line:
 def read_lines(file: str, first: int, last: int) -> list[str]:
     """Lines of a text file; bytes that are not UTF-8 are escaped, and binary files have none."""
     try:
-        with Path(file).open("rb") as opened:
-            raw = list(islice(opened, first - 1, last))
+        with open_plain(Path(file)) as opened:
+            raw = list(islice(bounded_lines(opened), first - 1, last))
     except (OSError, ValueError):
         return []
     if any(b"\0" in bytes_ for bytes_ in raw):
