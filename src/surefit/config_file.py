@@ -24,7 +24,8 @@ BROKEN_CONFIG = refusal(
     "SF011", "broken-config", "The config file is not valid TOML or YAML, or holds no settings."
 )
 
-LARGEST = 1 << 24
+LARGEST = 1 << 19
+"""Bytes; what reads YAML takes ten seconds for each million."""
 MOST_TABLES = 20
 """Of other names that are told."""
 MOST_VALUES = 100_000

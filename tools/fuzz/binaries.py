@@ -20,7 +20,7 @@ import torch
 from safetensors.numpy import save as save_safetensors
 
 from .oddities import Write, fifo, mutated
-from .texts import EVIL, SIDE_EFFECT, deep, odd_value, rows
+from .texts import EVIL, SIDE_EFFECT, deep, odd_value, rarely, rows
 
 Bytes = Callable[[Random], bytes]
 
@@ -79,10 +79,10 @@ TABLES: dict[str, Callable[[Random], pa.Table]] = {
     "times": lambda _: with_column(pa.time64("us"), [datetime.time(1)] * 3),
     "not UTF-8": lambda _: with_column(None, not_utf8()),
     "binary": lambda _: with_column(pa.binary(), [b"\xff\0", None, b""]),
-    "very long string": lambda r: with_column(pa.string(), ["x" * r.choice((10**6, 10**7)), "b"]),
+    "very long string": lambda r: with_column(pa.string(), ["x" * rarely(r, 10**7), "b"]),
     "very long text of words": lambda _: with_column(pa.string(), ["word " * 10**6, "b"]),
     "nothing but nulls": lambda _: with_column(pa.null(), [None] * 10),
-    "very many nulls": lambda _: with_column(pa.null(), pa.nulls(2_000_000)),
+    "very many nulls": lambda r: with_column(pa.null(), pa.nulls(rarely(r, 2_000_000))),
     "no columns": lambda _: pa.table({}),
     "very many columns": lambda _: pa.table({f"c{n}": ["x"] * 2 for n in range(5000)}),
     "lists within lists": lambda r: pa.table(
@@ -183,7 +183,7 @@ def npz_of(members: dict[str, bytes], how: int = zipfile.ZIP_DEFLATED) -> bytes:
 
 def bomb(random: Random) -> bytes:
     """Rows of gigabytes in a file of kilobytes: the zeros are compressed in pieces."""
-    size = random.choice((1 << 29, 1 << 31))
+    size = rarely(random, 1 << 31, 1 << 28)
     header = npy_header(
         f"{{'descr': '<f4', 'fortran_order': False, 'shape': (1, 4, {size // 16})}}", rest=b""
     )

@@ -67,7 +67,7 @@ def chosen(reader: Reader, random: Random, number: int) -> tuple[str, Write]:
     if number < len(listed) + len(ODDITIES):
         return list(ODDITIES.items())[number - len(listed)]
     lot = random.random()
-    if reader.valid is not None and lot < 0.6:
+    if reader.valid is not None and lot < 0.7:
         return "changed", written(changed(reader.valid))
     if listed and lot < 0.93:
         return random.choice(listed)

@@ -11,6 +11,11 @@ EVIL = "\x1b[2J\x1b]0;title\x07\u202eevil\u200b\x9b31m"
 SIDE_EFFECT = "open('executed', 'w').close()"
 
 
+def rarely(random: Random, huge: int, usual: int = 100_000) -> int:
+    """What is huge takes seconds: one in twenty is."""
+    return huge if random.random() < 0.05 else usual
+
+
 def row(random: Random) -> dict[str, Any]:
     words = ("river", "blue", "Mara", "naïve", "two words", "3.14", "日本", "😀")
     return {"input": " ".join(random.choices(words, k=6)), "target": random.choice(words)}
@@ -63,12 +68,12 @@ JSON_VALUES: dict[str, Text] = {
     "integer of 5,000 digits": lambda _: '{"input": ' + "9" * 5000 + ', "target": "x"}',
     "float of 5,000 digits": lambda _: '{"input": 1' + "0" * 5000 + '.5, "target": "x"}',
     "very many keys": lambda r: (
-        "{" + ",".join(f'"key {n}": {n}' for n in range(r.choice((20_000, 200_000)))) + "}"
+        "{" + ",".join(f'"key {n}": {n}' for n in range(rarely(r, 200_000, 20_000))) + "}"
     ),
-    "very long key": lambda _: '{"' + "k" * 2_000_000 + '": 1, "input": "a", "target": "b"}',
-    "very long string": lambda r: json.dumps(
-        {"input": "x" * r.choice((100_000, 3_000_000)), "target": "y"}
+    "very long key": lambda r: (
+        '{"' + "k" * rarely(r, 2_000_000) + '": 1, "input": "a", "target": "b"}'
     ),
+    "very long string": lambda r: json.dumps({"input": "x" * rarely(r, 3_000_000), "target": "y"}),
     "long string of escapes": lambda _: '{"input": "' + "\\u001b" * 100_000 + '", "target": "y"}',
     "key twice": lambda _: '{"input": "a", "input": "b", "target": "c"}',
     "many keys twice": lambda _: (
@@ -115,8 +120,8 @@ JSON_LINES: dict[str, Text] = {
     **{label: lines_with(value) for label, value in JSON_VALUES.items()},
     **{code: encoded(code) for code in ("utf-16", "utf-32", "utf-8-sig", "utf-16-le")},
     "old line ends": lambda r: json_lines(r).replace(b"\n", b"\r"),
-    "one endless line": lambda r: b'{"input": "' + b"x" * r.choice((10_000_000, 300_000_000)),
-    "blank lines": lambda _: b"\n" * 1_000_000,
+    "one endless line": lambda r: b'{"input": "' + b"x" * rarely(r, 300_000_000),
+    "blank lines": lambda r: b"\n" * rarely(r, 1_000_000),
     "very many bad lines": lambda _: b"{\n" * 200_000,
 }
 JSON: dict[str, Text] = {
@@ -124,9 +129,11 @@ JSON: dict[str, Text] = {
     **{f"{label}, alone": value for label, value in JSON_VALUES.items()},
     "several lists": lambda r: json.dumps({"a": rows(r), "b": rows(r)}),
     "no end": lambda r: "[" + json.dumps(row(r)) + "," * r.choice((1, 100_000)),
-    "unclosed text": lambda r: '[{"input": "' + "x" * r.choice((100, 30_000_000)),
-    "much white space": lambda r: "[" + " " * 20_000_000 + json.dumps(row(r)) + "]",
-    "very many keys, whole": lambda _: json.dumps({f"k{n}": n for n in range(200_000)}),
+    "unclosed text": lambda r: '[{"input": "' + "x" * rarely(r, 30_000_000),
+    "much white space": lambda r: "[" + " " * rarely(r, 20_000_000) + json.dumps(row(r)) + "]",
+    "very many keys, whole": lambda r: json.dumps(
+        {f"k{n}": n for n in range(rarely(r, 200_000, 10_000))}
+    ),
 }
 
 
@@ -137,11 +144,11 @@ def table(random: Random, separator: str = ",") -> str:
 
 
 CSV: dict[str, Text] = {
-    "unclosed quote": lambda r: table(r) + '"' + "x" * r.choice((10, 5_000_000)),
+    "unclosed quote": lambda r: table(r) + '"' + "x" * rarely(r, 5_000_000),
     "quotes inside": lambda r: table(r) + 'a "b" c,"d" e\n',
     "very many columns": lambda r: ",".join(f"c{n}" for n in range(100_000)) + "\n" + table(r),
     "very many equal columns": lambda _: "c," * 100_000 + "\n",
-    "very many cells": lambda r: table(r) + "," * 2_000_000 + "\n",
+    "very many cells": lambda r: table(r) + "," * rarely(r, 2_000_000) + "\n",
     "NUL": lambda r: table(r) + "a\0b,c\n",
     "semicolons": lambda r: table(r, ";"),
     "tabs": lambda r: table(r, "\t"),
@@ -153,15 +160,15 @@ CSV: dict[str, Text] = {
     "escapes in cells": lambda r: table(r) + f"{EVIL},{EVIL}\n",
     "empty header": lambda r: ",,\n" + table(r),
     "formula": lambda r: table(r) + "=cmd|' /C calc'!A0,@SUM(1)\n",
-    "huge cell": lambda r: table(r) + "x" * r.choice((200_000, 20_000_000)) + ",y\n",
+    "huge cell": lambda r: table(r) + "x" * rarely(r, 20_000_000, 200_000) + ",y\n",
     "very many bad lines": lambda r: table(r) + "a,b,c\n" * 100_000,
-    "one endless line": lambda r: b"x" * r.choice((10_000_000, 300_000_000)),
+    "one endless line": lambda r: b"x" * rarely(r, 300_000_000),
 }
 PLAIN: dict[str, Text] = {
     "NUL": lambda _: "a\0b\n" * 100,
     "not UTF-8": lambda _: b"\xff\xfe\xfd\n" * 10,
     "escapes": lambda _: f"{EVIL}\n" * 20,
-    "one endless line": lambda r: b"x" * r.choice((1_000_000, 300_000_000)),
+    "one endless line": lambda r: b"x" * rarely(r, 300_000_000),
     "half of a pair": lambda _: b"\xed\xa0\x80\n" * 10,
     "blank": lambda _: " \n\t\n" * 100_000,
 }
@@ -218,7 +225,7 @@ YAML: dict[str, Text] = {
     "NUL": lambda _: "seed: \0\n",
     "UTF-16": lambda _: "seed: 1\n".encode("utf-16"),
     "very long": lambda _: "".join(f"key{n}: {n}\n" for n in range(20_000)),
-    "very long value": lambda _: "template: " + "x" * 5_000_000,
+    "very long value": lambda r: "template: " + "x" * rarely(r, 5_000_000),
     "odd value": lambda r: f"{r.choice(SETTINGS[:6])}: {json.dumps(odd_value(r))}\n",
     "odd table": lambda r: f"sft: {json.dumps(odd_value(r))}\n",
 }
@@ -287,9 +294,9 @@ SCRIPTS: dict[str, Text] = {
     "bad escapes": lambda _: SCRIPT + "x = '\\d\\q'\n1 is 1\n'a'()\n",
     "form feeds": lambda _: SCRIPT.replace("\n", "\n\f").replace(" ", "\v"),
     "very long": lambda r: SCRIPT + "x = 1\n" * r.choice((20_000, 100_000)),
-    "very long line": lambda _: "x = '" + "y" * 5_000_000 + "'\n",
+    "very long line": lambda r: "x = '" + "y" * rarely(r, 5_000_000) + "'\n",
     "long list": lambda _: "x = [" + "1," * 100_000 + "]\n",
-    "one endless line": lambda _: b"#" * 200_000_000,
+    "one endless line": lambda r: b"#" * rarely(r, 200_000_000),
     "f-strings": lambda _: "x = " + "f'{" * 3 + "1" + "}'" * 3 + "\n" + "f'{x:{y:{z}}}'\n" * 100,
     "surrogates": lambda _: b"x = '\xed\xa0\x80'\n",
     "old line ends": lambda _: SCRIPT.replace("\n", "\r"),
@@ -384,7 +391,9 @@ def long_line(random: Random) -> str:
             *("Traceback ", '  File "a", line 1, in b ', "| ", "1e", "0x", "/", "a@", "%", ","),
         )
     )
-    return piece * random.choice((500, 20_000, 300_000)) + random.choice(("", "\n", "!\n", ": x\n"))
+    return piece * random.choice((500, 20_000, rarely(random, 300_000))) + random.choice(
+        ("", "\n", "!\n", ": x\n")
+    )
 
 
 LOGS: dict[str, Text] = {
@@ -411,8 +420,8 @@ LOGS: dict[str, Text] = {
     "NUL": lambda _: LOG.replace("\n", "\0\n"),
     "UTF-16": lambda _: LOG.encode("utf-16"),
     "old line ends": lambda _: LOG.replace("\n", "\r"),
-    "long": lambda _: LOG * 20_000,
-    "one endless line": lambda _: b"x" * 200_000_000,
+    "long": lambda r: LOG * rarely(r, 20_000, 200),
+    "one endless line": lambda r: b"x" * rarely(r, 200_000_000),
 }
 TRACEBACKS: dict[str, Text] = {
     "many": lambda _: TRACEBACK * 2000,
