@@ -12,6 +12,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from math import inf
 from pathlib import Path
 from random import Random
 from threading import Lock, Thread
@@ -142,7 +143,7 @@ def let_in(_remove: object, path: str, _error: object) -> None:
 
 
 def outcomes(
-    todo: Sequence[tuple[Reader, int]], seed: int, bounds: Bounds, workers: int
+    todo: Sequence[tuple[Reader, int]], seed: int, bounds: Bounds, workers: int, until: float
 ) -> Iterator[Outcome]:
     """As they come, from so many processes."""
     rest = list(reversed(todo))
@@ -154,7 +155,7 @@ def outcomes(
         try:
             while rest:
                 with lock:
-                    if not rest:
+                    if not rest or time.monotonic() > until:
                         break
                     reader, number = rest.pop()
                 ended.append(
@@ -216,6 +217,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--short", action="store_true", help="a few files for each reader")
     parser.add_argument("--workers", type=int, default=1)
+    parser.add_argument("--minutes", type=float, default=inf, help="after which no file is begun")
     parser.add_argument("--seconds", type=float, default=30.0, help="for one file")
     parser.add_argument("--memory", type=int, default=2048, help="MiB for one file")
     parser.add_argument("--readers", nargs="*", default=())
@@ -237,7 +239,8 @@ def main() -> int:
     begun = time.monotonic()
     slowest = (0.0, "")
     most = 0
-    for outcome in outcomes(todo, seed, bounds, options.workers):
+    until = begun + 60 * options.minutes
+    for outcome in outcomes(todo, seed, bounds, options.workers, until):
         count(counts, outcome)
         slowest = max(slowest, (outcome.seconds, f"{outcome.seed}: {outcome.attempt.label}"))
         most = max(most, outcome.memory)
