@@ -19,7 +19,7 @@ from surefit.cli import main
 from surefit.data.features import files
 from tools.fuzz import binaries, oddities, texts
 
-SECONDS = 60
+SECONDS = 120
 SHAPE = ("--steps", "4", "--features", "3")
 RANDOM = Random(0)
 
