@@ -104,6 +104,16 @@ def model_with_fifo(_: Random, path: Path) -> None:
     os.mkfifo(path / "tokenizer.json")
 
 
+def run_with_fifo(_: Random, path: Path) -> None:
+    path.mkdir()
+    os.mkfifo(path / "settings.json")
+
+
+def config_beside_arrays(random: Random, path: Path) -> None:
+    Path("a.npy").write_bytes(binaries.npy_of(binaries.features(random)))
+    os.mkfifo(path)
+
+
 ROWS = ("inspect",)
 ARRAYS = ("inspect", *SHAPE)
 SETTINGS = ("inspect", "no-such-rows.jsonl", "--config")
@@ -186,6 +196,15 @@ KNOWN = {
         ("a.pt",),
     ),
     "FIFO in a model folder": Hostile("model", model_with_fifo, ("inspect", "--model"), (PLAIN,)),
+    "a file for a model": Hostile(
+        "model", content("x"), ("inspect", "--model"), ("SF171", "`model` is no folder")
+    ),
+    "FIFO in a folder of a run": Hostile(
+        "run", run_with_fifo, ("eval", "--data", "embedded"), ("SF192", PLAIN)
+    ),
+    "config of sizes": Hostile(
+        "config.json", config_beside_arrays, (*ARRAYS, "a.npy", "--model"), ("SF046", PLAIN)
+    ),
     "digits of a line": Hostile(
         "a.log", content(texts.TRACEBACK.replace("14", DIGITS)), ("explain",), ("mat1",), code=0
     ),

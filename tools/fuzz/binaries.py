@@ -555,6 +555,24 @@ def mixed_arrays(random: Random, path: Path) -> None:
     (path / "evil.pkl").write_bytes(pickle.dumps(Evil()))
 
 
+def run_folder(random: Random, path: Path) -> None:
+    """Settings of a run that a user was sent, and files that are no weights."""
+    path.mkdir()
+    settings = {"recipe": "sft", "data": "embedded", "model": "embedded", "max_tokens": 64}
+    file = path / "settings.json"
+    file.write_text(json.dumps({**settings, "out": EVIL, "template": "plain", "rank": 8}))
+    random.choice((change_json, change_json, odd_json, mutate, replace_by_fifo))(random, file)
+    (path / "adapter").mkdir()
+    adapter = {"peft_type": "LORA", "base_model_name_or_path": "embedded", "r": 8}
+    (path / "adapter" / "adapter_config.json").write_text(json.dumps(adapter))
+    weights = path / "adapter" / "adapter_model.safetensors"
+    weights.write_bytes(SAFETENSORS[random.choice(tuple(SAFETENSORS))](random))
+    if random.random() < 0.3:
+        weights.with_suffix(".bin").write_bytes(torch_of({"x": Evil()}))
+        weights.unlink()
+
+
+RUNS: dict[str, Write] = {"odd settings": run_folder}
 FOLDERS: dict[str, Write] = {
     "odd JSON": odd_datasets_folder,
     "odd table": odd_arrow_in_datasets_folder,
@@ -565,6 +583,17 @@ MODELS: dict[str, Write] = {
     "pickled weights": model_with_pickles,
     "odd template": model_with_a_template,
 }
+BESIDE = "beside.npy"
+
+
+def model_beside_arrays(random: Random, path: Path) -> None:
+    (path.parent / BESIDE).write_bytes(npy_of(features(random)))
+    odd_model(random, path)
+    for file in path.glob("*.safetensors"):
+        file.write_bytes(SAFETENSORS[random.choice(tuple(SAFETENSORS))](random))
+
+
+SIZES: dict[str, Write] = {"odd files": model_beside_arrays}
 ARRAY_FOLDERS: dict[str, Write] = {"odd layout": odd_layout, "mixed": mixed_arrays}
 
 

@@ -213,6 +213,18 @@ READERS = (
         contents=texts.STATES,
     ),
     Reader(
+        name="run folder",
+        suffix="",
+        calls=(("eval", FILE, NOWHERE), ("ask", FILE, "why")),
+        paths=binaries.RUNS,
+    ),
+    Reader(
+        name="sizes of a model",
+        suffix="",
+        calls=(("inspect", binaries.BESIDE, *SHAPE, "--model", FILE),),
+        paths=binaries.SIZES,
+    ),
+    Reader(
         name="model folder",
         suffix="",
         calls=(("inspect", "--examples", "0", "--model", FILE),),

@@ -42,6 +42,7 @@ def status(name: str) -> int:
 def warm_up() -> None:
     """Everything that readers import, and what they keep: no file's memory is charged for it."""
     import datasets  # noqa: F401
+    import peft  # noqa: F401
     import torch
     import transformers  # noqa: F401
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from surefit.data.templates import Tokenizer
 from surefit.did_you_mean import nearest
-from surefit.doctor.findings import Fact, Fix, Place
+from surefit.doctor.findings import Fact, Finding, Fix, Place
 from surefit.doctor.rule import refusal
 from surefit.errors import BadInput, SurefitError
 from surefit.user_files import look_into
@@ -68,6 +68,8 @@ def find_model(name: str, *, trust_remote_code: bool = False) -> ModelSource:
             return ModelSource(name, str(path), trust_remote_code=trust_remote_code)
         if path.is_file() and path.suffix == ".gguf":
             return ModelSource(name, str(path.parent), gguf_file=path.name)
+        if path.exists():  # transformers would read it as a configuration, whatever its size
+            raise BadInput(_no_model_file(name))
     except (OSError, RuntimeError) as error:  # the latter for `~` and a name of nobody
         raise BadInput(_not_loaded(ModelSource(name, name), "folder", error)) from error
     if _is_hub_name(name):
@@ -232,6 +234,14 @@ def _check_folder(path: Path) -> None:
 def _is_hub_name(name: str) -> bool:
     parts = name.split("/")
     return len(parts) <= 2 and all(parts) and not name.startswith((".", "/", "~"))
+
+
+def _no_model_file(name: str) -> Finding:
+    return NO_MODEL.finding(
+        Place(name),
+        f"`{name}` is no folder and no GGUF file.",
+        fixes=[Fix("Name the folder of the model, with its configuration and weights.")],
+    )
 
 
 def _no_such_model(name: str, path: Path) -> Any:
