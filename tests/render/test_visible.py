@@ -64,3 +64,22 @@ def test_nothing_of_a_finding_is_obeyed_wherever_it_is_shown(text: str) -> None:
     assert not obeyed(brief.line(finding))
     written = document("lint", Ended(1, text), [finding], parts={text: text}).decode()
     assert obeyed(written) <= {"\n"}
+
+
+def test_a_text_that_nobody_reads_is_shown_in_part() -> None:
+    long = "word " * 100_000
+    finding = Finding(
+        rule="a-fault",
+        code="SF900",
+        severity=Severity.ERROR,
+        place=Place("x" * 100_000, 3),
+        headline=long,
+        facts=(Fact(long, long),),
+        why=long,
+        python_said=long,
+    )
+    shown = terminal.text([finding], read_source=lambda *_: [])
+    assert len(shown) < 40_000
+    assert "and 497,000 characters more" in " ".join(shown.split())
+    assert len(brief.line(finding)) < 10_000
+    assert long in document("lint", Ended(1), [finding]).decode()

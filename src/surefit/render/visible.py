@@ -15,6 +15,8 @@ from rich.cells import cell_len
 BLANK = "\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0"
 """Letters and marks by their category that take no room, or room in which nothing is seen."""
 
+MOST_SHOWN = 3_000
+"""Characters of one text in a finding."""
 SUSPECT = re.compile(r"[^ -~]")
 """Anything but printable ASCII."""
 
@@ -60,6 +62,12 @@ def json_escape(character: str) -> str:
     """`\\u202e`; two of them for a character beyond the first 65,536."""
     raw = character.encode("utf-16-be", "surrogatepass")
     return "".join(f"\\u{raw[at]:02x}{raw[at + 1]:02x}" for at in range(0, len(raw), 2))
+
+
+def in_part(text: str) -> str:
+    """The beginning of a text that is longer than anybody reads; the JSON document has all."""
+    more = len(text) - MOST_SHOWN
+    return text if more <= 0 else f"{text[:MOST_SHOWN]}… and {more:,} characters more"
 
 
 def wrap(text: str, width: int) -> list[str]:
