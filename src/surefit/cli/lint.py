@@ -74,7 +74,8 @@ def lint(*paths: Path) -> int:
 def every_file(files: Sequence[Path]) -> Iterator[Iterable[FileFindings]]:
     """What is said of each, in order; many files are shared out to a process for each core."""
     folder = Path.cwd()
-    processes = min(len(os.sched_getaffinity(0)), len(files) // FILES_OF_A_PROCESS)
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
+    processes = min(cores, len(files) // FILES_OF_A_PROCESS)
     if processes < 2:
         yield (read_alone(file, folder) for file in files)
         return
