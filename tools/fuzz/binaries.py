@@ -109,8 +109,16 @@ def nested(depth: int) -> pa.Array:
     return pa.array([value], kind)
 
 
+def as_parquet(make: Callable[[Random], pa.Table]) -> Bytes:
+    return lambda random: parquet_of(make(random))
+
+
+def as_arrow(make: Callable[[Random], pa.Table]) -> Bytes:
+    return lambda random: arrow_of(make(random), stream=random.random() < 0.5)
+
+
 PARQUET: dict[str, Bytes] = {
-    **{label: lambda r, make=make: parquet_of(make(r)) for label, make in TABLES.items()},
+    **{label: as_parquet(make) for label, make in TABLES.items()},
     "many row groups": lambda r: parquet_of(text_table(r), row_group_size=1),
     "only a footer": lambda _: b"PAR1" + struct.pack("<i", 2**31 - 1) + b"PAR1",
     "foreign metadata": lambda r: parquet_of(
@@ -118,11 +126,7 @@ PARQUET: dict[str, Bytes] = {
     ),
 }
 ARROW: dict[str, Bytes] = {
-    **{
-        label: lambda r, make=make: arrow_of(make(r), stream=r.random() < 0.5)
-        for label, make in TABLES.items()
-        if label != "very many equal rows"
-    },
+    **{label: as_arrow(make) for label, make in TABLES.items() if label != "very many equal rows"},
     "only a beginning": lambda _: b"ARROW1\0\0" + b"\xff\xff\xff\xff\xff\xff\xff\x7f",
     "long metadata": lambda _: b"\xff\xff\xff\xff" + struct.pack("<i", 2**31 - 8) + b"\0" * 100,
 }
@@ -217,7 +221,7 @@ NPY: dict[str, Bytes] = {
     "not finite": lambda _: npy_of(np.full((6, 4, 3), np.nan, "f4")),
     "other byte order": lambda r: npy_of(features(r).astype(">f8")),
     "Fortran order": lambda r: npy_of(np.asfortranarray(features(r))),
-    "no axes": lambda _: npy_of(np.float32(1)),
+    "no axes": lambda _: npy_of(np.ones((), "f4")),
     "64 axes": lambda _: npy_of(np.zeros((1,) * 32, "f4")),
     "no rows": lambda _: npy_of(np.zeros((0, 4, 3), "f4")),
     "complex": lambda _: npy_of(np.zeros((6, 4, 3), "c8")),
@@ -406,7 +410,11 @@ def datasets_folder(random: Random, path: Path) -> None:
     kind = {"dtype": "string", "_type": "Value"}
     information = {"features": {"input": kind, "target": kind}, "citation": "", "license": ""}
     (path / "dataset_info.json").write_text(json.dumps(information))
-    state = {"_data_files": [{"filename": name}], "_fingerprint": "0", "_format_type": None}
+    state: dict[str, Any] = {
+        "_data_files": [{"filename": name}],
+        "_fingerprint": "0",
+        "_format_type": None,
+    }
     state |= {"_format_columns": None, "_format_kwargs": {}, "_split": None}
     state |= {"_output_all_columns": False}
     (path / "state.json").write_text(json.dumps(state))

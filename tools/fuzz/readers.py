@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 
+import torch
+
 from . import binaries, texts
 from .oddities import ODDITIES, Write, mutated, odd_name
 
@@ -145,7 +147,7 @@ READERS = (
     arrays_reader(
         "pt",
         ".pt",
-        valid=lambda r: binaries.torch_of(binaries.torch.from_numpy(binaries.features(r))),
+        valid=lambda r: binaries.torch_of(torch.from_numpy(binaries.features(r))),
         contents=binaries.TORCH,
     ),
     arrays_reader(
