@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 OLDEST := .venv-oldest
 
-.PHONY: demo test test-oldest fast check setup controls bench-sft bench-loader bench-distill faults clean
+.PHONY: demo test test-oldest fast check setup controls bench-sft bench-loader bench-distill faults fuzz clean
 
 demo: $(VENV)/train ## set up and train on the embedded model and rows
 	$(BIN)/surefit demo
@@ -26,6 +26,12 @@ check: $(VENV)/dev ## format, lint, types, import contracts, rule pages, words
 	$(BIN)/mypy
 	$(BIN)/python -m tools.rule_pages --check
 	$(BIN)/python -m tools.word_ratchet
+
+FILES ?= 10000
+SEED ?= 0
+
+fuzz: $(VENV)/dev ## hostile files through every reader: one table; FILES=... and SEED=... for others
+	$(BIN)/python -m tools.fuzz --files $(FILES) --seed $(SEED)
 
 controls: $(VENV)/train ## the score of the same training on weights that were not pretrained
 	$(BIN)/python -m tools.controls

@@ -12,6 +12,7 @@ from surefit.doctor.findings import Fact, Place
 from surefit.doctor.rule import refusal
 from surefit.errors import WrongCall
 from surefit.settings import Config, key_of, unknown_setting
+from surefit.user_files import read_plain
 
 UNREADABLE_CONFIG = refusal(
     "SF009", "unreadable-config", "The config file is not there or cannot be read."
@@ -22,6 +23,13 @@ UNKNOWN_CONFIG_KIND = refusal(
 BROKEN_CONFIG = refusal(
     "SF011", "broken-config", "The config file is not valid TOML or YAML, or holds no settings."
 )
+
+LARGEST = 1 << 19
+"""Bytes; what reads YAML takes ten seconds for each million."""
+MOST_TABLES = 20
+"""Of other names that are told."""
+MOST_VALUES = 100_000
+"""Of a YAML file, each alias counted as what it stands for."""
 
 
 def read_config(path: Path, command: str, other_commands: Collection[str] = ()) -> Config:
@@ -39,6 +47,7 @@ def read_config(path: Path, command: str, other_commands: Collection[str] = ()) 
             )
         )
     values, lines = reader(path, config_text(path))
+    refuse_unprintable(path, values, lines)
     top = {k: v for k, v in values.items() if not isinstance(v, dict)}
     tables = {k: v for k, v in values.items() if isinstance(v, dict)}
     unknown = [name for name in tables if name != command and name not in other_commands]
@@ -48,7 +57,7 @@ def read_config(path: Path, command: str, other_commands: Collection[str] = ()) 
                 unknown_setting(
                     name, command, (command, *other_commands), Place(str(path), lines.get((name,)))
                 )
-                for name in unknown
+                for name in unknown[:MOST_TABLES]
             )
         )
     table = tables.get(command, {})
@@ -59,9 +68,19 @@ def read_config(path: Path, command: str, other_commands: Collection[str] = ()) 
     return Config(path, merged, lines_of_keys)
 
 
+def refuse_unprintable(path: Path, values: dict[str, Any], lines: "Lines") -> None:
+    """Python reads some numbers that it then refuses to write: no message could show them."""
+    for key, value in values.items():
+        try:
+            repr(value)
+        except (ValueError, RecursionError) as error:
+            headline = f"The value of `{key}` is too long or nested too deeply."
+            raise broken(path, lines.get((key,)), headline, python_says(error)) from error
+
+
 def config_text(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8-sig")
+        return read_plain(path, LARGEST).decode("utf-8-sig")
     except FileNotFoundError:
         headline = f"There is no config file `{path}`."
     except UnicodeDecodeError as error:
@@ -88,7 +107,13 @@ def read_toml(path: Path, text: str) -> tuple[dict[str, Any], Lines]:
         at = re.search(r"at line (\d+)", str(error))
         line = int(at[1]) if at else text.count("\n") + 1
         raise broken(path, line, f"`{path.name}` is not valid TOML.", str(error)) from error
+    except (ValueError, RecursionError) as error:
+        raise broken(path, None, f"`{path.name}` cannot be read.", python_says(error)) from error
     return values, toml_lines(text)
+
+
+def python_says(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"
 
 
 TOML_TABLE = re.compile(r"\s*\[\s*([^\[\]]+?)\s*\]\s*(?:#.*)?$")
@@ -130,6 +155,9 @@ def read_yaml(path: Path, text: str) -> tuple[dict[str, Any], Lines]:
     except yaml.reader.ReaderError as error:
         line = text.count("\n", 0, error.position) + 1
         raise broken(path, line, f"`{path.name}` is not valid YAML.", error.reason) from error
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+        # What constructors raise on values that only look like a date, a number or a set.
+        raise broken(path, None, f"`{path.name}` cannot be read.", python_says(error)) from error
 
 
 def parsed_yaml(path: Path, text: str) -> tuple[dict[str, Any], Lines]:
@@ -141,9 +169,22 @@ def parsed_yaml(path: Path, text: str) -> tuple[dict[str, Any], Lines]:
     if not isinstance(root, yaml.MappingNode):
         line = root.start_mark.line + 1
         raise broken(path, line, f"`{path.name}` holds no `key: value` lines.")
+    if values_of(root, {}) > MOST_VALUES:
+        headline = f"The aliases of `{path.name}` stand for more than {MOST_VALUES:,} values."
+        raise broken(path, None, headline)
     yaml_lines(path, root, (), lines)
     values = loader.construct_document(root)
     return {str(key): value for key, value in values.items()}, lines
+
+
+def values_of(node: yaml.Node, known: dict[int, int]) -> int:
+    """How many values a node stands for; a node within itself for more than any number."""
+    if id(node) not in known:
+        known[id(node)] = MOST_VALUES + 1
+        inside = node.value if isinstance(node, yaml.CollectionNode) else ()
+        nodes = (part for item in inside for part in (item if isinstance(item, tuple) else (item,)))
+        known[id(node)] = 1 + sum(values_of(part, known) for part in nodes)
+    return known[id(node)]
 
 
 def yaml_lines(path: Path, node: yaml.MappingNode, above: tuple[str, ...], found: Lines) -> None:

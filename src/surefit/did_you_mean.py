@@ -2,12 +2,20 @@
 
 from collections.abc import Iterable
 from difflib import get_close_matches
+from itertools import islice
 from re import findall
+
+LONGEST = 200
+MOST_NAMES = 5_000
+"""Comparing takes time for each of them, and more than that for each letter."""
 
 
 def nearest(name: str, names: Iterable[str]) -> str | None:
     """The most similar of `names`, whatever its case; None if none is similar."""
-    by_lower = {known.lower(): known for known in sorted(names, reverse=True)}
+    if len(name) > LONGEST:
+        return None
+    near = (known for known in islice(names, MOST_NAMES) if len(known) <= LONGEST)
+    by_lower = {known.lower(): known for known in sorted(near, reverse=True)}
     found = get_close_matches(name.lower(), by_lower, n=1, cutoff=0.7)
     return by_lower[found[0]] if found else None
 
@@ -21,8 +29,11 @@ def suggestion(name: str, names: Iterable[str]) -> str:
 def misspelling_of(name: str, names: Iterable[str]) -> str | None:
     """The one of `names` that differs by a slip of the fingers in some of its words, and by no
     other word: `max-token` is `max-tokens`, while `eval-data` is not `data`."""
+    if len(name) > LONGEST:
+        return None
     own = findall(r"[^-_]+", name.lower())
-    near = [(slips, known) for known in names if (slips := _slips(own, known)) is not None]
+    among = islice(names, MOST_NAMES)
+    near = [(slips, known) for known in among if (slips := _slips(own, known)) is not None]
     return min(near)[1] if near else None
 
 

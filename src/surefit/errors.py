@@ -6,7 +6,8 @@ SurefitError
 └── Stopped      the user pressed Ctrl-C; what was done is saved: exit code 130
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import ClassVar
 
 from surefit.doctor.findings import Finding
@@ -43,3 +44,18 @@ def refuse_if(findings: Iterable[Finding]) -> None:
     found = tuple(findings)
     if found:
         raise BadInput(*found)
+
+
+@contextmanager
+def refused_as(finding: Callable[[Exception], Finding]) -> Iterator[None]:
+    """Around the reading of a file of the user's: whatever is raised becomes a refusal of it.
+
+    Libraries raise almost anything on bytes that they were not made for. What is missing in the
+    environment is no fault of a file, and passes.
+    """
+    try:
+        yield
+    except (SurefitError, ImportError):
+        raise
+    except Exception as error:
+        raise BadInput(finding(error)) from error

@@ -1,6 +1,7 @@
 """`surefit lint` reads scripts, shows findings with their patches, and runs nothing."""
 
 import json
+import os
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Any
 import pytest
 
 from surefit import cli
+from surefit.cli import lint as lint_command
 from surefit.doctor import diagnose
 from surefit.doctor.findings import Finding, Fix, Place, Severity
 from surefit.doctor.observations import Script
@@ -183,3 +185,28 @@ def test_a_rule_that_fails_is_one_line(
     assert told[1].startswith("surefit: a.py: the rule broken-rule failed: ZeroDivisionError: by")
     write("a.py", "pass\n")
     assert cli.main(["lint"]) == 1
+
+
+def test_many_files_are_shared_out_and_told_in_order(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(12):
+        Path(f"script{number:02d}.py").write_text(f"x = {number}\nodd({number})\n")
+    process = os.getpid()
+    processes: list[bool] = []
+    alone = lint_command.read
+
+    def counted(path: Path, folder: Path) -> lint_command.FileFindings:
+        processes.append(os.getpid() == process)
+        return alone(path, folder)
+
+    monkeypatch.setattr(lint_command, "read", counted)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1})
+    assert cli.main(["lint", ".", "--brief"]) == 1
+    together = capsys.readouterr()
+    assert processes == [True] * 12
+    monkeypatch.setattr(lint_command, "FILES_OF_A_PROCESS", 6)
+    assert cli.main(["lint", ".", "--brief"]) == 1
+    assert processes == [True] * 12  # the others ran elsewhere
+    assert capsys.readouterr() == together
+    assert together.err.count("odd-call") == 12

@@ -198,3 +198,45 @@ class TestTranslated:
         mirror = Mirror(Path("/copy"), (Path("/home/user/project"),))
         assert mirror.translated(word) == word
         assert mirror.translated(f"/home/user/projects/{word}") == f"/home/user/projects/{word}"
+
+
+def test_large_folders_without_python_are_linked(
+    run: Path, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("surefit.proof.snapshot.DATA_FILES", 2)
+    made(run, "data/a", "data/deep/b", "src/code.py", "src/data/c", "src/data/d", "src/data/e")
+    before = snapshot(run)
+    assert before.data == {run / "data", run / "src" / "data"}
+    assert {path.name for path in before.files} == {"train.py", "code.py"}
+    there = copied(launch(run), before, root).of(run)
+    assert (there / "data").is_symlink()
+    assert (there / "data" / "deep" / "b").read_text() == "data/deep/b"
+    assert (there / "src" / "data").resolve() == run / "src" / "data"
+    assert not (there / "src").is_symlink()
+    assert not (there / "train.py").is_symlink()
+
+
+def test_folders_of_many_bytes_are_linked(
+    run: Path, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with (run / "data" / "rows.bin").open("wb") as file:
+        file.truncate(50_000_000_000)
+    there = copied(launch(run), snapshot(run), root).of(run)
+    assert (there / "data").is_symlink()
+    monkeypatch.setenv("SUREFIT_TRUST_TRIAL", "1")
+    with pytest.raises(CannotTry, match="holds 50"):
+        copied(launch(run), snapshot(run), root)
+
+
+@pytest.mark.parametrize("name", ["data/a", "data/new"])
+def test_data_that_the_first_run_changed_is_not_linked(
+    run: Path, root: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setattr("surefit.proof.snapshot.DATA_FILES", 1)
+    made(run, "data/a", "data/b")
+    before = snapshot(run)
+    later = before.taken + 10**9
+    (run / name).write_text("other")
+    os.utime(run / name, ns=(later, later))
+    with pytest.raises(CannotTry, match=name.partition("/")[0]):
+        copied(launch(run), before, root)

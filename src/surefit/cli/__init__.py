@@ -32,6 +32,9 @@ from .wrong_calls import as_finding, missing_file
 MISSING_PART = refusal(
     "SF006", "missing-part", "A package that this command needs is absent or too old."
 )
+UNUSABLE_PATH = refusal(
+    "SF029", "unusable-path", "The system refuses to do something with a file or a folder."
+)
 UNWRITABLE_JSON = refusal("SF012", "unwritable-json", "The file for `--json` cannot be written.")
 
 COMMANDS = {
@@ -204,6 +207,11 @@ def attempt(call: Call) -> json_document.Ended:
             return own_fault(error)
         outcome.tell(finding)
         return json_document.Ended(1, said(error))
+    except OSError as error:
+        if error.filename is None or error.strerror is None:
+            return own_fault(error)
+        outcome.tell(refused_by_the_system(error))
+        return json_document.Ended(1, said(error))
     except Exception as error:  # noqa: BLE001 - the last to see it; it is shown in full
         return own_fault(error)
     return json_document.Ended(code)
@@ -308,6 +316,13 @@ def default_in_words(value: object) -> str | None:
     return str(value)
 
 
+def refused_by_the_system(error: OSError) -> Finding:
+    """What nobody nearer to the file had a word for: a name that is too long, a disk that fails."""
+    name = os.fsdecode(error.filename) if isinstance(error.filename, bytes) else error.filename
+    headline = f"`{name}` cannot be used: {error.strerror}."
+    return UNUSABLE_PATH.finding(Place(str(name)), headline)
+
+
 def missing_part(error: BaseException | None) -> Finding | None:
     """A finding if a package that surefit does not bring by itself was looked for in vain."""
     while error is not None:
@@ -334,7 +349,7 @@ def missing_package(package: str, error: ImportError) -> Finding:
 
 
 def own_fault(error: BaseException) -> json_document.Ended:
-    traceback.print_exception(error)
+    console.errors.print(Text("".join(traceback.format_exception(error)).rstrip()), soft_wrap=True)
     console.errors.print(
         "\nThis is a fault of surefit. Report it with the lines above and with what `surefit env`"
         " prints.",

@@ -23,6 +23,16 @@ from surefit.settings import (
 
 from .flags_elsewhere import say_mapping
 
+MOST_FINDINGS = 20
+"""Settings that are told to be wrong; a file with more of them is of another kind."""
+
+
+def too_many(path: Path) -> Finding:
+    from surefit.config_file import BROKEN_CONFIG
+
+    headline = f"`{path.name}` has more than {MOST_FINDINGS} wrong settings; these are the first."
+    return BROKEN_CONFIG.finding(Place(str(path)), headline)
+
 
 class ConfigFlags:
     """The config file of one call, if it has one, as the parser wants it."""
@@ -59,6 +69,8 @@ class ConfigFlags:
             if argument is None and (field := known_elsewhere(key_of(key), known)):
                 say_mapping(key, field, f"  ({config.place(key)})")
                 argument = known[field]
+            if argument is None and len(found) > MOST_FINDINGS:
+                continue  # to look for the nearest name takes long
             if argument is None:
                 found.append(unknown_setting(key, command, list(known), config.place(key)))
                 continue
@@ -68,6 +80,8 @@ class ConfigFlags:
                 continue
             taken[name] = key
             found += self.put(argument, key, config)
+        if len(found) > MOST_FINDINGS:
+            found = [*found[:MOST_FINDINGS], too_many(path)]
         if found:
             raise WrongCall(*found)
 

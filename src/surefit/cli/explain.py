@@ -13,6 +13,7 @@ from surefit.errors import BadInput, WrongCall
 from surefit.render import console, outcome
 from surefit.render.visible import wrap
 from surefit.source.notebooks import NotANotebook, errors_left, is_notebook
+from surefit.user_files import open_plain
 
 if TYPE_CHECKING:
     from surefit.doctor.catalogue import Known
@@ -27,8 +28,8 @@ NO_TRACEBACK = refusal("SF020", "no-traceback", "A text that was to be explained
 
 WIDTH = 80
 STDIN = "-"
-LARGEST = 50_000_000
-"""Bytes of a log; of a longer one the end."""
+LARGEST = 20_000_000
+"""Bytes of a log; of a longer one the end. Half a million lines are judged in seconds."""
 MOST_SERIES = 8
 """Of a log that are shown."""
 
@@ -68,7 +69,7 @@ def is_file(name: str) -> bool:
 
 def explain_file(name: str) -> int:
     """A traceback in it comes first; without one it is a log."""
-    from surefit.logs.reading import is_events, newest_log, read_events, read_log
+    from surefit.logs.reading import UnreadableLog, is_events, newest_log, read_events, read_log
     from surefit.observe.logs import read_traceback
 
     if name != STDIN and Path(name).is_dir():
@@ -76,14 +77,17 @@ def explain_file(name: str) -> int:
         if inside is None:
             raise WrongCall(nothing(f"`{name}` is a folder without a training log in it."))
         name = str(inside)
-    if name != STDIN and is_events(Path(name)):
-        return explain_log(read_events(Path(name)))
-    text = read_text(name)
-    traceback = read_traceback(text)
-    if traceback is not None:
-        explain_traceback(traceback, name)
-        return 0
-    log = read_log(text, "standard input" if name == STDIN else name)
+    try:
+        if name != STDIN and is_events(Path(name)):
+            return explain_log(read_events(Path(name)))
+        text = read_text(name)
+        traceback = read_traceback(text)
+        if traceback is not None:
+            explain_traceback(traceback, name)
+            return 0
+        log = read_log(text, "standard input" if name == STDIN else name)
+    except UnreadableLog as error:
+        raise BadInput(nothing(f"`{name}` cannot be read: {error}.")) from error
     if not log.series:
         raise BadInput(no_traceback(name))
     return explain_log(log)
@@ -131,9 +135,10 @@ def read_text(name: str) -> str:
     else:
         path = Path(name)
         try:
-            with path.open("rb") as opened:
-                opened.seek(max(0, path.stat().st_size - LARGEST))
-                text = opened.read().decode("utf-8", "backslashreplace")
+            with open_plain(path) as opened:
+                size = path.stat().st_size
+                opened.seek(max(0, size - LARGEST))
+                text = opened.read(min(size, LARGEST)).decode("utf-8", "backslashreplace")
         except OSError as error:
             raise WrongCall(nothing(f"`{name}` cannot be read: {error.strerror}.")) from error
     if is_notebook(name):

@@ -1,7 +1,12 @@
 """`surefit lint`."""
 
-from collections.abc import Sequence
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
 from dataclasses import replace
+from itertools import repeat
+from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,6 +30,12 @@ NOT_RUN = "lint runs nothing; `surefit run` tries it"
 NOT_CODE = (".json", ".jsonl", ".toml", ".yaml", ".yml", ".md", ".txt", ".csv")
 """Some of these would pass as Python by chance."""
 CODE = (".py", ".ipynb")
+FILES_OF_A_PROCESS = 100
+"""Fewer are read sooner than a process is begun."""
+FILES_AT_ONCE = 20
+
+FileFindings = tuple[list[Finding], list[str]]
+"""Of one file: findings, and rules that failed themselves."""
 
 
 def lint(*paths: Path) -> int:
@@ -42,7 +53,6 @@ def lint(*paths: Path) -> int:
     paths
         Scripts and notebooks, and folders to look through; by default the current folder.
     """
-    from surefit.doctor.recording import parsed
     from surefit.observe.scripts import python_files
 
     chosen = paths or (Path(),)
@@ -51,18 +61,41 @@ def lint(*paths: Path) -> int:
     if not files:
         raise WrongCall(*(no_such_path(path, "has no Python file in it") for path in chosen))
     found, faults = [], []
-    with console.progress("Reading scripts", len(files)) as bar:
-        for file in files:
-            told, broken = read(file, Path.cwd())
-            parsed.cache_clear()  # a tree is a hundred times its text, and there are thousands
-            found += told
+    with every_file(files) as results, console.progress("Reading scripts", len(files)) as bar:
+        for findings, broken in results:
+            found += findings
             faults += broken
             bar.step()
     tell(found, len(files), faults)
     return int(bool(faults) or any(one.severity is Severity.ERROR for one in found))
 
 
-def read(path: Path, folder: Path) -> tuple[list[Finding], list[str]]:
+@contextmanager
+def every_file(files: Sequence[Path]) -> Iterator[Iterable[FileFindings]]:
+    """What is said of each, in order; many files are shared out to a process for each core."""
+    folder = Path.cwd()
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
+    processes = min(cores, len(files) // FILES_OF_A_PROCESS)
+    if processes < 2:
+        yield (read_alone(file, folder) for file in files)
+        return
+    # Forks, made before the bar has a thread: they have imported what is needed.
+    with ProcessPoolExecutor(processes, get_context("fork")) as pool:
+        folders = repeat(folder)
+        yield pool.map(read_alone, files, folders, chunksize=FILES_AT_ONCE)
+
+
+def read_alone(path: Path, folder: Path) -> FileFindings:
+    """`read`, and nothing kept: a tree is a hundred times its text, and there are thousands."""
+    from surefit.doctor.recording import parsed
+
+    try:
+        return read(path, folder)
+    finally:
+        parsed.cache_clear()
+
+
+def read(path: Path, folder: Path) -> FileFindings:
     """What the rules say of one file, by lines, and the rules that failed themselves."""
     from surefit.doctor.diagnose import look
     from surefit.doctor.recording import Recording
@@ -87,12 +120,18 @@ def read(path: Path, folder: Path) -> tuple[list[Finding], list[str]]:
 def cells_of(path: Path, name: str) -> "Cells | None":
     """The notebook that a file is, if it is one and can be read."""
     from surefit.doctor.cells import Cells
-    from surefit.source.notebooks import NotANotebook, is_notebook, read_notebook
+    from surefit.source.notebooks import (
+        LARGEST_NOTEBOOK,
+        NotANotebook,
+        is_notebook,
+        read_notebook,
+    )
+    from surefit.user_files import read_plain
 
     if not is_notebook(path):
         return None
     try:
-        return Cells(name, read_notebook(path.read_bytes()))
+        return Cells(name, read_notebook(read_plain(path, LARGEST_NOTEBOOK)))
     except (OSError, NotANotebook):
         return None
 

@@ -6,7 +6,14 @@ from surefit.doctor.cells import Cells
 from surefit.doctor.findings import Finding, Place
 from surefit.doctor.rule import refusal
 from surefit.errors import BadInput, WrongCall
-from surefit.source.notebooks import NotANotebook, Notebook, is_notebook, read_notebook
+from surefit.source.notebooks import (
+    LARGEST_NOTEBOOK,
+    NotANotebook,
+    Notebook,
+    is_notebook,
+    read_notebook,
+)
+from surefit.user_files import read_plain
 
 NOT_A_NOTEBOOK = refusal("SF021", "not-a-notebook", "A file is no notebook with Python in it.")
 CELL_NOT_PYTHON = refusal("SF022", "cell-not-python", "A cell of a notebook is not Python.")
@@ -23,7 +30,7 @@ def cells_in(name: str) -> Cells | None:
 
 def refuse_no_notebook(path: Path) -> Notebook:
     try:
-        return read_notebook(path.read_bytes())
+        return read_notebook(read_plain(path, LARGEST_NOTEBOOK))
     except (OSError, NotANotebook) as error:
         raise WrongCall(not_a_notebook(str(path), error)) from error
 

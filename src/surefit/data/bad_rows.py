@@ -76,9 +76,17 @@ class BadRows:
 
 def shown(value: object) -> str:
     """A value as the user would know it, on one line and shortened."""
-    text = value if isinstance(value, str) else repr(value)
+    text = value if isinstance(value, str) else _repr(value)
+    text = text[: 2 * MOST_CHARACTERS]
     text = text.encode("unicode_escape").decode() if not text.isprintable() else text
     return text if len(text) <= MOST_CHARACTERS else f"{text[: MOST_CHARACTERS - 1]}…"
+
+
+def _repr(value: object) -> str:
+    try:
+        return repr(value)
+    except (ValueError, RecursionError):  # an integer of thousands of digits; thousands of lists
+        return f"a value of type `{type(value).__name__}` that is too long to be shown"
 
 
 def _finding(fault: Fault, total: int) -> Finding:

@@ -2,12 +2,15 @@
 
 import codecs
 import csv
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from io import BufferedReader
 from pathlib import Path
 
 from surefit.doctor.findings import Fact, Fix, Place
 from surefit.doctor.rule import refusal
 from surefit.errors import BadInput
+from surefit.user_files import bounded_lines, open_plain
 
 from .bad_rows import BadRow, shown
 from .encoding import decoded, refuse_other_marks
@@ -33,7 +36,7 @@ LONGEST_CELL = 2**31 - 1
 def read_csv(path: Path, name: str, separator: str = ",") -> RawRows:
     """Blank lines are passed over; a row with quoted new lines is placed where it begins."""
     csv.field_size_limit(LONGEST_CELL)
-    with path.open("rb") as file:
+    with open_plain(path) as file:
         numbered = _numbered(_lines(file, name), separator, name)
         _, header = next(numbered, (1, []))
         _refuse_repeated(header, name)
@@ -41,9 +44,9 @@ def read_csv(path: Path, name: str, separator: str = ",") -> RawRows:
             yield _row(header, cells, Place(name, line=line))
 
 
-def _lines(file: Iterator[bytes], name: str) -> Iterator[str]:
+def _lines(file: BufferedReader, name: str) -> Iterator[str]:
     offset = 0
-    for number, line in enumerate(file, start=1):
+    for number, line in enumerate(bounded_lines(file), start=1):
         if number == 1:
             refuse_other_marks(line, name)
         text = decoded(
@@ -88,12 +91,13 @@ def _row(header: Sequence[str], cells: Sequence[str], place: Place) -> RawRow | 
 
 
 def _refuse_repeated(header: Sequence[str], name: str) -> None:
-    repeated = next((column for column in header if header.count(column) > 1), None)
+    times = Counter(header)
+    repeated = next((column for column, count in times.items() if count > 1), None)
     if repeated is not None:
         raise BadInput(
             REPEATED_COLUMN.finding(
                 Place(name, line=1),
-                f"The header names the column `{repeated}` {header.count(repeated)} times.",
+                f"The header names the column `{repeated}` {times[repeated]} times.",
                 facts=(Fact("header", ", ".join(header)),),
                 fixes=(Fix("Give each column a name of its own."),),
             )

@@ -2,6 +2,7 @@
 
 import codecs
 import json
+from collections import Counter
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
@@ -11,6 +12,7 @@ import msgspec
 from surefit.doctor.findings import Fact, Fix, Place
 from surefit.doctor.rule import refusal
 from surefit.errors import BadInput
+from surefit.user_files import bounded_lines, open_plain, read_plain
 
 from .bad_rows import BadRow, shown
 from .encoding import decoded, refuse_other_marks
@@ -40,14 +42,18 @@ NO_LIST_OF_ROWS = refusal(
 )
 
 LINE = msgspec.json.Decoder()
+LARGEST_WHOLE = 1 << 28
+"""Bytes of a file that is no list, or a broken one: only a list is read a piece at a time."""
+FEW_KEYS = 50
+"""To look for each in the whole line is fast for so many, and endless for thousands."""
 TYPES = {str: "a text", bool: "true or false", int: "a number", float: "a number", list: "a list"}
 
 
 def read_json_lines(path: Path, name: str) -> RawRows:
     """Blank lines and a UTF-8 mark are passed over."""
     offset = 0
-    with path.open("rb") as file:
-        for number, line in enumerate(file, start=1):
+    with open_plain(path) as file:
+        for number, line in enumerate(bounded_lines(file), start=1):
             if number == 1:
                 refuse_other_marks(line, name)
             content = line.removeprefix(codecs.BOM_UTF8) if number == 1 else line
@@ -65,7 +71,7 @@ def read_json(path: Path, name: str) -> RawRows:
         for line, value in list_elements(path):
             yield _row(value, Place(name, line=line))
             given += 1
-    except (NotAList, ValueError):
+    except (NotAList, ValueError, RecursionError):
         # The whole text is needed to say where the fault is.
         yield from islice(_rows_of_whole(path, name), given, None)
 
@@ -83,6 +89,8 @@ def _rows_of_whole(path: Path, name: str) -> RawRows:
         yield from _rows_of_list(text, start, name)
     except json.JSONDecodeError as error:
         raise BadInput(_invalid(error, Place(name, line=error.lineno)).finding()) from None
+    except (ValueError, RecursionError) as error:  # an integer or lists that Python will not hold
+        raise BadInput(_invalid(error, Place(name)).finding()) from None
 
 
 def row_of_line(line: bytes, place: Place, offset: int) -> RawRow | BadRow:
@@ -113,13 +121,13 @@ def _row(value: object, place: Place) -> RawRow | BadRow:
         return _not_an_object(value, place)
     try:
         json.dumps(value, ensure_ascii=False).encode()
-    except UnicodeEncodeError as error:
-        return _invalid(error, place)  # `\ud800` alone: half of a character
+    except (ValueError, RecursionError) as error:
+        return _invalid(error, place)  # `\ud800` alone: half of a character; or very many digits
     return RawRow(place, value)
 
 
 def _whole_text(path: Path, name: str) -> str:
-    content = path.read_bytes()
+    content = read_plain(path, LARGEST_WHOLE)
     refuse_other_marks(content[:4], name)
     offset = 0
     for number, line in enumerate(content.splitlines(keepends=True), start=1):
@@ -180,8 +188,8 @@ def _past_space(text: str, at: int) -> int:
 
 
 def _repeated_key(line: bytes, value: dict[str, object]) -> str | None:
-    """Looks twice only at a line in which the text of a key stands twice."""
-    if not any(line.count(b'"%s"' % key.encode()) > 1 for key in value):
+    """Looks twice only at a line of many keys, or one in which the text of a key stands twice."""
+    if len(value) <= FEW_KEYS and not any(line.count(b'"%s"' % key.encode()) > 1 for key in value):
         return None
     pairs: list[tuple[str, object]] = []
 
@@ -189,8 +197,8 @@ def _repeated_key(line: bytes, value: dict[str, object]) -> str | None:
         pairs[:] = found  # objects close from the inside out: the last to close is the row
 
     json.loads(line, object_pairs_hook=outermost)
-    keys = [key for key, _ in pairs]
-    return next((key for key in keys if keys.count(key) > 1), None)
+    times = Counter(key for key, _ in pairs)
+    return next((key for key, count in times.items() if count > 1), None)
 
 
 def _said_twice(key: str, place: Place) -> BadRow:

@@ -2,13 +2,17 @@
 
 import json
 from collections.abc import Iterator
+from io import TextIOWrapper
 from pathlib import Path
 from typing import IO
+
+from surefit.user_files import open_plain
 
 SPACE = " \t\r\n"
 AFTER_ELEMENT = {",", "]", *SPACE}
 ELEMENT = json.JSONDecoder()
 CHARACTERS_AT_ONCE = 1 << 20
+LONGEST_ELEMENT = 1 << 27
 
 
 class NotAList(Exception):  # noqa: N818 - it says what the file is
@@ -18,7 +22,10 @@ class NotAList(Exception):  # noqa: N818 - it says what the file is
 def list_elements(path: Path) -> Iterator[tuple[int, object]]:
     """Each with the line on which it begins; raises `NotAList`, or `ValueError` for what is no
     valid JSON in UTF-8, without saying where."""
-    with path.open(encoding="utf-8-sig", newline="") as file:
+    with (
+        open_plain(path) as opened,
+        TextIOWrapper(opened, encoding="utf-8-sig", newline="") as file,
+    ):
         text = Text(file)
         if text.next_letter() != "[":
             raise NotAList
@@ -72,6 +79,8 @@ class Text:
                 if self._ended or self._text[end : end + 1] in AFTER_ELEMENT:
                     self.pass_over(end - self._at)
                     return value
+            if len(self._text) > LONGEST_ELEMENT:
+                raise ValueError("an element of the list does not end")
             self._read(more)
             more *= 2  # so that a long element is not decoded again for every piece of it
 

@@ -1,5 +1,6 @@
 """Rows in an Arrow file: written as they are read, and made again when they are asked for."""
 
+import os
 from collections.abc import Sequence
 from itertools import repeat
 from pathlib import Path
@@ -36,7 +37,7 @@ class StoredRows(Made[Row]):
     def __init__(self, file: ArrowFile) -> None:
         super().__init__(len(file), self._row)
         self.file = file
-        self._name = file.metadata[b"file"].decode()
+        self._name = os.fsdecode(file.metadata[b"file"])
         self._in_memory = file.metadata[b"in_memory"] == b"yes"
         self._columns: dict[int, tuple[Any, ...]] = {}
 
@@ -129,7 +130,7 @@ def _schema(first: Place) -> "pa.Schema":
         pa.field("tools", pa.string()),
     ]
     in_memory = "no" if first.index is None else "yes"
-    return pa.schema(columns, metadata={"file": first.file, "in_memory": in_memory})
+    return pa.schema(columns, metadata={"file": os.fsencode(first.file), "in_memory": in_memory})
 
 
 def _mores(row: Row) -> list[str]:

@@ -25,8 +25,15 @@ TOO_FEW_ROWS = refusal(
     "too-few-rows",
     "Training needs at least one row, and validation another that training never sees.",
 )
+TOO_LONG = refusal(
+    "SF138",
+    "row-too-long",
+    "A row is made into tokens as one piece: minutes for a text that no model can hold.",
+)
 
 FEWEST = 2
+MOST_CHARACTERS = 1_000_000
+MOST_TURNS = 10_000
 MOST_WITHOUT_KIND = 10_000
 """So many rows are kept while the first that has a kind is looked for; then all are read again."""
 
@@ -120,8 +127,22 @@ def _row(raw: RawRow | BadRow, number: int, kind: Kind, fields: Fields) -> Row |
     turns = turns_of(raw, kind, fields)
     if isinstance(turns, BadRow):
         return turns
+    characters = sum(len(turn.text) for turn in turns)
+    if characters > MOST_CHARACTERS or len(turns) > MOST_TURNS:
+        return _too_long(raw.place, characters, len(turns))
     tools = tools_of(raw) if kind in WITH_TOOLS else ""
     return tools if isinstance(tools, BadRow) else Row(number, raw.place, turns, tools)
+
+
+def _too_long(place: Place, characters: int, turns: int) -> BadRow:
+    said = f"{characters:,} characters in {turns:,} turns"
+    return BadRow(
+        place,
+        TOO_LONG,
+        f"There are more than {MOST_CHARACTERS:,} characters or {MOST_TURNS:,} turns",
+        facts=(Fact("the row", said),),
+        fixes=(Fix("Make several rows of it."),),
+    )
 
 
 def _no_kind(row: RawRow, fields: Fields) -> Finding:

@@ -11,7 +11,8 @@ from typing import NoReturn
 from surefit.did_you_mean import suggestion
 from surefit.doctor.findings import Fact, Finding, Fix, Place
 from surefit.doctor.rule import refusal
-from surefit.errors import BadInput
+from surefit.errors import BadInput, refused_as
+from surefit.user_files import look_at, look_into, open_plain
 
 from .csv_files import read_csv
 from .in_memory import ARGUMENT, ENDING, read_stored
@@ -43,6 +44,11 @@ UNCLEAR_FOLDER = refusal(
     "unclear-folder",
     "A folder is read if `datasets` saved it, or if exactly one file of rows is in it.",
 )
+UNREADABLE_ROWS = refusal(
+    "SF118",
+    "unreadable-rows",
+    "A file of rows cannot be opened, or holds something at which its reader gave up.",
+)
 
 Reader = Callable[[Path, str], RawRows]
 
@@ -73,10 +79,11 @@ def open_source(name: str) -> Source:
     if (own := _embedded(name)) is not None:
         return _open_file(own, name)
     path = Path(name)
-    if path.is_dir():
-        return _open_folder(path, name)
-    if path.exists():
-        return _open_file(path, name)
+    with refused_as(partial(_unreadable, Place(name))):
+        if path.is_dir():
+            return _open_folder(path, name)
+        if path.exists() or path.is_symlink():
+            return _open_file(path, name)
     if _is_hub_name(path, name):
         rows, notes = load_hub(name)
         return Source(name, _not_empty(rows, name), notes)
@@ -86,9 +93,9 @@ def open_source(name: str) -> Source:
 def count_rows(name: str) -> int | None:
     """About how many rows a source has, where that is known in a moment, for a bar to fill."""
     path = _embedded(name) or Path(name)
-    if not path.is_file():
-        return None
     try:
+        if not path.is_file():
+            return None
         match path.suffix.lower():
             case ".parquet":
                 return count_parquet(path)
@@ -107,7 +114,7 @@ def _embedded(name: str) -> Path | None:
 
 
 def _lines(path: Path) -> int:
-    with path.open("rb") as file:
+    with open_plain(path) as file:
         return sum(part.count(b"\n") for part in iter(lambda: file.read(1 << 20), b""))
 
 
@@ -116,11 +123,13 @@ def _open_file(path: Path, name: str) -> Source:
     if read is None:
         raise BadInput(_unknown_kind(path, name))
     name = ARGUMENT if path.suffix == ENDING else name
+    look_at(path)
     return Source(name, _not_empty(read(path, name), name, path))
 
 
 def _open_folder(path: Path, name: str) -> Source:
     if is_datasets_folder(path):
+        look_into(path)
         rows, notes = load_datasets_folder(path, name)
         return Source(name, _not_empty(rows, name), notes)
     files = sorted(file for file in path.iterdir() if file.suffix.lower() in READERS)
@@ -137,10 +146,20 @@ def _is_hub_name(path: Path, name: str) -> bool:
 
 
 def _not_empty(rows: RawRows, name: str, path: Path | None = None) -> RawRows:
-    first = next(rows, None)
+    readable = _readable(rows, name)
+    first = next(readable, None)
     if first is None:
         raise BadInput(_empty(name, path))
-    yield from chain([first], rows)
+    yield from chain([first], readable)
+
+
+def _readable(rows: RawRows, name: str) -> RawRows:
+    """The rows; if their reader gives up, that is told with the last row it had read."""
+    last = Place(name)
+    with refused_as(lambda error: _unreadable(last, error)):
+        for row in rows:
+            yield row
+            last = row.place
 
 
 def _refuse_missing(path: Path, name: str) -> NoReturn:
@@ -154,6 +173,18 @@ def _refuse_missing(path: Path, name: str) -> NoReturn:
             facts=(Fact(f"in `{folder}`", seen),),
             fixes=(Fix("Give a path from the folder you are in, a hub name, or `embedded`."),),
         )
+    )
+
+
+def _unreadable(last: Place, error: Exception) -> Finding:
+    """`last` is the row after which reading ended, or the file where none was read."""
+    after = "" if last == Place(last.file) else f" after {last}"
+    reason = f": {error.strerror}" if isinstance(error, OSError) and error.strerror else ""
+    return UNREADABLE_ROWS.finding(
+        last,
+        f"`{last.file}` cannot be read{after}{reason}.",
+        fixes=(Fix("Write the file again, or give rows in another format."),),
+        python_said="" if reason else f"{type(error).__name__}: {error}",
     )
 
 

@@ -7,8 +7,9 @@ from typing import Any
 from surefit.did_you_mean import suggestion
 from surefit.doctor.findings import Fact, Finding, Fix, Place
 from surefit.doctor.rule import refusal
-from surefit.errors import BadInput
+from surefit.errors import BadInput, refused_as
 
+from .bad_rows import BadRow
 from .raw import RawRow, RawRows
 from .tool_calls import without_padding
 
@@ -27,6 +28,12 @@ HUB_FAILED = refusal(
     "hub-failed",
     "A name that is no file here is looked for on the Hugging Face hub, through `datasets`.",
 )
+UNREADABLE_VALUE = refusal(
+    "SF119",
+    "unreadable-value",
+    "A value of a table is out of the range of its type: a date after the year 9999, a text that is"
+    " not UTF-8.",
+)
 
 ROWS_AT_ONCE = 1024
 
@@ -41,11 +48,37 @@ def read_parquet(path: Path, name: str) -> RawRows:
         with pq.ParquetFile(path) as file:
             for group in range(file.num_row_groups):
                 for batch in file.iter_batches(ROWS_AT_ONCE, row_groups=[group]):
-                    for values in batch.to_pylist():
-                        number += 1
-                        yield RawRow(Place(name, row=number), without_padding(values))
+                    yield from _rows_of(batch, name, number)
+                    number += batch.num_rows
     except (pa.ArrowException, OSError) as error:
         raise BadInput(_unreadable(error, name)) from None
+
+
+def _rows_of(batch: Any, name: str, before: int) -> RawRows:
+    """Of a batch in which a value cannot be read, row by row, so that only its row is bad."""
+    try:
+        every = [without_padding(values) for values in batch.to_pylist()]
+    except (ValueError, ArithmeticError, RuntimeError, LookupError):
+        every = None
+    for at in range(batch.num_rows):
+        place = Place(name, row=before + at + 1)
+        yield RawRow(place, every[at]) if every else _single_row(batch.slice(at, 1), place)
+
+
+def _single_row(row: Any, place: Place) -> RawRow | BadRow:
+    values: dict[str, object] = {}
+    for column, cell in zip(row.schema.names, row.columns, strict=True):
+        try:
+            values[column] = cell[0].as_py()
+        except (ValueError, ArithmeticError, RuntimeError, LookupError) as error:
+            return BadRow(
+                place,
+                UNREADABLE_VALUE,
+                f"`{column}` holds a value of type `{cell.type}` that cannot be read",
+                field=column,
+                python_said=f"{type(error).__name__}: {error}",
+            )
+    return RawRow(place, without_padding(values))
 
 
 def count_parquet(path: Path) -> int | None:
@@ -66,12 +99,9 @@ def is_datasets_folder(path: Path) -> bool:
 def load_datasets_folder(path: Path, name: str) -> tuple[RawRows, tuple[str, ...]]:
     """Rows, and what was chosen among splits."""
     import datasets
-    import pyarrow as pa
 
-    try:
+    with refused_as(lambda error: _unreadable(error, name)):
         loaded = datasets.load_from_disk(str(path))
-    except (OSError, ValueError, KeyError, pa.ArrowException) as error:
-        raise BadInput(_unreadable(error, name)) from None
     if not isinstance(loaded, datasets.DatasetDict):
         return _rows(loaded, name), ()
     choice = Fix(f"Give the folder of one split, as `{name}/SPLIT`.")

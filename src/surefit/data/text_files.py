@@ -2,10 +2,12 @@
 
 import codecs
 from collections.abc import Iterator
+from io import BufferedReader
 from itertools import chain
 from pathlib import Path
 
 from surefit.doctor.findings import Place
+from surefit.user_files import bounded_lines, open_plain
 
 from .bad_rows import BadRow
 from .encoding import decoded, refuse_other_marks
@@ -20,7 +22,7 @@ def read_text(path: Path, name: str) -> RawRows:
     parted = _has_blank_lines(path)
     text: list[str] = []
     begins = 0
-    with path.open("rb") as file:
+    with open_plain(path) as file:
         for number, line in chain(_lines(file, name), [(0, "")]):
             if isinstance(line, BadRow):
                 yield line
@@ -33,9 +35,9 @@ def read_text(path: Path, name: str) -> RawRows:
                 text, begins = [], 0
 
 
-def _lines(file: Iterator[bytes], name: str) -> Iterator[tuple[int, str | BadRow]]:
+def _lines(file: BufferedReader, name: str) -> Iterator[tuple[int, str | BadRow]]:
     offset = 0
-    for number, line in enumerate(file, start=1):
+    for number, line in enumerate(bounded_lines(file), start=1):
         if number == 1:
             refuse_other_marks(line, name)
         content = line.removeprefix(codecs.BOM_UTF8) if number == 1 else line
@@ -46,9 +48,9 @@ def _lines(file: Iterator[bytes], name: str) -> Iterator[tuple[int, str | BadRow
 
 def _has_blank_lines(path: Path) -> bool:
     """Between two others, that is: blank ones at the beginning or the end part nothing."""
-    with path.open("rb") as file:
+    with open_plain(path) as file:
         blank = begun = False
-        for line in file:
+        for line in bounded_lines(file):
             if line.strip():
                 if begun and blank:
                     return True

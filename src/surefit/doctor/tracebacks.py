@@ -39,7 +39,9 @@ class TracebackFrame:
     def cell(self) -> int | None:
         """The number of the cell, where its name has one."""
         named = CELL.search(self.file)
-        numbers = [int(part) for part in (named.groups() if named else ()) if part]
+        numbers = [
+            int(part) for part in (named.groups() if named else ()) if part and len(part) < 9
+        ]
         return numbers[0] if numbers else None
 
     def __str__(self) -> str:

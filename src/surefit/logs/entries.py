@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from surefit.logs.series import Point, Series, words_of
 
@@ -29,7 +30,7 @@ class Collected:
 
     def add(self, entry: LogEntry) -> None:
         for name, value in entry.numbers.items():
-            if is_step(name) and value == int(value):
+            if is_step(name) and value.is_integer():
                 self.step = int(value)
             elif is_epoch(name):
                 self.epoch = value
@@ -46,11 +47,13 @@ class Collected:
         )
 
 
+@lru_cache(maxsize=10_000)
 def is_step(name: str) -> bool:
     words = words_of(name)
     return bool(words) and words <= STEPS
 
 
+@lru_cache(maxsize=10_000)
 def is_epoch(name: str) -> bool:
     return words_of(name) <= EPOCHS and bool(words_of(name))
 

@@ -53,6 +53,8 @@ STUCK_SCORE = Rule(
     "Every evaluation in a log has the same result, while the training loss falls.",
 )
 
+MANY = 100
+"""Entries of a median from which on medians begin a tenth of it apart, not at every entry."""
 FEWEST = 5
 """Entries of a series about which something is said."""
 FEWEST_EVALUATIONS = 4
@@ -199,16 +201,18 @@ def diverging(losses: Series, log_: TrainingLog) -> Iterator[Finding]:
     if len(values) < 4 * FEWEST or min(values) <= 0:
         return
     window = max(3, len(values) // 20)
-    smooth = [median(values[at : at + window]) for at in range(len(values) - window + 1)]
+    stride = max(1, window // 10) if window >= MANY else 1
+    begins = range(0, len(values) - window + 1, stride)
+    smooth = [median(values[at : at + window]) for at in begins]
     lowest = min(range(len(smooth)), key=smooth.__getitem__)
-    last = median(smooth[-window:])
+    last = median(smooth[-max(1, window // stride) :])
     if lowest > 0.8 * len(smooth) or last < RISE * smooth[lowest] or last < 0.5 * smooth[0]:
         return
-    points = [point for point in losses.points if isfinite(point.value)]
+    turn = [point for point in losses.points if isfinite(point.value)][begins[lowest]]
     rates = [Fact(series.name, levels(series)) for series in log_.of(Role.RATE)]
     yield DIVERGING.finding(
-        place(log_, points[lowest]),
-        f"`{losses.name}` fell to {smooth[lowest]:.4g} around {points[lowest].when} and rose to"
+        place(log_, turn),
+        f"`{losses.name}` fell to {smooth[lowest]:.4g} around {turn.when} and rose to"
         f" {last:.4g} at the end.",
         facts=[Fact("medians of", f"{window:,} entries"), *rates],
         why="A training loss that ends several times above its lowest level has diverged: the"

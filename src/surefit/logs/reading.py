@@ -9,6 +9,7 @@ from typing import Any
 from surefit.logs.entries import LogEntry, collect
 from surefit.logs.series import Point, Series, TrainingLog
 from surefit.logs.text_lines import entries_in, numbers_of
+from surefit.user_files import look_at
 
 TRAINER_STATE = "trainer_state.json"
 EVENTS = "tfevents"
@@ -72,11 +73,15 @@ def read_events(path: Path) -> TrainingLog:
     except ImportError as error:
         raise UnreadableLog("reading TensorBoard events takes `pip install tensorboard`") from error
     events = EventAccumulator(str(path), size_guidance={"scalars": 0, "tensors": 0})
-    events.Reload()
-    series = [
-        Series(tag, tuple(Point(event.value, event.step) for event in events.Scalars(tag)))
-        for tag in events.Tags()["scalars"]
-    ]
+    try:
+        look_at(path)
+        events.Reload()
+        series = [
+            Series(tag, tuple(Point(event.value, event.step) for event in events.Scalars(tag)))
+            for tag in events.Tags()["scalars"]
+        ]
+    except Exception as error:
+        raise UnreadableLog(f"{type(error).__name__}: {error}") from error
     kept = tuple(scalars for scalars in series if len(scalars.points) > 1)
     return TrainingLog(str(path), "TensorBoard events", kept)
 

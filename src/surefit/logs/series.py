@@ -3,6 +3,7 @@
 import re
 from dataclasses import dataclass
 from enum import Enum
+from functools import lru_cache
 from math import isfinite
 
 
@@ -101,7 +102,8 @@ class TrainingLog:
         return max((step for step in steps if step is not None), default=None)
 
 
-def words_of(name: str) -> set[str]:
+@lru_cache(maxsize=10_000)
+def words_of(name: str) -> frozenset[str]:
     """`val/F1_macro` -> {val, f1, macro}."""
     spaced = re.sub(r"([a-z])([A-Z])", r"\1 \2", name)
-    return set(WORD.findall(spaced.lower()))
+    return frozenset(WORD.findall(spaced.lower()))

@@ -4,6 +4,7 @@ import ast
 import json
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 from surefit.logs.entries import LogEntry, is_epoch, is_step
 from surefit.logs.series import Role, Series
@@ -76,6 +77,7 @@ def pairs_in(line: str) -> Iterator[tuple[str, float]]:
         yield name, value / 100 if pair["percent"] else value
 
 
+@lru_cache(maxsize=10_000)
 def known_part(name: str) -> str:
     """`then val acc` -> `val acc`: the last words of it that make a name."""
     words = name.split()

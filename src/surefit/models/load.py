@@ -10,10 +10,11 @@ from typing import Any
 
 from surefit.data.templates import Tokenizer
 from surefit.did_you_mean import nearest
-from surefit.doctor.findings import Fact, Fix, Place
+from surefit.doctor.findings import Fact, Finding, Fix, Place
 from surefit.doctor.rule import refusal
-from surefit.errors import BadInput
+from surefit.errors import BadInput, SurefitError
 from surefit.installing import install_command
+from surefit.user_files import look_into
 
 from .chatter import without_chatter
 
@@ -61,12 +62,17 @@ def find_model(name: str, *, trust_remote_code: bool = False) -> ModelSource:
         return ModelSource(
             name, str(file.parent), gguf_file=file.name, learning_rate=OWN_LEARNING_RATES[name]
         )
-    path = Path(name).expanduser()
-    if path.is_dir():
-        _check_folder(path)
-        return ModelSource(name, str(path), trust_remote_code=trust_remote_code)
-    if path.is_file() and path.suffix == ".gguf":
-        return ModelSource(name, str(path.parent), gguf_file=path.name)
+    try:
+        path = Path(name).expanduser()
+        if path.is_dir():
+            _check_folder(path)
+            return ModelSource(name, str(path), trust_remote_code=trust_remote_code)
+        if path.is_file() and path.suffix == ".gguf":
+            return ModelSource(name, str(path.parent), gguf_file=path.name)
+        if path.exists():  # transformers would read it as a configuration, whatever its size
+            raise BadInput(_no_model_file(name))
+    except (OSError, RuntimeError) as error:  # the latter for `~` and a name of nobody
+        raise BadInput(_not_loaded(ModelSource(name, name), "folder", error)) from error
     if _is_hub_name(name):
         return ModelSource(name, name, trust_remote_code=trust_remote_code)
     raise BadInput(_no_such_model(name, path))
@@ -199,6 +205,7 @@ def _smollm2_file() -> Path:
 
 
 def _check_folder(path: Path) -> None:
+    look_into(path)
     if not (path / "config.json").exists():
         near = sorted(folder.parent.name for folder in path.glob("*/config.json"))
         raise BadInput(
@@ -228,6 +235,14 @@ def _check_folder(path: Path) -> None:
 def _is_hub_name(name: str) -> bool:
     parts = name.split("/")
     return len(parts) <= 2 and all(parts) and not name.startswith((".", "/", "~"))
+
+
+def _no_model_file(name: str) -> Finding:
+    return NO_MODEL.finding(
+        Place(name),
+        f"`{name}` is no folder and no GGUF file.",
+        fixes=[Fix("Name the folder of the model, with its configuration and weights.")],
+    )
 
 
 def _no_such_model(name: str, path: Path) -> Any:
@@ -271,8 +286,6 @@ def _weights_missing(source: ModelSource, model: Any, names: list[str]) -> Any:
 @contextmanager
 def _loading(source: ModelSource, what: str) -> Iterator[None]:
     """Says what failed in loading in the words of a finding; keeps loaders' own chatter back."""
-    from safetensors import SafetensorError
-
     # The reader of GGUF files draws a bar that no setting stops.
     hush: AbstractContextManager[object] = (
         redirect_stderr(StringIO()) if source.gguf_file else nullcontext()
@@ -280,7 +293,9 @@ def _loading(source: ModelSource, what: str) -> Iterator[None]:
     try:
         with without_chatter(), hush:
             yield
-    except (OSError, ValueError, KeyError, RuntimeError, ImportError, SafetensorError) as error:
+    except SurefitError:
+        raise
+    except Exception as error:  # what these files hold is read by four libraries
         raise BadInput(_not_loaded(source, what, error)) from error
 
 
@@ -291,7 +306,7 @@ def _not_loaded(source: ModelSource, what: str, error: Exception) -> Any:
             Place(source.name),
             f"`{source.name}` brings Python code of its own, which surefit does not run unasked.",
             fixes=[Fix("Read that code; if you trust it:  --trust-remote-code")],
-            python_said=said.splitlines()[0],
+            python_said=said.partition("\n")[0],
         )
     on_hub = not Path(source.location).exists()
     return NOT_LOADED.finding(
@@ -303,5 +318,5 @@ def _not_loaded(source: ModelSource, what: str, error: Exception) -> Any:
             if on_hub
             else Fix("Mend or download the folder again.")
         ],
-        python_said=said.splitlines()[0],
+        python_said=said.partition("\n")[0],
     )

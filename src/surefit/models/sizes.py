@@ -12,7 +12,8 @@ from surefit.data.features.layout import Layout
 from surefit.did_you_mean import suggestion
 from surefit.doctor.findings import Fact, Finding, Fix, Place
 from surefit.doctor.rule import refusal
-from surefit.errors import BadInput
+from surefit.errors import refused_as
+from surefit.user_files import open_plain, read_plain
 
 DOES_NOT_FIT = refusal(
     "SF046",
@@ -20,6 +21,7 @@ DOES_NOT_FIT = refusal(
     "A model and the declared layout of its data disagree, or its sizes cannot be read.",
 )
 
+LARGEST_CONFIG = 1 << 26
 WIDTHS = ("hidden_size", "d_model", "n_embd", "dim")
 POSITIONS = ("max_position_embeddings", "n_positions", "max_seq_len")
 PROJECTIONS = ("projection", "feature_projection", "input_projection", "input_proj", "proj_in")
@@ -52,10 +54,12 @@ def read_sizes(model: str) -> Sizes:
     if (path / "model" / "config.json").is_file():  # the folder of a run
         path = path / "model"
     config = path / "config.json" if path.is_dir() else path
-    try:
-        whole = msgspec.json.decode(config.read_bytes(), type=dict[str, Any])
-    except (OSError, msgspec.MsgspecError) as error:
-        raise BadInput(_no_sizes(model, config, error)) from None
+    with refused_as(lambda error: _no_sizes(model, config, error)):
+        whole = msgspec.json.decode(read_plain(config, LARGEST_CONFIG), type=dict[str, Any])
+        return _sizes_in(model, path, whole)
+
+
+def _sizes_in(model: str, path: Path, whole: dict[str, Any]) -> Sizes:
     inner = {**whole, **(whole.get("encoder") or {}), **(whole.get("text_config") or {})}
     shapes = _stored_shapes(path) if path.is_dir() else {}
     name, width = _projection({one: shape[-1] for one, shape in shapes.items() if len(shape) == 2})
@@ -167,10 +171,10 @@ def _stored_shapes(folder: Path) -> dict[str, tuple[int, ...]]:
     found: dict[str, tuple[int, ...]] = {}
     for file in sorted(folder.glob("*.safetensors")):
         try:
-            with file.open("rb") as opened:
+            with open_plain(file) as opened:
                 length = int.from_bytes(opened.read(8), "little")
                 header = msgspec.json.decode(opened.read(min(length, 100_000_000)))
-        except (OSError, msgspec.MsgspecError):
+        except (OSError, msgspec.MsgspecError, RecursionError):
             continue  # whoever loads the weights will say so
         found |= {
             name: tuple(one["shape"]) for name, one in header.items() if name != "__metadata__"

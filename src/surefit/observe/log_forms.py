@@ -20,6 +20,9 @@ ENDS_A_MESSAGE = re.compile(
 MOST_LINES = 400
 """After a header in which its exception must come."""
 
+MOST_DIGITS = 9
+"""Of the number of a line."""
+
 IPYTHON = re.compile(r"^(?P<kind>[\w.]+) {2,}Traceback \(most recent call last\)")
 CELL = r"(?P<file>(?:Cell |Input )In ?\[\d+\])"
 IPYTHON_FRAMES = tuple(
@@ -119,11 +122,16 @@ def read_block(block: Block, lines: Sequence[Numbered]) -> Block | None:
 
 def framed(found: re.Match[str], line: int | None = None) -> TracebackFrame:
     parts = found.groupdict()
-    number = int(parts["line"]) if parts.get("line") else line
+    number = line_number(parts["line"]) if parts.get("line") else line
     function = (parts.get("function") or "").partition("(")[0].strip()
     if function.startswith("<cell line"):
         function = "<module>"
     return TracebackFrame(parts["file"], number, function)
+
+
+def line_number(digits: str) -> int | None:
+    """None for a number that no file has so many lines for."""
+    return int(digits) if len(digits) <= MOST_DIGITS else None
 
 
 def add_source(block: Block, line: str) -> None:
@@ -168,7 +176,7 @@ def of_ipython(lines: Sequence[str], at: int, kind: str) -> Block | None:
         elif block.frames and (arrow := ARROW.match(line)):
             at_arrow = replace(block.frames[-1], source=arrow["source"].strip())
             if at_arrow.line is None:
-                at_arrow = replace(at_arrow, line=int(arrow["line"]))
+                at_arrow = replace(at_arrow, line=line_number(arrow["line"]))
             block.frames[-1] = at_arrow
         elif re.match(rf"{re.escape(kind)}(:|$)", line):
             take_message(block, numbered[place:])

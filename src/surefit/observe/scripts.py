@@ -9,10 +9,20 @@ from tokenize import detect_encoding
 
 from surefit.doctor.observations import Script
 from surefit.doctor.recording import parsed
-from surefit.source.notebooks import SUFFIX, NoPython, NotANotebook, is_notebook, read_notebook
+from surefit.source.notebooks import (
+    LARGEST_NOTEBOOK,
+    SUFFIX,
+    NoPython,
+    NotANotebook,
+    is_notebook,
+    read_notebook,
+)
 from surefit.source.reading import parse
+from surefit.user_files import read_plain
 
 NOT_LOOKED_INTO = ("node_modules", "site-packages", "__pycache__")
+LARGEST_SCRIPT = 5_000_000
+"""Bytes; what is parsed takes a hundred times as many."""
 ENVIRONMENT = "pyvenv.cfg"
 """A file that every virtual environment has, whatever its folder is called."""
 
@@ -56,13 +66,13 @@ def read_script(path: Path, folder: Path) -> Script | Unreadable:
     whole = Path(os.path.normpath(path.absolute()))
     file = str(whole.relative_to(folder) if whole.is_relative_to(folder) else path)
     try:
-        raw = path.read_bytes()
+        raw = read_plain(path, LARGEST_NOTEBOOK if is_notebook(path) else LARGEST_SCRIPT)
         text = read_notebook(raw).text if is_notebook(path) else decoded(raw)
     except OSError as error:
         return Unreadable(file, f"it cannot be read: {error.strerror}")
     except NotANotebook as error:
         return Unreadable(file, str(error), is_code=not isinstance(error, NoPython))
-    except (SyntaxError, UnicodeDecodeError) as error:
+    except (SyntaxError, ValueError, LookupError) as error:
         return Unreadable(file, f"it cannot be decoded: {error}")
     return Script(file, text) if parsed(file, text) else why_not(file, text)
 

@@ -2,11 +2,12 @@
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from surefit.doctor.words import bytes_of
+from surefit.observe.inside.traces import walls
 from surefit.observe.inside.traces.outside import free_to_write, is_within
 from surefit.observe.script import Launch
 from surefit.proof.snapshot import (
@@ -61,18 +62,25 @@ def folders_of(launch: Launch) -> tuple[Path, ...]:
 
 
 def copied(launch: Launch, before: Snapshot | None, root: Path) -> Mirror:
-    """Real copies, never links to files: compiled code would write through those.
+    """Real copies, never links to files: compiled code would write through those where nothing
+    holds it. What holds a run keeps it from writing to folders of data, which are linked.
 
     Raises `CannotTry` where the folder is too large, or is no more what the first run found.
     """
     root = root.resolve()
     mirror = Mirror(root, folders_of(launch))
-    plan = list(planned(mirror.folders, before))
+    data: frozenset[Path] = frozenset()
+    if before and not os.environ.get(walls.TRUSTED):
+        data = before.data
+        refuse_changed_data(before)
+    plan = list(planned(mirror.folders, before, data))
     refuse_too_large(plan, root)
     for folder in mirror.folders:
         mirror.of(folder).mkdir(parents=True, exist_ok=True)
     for item in plan:
         item.put(mirror)
+    for folder in data:
+        mirror.of(folder).symlink_to(folder)
     for folder in mirror.folders:
         link_neighbours(folder, mirror)
     return mirror
@@ -101,12 +109,23 @@ class Item:
             there.mkdir(exist_ok=True)
 
 
-def planned(folders: tuple[Path, ...], before: Snapshot | None) -> Iterator[Item]:
+def refuse_changed_data(before: Snapshot) -> None:
+    """Of folders of data only times are known."""
+    for folder in before.data:
+        itself = Found(folder, is_folder=True, now=folder.stat())
+        for found in (itself, *walk(folder)):
+            if found.now.st_mtime_ns > before.taken:
+                raise CannotTry(not_the_same("changed", found.path.relative_to(before.folder)))
+
+
+def planned(
+    folders: tuple[Path, ...], before: Snapshot | None, data: Container[Path]
+) -> Iterator[Item]:
     """Without what the first run made, and with what it changed or removed as it was before."""
     if before and before.why_not_whole:
         raise CannotTry(before.why_not_whole)
-    for found in (found for folder in folders for found in walk(folder)):
-        if before is None or not found.path.is_relative_to(before.folder):
+    for found in (found for folder in folders for found in walk(folder, data)):
+        if before is None or is_unknown(found.path, before):
             yield unknown(found, before)
         elif found.is_folder:
             if found.path in before.folders:
@@ -115,6 +134,12 @@ def planned(folders: tuple[Path, ...], before: Snapshot | None) -> Iterator[Item
             yield as_it_was(found, before)
     if before:
         yield from removed(before)
+
+
+def is_unknown(path: Path, before: Snapshot) -> bool:
+    """The snapshot did not look there."""
+    inside = path.is_relative_to(before.folder)
+    return not inside or any(path.is_relative_to(folder) for folder in before.data)
 
 
 def unknown(found: Found, before: Snapshot | None) -> Item:

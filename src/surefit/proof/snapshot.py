@@ -3,7 +3,7 @@
 import os
 import stat
 import time
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -14,6 +14,9 @@ TOO_MANY = f"the folder holds more than {MOST_FILES:,} files, the most that a pr
 TOO_SLOW = f"the folder could not be looked through in {LONGEST:.0f} s"
 MOST_KEPT_FILES = 2_000
 MOST_KEPT_BYTES = 16 << 20
+DATA_FILES = 10_000
+DATA_BYTES = 500_000_000
+"""A folder of more than that, without Python in it, is data: a copy has a link to it."""
 LARGEST_KEPT = 1 << 20
 """Bytes of a file whose content is kept, so that it can be put back if the run changes it."""
 
@@ -72,6 +75,8 @@ class Snapshot:
     folder: Path
     files: dict[Path, FileThen] = field(default_factory=dict)
     folders: frozenset[Path] = frozenset()
+    data: frozenset[Path] = frozenset()
+    """Large folders below it that are linked, not copied; what is in them is not in `files`."""
     taken: int = 0
     """When, in nanoseconds since 1970."""
     why_not_whole: str = ""
@@ -84,7 +89,8 @@ def snapshot(folder: Path) -> Snapshot:
     files: dict[Path, FileThen] = {}
     folders: set[Path] = set()
     kept = kept_bytes = 0
-    for found in walk(folder):
+    data = frozenset(data_below(folder))
+    for found in walk(folder, data):
         if found.is_folder:
             folders.add(found.path)
             continue
@@ -96,7 +102,28 @@ def snapshot(folder: Path) -> Snapshot:
         content = content_of(found.path) if keep and kept < MOST_KEPT_FILES else None
         kept, kept_bytes = kept + 1, kept_bytes + len(content or b"")
         files[found.path] = FileThen(size, found.now.st_mtime_ns, content)
-    return Snapshot(folder, files, frozenset(folders), taken)
+    return Snapshot(folder, files, frozenset(folders), data, taken)
+
+
+def data_below(folder: Path) -> Iterator[Path]:
+    """The outermost folders of data."""
+    try:
+        inside = [entry for entry in os.scandir(folder) if entry.is_dir(follow_symlinks=False)]
+    except OSError:
+        return
+    for entry in inside:
+        path = Path(entry.path)
+        if is_left_out(path):
+            continue
+        count = bytes_ = 0
+        for found in walk(path):
+            if found.path.suffix == ".py":
+                yield from data_below(path)
+                break
+            count, bytes_ = count + 1, bytes_ + found.now.st_size
+            if count > DATA_FILES or bytes_ > DATA_BYTES:
+                yield path
+                break
 
 
 def content_of(path: Path) -> bytes | None:
@@ -115,7 +142,7 @@ class Found:
     now: os.stat_result
 
 
-def walk(folder: Path) -> Iterator[Found]:
+def walk(folder: Path, passed_over: Container[Path] = frozenset()) -> Iterator[Found]:
     """Regular files, links to such, folders and links to folders, which are not entered; without
     what a copy leaves out. Folders come before what is in them."""
     try:
@@ -128,11 +155,11 @@ def walk(folder: Path) -> Iterator[Found]:
         except OSError:  # a link to nowhere
             continue
         if found.is_folder:
-            if is_left_out(found.path):
+            if is_left_out(found.path) or found.path in passed_over:
                 continue
             yield found
             if not entry.is_symlink():
-                yield from walk(found.path)
+                yield from walk(found.path, passed_over)
         elif stat.S_ISREG(found.now.st_mode):
             yield found
 

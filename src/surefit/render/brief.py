@@ -2,10 +2,12 @@
 
 from surefit.doctor.findings import Finding
 
-from .visible import visible
+from .visible import in_part, visible
 
 
 def line(finding: Finding) -> str:
     """`place: severity rule-name: headline`, on one line however the headline was written."""
     headline = " ".join(finding.headline.split())
-    return visible(f"{finding.place}: {finding.severity} {finding.rule}: {headline}")
+    return visible(
+        f"{in_part(str(finding.place))}: {finding.severity} {finding.rule}: {in_part(headline)}"
+    )

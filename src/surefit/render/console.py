@@ -1,10 +1,11 @@
 """Where surefit prints: messages, and progress bars with time left."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
 from rich.text import Text
 
 from .visible import visible
@@ -12,8 +13,19 @@ from .visible import visible
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
-out = Console(highlight=False, markup=False, emoji=False)
-errors = Console(highlight=False, markup=False, emoji=False, stderr=True)
+
+class SafeConsole(Console):
+    """Nothing that is printed is obeyed by the terminal: the last edge, whoever prints."""
+
+    def render(
+        self, renderable: RenderableType, options: ConsoleOptions | None = None
+    ) -> Iterable[Segment]:
+        for text, style, control in super().render(renderable, options):
+            yield Segment(text if control else visible(text, keep="\n"), style, control)
+
+
+out = SafeConsole(highlight=False, markup=False, emoji=False)
+errors = SafeConsole(highlight=False, markup=False, emoji=False, stderr=True)
 
 quiet = False
 """Set by `--quiet`: nothing is said and no bar is drawn; findings are still shown."""

@@ -10,6 +10,8 @@ from surefit import __version__
 from surefit.doctor import findings as found
 from surefit.writing import put
 
+from .visible import in_json
+
 SCHEMA = 2
 
 Json = None | bool | int | float | str | Sequence["Json"] | Mapping[str, "Json"]
@@ -103,7 +105,8 @@ def document(
         list(not_observed),
     )
     whole = {**msgspec.to_builtins(made), **(parts or {})}
-    return msgspec.json.format(msgspec.json.encode(encodable(whole)), indent=2) + b"\n"
+    written = msgspec.json.format(msgspec.json.encode(encodable(whole)), indent=2)
+    return in_json(written.decode()).encode() + b"\n"
 
 
 def as_struct(finding: found.Finding) -> Finding:
@@ -144,7 +147,7 @@ def encodable(value: Json) -> Json:
     if isinstance(value, str):
         return value.encode("utf-8", "backslashreplace").decode("utf-8")
     if isinstance(value, Mapping):
-        return {key: encodable(inside) for key, inside in value.items()}
+        return {str(encodable(key)): encodable(inside) for key, inside in value.items()}
     if isinstance(value, Sequence):
         return [encodable(inside) for inside in value]
     return value

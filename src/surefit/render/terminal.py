@@ -11,8 +11,9 @@ from rich.console import Console
 from rich.text import Text
 
 from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
+from surefit.user_files import bounded_lines, open_plain
 
-from .visible import shorten, shorten_left, visible, wrap
+from .visible import in_part, shorten, shorten_left, visible, wrap
 
 WIDTH = 80
 NARROWEST = 40
@@ -48,8 +49,8 @@ def line(*parts: str | tuple[str, str]) -> Line:
 def read_lines(file: str, first: int, last: int) -> list[str]:
     """Lines of a text file; bytes that are not UTF-8 are escaped, and binary files have none."""
     try:
-        with Path(file).open("rb") as opened:
-            raw = list(islice(opened, first - 1, last))
+        with open_plain(Path(file)) as opened:
+            raw = list(islice(bounded_lines(opened), first - 1, last))
     except (OSError, ValueError):
         return []
     if any(b"\0" in bytes_ for bytes_ in raw):
@@ -90,7 +91,7 @@ def header(finding: Finding, width: int) -> Iterator[Line]:
     end = f" ── {visible(finding.code)}"
     most = width - cell_len(f"── {finding.severity}:  ── …{end}")
     begin = f"{finding.severity}: {shorten(visible(finding.rule), most)} "
-    place = visible(str(finding.place))
+    place = visible(in_part(str(finding.place)))
     room = width - cell_len(f"── {begin}── {end}")
     shown = shorten_left(place, room)
     dashes = "─" * (room - cell_len(shown) + len("──"))
@@ -101,7 +102,7 @@ def header(finding: Finding, width: int) -> Iterator[Line]:
         (f" {shown}", "bold"),
         (end, "dim"),
     )
-    for part in wrap(finding.headline, width):
+    for part in wrap(in_part(finding.headline), width):
         yield line((part, "bold"))
     if shown != place:
         yield from labelled("where", place, width)
@@ -185,7 +186,7 @@ def facts(finding: Finding, width: int) -> Iterator[Line]:
     rows = [("seen", fact) for fact in finding.facts]
     rows += [("ruled out", fact) for fact in finding.ruled_out]
     most = min(LONGEST_NAME, (width - LABEL) // 2)
-    sizes = [cell_len(visible(fact.name)) for _, fact in rows]
+    sizes = [cell_len(visible(in_part(fact.name))) for _, fact in rows]
     column = max((size for size in sizes if size <= most), default=0)
     for label, fact in rows:
         yield from fact_lines(label, fact, column, width)
@@ -193,9 +194,9 @@ def facts(finding: Finding, width: int) -> Iterator[Line]:
 
 def fact_lines(label: str, fact: Fact, column: int, width: int) -> Iterator[Line]:
     """A name too long for its column gets lines of its own."""
-    name = visible(fact.name.replace("\n", " "))
+    name = visible(in_part(fact.name).replace("\n", " "))
     indent = LABEL + column + 2 if column else LABEL
-    values = wrap(fact.value, width - indent)
+    values = wrap(in_part(fact.value), width - indent)
     if cell_len(name) > column:
         yield from labelled(label, name, width)
         rest = values
@@ -214,7 +215,7 @@ def label_of(label: str) -> tuple[str, str]:
 def labelled(label: str, said: str, width: int) -> Iterator[Line]:
     if not said:
         return
-    first, *rest = wrap(said, width - LABEL)
+    first, *rest = wrap(in_part(said), width - LABEL)
     yield line(label_of(label), first)
     for one in rest:
         yield line(" " * LABEL, one)
@@ -267,7 +268,7 @@ def diff_line(number: int | None, sign: str, raw: str, style: str, width: int) -
 
 def python_said(said: str, width: int) -> Iterator[Line]:
     """Its beginning; the whole of a long text stands in the JSON document."""
-    shown = wrap(said.strip(), width - LABEL)
+    shown = wrap(in_part(said.strip()), width - LABEL)
     if len(shown) > MOST_PYTHON_LINES:
         shown = [
             *shown[: MOST_PYTHON_LINES - 1],

@@ -13,8 +13,11 @@ from typing import Any
 
 from surefit.source.magics import LeftOut, Plain, without_magics
 from surefit.source.patches import Edit, difference, patched
+from surefit.user_files import read_plain
 
 SUFFIX = ".ipynb"
+LARGEST_NOTEBOOK = 1 << 28
+"""Bytes, pictures in its outputs included."""
 INDENTS: tuple[int | None, ...] = (1, 2, 4, None)
 Json = dict[str, Any]
 
@@ -218,7 +221,7 @@ def source_of(cell: object) -> str:
 def read_cell(file: str, cell: int, first: int, last: int) -> list[str]:
     """Lines of a cell as it is written; none where there is no such file or cell any more."""
     try:
-        cells = read_notebook(Path(file).read_bytes()).cells
+        cells = read_notebook(read_plain(Path(file), LARGEST_NOTEBOOK)).cells
     except (OSError, ValueError):
         return []
     return list(cells[cell - 1].written[first - 1 : last]) if 0 < cell <= len(cells) else []

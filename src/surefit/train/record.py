@@ -29,6 +29,7 @@ from surefit.doctor.findings import Fact, Finding, Fix, Place
 from surefit.doctor.rule import refusal
 from surefit.errors import BadInput
 from surefit.metrics.answers import AnswerScore
+from surefit.user_files import read_plain
 from surefit.writing import remove_folder, write_json, write_lines, writing
 
 from .pace import Pace
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
 AnyReport = TypeVar("AnyReport")
+LARGEST_SETTINGS = 1 << 20
 
 HOLDS_A_RUN = refusal("SF191", "out-folder-in-use", "The folder to write to already holds a run.")
 NOT_A_RUN = refusal("SF192", "not-a-run", "A folder that should hold a run does not.")
@@ -173,8 +175,8 @@ class RunFolder:
 
     def read_settings(self) -> dict[str, Any]:
         try:
-            settings: dict[str, Any] = json.loads(self.settings_file.read_bytes())
-        except (OSError, ValueError) as error:
+            settings = settings_in(self.settings_file)
+        except (OSError, ValueError, RecursionError) as error:
             raise BadInput(_not_a_run(self.path, self.recipe, error)) from error
         settings.pop("segments", None)
         made_by = settings.pop("recipe", "sft")
@@ -327,11 +329,18 @@ def _in_use(path: Path) -> Finding:
     )
 
 
+def settings_in(file: Path) -> dict[str, Any]:
+    settings = json.loads(read_plain(file, LARGEST_SETTINGS))
+    if not isinstance(settings, dict):
+        raise ValueError("it holds no object of settings")  # noqa: TRY004 - as for other JSON
+    return settings
+
+
 def recipe_of(path: Path) -> str:
     """The command that made the run there, as far as its settings tell."""
     try:
-        settings: dict[str, Any] = json.loads((path / "settings.json").read_bytes())
-    except (OSError, ValueError):
+        settings = settings_in(path / "settings.json")
+    except (OSError, ValueError, RecursionError):
         return "sft"
     return str(settings.get("recipe", "sft"))
 

@@ -10,11 +10,11 @@ LAYOUT_FILE = "surefit-layout.json"
 
 def is_array_data(data: Path) -> bool:
     """A file of such a format; a folder with one in it, or with a layout file."""
-    if not data.is_dir():
-        return data.suffix.lower() in ALWAYS_ARRAYS
-    if (data / LAYOUT_FILE).exists():
-        return True
     try:
+        if not data.is_dir():
+            return data.suffix.lower() in ALWAYS_ARRAYS
+        if (data / LAYOUT_FILE).exists():
+            return True
         return any(path.suffix.lower() in ALWAYS_ARRAYS for path in data.iterdir())
     except OSError:
         return False

@@ -1,25 +1,13 @@
 """Files that cannot be opened or are damaged: whatever a library says of them, as a finding."""
 
-import struct
-import tokenize
-import zipfile
-import zlib
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
+from functools import partial
 from pathlib import Path
 
-import msgspec
+from surefit.doctor.findings import Finding
+from surefit.errors import refused_as
 
-from surefit.errors import BadInput
-
-from .faults import not_of_its_format, not_opened
-
-FAILURES = (
-    *(ArithmeticError, AttributeError, EOFError, LookupError, MemoryError, RuntimeError),
-    *(SyntaxError, TypeError, ValueError, struct.error, tokenize.TokenError),
-    *(zipfile.BadZipFile, zlib.error, msgspec.MsgspecError),
-)
-"""What readers were seen to raise on bytes that were changed at random, and their like."""
+from .faults import not_of_its_format, not_opened, too_large
 
 FORMATS = {
     ".npy": "array of NumPy",
@@ -33,18 +21,15 @@ FORMATS = {
 }
 
 
-@contextmanager
-def named(path: Path, name: str) -> Iterator[None]:
+def named(path: Path, name: str) -> AbstractContextManager[None]:
     """Around the reading of one file: failures become findings that name it."""
-    try:
-        yield
-    except OSError as error:
-        if error.errno is not None:
-            raise BadInput(not_opened(name, path, error)) from None
-        raise BadInput(not_of_its_format(name, _format(path), error)) from None  # pyarrow says so
-    except FAILURES as error:
-        raise BadInput(not_of_its_format(name, _format(path), error)) from None
+    return refused_as(partial(_finding, path, name))
 
 
-def _format(path: Path) -> str:
-    return FORMATS.get(path.suffix.lower(), "file of arrays")
+def _finding(path: Path, name: str, error: Exception) -> Finding:
+    if isinstance(error, OSError) and error.errno is not None:  # others are pyarrow's
+        return not_opened(name, path, error)
+    if isinstance(error, MemoryError):
+        return too_large(name, "more memory than there is", error)
+    format_ = FORMATS.get(path.suffix.lower(), "file of arrays")
+    return not_of_its_format(name, format_, error)

@@ -6,6 +6,7 @@ from shlex import quote
 
 from surefit.doctor.findings import Fact, Finding, Fix, Place
 from surefit.doctor.rule import refusal
+from surefit.user_files import NotAPlainFile
 
 UNREADABLE = refusal(
     "SF031",
@@ -47,10 +48,18 @@ def not_opened(name: str, path: Path, error: OSError) -> Finding:
     if path.is_dir():
         fix = "Give the folder itself, or take it out of this one."
         return unreadable(name, "is a folder, and its name promises a file", fix)
+    if isinstance(error, NotAPlainFile):
+        reason = f"cannot be read: {error.strerror}"
+        return unreadable(name, reason, "Put a file in its place, or take it out of the folder.")
     if isinstance(error, PermissionError):
         fix = f"Let yourself read it:  chmod u+r {quote(str(path))}"
         return unreadable(name, "may not be read by you", fix, error)
     return unreadable(name, "cannot be read", "Mend the file, or take it out of the folder.", error)
+
+
+def too_large(name: str, needs: str, error: Exception | None = None) -> Finding:
+    fix = "Store fewer rows in a file, or each array in one of its own, uncompressed."
+    return unreadable(name, f"takes {needs}", fix, error)
 
 
 def not_of_its_format(name: str, format_: str, error: Exception | str) -> Finding:

@@ -1,19 +1,21 @@
 """Which files of a folder hold arrays, by stated rules, and the headers in them."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from errno import EISDIR
 from pathlib import Path
 
+from surefit.data.free_memory import free_memory
 from surefit.did_you_mean import suggestion
 from surefit.doctor.findings import Fact, Finding, Fix, Place
 from surefit.doctor.rule import refusal
 from surefit.errors import BadInput
+from surefit.user_files import look_at
 
 from .arrow_arrays import arrow_headers
 from .damaged_files import named
-from .faults import not_opened, pickled
+from .faults import not_opened, pickled, too_large, unreadable
 from .headers import Header
 from .npy_files import npy_headers
 from .npz_files import npz_headers
@@ -36,6 +38,11 @@ READERS: dict[str, ReadHeaders] = {
     ".pth": torch_headers,
 }
 """How a name ends -> what reads the header; every other file is passed over, and named."""
+
+MOST_AXES = 6
+"""What an array is, if not what is declared, is found by trying orders of its axes."""
+SPARED = 4
+"""The part of the free memory that is decoded at once: looking at values takes as much again."""
 
 PICKLES = (".pkl", ".pickle", ".joblib", ".p")
 
@@ -71,12 +78,31 @@ def headers_of(path: Path, name: str) -> tuple[Header, ...]:
     with named(path, name):
         if path.is_dir():
             raise IsADirectoryError(EISDIR, "a folder", str(path))
-        return READERS[end](path, name)
+        look_at(path)
+        headers = READERS[end](path, name)
+        refuse_beyond_bounds(headers)
+        return headers
+
+
+def refuse_beyond_bounds(headers: Sequence[Header]) -> None:
+    """A few kilobytes can promise, or be decompressed to, more than there is memory."""
+    budget = free_memory() // SPARED
+    for header in headers:
+        if len(header.shape) > MOST_AXES:
+            reason = f"is an array of {len(header.shape)} axes; rows have {MOST_AXES} at most"
+            raise BadInput(unreadable(header.name, reason, "Store it as [rows, steps, features]."))
+        if header.at_once > budget:
+            needs = f"{header.at_once:,} bytes of memory at once, and {budget:,} can be spared"
+            raise BadInput(too_large(header.name, needs))
 
 
 def array_paths(data: Path) -> tuple[Path, list[Path], list[str]]:
     """The folder, its files of arrays in natural order, and what was passed over."""
-    if not data.is_dir():
+    try:
+        is_folder = data.is_dir()
+    except OSError as error:  # a name that is too long
+        raise BadInput(not_opened(str(data), data, error)) from None
+    if not is_folder:
         if not data.exists() and not data.is_symlink():
             raise BadInput(_nowhere(data))
         if data.suffix.lower() not in (*READERS, *PICKLES):

@@ -46,6 +46,9 @@ class Header:
     whole: str = ""
     """Why every read must begin at the beginning of the file, where it must."""
 
+    decoded_bytes: int = 0
+    """Of the largest part that is decoded at once, where the file says it."""
+
     held: NDArray[Any] | None = field(default=None, compare=False)
     """The values themselves, of an array that is in memory and in no file."""
 
@@ -60,6 +63,13 @@ class Header:
     @property
     def row_bytes(self) -> int:
         return prod(self.shape[1:]) * self.dtype.itemsize
+
+    @property
+    def at_once(self) -> int:
+        """Bytes in memory of the least that can be read: a row, or all that is decoded together."""
+        if self.offset is not None:
+            return self.row_bytes
+        return self.decoded_bytes or self.values * self.dtype.itemsize
 
     @property
     def swapped_bytes(self) -> bool:

@@ -10,6 +10,7 @@ import msgspec
 from surefit.doctor.findings import Fact, Finding, Fix, Place
 from surefit.doctor.rule import refusal
 from surefit.errors import BadInput
+from surefit.user_files import read_plain
 
 from .array_names import LAYOUT_FILE as LAYOUT_FILE
 from .checks import shown, sizes_as_flags
@@ -23,6 +24,8 @@ BAD_LAYOUT_FILE = refusal(
 )
 
 VERSION = 1
+LARGEST = 1 << 30
+"""Bytes: checksums of thousands of files."""
 
 
 class ShardEntry(msgspec.Struct, frozen=True):
@@ -76,13 +79,16 @@ def read_layout_file(folder: Path) -> LayoutFile | None:
     """None where there is none; refuses one that cannot be understood."""
     path = folder / LAYOUT_FILE
     try:
-        found = msgspec.json.decode(path.read_bytes(), type=LayoutFile)
+        found = msgspec.json.decode(read_plain(path, LARGEST), type=LayoutFile)
         Layout(steps=found.steps, features=found.features, dtype=found.dtype).row_bytes  # noqa: B018
         Form(found.form)
         _ = found.layout
     except FileNotFoundError:
         return None
-    except (OSError, msgspec.MsgspecError, ValueError, TypeError) as error:
+    except (
+        *(OSError, msgspec.MsgspecError, ValueError, TypeError),
+        *(ArithmeticError, RecursionError),
+    ) as error:
         raise BadInput(_unreadable(path, error)) from None
     if found.surefit_layout != VERSION or min(found.steps, found.features) < 1:
         said = f"version {found.surefit_layout}, [rows, {found.steps}, {found.features}]"

@@ -2,6 +2,7 @@
 
 import warnings
 from dataclasses import dataclass
+from io import BytesIO
 from math import prod
 from pathlib import Path
 from typing import IO
@@ -13,6 +14,9 @@ from surefit.errors import BadInput
 
 from .faults import no_numbers, not_of_its_format, pickled, wrong_size
 from .headers import NUMBERS, Header, state_of
+
+LONGEST_HEADER = 1 << 17
+"""Bytes; NumPy reads none of more than 10,000."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,18 +57,19 @@ def npy_headers(path: Path, name: str) -> tuple[Header, ...]:
 
 
 def read_npy_header(file: IO[bytes], name: str) -> NpyHeader:
-    """Leaves the file at its first value; refuses what is no array of numbers."""
+    """Refuses what is no array of numbers; the file is left behind its header."""
+    begin = BytesIO(file.read(LONGEST_HEADER))  # a header can promise gigabytes of itself
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # headers of Python 2 are read like others
-        version = npy.read_magic(file)
+        version = npy.read_magic(begin)
         # Version 3 differs from 2 in names of fields alone, and fields are no numbers.
         read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
-        shape, fortran, dtype = read(file)
+        shape, fortran, dtype = read(begin)
     if min(shape, default=0) < 0:
         raise BadInput(not_of_its_format(name, "array of NumPy", f"shape {shape}"))
     refuse_no_numbers(name, dtype)
     fortran = fortran and sum(length > 1 for length in shape) > 1  # else the order is the same
-    return NpyHeader(shape, fortran, dtype, file.tell())
+    return NpyHeader(shape, fortran, dtype, begin.tell())
 
 
 def refuse_no_numbers(name: str, dtype: np.dtype) -> None:

@@ -18,7 +18,20 @@ def parquet_headers(path: Path, name: str) -> tuple[Header, ...]:
         dtype = numpy_dtype(column, name)
         rows = parquet.metadata.num_rows
         shape = (rows, *_row_shape(parquet, column, name, rows))
-    return (Header(path, name, shape, dtype, state.size, state.changed_ns, inside=column.name),)
+        largest = _largest_group(parquet.metadata)
+    return (
+        Header(
+            *(path, name, shape, dtype, state.size, state.changed_ns),
+            inside=column.name,
+            decoded_bytes=largest,
+        ),
+    )
+
+
+def _largest_group(metadata: Any) -> int:
+    """In bytes, decompressed; dictionaries and runs make it more."""
+    groups = (metadata.row_group(number) for number in range(metadata.num_row_groups))
+    return max((int(group.total_byte_size) for group in groups), default=0)
 
 
 def group_rows(path: Path) -> tuple[int, ...]:

@@ -1,0 +1,1 @@
+"""Hostile files through every reader: `make fuzz`, or `python -m tools.fuzz --short`."""
