@@ -1,7 +1,7 @@
 """What surefit found: one fault at one place, with what was seen, why, and what to do."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Literal
 
@@ -29,6 +29,10 @@ class Place:
     """For files without lines (Parquet, Arrow): the row, from 1."""
     cell: int | None = None
     """Of a notebook: its cells with code in them, from 1; lines are counted in the cell."""
+    column: int | None = field(default=None, compare=False)
+    """Of the first character that is meant, from 1; a place is the same without it."""
+    end_column: int | None = field(default=None, compare=False)
+    """On the last line: of the character after the last one."""
 
     def __str__(self) -> str:
         if self.cell is not None:

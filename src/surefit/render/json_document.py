@@ -16,13 +16,16 @@ Json = None | bool | int | float | str | Sequence["Json"] | Mapping[str, "Json"]
 
 
 class Place(Struct):
-    """File and lines; the row where a file has rows instead of lines; the cell of a notebook."""
+    """File and lines; the row where a file has rows instead of lines; the cell of a notebook; from
+    which column up to which, where that is known."""
 
     file: str
     line: int | None
     end_line: int | None
     row: int | UnsetType = UNSET
     cell: int | UnsetType = UNSET
+    column: int | UnsetType = UNSET
+    end_column: int | UnsetType = UNSET
 
 
 class Fact(Struct):
@@ -123,8 +126,9 @@ def as_struct(finding: found.Finding) -> Finding:
 
 
 def place_as_struct(place: found.Place) -> Place:
-    row, cell = (UNSET if one is None else one for one in (place.row, place.cell))
-    return Place(place.file, place.line, place.end_line, row, cell)
+    rest = (place.row, place.cell, place.column, place.end_column)
+    numbers = (UNSET if number is None else number for number in rest)
+    return Place(place.file, place.line, place.end_line, *numbers)
 
 
 def place_as_json(place: found.Place) -> Json:
