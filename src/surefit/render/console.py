@@ -25,6 +25,11 @@ def say(text: str = "") -> None:
         out.print(Text(visible(text, keep="\n")), soft_wrap=True)
 
 
+def write(document: str) -> None:
+    """A document for programs on standard output, as it is, and also where all else is quiet."""
+    out.file.write(document)
+
+
 @contextmanager
 def working(on: str) -> Iterator[None]:
     """A moving sign on a terminal while something of unknown length is done; else nothing."""

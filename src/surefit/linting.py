@@ -1,0 +1,105 @@
+"""Scripts and notebooks read without running them: a text -> its findings, by lines."""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from surefit.doctor.cells import Cells
+from surefit.doctor.diagnose import look
+from surefit.doctor.findings import Finding, Fix, Place, Proof
+from surefit.doctor.observations import Script
+from surefit.doctor.recording import Recording, parsed
+from surefit.doctor.rule import refusal
+from surefit.observe.scripts import Unreadable, read_script, script_of
+from surefit.render.marks import with_columns
+from surefit.source.edits import as_diff
+from surefit.source.notebooks import NotANotebook, is_notebook, read_notebook
+
+NOT_PYTHON = refusal("SF017", "not-python", "A file that was to be read is not Python.")
+
+NOT_RUN = "lint runs nothing; `surefit run` tries it"
+
+
+@dataclass(frozen=True, slots=True)
+class Linted:
+    """What the rules say of one file, and the rules that failed themselves, a line each."""
+
+    file: str
+    findings: tuple[Finding, ...]
+    faults: tuple[str, ...] = ()
+    text: str = ""
+    """As it was read; of a notebook the script that its cells make."""
+
+
+def lint_file(path: Path, folder: Path) -> Linted:
+    """A file on disk, named as seen from `folder`."""
+    script = read_script(path, folder)
+    return findings_in(script, cells_of(path, script.file))
+
+
+def lint_text(file: str, text: str) -> Linted:
+    """A script that need not be on disk."""
+    return findings_in(script_of(file, text))
+
+
+def findings_in(script: Script | Unreadable, cells: Cells | None = None) -> Linted:
+    if isinstance(script, Unreadable):
+        finding = not_python(script.file, script.line, script.why)
+        findings = (cells.finding(finding) if cells else finding,) if script.is_code else ()
+        return Linted(script.file, findings)
+    recording = Recording([script])
+    diagnosis = look(recording)
+    findings = tuple(unproved(finding, recording, cells) for finding in diagnosis.findings)
+    lines = [line.rstrip("\r") for line in script.text.removeprefix("\ufeff").split("\n")]
+    if cells is not None:
+        findings = tuple(with_columns(cells.finding(finding)) for finding in findings)
+    else:
+        findings = tuple(
+            with_columns(finding, lambda _file, first, last: lines[first - 1 : last])
+            for finding in findings
+        )
+    parsed.cache_clear()  # a tree is a hundred times its text, and there are thousands
+    return Linted(
+        script.file,
+        tuple(sorted(findings, key=lambda found: (found.place.cell or 0, found.place.line or 0))),
+        tuple(f"{script.file}: {line}" for line in diagnosis.broken_rules),
+        script.text,
+    )
+
+
+def cells_of(path: Path, name: str) -> Cells | None:
+    """The notebook that a file is, if it is one and can be read."""
+    if not is_notebook(path):
+        return None
+    try:
+        return Cells(name, read_notebook(path.read_bytes()))
+    except (OSError, NotANotebook):
+        return None
+
+
+def not_python(file: str, line: int | None, why: str) -> Finding:
+    return NOT_PYTHON.finding(
+        Place(file, line),
+        f"`{file}` cannot be read as Python, so no rule was asked about it: {why}.",
+    )
+
+
+def unproved(finding: Finding, recording: Recording, cells: Cells | None = None) -> Finding:
+    """With each edit as a patch; nothing was tried."""
+    return replace(finding, fixes=tuple(as_patch(fix, recording, cells) for fix in finding.fixes))
+
+
+def as_patch(fix: Fix, recording: Recording, cells: Cells | None) -> Fix:
+    source = recording.source(fix.edit.file) if fix.edit else None
+    if fix.edit is None or source is None:
+        return replace(fix, proof=not_tried(fix, "there is no patch to try"))
+    try:
+        patch = as_diff(fix.edit, source.text)
+        if cells is not None:
+            patch = cells.notebook.as_diff(fix.edit)
+    except ValueError:
+        return replace(fix, proof=not_tried(fix, "it cannot be patched"))
+    return replace(fix, patch=patch, proof=not_tried(fix, NOT_RUN))
+
+
+def not_tried(fix: Fix, reason: str) -> Proof:
+    return Proof("not-tried", fix.why_not_tried or reason)
