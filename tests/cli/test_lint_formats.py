@@ -15,18 +15,8 @@ from surefit import cli
 from surefit.source.patches import Edit, Replace, patched
 from surefit.source.spans import Span
 from tests.notebook_files import notebook
+from tests.swapped_product import HEADLINE, SCRIPT
 
-SCRIPT = """\
-import torch
-
-asked = torch.ones(8, 5, 24)
-answers = torch.ones(8, 11, 24)
-scores = asked @ answers  # ü
-"""
-HEADLINE = (
-    "`asked` has 24 in its last axis, and `answers` 11 in its last but one: the last two axes of"
-    " one of them are swapped."
-)
 SCHEMAS = Path(sys.prefix) / "sarif"
 
 

@@ -38,6 +38,7 @@ COMMANDS = {
     "check": "surefit.cli.check:check",
     "explain": "surefit.cli.explain:explain",
     "rules": "surefit.cli.rules:rules",
+    "lsp": "surefit.cli.lsp:lsp",
     "sft": "surefit.cli.sft:sft",
     "pretrain": "surefit.cli.pretrain:pretrain",
     "distill": "surefit.cli.distill:distill",
