@@ -11,7 +11,7 @@ from typing import Any, Literal, get_type_hints
 from surefit.config_file import Lines, config_text, read_toml
 from surefit.did_you_mean import nearest
 from surefit.doctor.allowed import UNKNOWN_ALLOWANCE
-from surefit.doctor.catalogue import rule_files
+from surefit.doctor.catalogue import Known, rule_files
 from surefit.doctor.findings import Finding, Fix, Place, Severity
 from surefit.doctor.rule import refusal
 from surefit.errors import WrongCall
@@ -66,7 +66,7 @@ def is_code(name: str) -> bool:
 
 def refuse_unknown(names: Sequence[str], place: Place) -> None:
     """Of names that no rule has."""
-    rules = (*rule_files(), UNKNOWN_ALLOWANCE, NOT_PYTHON)
+    rules: tuple[Known, ...] = (*rule_files(), UNKNOWN_ALLOWANCE, NOT_PYTHON)
     known = {rule.name for rule in rules}
     codes = {rule.code for rule in rules}
     wrong = [

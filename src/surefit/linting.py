@@ -1,17 +1,17 @@
 """Scripts and notebooks read without running them: a text -> its findings, by lines."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from surefit.doctor.cells import Cells
 from surefit.doctor.diagnose import look
-from surefit.doctor.findings import Finding, Fix, Place, Proof
+from surefit.doctor.findings import Finding, Place
 from surefit.doctor.observations import Script
 from surefit.doctor.recording import Recording, parsed
 from surefit.doctor.rule import refusal
+from surefit.doctor.untried import untried
 from surefit.observe.scripts import Unreadable, read_script, script_of
 from surefit.render.marks import with_columns
-from surefit.source.edits import as_diff
 from surefit.source.notebooks import NotANotebook, is_notebook, read_notebook
 
 NOT_PYTHON = refusal("SF017", "not-python", "A file that was to be read is not Python.")
@@ -48,7 +48,9 @@ def findings_in(script: Script | Unreadable, cells: Cells | None = None) -> Lint
         return Linted(script.file, findings)
     recording = Recording([script])
     diagnosis = look(recording)
-    findings = tuple(unproved(finding, recording, cells) for finding in diagnosis.findings)
+    findings: tuple[Finding, ...] = tuple(
+        untried(finding, recording, NOT_RUN, cells) for finding in diagnosis.findings
+    )
     lines = [line.rstrip("\r") for line in script.text.removeprefix("\ufeff").split("\n")]
     if cells is not None:
         findings = tuple(with_columns(cells.finding(finding)) for finding in findings)
@@ -81,25 +83,3 @@ def not_python(file: str, line: int | None, why: str) -> Finding:
         Place(file, line),
         f"`{file}` cannot be read as Python, so no rule was asked about it: {why}.",
     )
-
-
-def unproved(finding: Finding, recording: Recording, cells: Cells | None = None) -> Finding:
-    """With each edit as a patch; nothing was tried."""
-    return replace(finding, fixes=tuple(as_patch(fix, recording, cells) for fix in finding.fixes))
-
-
-def as_patch(fix: Fix, recording: Recording, cells: Cells | None) -> Fix:
-    source = recording.source(fix.edit.file) if fix.edit else None
-    if fix.edit is None or source is None:
-        return replace(fix, proof=not_tried(fix, "there is no patch to try"))
-    try:
-        patch = as_diff(fix.edit, source.text)
-        if cells is not None:
-            patch = cells.notebook.as_diff(fix.edit)
-    except ValueError:
-        return replace(fix, proof=not_tried(fix, "it cannot be patched"))
-    return replace(fix, patch=patch, proof=not_tried(fix, NOT_RUN))
-
-
-def not_tried(fix: Fix, reason: str) -> Proof:
-    return Proof("not-tried", fix.why_not_tried or reason)

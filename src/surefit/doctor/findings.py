@@ -129,3 +129,9 @@ class Finding:
         """The first fix that held; one that is the user's choice only where no other did."""
         fixes = sorted(self.fixes, key=lambda fix: fix.choice)
         return next((fix for fix in fixes if fix.has_held), None)
+
+    def _repr_html_(self) -> str:
+        """In a notebook."""
+        from surefit.render.html import finding_html
+
+        return finding_html(self)

@@ -1,9 +1,10 @@
 """What pretraining on features gives back, and how its run ended."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
 from surefit.render.console import say
+from surefit.render.html import report_html
 
 
 class Pretrained(NamedTuple):
@@ -19,6 +20,10 @@ class Pretrained(NamedTuple):
 
     seconds_per_epoch: float
     """Of the epochs that this call trained, evaluation included."""
+
+    def _repr_html_(self) -> str:
+        losses = {name: value for name, value in self._asdict().items() if name != "model"}
+        return report_html(f"surefit pretrain: {type(self.model).__name__}", losses)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +47,9 @@ class PretrainReport:
     seconds_per_epoch: float
     training_rows: int
     held_out_rows: int
+
+    def _repr_html_(self) -> str:
+        return report_html("surefit pretrain", asdict(self))
 
 
 def say_end(report: PretrainReport) -> None:

@@ -7,13 +7,18 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.text import Text
 
+from surefit.source.kernel import kernel
+
 from .visible import visible
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
-out = Console(highlight=False, markup=False, emoji=False)
-errors = Console(highlight=False, markup=False, emoji=False, stderr=True)
+    from .notebook_bar import NotebookBar
+
+# In a notebook as plain text, too: rich would make an output of every line.
+out = Console(highlight=False, markup=False, emoji=False, force_jupyter=False)
+errors = Console(highlight=False, markup=False, emoji=False, stderr=True, force_jupyter=False)
 
 quiet = False
 """Set by `--quiet`: nothing is said and no bar is drawn; findings are still shown."""
@@ -51,6 +56,7 @@ class Bar:
         self.done = done
         self.log_every = log_every
         self.drawn: tuple[Progress, TaskID] | None = None
+        self.in_notebook: NotebookBar | None = None
 
     def step(self, n: int = 1, **fields: str) -> None:
         """Counts `n` more; the fields stand beside the count, as `name value`."""
@@ -59,6 +65,8 @@ class Bar:
         if self.drawn:
             progress, task = self.drawn
             progress.update(task, completed=self.done, fields=visible(values))
+        elif self.in_notebook:
+            self.in_notebook.show(self.description, self.done, self.total, values)
         elif self.log_every and self.done // self.log_every > before // self.log_every:
             count = str(self.done) if self.total is None else f"{self.done}/{self.total}"
             say("  ".join(part for part in (self.description, count, values) if part))
@@ -78,6 +86,13 @@ def progress(
     """
     console = console or out
     bar = Bar(description, total, done, log_every)
+    if not quiet and kernel() is not None:
+        from .notebook_bar import NotebookBar
+
+        bar.in_notebook = NotebookBar()
+        yield bar
+        bar.in_notebook.end()
+        return
     if quiet or not console.is_terminal or console.is_dumb_terminal:
         yield bar
         return

@@ -7,11 +7,14 @@ from itertools import islice
 from pathlib import Path
 
 from surefit.doctor.findings import Finding, Place
+from surefit.source.kernel import read_cell_lines
 
 from .visible import visible
 
 CODE = {".py", ".ipynb", ".toml", ".yaml", ".yml", ".ini", ".cfg", ".sh"}
 """Files of which the whole line is meant when nothing in it is named."""
+CELL = re.compile(r"In\[\d+\]")
+"""A cell of the notebook that this process runs."""
 
 ReadSource = Callable[[str, int, int], Sequence[str]]
 """File, first and last line (from 1) -> those lines, or none where the file has no such text."""
@@ -27,6 +30,11 @@ def read_lines(file: str, first: int, last: int) -> list[str]:
     if any(b"\0" in bytes_ for bytes_ in raw):
         return []
     return [bytes_.decode("utf-8", "backslashreplace").rstrip("\r\n") for bytes_ in raw]
+
+
+def read_source(file: str, first: int, last: int) -> Sequence[str]:
+    """Of a file, or of a cell of the notebook that this process runs."""
+    return read_cell_lines(file, first, last) or read_lines(file, first, last)
 
 
 def with_columns(finding: Finding, read_source: ReadSource = read_lines) -> Finding:
@@ -45,7 +53,7 @@ def with_columns(finding: Finding, read_source: ReadSource = read_lines) -> Find
 
 
 def is_code(place: Place) -> bool:
-    return Path(place.file).suffix.lower() in CODE
+    return Path(place.file).suffix.lower() in CODE or bool(CELL.fullmatch(place.file))
 
 
 def named_in(headline: str) -> list[str]:

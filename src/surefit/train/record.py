@@ -23,6 +23,7 @@ from surefit.doctor.findings import Fact, Finding, Fix, Place
 from surefit.doctor.rule import refusal
 from surefit.errors import BadInput
 from surefit.metrics.answers import AnswerScore
+from surefit.render.html import report_html
 from surefit.writing import write_json, write_lines, writing
 
 from .progress import Progress
@@ -56,6 +57,9 @@ class Report:
     f1_before: float | None = None
     f1: float | None = None
     exact_match: float | None = None
+
+    def _repr_html_(self) -> str:
+        return report_html("surefit sft", asdict(self))
 
 
 def _nobody(_record: Mapping[str, Any]) -> None:
