@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 OLDEST := .venv-oldest
 
-.PHONY: demo test test-oldest fast check setup controls bench-sft bench-loader bench-distill clean
+.PHONY: demo test test-oldest test-pythons fast check setup dist controls bench-sft bench-loader bench-distill clean
 
 demo: $(VENV)/train ## set up and train on the embedded model and rows
 	$(BIN)/surefit demo
@@ -14,6 +14,9 @@ test: $(VENV)/dev check ## set up, check and run all tests
 
 test-oldest: $(OLDEST)/ready ## the doctor on the oldest transformers, peft and accelerate that it supports
 	$(OLDEST)/bin/python -m pytest -n 2 --dist loadfile tests/test_cases.py tests/rules
+
+test-pythons: $(VENV)/dev ## the doctor without torch on every Python from 3.11 to 3.13 that is here
+	$(BIN)/python -m tools.pythons
 
 fast: $(VENV)/dev ## the tests that take seconds
 	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow"
@@ -42,6 +45,10 @@ bench-distill: $(VENV)/dev ## losses and whole steps of distillation against the
 	$(BIN)/python -m benchmarks.distill --results runs/benchmark-distill/results.jsonl
 
 setup: $(VENV)/dev
+
+dist: $(VENV)/dev ## wheel and source distribution, in dist/
+	rm -rf dist
+	$(BIN)/python -m hatchling build
 
 $(VENV)/pip:
 	$(PYTHON) -m venv $(VENV) || python3 -m venv $(VENV)
@@ -74,4 +81,4 @@ $(OLDEST)/ready: $(VENV)/dev constraints-oldest.txt
 	touch $@
 
 clean:
-	rm -rf $(VENV) $(OLDEST) .venv-peers .mypy_cache .ruff_cache .pytest_cache runs
+	rm -rf $(VENV) $(OLDEST) .venv-peers .venv-pythons dist .mypy_cache .ruff_cache .pytest_cache runs

@@ -44,21 +44,20 @@ def lint_text(file: str, text: str) -> Linted:
 def findings_in(script: Script | Unreadable, cells: Cells | None = None) -> Linted:
     if isinstance(script, Unreadable):
         finding = not_python(script.file, script.line, script.why)
-        findings = (cells.finding(finding) if cells else finding,) if script.is_code else ()
-        return Linted(script.file, findings)
+        refused = (cells.finding(finding) if cells else finding,)
+        return Linted(script.file, refused if script.is_code else ())
     recording = Recording([script])
     diagnosis = look(recording)
-    findings: tuple[Finding, ...] = tuple(
-        untried(finding, recording, NOT_RUN, cells) for finding in diagnosis.findings
-    )
     lines = [line.rstrip("\r") for line in script.text.removeprefix("\ufeff").split("\n")]
-    if cells is not None:
-        findings = tuple(with_columns(cells.finding(finding)) for finding in findings)
-    else:
-        findings = tuple(
-            with_columns(finding, lambda _file, first, last: lines[first - 1 : last])
-            for finding in findings
-        )
+    findings = []
+    for finding in diagnosis.findings:
+        patched = untried(finding, recording, NOT_RUN, cells)
+        if cells is not None:
+            findings.append(with_columns(cells.finding(patched)))
+        else:
+            findings.append(
+                with_columns(patched, lambda _file, first, last: lines[first - 1 : last])
+            )
     parsed.cache_clear()  # a tree is a hundred times its text, and there are thousands
     return Linted(
         script.file,

@@ -17,7 +17,7 @@ from surefit.source.spans import Span
 from tests.notebook_files import notebook
 from tests.swapped_product import HEADLINE, SCRIPT
 
-SCHEMAS = Path(sys.prefix) / "sarif"
+SCHEMAS = Path(__file__).parents[2] / ".venv" / "sarif"
 
 
 @pytest.fixture(autouse=True)

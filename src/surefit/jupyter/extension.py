@@ -132,4 +132,4 @@ def display_html(shown: str, findings: Findings) -> None:
     from IPython.display import display
 
     lines = "\n".join(f"{finding.place}: {finding.headline}" for finding in findings)
-    display({"text/html": shown, "text/plain": lines}, raw=True)
+    display({"text/html": shown, "text/plain": lines}, raw=True)  # type: ignore[no-untyped-call]

@@ -44,7 +44,7 @@ class NotebookBar:
         from IPython.display import display
 
         _outputs.clear()
-        _outputs[number] = display(shown, raw=True, display_id=True)
+        _outputs[number] = display(shown, raw=True, display_id=True)  # type: ignore[no-untyped-call]
 
     def end(self) -> None:
         """What was counted last is seen, also where it came too soon after the one before."""
