@@ -1,7 +1,9 @@
 """`%load_ext surefit` in a real notebook: executed by nbclient, one kernel for all tests."""
 
+import re
 import sys
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import nbformat
@@ -50,6 +52,11 @@ with progress("Counting <b>", 50) as bar:
 say("one")
 say("two")
 """
+GUIDE = re.findall(
+    r"^```python\n(.*?)^```",
+    (Path(__file__).parents[2] / "docs" / "notebooks.md").read_text(encoding="utf-8"),
+    re.MULTILINE | re.DOTALL,
+)
 CELLS = {
     "before": "1 / 0",
     "load": "%load_ext surefit",
@@ -67,6 +74,7 @@ CELLS = {
     "refusal": "import surefit\nsurefit.LoraSft(epochs=-1, model='<b>')",
     "bars": BARS,
     "findings": "with surefit.watch(quiet=True) as watched: pass\nwatched.findings",
+    **{f"guide {number}": text for number, text in enumerate(GUIDE, start=1)},
     "unload": "%unload_ext surefit",
     "after": "torch.ones(2, 3) @ torch.ones(2, 3)",
 }
@@ -203,3 +211,13 @@ def test_bars_share_one_output_and_messages_another(ran: Ran) -> None:
 
 def test_findings_have_html(ran: Ran) -> None:
     assert ran.shown("findings") == "<div>surefit: nothing wrong was seen.</div>"
+
+
+def test_cells_of_the_guide_do_as_it_says(ran: Ran) -> None:
+    """Load, a crash, its fix, a silent failure, findings, a refusal."""
+    assert len(GUIDE) == 6
+    assert "error: label-dtype" in ran.shown("guide 2")
+    assert "targets.long()" in ran.next_cells["guide 3"]["text"]
+    assert "error: learning-rate-of-zero" in ran.shown("guide 4")
+    assert ran.shown("guide 5")
+    assert "── error: setting-out-of-range ─" in ran.error("guide 6")
