@@ -44,7 +44,15 @@ def environment(version: str, file: Path) -> Path:
     ready = folder / "ready"
     if not ready.is_file() or ready.read_text() != asked:
         subprocess.run([file, "-m", "venv", "--clear", folder], check=True)
-        install = [python, "-m", "pip", "install", "--quiet", "--constraint", "constraints.txt"]
+        install: list[str | Path] = [
+            python,
+            "-m",
+            "pip",
+            "install",
+            "--quiet",
+            "--constraint",
+            "constraints.txt",
+        ]
         subprocess.run([*install, "--editable", ".", *PACKAGES], cwd=ROOT, check=True)
         ready.write_text(asked)
     return python
@@ -53,7 +61,15 @@ def environment(version: str, file: Path) -> Path:
 def tested(python: Path) -> int:
     left_out = [f"--ignore={file}" for file in NEED_TORCH]
     options = ["-q", "--no-header", "-p", "no:cacheprovider", "-m", "not slow", *left_out]
-    command = [python, "-m", "pytest", *options, "--deselect", NEED_TENSORBOARD, *TESTS]
+    command: list[str | Path] = [
+        python,
+        "-m",
+        "pytest",
+        *options,
+        "--deselect",
+        NEED_TENSORBOARD,
+        *TESTS,
+    ]
     return subprocess.run(command, cwd=ROOT, check=False).returncode
 
 

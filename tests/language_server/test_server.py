@@ -78,7 +78,7 @@ class Editor:
         self.client.exit(None)
         server: Any = self.client._server
         code: int = await asyncio.wait_for(server.wait(), SECONDS)
-        await self.client.stop()
+        await self.client.stop()  # type: ignore[no-untyped-call]
         return code
 
 

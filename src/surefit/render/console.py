@@ -38,7 +38,7 @@ def write(document: str) -> None:
 @contextmanager
 def working(on: str) -> Iterator[None]:
     """A moving sign on a terminal while something of unknown length is done; else nothing."""
-    if quiet or not errors.is_terminal or errors.is_dumb_terminal:
+    if quiet or kernel() is not None or not errors.is_terminal or errors.is_dumb_terminal:
         yield
         return
     with errors.status(visible(f"surefit: {on}")):
