@@ -140,6 +140,7 @@ def test_sarif_tells_rules_that_failed(
     [
         ("", ["product-does-not-fit"], 0),
         ("--select SF3", ["product-does-not-fit"], 0),
+        ("--select SF3 train.py", ["product-does-not-fit"], 0),
         ("--select sf309,view-of-a-slice", ["product-does-not-fit"], 0),
         ("--select SF4 --select SF5", [], 0),
         ("--ignore product-does-not-fit", [], 0),

@@ -11,7 +11,7 @@ def lsp() -> int:
 
     surefit lsp
 
-    It speaks the Language EditorServer Protocol on standard input and output, and an editor
+    It speaks the Language Server Protocol on standard input and output, and an editor
     starts it. Nothing is run. `[tool.surefit]` in `pyproject.toml` says which rules are
     told, as for `surefit lint`.
     """
