@@ -23,7 +23,6 @@ from surefit.errors import SurefitError
 from surefit.laws.runs import LawState, states
 from surefit.observe.in_process import InProcess
 from surefit.render import console, html, terminal
-from surefit.render.marks import read_source
 
 INSIDE = "watched inside your own process; `surefit run SCRIPT` tries fixes on a copy"
 CHECK_STEPS = 3
@@ -99,7 +98,7 @@ class watch:  # noqa: N801 - used as `with surefit.watch(...):`, like torch.no_g
         fresh = [finding for finding in findings if (finding.rule, finding.place) not in known]
         self.findings, self.laws = findings, tuple(states(recording))
         if fresh and not self.quiet:
-            terminal.show(fresh, console.errors, read_source)
+            terminal.show(fresh, console.errors)
 
     def _repr_html_(self) -> str:
         return html.findings_html(self.findings)

@@ -30,8 +30,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @cache
 def schema() -> Any:
     """Version 2.1.0 (rtm.4), as the source distribution of `sarif-om` has it."""
-    (archive,) = SCHEMAS.glob("sarif_om-*.tar.gz")  # `make setup` puts it there
-    with tarfile.open(archive) as opened:
+    archives = sorted(SCHEMAS.glob("sarif_om-*.tar.gz"))
+    assert archives, "`make setup` downloads it"
+    with tarfile.open(archives[-1]) as opened:
         (name,) = (name for name in opened.getnames() if name.endswith("/sarif-2.1.0-rtm.4.json"))
         file = opened.extractfile(name)
         assert file is not None

@@ -41,6 +41,8 @@ for step in range(30):
 "<i>end</i>"
 """
 HEALTHY = SILENT.replace("lr=0.0", "lr=0.1")
+STOPPED = HEALTHY.replace("%%surefit\n", "").replace("lr=0.1", "lr=0.0").replace("\n", "\n    ")
+STOPPED = f"with surefit.watch(stop_on='error', quiet=True):\n    {STOPPED}"
 BARS = """\
 from surefit.render.console import progress, say
 with progress("Counting <b>", 50) as bar:
@@ -73,6 +75,7 @@ CELLS = {
     "typo": "tragets",
     "refusal": "import surefit\nsurefit.LoraSft(epochs=-1, model='<b>')",
     "bars": BARS,
+    "stopped": STOPPED,
     "findings": "with surefit.watch(quiet=True) as watched: pass\nwatched.findings",
     **{f"guide {number}": text for number, text in enumerate(GUIDE, start=1)},
     "unload": "%unload_ext surefit",
@@ -198,6 +201,13 @@ def test_a_refusal_shows_its_finding_and_no_frames(ran: Ran) -> None:
     assert lines[0].startswith("── error: setting-out-of-range ─")
     assert lines[1].startswith("`epochs`")
     assert not any("File" in line or "Traceback" in line for line in lines)
+
+
+def test_training_that_is_stopped_shows_why_and_where(ran: Ran) -> None:
+    lines = ran.error("stopped").splitlines()
+    assert lines[0].startswith("── error: learning-rate-of-zero ")
+    assert lines[0].endswith(" In[16]:2 ── SF613")
+    assert "    2 │     opt = torch.optim.SGD(net.parameters(), lr=0.0)" in lines
 
 
 def test_bars_share_one_output_and_messages_another(ran: Ran) -> None:

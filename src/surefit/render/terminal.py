@@ -11,7 +11,7 @@ from rich.text import Text
 
 from surefit.doctor.findings import Fact, Finding, Fix, Severity
 
-from .marks import ReadSource, is_code, marked, named_in, place_lines, read_lines
+from .marks import ReadSource, is_code, marked, named_in, place_lines, read_source
 from .visible import shorten, shorten_left, visible, wrap
 
 WIDTH = 80
@@ -41,7 +41,7 @@ def line(*parts: str | tuple[str, str]) -> Line:
 
 
 def text(
-    findings: Sequence[Finding], width: int = WIDTH, read_source: ReadSource = read_lines
+    findings: Sequence[Finding], width: int = WIDTH, read_source: ReadSource = read_source
 ) -> str:
     """All findings, a blank line between them, each line at most `width` cells wide."""
     blocks = (lines(finding, width, read_source) for finding in findings)
@@ -49,7 +49,7 @@ def text(
 
 
 def show(
-    findings: Sequence[Finding], console: Console, read_source: ReadSource = read_lines
+    findings: Sequence[Finding], console: Console, read_source: ReadSource = read_source
 ) -> None:
     """The same on a console, in colour where it has colours."""
     width = max(NARROWEST, min(WIDTH, console.width)) if console.is_terminal else WIDTH
