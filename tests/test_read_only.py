@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from surefit.cli.lint import read
 from surefit.doctor.diagnose import look
 from surefit.doctor.observations import Script
 from surefit.doctor.recording import Recording
+from surefit.linting import lint_file
 
 CASES = Path(__file__).parent / "cases"
 NOT_THE_LINE_OF_A_RUN = {"logit-widths", "skip-of-another-size"}
@@ -58,8 +58,9 @@ NAMED = (
 @pytest.mark.parametrize("name", NAMED)
 def test_a_fault_is_named_by_reading_alone(name: str) -> None:
     folder = CASES / name
-    found, broken = read(folder / "bad.py", folder)
-    assert broken == []
+    linted = lint_file(folder / "bad.py", folder)
+    found = linted.findings
+    assert linted.faults == ()
     assert [one.rule for one in found] == [name]
     said = (folder / "diagnosis.txt").read_text(encoding="utf-8")
     line = re.search(r"bad\.py:(\d+) ── SF", said)
@@ -73,7 +74,8 @@ def test_a_fault_is_named_by_reading_alone(name: str) -> None:
 def test_nothing_is_said_of_a_mended_case(name: str) -> None:
     folder = CASES / name
     if (folder / "good.py").is_file():
-        assert read(folder / "good.py", folder) == ([], [])
+        linted = lint_file(folder / "good.py", folder)
+        assert (linted.findings, linted.faults) == ((), ())
 
 
 OTHER = {

@@ -23,6 +23,7 @@ def executed(file: Path) -> Any:
             resources={"metadata": {"path": folder}},
             kernel_name="python3",
             record_timing=False,
+            coalesce_streams=True,
         )
         manager: Any = client.create_kernel_manager()
         manager.kernel_spec.argv = words

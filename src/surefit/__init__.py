@@ -80,3 +80,13 @@ def __getattr__(name: str) -> object:
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
+
+
+def load_ipython_extension(shell: object) -> None:
+    """For `%load_ext surefit`."""
+    import_module("surefit.jupyter.extension").load(shell)
+
+
+def unload_ipython_extension(shell: object) -> None:
+    """For `%unload_ext surefit`."""
+    import_module("surefit.jupyter.extension").unload(shell)

@@ -22,6 +22,12 @@ class SurefitError(Exception):
         self.findings = findings
         super().__init__("\n".join(f"{f.place}: {f.headline}" for f in findings))
 
+    def _render_traceback_(self) -> list[str]:
+        """In a notebook, in place of the frames that led here: they are surefit's own."""
+        from surefit.render.terminal import text
+
+        return text(self.findings).splitlines() or [f"{type(self).__name__}: {self}"]
+
 
 class BadInput(SurefitError):  # noqa: N818 - it reads as what it is
     """Rows, a model, a folder or a checkpoint that cannot be worked on."""

@@ -1,7 +1,7 @@
 """`surefit.inspect`: what a folder, an array, a batch, a loader or a model is."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sized
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,7 @@ from surefit.doctor.rule import refusal
 from surefit.errors import WrongCall
 from surefit.models.sizes import fits, misfits, read_sizes, sizes_of
 from surefit.render import array_inspection, console, terminal
+from surefit.render.html import report_html
 
 UNKNOWN_THING = refusal(
     "SF045",
@@ -40,6 +41,15 @@ FEATURES = ("inputs_embeds", "features", "input_features", "x", "inputs", "data"
 BATCH = Path("batch")
 
 
+@dataclass(frozen=True, slots=True)
+class Looked(Inspected):
+    """What was printed; a notebook shows in a few words what is given back beside that."""
+
+    def _repr_html_(self) -> str:
+        counts = {"rows": self.seen.rows, "bytes": self.seen.bytes, "findings": len(self.findings)}
+        return report_html(f"surefit.inspect: {self.seen.source}", counts)
+
+
 def inspect(
     thing: object,
     *,
@@ -51,7 +61,7 @@ def inspect(
     batch_size: int = 256,
     max_memory_gb: float = 12.0,
     quiet: bool = False,
-) -> Inspected:
+) -> Looked:
     """Prints what it is and what is wrong with it, and gives both back.
 
     It raises only where there is nothing to look at. A loader is asked for one batch; `model` is a
@@ -64,7 +74,7 @@ def inspect(
     if not quiet:
         array_inspection.show(found.seen, console.out)
         terminal.show(found.findings, console.out)
-    return found
+    return Looked(found.seen, found.findings, found.layout, found.shards)
 
 
 def _look(thing: object, declared: Declared) -> Inspected:

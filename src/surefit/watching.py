@@ -11,17 +11,18 @@ surefit.check(model, loader, loss, optimizer)      # a few steps, undone again
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from copy import deepcopy
-from dataclasses import replace
 from types import TracebackType
 from typing import Any, Self
 
-from surefit.doctor.diagnose import diagnose
-from surefit.doctor.findings import Finding, Fix, Proof, Severity
+from surefit.doctor.diagnose import AnswerQuestions, diagnose
+from surefit.doctor.findings import Finding, Severity
+from surefit.doctor.kernel_places import by_cell_names
 from surefit.doctor.recording import Recording
+from surefit.doctor.untried import untried
 from surefit.errors import SurefitError
 from surefit.laws.runs import LawState, states
 from surefit.observe.in_process import InProcess
-from surefit.render import console, terminal
+from surefit.render import console, html, terminal
 
 INSIDE = "watched inside your own process; `surefit run SCRIPT` tries fixes on a copy"
 CHECK_STEPS = 3
@@ -29,6 +30,23 @@ CHECK_STEPS = 3
 
 class StoppedByFinding(SurefitError):  # noqa: N818 - it reads as what it is
     """Training was stopped because of a finding: see `watch(stop_on=...)`."""
+
+
+class Findings(tuple[Finding, ...]):
+    """Findings, which a notebook shows as they are read."""
+
+    __slots__ = ()
+
+    def _repr_html_(self) -> str:
+        return html.findings_html(self)
+
+
+def untried_findings(recording: Recording, answer: AnswerQuestions | None = None) -> Findings:
+    """What is wrong in a recording of this process, in which nothing is tried."""
+    diagnosis = diagnose(recording, answer)
+    return Findings(
+        by_cell_names(untried(finding, recording, INSIDE)) for finding in diagnosis.findings
+    )
 
 
 class watch:  # noqa: N801 - used as `with surefit.watch(...):`, like torch.no_grad
@@ -48,7 +66,7 @@ class watch:  # noqa: N801 - used as `with surefit.watch(...):`, like torch.no_g
     ) -> None:
         self.stop_on = Severity(stop_on) if stop_on is not None else None
         self.quiet = quiet
-        self.findings: tuple[Finding, ...] = ()
+        self.findings = Findings()
         self.laws: tuple[LawState, ...] = ()
         self.process = InProcess()
 
@@ -56,7 +74,7 @@ class watch:  # noqa: N801 - used as `with surefit.watch(...):`, like torch.no_g
         self.process.begin()
         return self
 
-    def look(self) -> tuple[Finding, ...]:
+    def look(self) -> Findings:
         """What can be said by now; new findings are printed. Raises where `stop_on` says so."""
         if self.process.is_watching:
             self.conclude(self.process.recording())
@@ -75,12 +93,15 @@ class watch:  # noqa: N801 - used as `with surefit.watch(...):`, like torch.no_g
             self.stop_if_wanted()
 
     def conclude(self, recording: Recording) -> None:
-        findings = tuple(untried(finding) for finding in diagnose(recording).findings)
+        findings = untried_findings(recording)
         known = {(finding.rule, finding.place) for finding in self.findings}
         fresh = [finding for finding in findings if (finding.rule, finding.place) not in known]
         self.findings, self.laws = findings, tuple(states(recording))
         if fresh and not self.quiet:
             terminal.show(fresh, console.errors)
+
+    def _repr_html_(self) -> str:
+        return html.findings_html(self.findings)
 
     def stop_if_wanted(self) -> None:
         grave = list(Severity)
@@ -88,15 +109,6 @@ class watch:  # noqa: N801 - used as `with surefit.watch(...):`, like torch.no_g
         stopping = [entry for entry in self.findings if grave.index(entry.severity) <= limit]
         if stopping:
             raise StoppedByFinding(*stopping)
-
-
-def untried(finding: Finding) -> Finding:
-    """Nothing is tried inside a process that goes on."""
-    return replace(finding, fixes=tuple(without_trial(fix) for fix in finding.fixes))
-
-
-def without_trial(fix: Fix) -> Fix:
-    return replace(fix, proof=Proof("not-tried", fix.why_not_tried or INSIDE))
 
 
 def check(
@@ -107,7 +119,7 @@ def check(
     *,
     steps: int = CHECK_STEPS,
     quiet: bool = False,
-) -> tuple[Finding, ...]:
+) -> Findings:
     """Trains a few steps on the first batches, measures the laws, and undoes it all.
 
     A batch is a pair (inputs, targets), for `loss(model(inputs), targets)`, or a mapping, for

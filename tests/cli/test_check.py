@@ -129,6 +129,8 @@ def test_a_notebook_is_checked(folder: Path) -> None:
         "line": 2,
         "end_line": None,
         "cell": 2,
+        "column": 1,
+        "end_column": 2,
     }
     assert made.document["not_observed"][0].startswith("train.ipynb, cell 1, line 2: `!ls`")
 

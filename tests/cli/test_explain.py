@@ -144,7 +144,7 @@ def test_a_message_alone_is_a_note(log: Path, tmp_path: Path) -> None:
     assert told["ended"]["exception"].startswith("RuntimeError: mat1")
     assert {one["severity"] for one in told["findings"]} == {"note"}
     (finding,) = [one for one in told["findings"] if one["rule"] == "feature-width-mismatch"]
-    assert finding["place"] == {"file": "train.py", "line": 2, "end_line": None}
+    assert (finding["place"]["file"], finding["place"]["line"]) == ("train.py", 2)
     assert finding["fixes"][0]["proof"]["status"] == "not-tried"
     assert "`surefit run train.py`" in finding["fixes"][0]["text"]
 

@@ -45,7 +45,10 @@ def test_lint_tells_cell_and_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert "    3 │ …" in told
     assert "        cell 3\n    3 - " in told
     (finding,) = json.loads(document.read_text())["findings"]
-    assert finding["place"] == {"file": "sliced.ipynb", "line": 3, "end_line": 3, "cell": 3}
+    assert finding["place"] == {
+        **{"file": "sliced.ipynb", "line": 3, "end_line": 3, "cell": 3},
+        **{"column": 67, "end_column": 82},
+    }
     assert '\n-    "    return F.cross_entropy(' in finding["fixes"][0]["patch"]
 
 

@@ -9,7 +9,8 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from surefit.doctor.findings import Fact, Finding, Fix, Place, Proof, Severity
-from surefit.render.terminal import read_lines, show, text
+from surefit.render.marks import read_lines
+from surefit.render.terminal import show, text
 from surefit.render.visible import visible
 
 PATCH = """\

@@ -42,6 +42,8 @@ COMMANDS = {
     "lint": "surefit.cli.lint:lint",
     "check": "surefit.cli.check:check",
     "explain": "surefit.cli.explain:explain",
+    "rules": "surefit.cli.rules:rules",
+    "lsp": "surefit.cli.lsp:lsp",
     "sft": "surefit.cli.sft:sft",
     "pretrain": "surefit.cli.pretrain:pretrain",
     "distill": "surefit.cli.distill:distill",
@@ -312,7 +314,7 @@ def default_in_words(value: object) -> str | None:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, list | tuple):
-        return " ".join(map(str, value))
+        return " ".join(map(str, value)) or None
     return str(value)
 
 

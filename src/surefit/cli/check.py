@@ -140,16 +140,19 @@ def script_in(command: Sequence[str]) -> str | None:
 
 def read_first(script: str | None) -> list[Finding]:
     """What the rules say of the script alone; it is told with the rest."""
-    from .lint import counted, read
+    from surefit.linting import lint_file
+
+    from .lint import counted
 
     if script is None:
         console.say("Not read: no file of its own is named")
         return []
-    found, faults = read(Path(script), Path.cwd())
-    for line in faults:
+    linted = lint_file(Path(script), Path.cwd())
+    for line in linted.faults:
         console.errors.print(f"surefit: {line}", soft_wrap=True)
-    console.say(f"Read: {counted(len(found), 'finding') if found else 'nothing found'}")
-    return found
+    count = len(linted.findings)
+    console.say(f"Read: {counted(count, 'finding') if count else 'nothing found'}")
+    return list(linted.findings)
 
 
 def run_to_the_first_step(

@@ -8,25 +8,23 @@ from dataclasses import replace
 from itertools import repeat
 from multiprocessing import get_context
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from surefit.did_you_mean import nearest
-from surefit.doctor.findings import COMMAND_LINE, Finding, Fix, Place, Proof, Severity
+from surefit.doctor.findings import COMMAND_LINE, Finding, Fix, Severity
 from surefit.doctor.rule import refusal
 from surefit.errors import WrongCall
+from surefit.lint_settings import FailOn, LintSettings, project_above, refuse_unknown, settings_for
 from surefit.render import console, outcome
 from surefit.source.notebooks import is_notebook
 
 from .notebooks import refuse_no_notebook
 
 if TYPE_CHECKING:
-    from surefit.doctor.cells import Cells
-    from surefit.doctor.recording import Recording
+    from surefit.linting import Linted
 
 NO_SUCH_PATH = refusal("SF015", "nothing-to-read", "A path has no Python file that can be read.")
-NOT_PYTHON = refusal("SF017", "not-python", "A file that was to be read is not Python.")
 
-NOT_RUN = "lint runs nothing; `surefit run` tries it"
 NOT_CODE = (".json", ".jsonl", ".toml", ".yaml", ".yml", ".md", ".txt", ".csv")
 """Some of these would pass as Python by chance."""
 CODE = (".py", ".ipynb")
@@ -34,24 +32,43 @@ FILES_OF_A_PROCESS = 100
 """Fewer are read sooner than a process is begun."""
 FILES_AT_ONCE = 20
 
-FileFindings = tuple[list[Finding], list[str]]
-"""Of one file: findings, and rules that failed themselves."""
+Format = Literal["text", "json", "sarif", "github", "gcc"]
 
 
-def lint(*paths: Path) -> int:
+def lint(
+    *paths: Path,
+    format: Format = "text",
+    select: tuple[str, ...] = (),
+    ignore: tuple[str, ...] = (),
+    fail_on: FailOn | None = None,
+) -> int:
     """Read training scripts without running them, and say what is wrong in them.
 
     surefit lint train.py
     surefit lint src experiments/train.ipynb
     surefit lint --brief
+    surefit lint --format sarif > surefit.sarif
+    surefit lint --select SF4 --ignore view-of-a-slice,SF302 --fail-on warning
 
     `# surefit: allow[rule-name]` on a line, or alone on the line above it, silences
-    a rule there, for `surefit run` too. The exit code is 1 if there is an error.
+    a rule there, for `surefit run` too. `select`, `ignore` and `fail-on` may also stand
+    under `[tool.surefit]` in the nearest `pyproject.toml` above a script; flags win.
+    The exit code is 1 if there is an error.
 
     Parameters
     ----------
     paths
         Scripts and notebooks, and folders to look through; by default the current folder.
+    format
+        How findings are written: `text` for people, on standard error; the others on
+        standard output, for programs (`json`, `sarif`), for annotations of a workflow on
+        GitHub, and as compilers write them, for editors.
+    select
+        Rules to tell and no others: names, codes, or how codes begin; commas between them.
+    ignore
+        Rules not to tell, in the same way.
+    fail_on
+        The least severity that makes the exit code 1; by default `error`.
     """
     from surefit.observe.scripts import python_files
 
@@ -60,80 +77,89 @@ def lint(*paths: Path) -> int:
     files = python_files(chosen)
     if not files:
         raise WrongCall(*(no_such_path(path, "has no Python file in it") for path in chosen))
-    found, faults = [], []
-    with every_file(files) as results, console.progress("Reading scripts", len(files)) as bar:
-        for findings, broken in results:
-            found += findings
-            faults += broken
+    flags = {"select": split(select), "ignore": split(ignore), "fail_on": fail_on}
+    project_above.cache_clear()
+    linted, code = read(files, {name: value for name, value in flags.items() if value}, format)
+    tell(linted, format, code)
+    return code
+
+
+def split(names: Sequence[str]) -> tuple[str, ...]:
+    return tuple(name.strip() for part in names for name in part.split(",") if name.strip())
+
+
+def read(
+    files: Sequence[Path], flags: dict[str, object], format: Format
+) -> tuple[list["Linted"], int]:
+    """What is to be told of each file, and the exit code."""
+    from_flags = replace(LintSettings(), **flags)  # type: ignore[arg-type]
+    refuse_unknown((*from_flags.select, *from_flags.ignore), COMMAND_LINE)
+    every = [settings_for(file, from_flags, flags) for file in files]
+    linted: list[Linted] = []
+    code = 0
+    beside = console.out if format == "text" else console.errors
+    with (
+        every_file(files) as results,
+        console.progress("Reading scripts", len(files), console=beside) as bar,
+    ):
+        for whole, settings in zip(results, every, strict=True):
+            findings = tuple(filter(settings.tells, whole.findings))
+            linted.append(replace(whole, findings=findings, text=""))
+            if whole.faults or any(map(settings.fails_on, findings)):
+                code = 1
             bar.step()
-    tell(found, len(files), faults)
-    return int(bool(faults) or any(one.severity is Severity.ERROR for one in found))
+    return linted, code
 
 
 @contextmanager
-def every_file(files: Sequence[Path]) -> Iterator[Iterable[FileFindings]]:
+def every_file(files: Sequence[Path]) -> "Iterator[Iterable[Linted]]":
     """What is said of each, in order; many files are shared out to a process for each core."""
+    from surefit.linting import lint_file
+
     folder = Path.cwd()
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
     processes = min(cores, len(files) // FILES_OF_A_PROCESS)
     if processes < 2:
-        yield (read_alone(file, folder) for file in files)
+        yield (lint_file(file, folder) for file in files)
         return
     # Forks, made before the bar has a thread: they have imported what is needed.
     with ProcessPoolExecutor(processes, get_context("fork")) as pool:
-        folders = repeat(folder)
-        yield pool.map(read_alone, files, folders, chunksize=FILES_AT_ONCE)
+        yield pool.map(lint_file, files, repeat(folder), chunksize=FILES_AT_ONCE)
 
 
-def read_alone(path: Path, folder: Path) -> FileFindings:
-    """`read`, and nothing kept: a tree is a hundred times its text, and there are thousands."""
-    from surefit.doctor.recording import parsed
-
-    try:
-        return read(path, folder)
-    finally:
-        parsed.cache_clear()
-
-
-def read(path: Path, folder: Path) -> FileFindings:
-    """What the rules say of one file, by lines, and the rules that failed themselves."""
-    from surefit.doctor.diagnose import look
-    from surefit.doctor.recording import Recording
-    from surefit.observe.scripts import Unreadable, read_script
-
-    script = read_script(path, folder)
-    cells = cells_of(path, script.file)
-    if isinstance(script, Unreadable):
-        found = [not_python(script.file, script.line, script.why)] if script.is_code else []
-        return [cells.finding(one) if cells else one for one in found], []
-    seen = Recording([script])
-    diagnosis = look(seen)
-    found = [unproved(finding, seen, cells) for finding in diagnosis.findings]
-    if cells is not None:
-        found = [cells.finding(finding) for finding in found]
-    return (
-        sorted(found, key=lambda one: (one.place.cell or 0, one.place.line or 0)),
-        [f"{script.file}: {line}" for line in diagnosis.broken_rules],
-    )
+def tell(linted: Sequence["Linted"], format: Format, code: int) -> None:
+    """Findings in the form that was asked for; then rules that failed, and for people a count."""
+    findings = [finding for file in linted for finding in file.findings]
+    if format == "text":
+        outcome.tell(*findings)
+    else:
+        outcome.keep(*findings)
+        console.write(document(linted, format, code))
+    for line in (fault for file in linted for fault in file.faults):
+        console.errors.print(f"surefit: {line}", soft_wrap=True)
+    if format == "text":
+        console.say(f"{counted(len(linted), 'file')} read: {counts(findings)}")
 
 
-def cells_of(path: Path, name: str) -> "Cells | None":
-    """The notebook that a file is, if it is one and can be read."""
-    from surefit.doctor.cells import Cells
-    from surefit.source.notebooks import (
-        LARGEST_NOTEBOOK,
-        NotANotebook,
-        is_notebook,
-        read_notebook,
-    )
-    from surefit.user_files import read_plain
+def document(linted: Sequence["Linted"], format: Format, code: int) -> str:
+    from surefit.render import annotations, json_document, sarif
 
-    if not is_notebook(path):
-        return None
-    try:
-        return Cells(name, read_notebook(read_plain(path, LARGEST_NOTEBOOK)))
-    except (OSError, NotANotebook):
-        return None
+    findings = [finding for file in linted for finding in file.findings]
+    if format == "json":
+        return json_document.document("lint", json_document.Ended(code), findings).decode()
+    if format == "sarif":
+        return sarif.document(findings, [fault for file in linted for fault in file.faults])
+    line = annotations.github if format == "github" else annotations.gcc
+    return "".join(f"{line(finding)}\n" for finding in findings)
+
+
+def counts(findings: Sequence[Finding]) -> str:
+    numbers = [
+        counted(sum(finding.severity is severity for finding in findings), severity.value)
+        for severity in Severity
+        if any(finding.severity is severity for finding in findings)
+    ]
+    return ", ".join(numbers) or "nothing found"
 
 
 def refuse_wrong_paths(paths: Sequence[Path]) -> None:
@@ -158,47 +184,6 @@ def no_such_path(path: Path, reason: str) -> Finding:
     meant = nearest(str(path), beside)
     fixes = (Fix(f"Write `{meant}`, the nearest name."),) if meant else ()
     return NO_SUCH_PATH.finding(COMMAND_LINE, f"`{path}` {reason}.", fixes=fixes)
-
-
-def not_python(file: str, line: int | None, why: str) -> Finding:
-    return NOT_PYTHON.finding(
-        Place(file, line),
-        f"`{file}` cannot be read as Python, so no rule was asked about it: {why}.",
-    )
-
-
-def unproved(finding: Finding, seen: "Recording", cells: "Cells | None" = None) -> Finding:
-    """With each edit as a patch; nothing was tried."""
-    return replace(finding, fixes=tuple(as_patch(fix, seen, cells) for fix in finding.fixes))
-
-
-def as_patch(fix: Fix, seen: "Recording", cells: "Cells | None") -> Fix:
-    from surefit.source.edits import as_diff
-
-    source = seen.source(fix.edit.file) if fix.edit else None
-    if fix.edit is None or source is None:
-        said = fix.why_not_tried or "there is no patch to try"
-        return replace(fix, proof=Proof("not-tried", said))
-    try:
-        patch = as_diff(fix.edit, source.text)
-        if cells is not None:
-            patch = cells.notebook.as_diff(fix.edit)
-    except ValueError:
-        return replace(fix, proof=Proof("not-tried", fix.why_not_tried or "it cannot be patched"))
-    return replace(fix, patch=patch, proof=Proof("not-tried", fix.why_not_tried or NOT_RUN))
-
-
-def tell(found: Sequence[Finding], files: int, faults: Sequence[str]) -> None:
-    """Findings, then rules that failed, then how many files and findings there are."""
-    outcome.tell(*found)
-    for line in faults:
-        console.errors.print(f"surefit: {line}", soft_wrap=True)
-    counts = [
-        counted(sum(one.severity is severity for one in found), severity.value)
-        for severity in Severity
-        if any(one.severity is severity for one in found)
-    ]
-    console.say(f"{counted(files, 'file')} read: {', '.join(counts) or 'nothing found'}")
 
 
 def counted(number: int, noun: str) -> str:

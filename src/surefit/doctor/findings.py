@@ -1,7 +1,7 @@
 """What surefit found: one fault at one place, with what was seen, why, and what to do."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Literal
 
@@ -31,6 +31,10 @@ class Place:
     """Of a notebook: its cells with code in them, from 1; lines are counted in the cell."""
     index: int | None = None
     """Of rows that are in memory: which one, from 0 as in Python; `file` names the argument."""
+    column: int | None = field(default=None, compare=False)
+    """Of the first character that is meant, from 1; a place is the same without it."""
+    end_column: int | None = field(default=None, compare=False)
+    """On the last line: of the character after the last one."""
 
     def __str__(self) -> str:
         if self.index is not None:
@@ -129,3 +133,9 @@ class Finding:
         """The first fix that held; one that is the user's choice only where no other did."""
         fixes = sorted(self.fixes, key=lambda fix: fix.choice)
         return next((fix for fix in fixes if fix.has_held), None)
+
+    def _repr_html_(self) -> str:
+        """In a notebook."""
+        from surefit.render.html import finding_html
+
+        return finding_html(self)

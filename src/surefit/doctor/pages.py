@@ -8,7 +8,7 @@ from functools import cache
 from inspect import cleandoc
 from pathlib import Path
 
-from surefit.doctor.catalogue import Known, RuleFile, rule_in
+from surefit.doctor.catalogue import Known, RuleFile, rule_files, rule_in
 from surefit.doctor.findings import Severity
 from surefit.doctor.rule import Rule
 
@@ -53,6 +53,18 @@ def fenced(text: str, language: str) -> str:
 def summary(rule: Rule) -> str:
     """The first paragraph of the explanation, on one line."""
     return " ".join(cleandoc(rule.explanation).split("\n\n")[0].split())
+
+
+def known_rule(name: str) -> Known | None:
+    """A rule or a refusal by its name."""
+    return next((rule for rule in (*rule_files(), *refusals()) if rule.name == name), None)
+
+
+def explanation(name: str) -> str:
+    """What a rule says of itself, without examples; nothing where there is no such rule."""
+    about = known_rule(name)
+    rule = rule_in(about) if isinstance(about, RuleFile) else about
+    return cleandoc(rule.explanation) if rule is not None else ""
 
 
 def written_page(about: Known) -> str:

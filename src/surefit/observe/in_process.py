@@ -14,6 +14,7 @@ from pathlib import Path
 from surefit.doctor.observations import Observation, Script
 from surefit.doctor.recording import Recording, read
 from surefit.observe.inside import after_import, finishing, own_code, spool
+from surefit.source.kernel import cells
 
 PARTS = ("origins", "epochs", "training.steps", "measuring")
 """Of the observer: those that look at training. What needs the program from its first line, as the
@@ -38,7 +39,7 @@ class InProcess:
             return
         self.folder = Path(tempfile.mkdtemp(prefix="surefit-watch-"))
         os.environ[spool.FOLDER] = str(self.folder)
-        _install()
+        install()
         finishing.forget()
 
     def recording(self) -> Recording:
@@ -63,7 +64,7 @@ class InProcess:
         return recording
 
 
-def _install() -> None:
+def install() -> None:
     """Once in a process: patches stay, and write nothing while no watch is on."""
     global _installed
     if _installed:
@@ -77,8 +78,8 @@ def _install() -> None:
 
 
 def _scripts() -> list[Observation]:
-    """Files of the user's own code that are loaded."""
-    found: list[Observation] = []
+    """Files of the user's own code that are loaded, and cells of a notebook that were run."""
+    found: list[Observation] = [Script(cell.file, cell.text, True) for cell in cells()]
     for name, module in list(sys.modules.items()):
         file = getattr(module, "__file__", None)
         if type(file) is not str or not file.endswith(".py") or not own_code.is_own(file):

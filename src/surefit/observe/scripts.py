@@ -74,6 +74,10 @@ def read_script(path: Path, folder: Path) -> Script | Unreadable:
         return Unreadable(file, str(error), is_code=not isinstance(error, NoPython))
     except (SyntaxError, ValueError, LookupError) as error:
         return Unreadable(file, f"it cannot be decoded: {error}")
+    return script_of(file, text)
+
+
+def script_of(file: str, text: str) -> Script | Unreadable:
     return Script(file, text) if parsed(file, text) else why_not(file, text)
 
 

@@ -1,11 +1,12 @@
 """How a distillation ended, and what is said of it on the way."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from surefit.metrics.held_out import HeldOut
 from surefit.metrics.perplexity import Perplexity, gap_closed, held_out_line
 from surefit.render.console import say
+from surefit.render.html import report_html
 from surefit.train.pace import Pace
 
 
@@ -95,6 +96,9 @@ class DistillReport:
 
     def _of(self, cross_entropy: float) -> Perplexity:
         return Perplexity(cross_entropy * self.held_out_tokens, self.held_out_tokens)
+
+    def _repr_html_(self) -> str:
+        return report_html("surefit distill", asdict(self))
 
 
 @dataclass(slots=True)

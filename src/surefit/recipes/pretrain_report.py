@@ -1,9 +1,10 @@
 """What pretraining on features gives back, and how its run ended."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
 from surefit.render.console import say
+from surefit.render.html import report_html
 from surefit.train.pace import Pace
 
 
@@ -22,6 +23,10 @@ class Pretrained(NamedTuple):
 
     seconds_per_epoch: float
     """Of the epochs that this call trained, evaluation included."""
+
+    def _repr_html_(self) -> str:
+        losses = {name: value for name, value in self._asdict().items() if name != "model"}
+        return report_html(f"surefit pretrain: {type(self.model).__name__}", losses)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +52,9 @@ class PretrainReport:
     held_out_rows: int
     pace: Pace | None = None
     """Of real steps of rows, as tokens."""
+
+    def _repr_html_(self) -> str:
+        return report_html("surefit pretrain", asdict(self))
 
 
 def say_end(report: PretrainReport) -> None:

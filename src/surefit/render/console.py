@@ -8,10 +8,14 @@ from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 from rich.text import Text
 
+from surefit.source.kernel import kernel
+
 from .visible import visible
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
+
+    from .notebook_bar import NotebookBar
 
 
 class SafeConsole(Console):
@@ -24,8 +28,9 @@ class SafeConsole(Console):
             yield Segment(text if control else visible(text, keep="\n"), style, control)
 
 
-out = SafeConsole(highlight=False, markup=False, emoji=False)
-errors = SafeConsole(highlight=False, markup=False, emoji=False, stderr=True)
+# In a notebook as plain text, too: rich would make an output of every line.
+out = SafeConsole(highlight=False, markup=False, emoji=False, force_jupyter=False)
+errors = SafeConsole(highlight=False, markup=False, emoji=False, stderr=True, force_jupyter=False)
 
 quiet = False
 """Set by `--quiet`: nothing is said and no bar is drawn; findings are still shown."""
@@ -37,10 +42,15 @@ def say(text: str = "") -> None:
         out.print(Text(visible(text, keep="\n")), soft_wrap=True)
 
 
+def write(document: str) -> None:
+    """A document for programs on standard output, as it is, and also where all else is quiet."""
+    out.file.write(document)
+
+
 @contextmanager
 def working(on: str) -> Iterator[None]:
     """A moving sign on a terminal while something of unknown length is done; else nothing."""
-    if quiet or not errors.is_terminal or errors.is_dumb_terminal:
+    if quiet or kernel() is not None or not errors.is_terminal or errors.is_dumb_terminal:
         yield
         return
     with errors.status(visible(f"surefit: {on}")):
@@ -58,6 +68,7 @@ class Bar:
         self.done = done
         self.log_every = log_every
         self.drawn: tuple[Progress, TaskID] | None = None
+        self.in_notebook: NotebookBar | None = None
 
     def step(self, n: int = 1, **fields: str) -> None:
         """Counts `n` more; the fields stand beside the count, as `name value`."""
@@ -66,6 +77,8 @@ class Bar:
         if self.drawn:
             progress, task = self.drawn
             progress.update(task, completed=self.done, fields=visible(values))
+        elif self.in_notebook:
+            self.in_notebook.show(self.description, self.done, self.total, values)
         elif self.log_every and self.done // self.log_every > before // self.log_every:
             count = str(self.done) if self.total is None else f"{self.done}/{self.total}"
             say("  ".join(part for part in (self.description, count, values) if part))
@@ -85,6 +98,13 @@ def progress(
     """
     console = console or out
     bar = Bar(description, total, done, log_every)
+    if not quiet and kernel() is not None:
+        from .notebook_bar import NotebookBar
+
+        bar.in_notebook = NotebookBar()
+        yield bar
+        bar.in_notebook.end()
+        return
     if quiet or not console.is_terminal or console.is_dumb_terminal:
         yield bar
         return

@@ -7,7 +7,8 @@ from surefit.doctor.suspects import Suspect
 from surefit.doctor.tracebacks import Traceback, TracebackFrame
 from surefit.doctor.words import counted
 
-from .terminal import LABEL, WIDTH, as_source, labelled, python_said, read_lines
+from .marks import read_lines
+from .terminal import LABEL, WIDTH, as_source, labelled, python_said
 from .visible import shorten, visible, wrap
 
 MOST_SOURCE = WIDTH - 8

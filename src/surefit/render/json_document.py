@@ -18,13 +18,16 @@ Json = None | bool | int | float | str | Sequence["Json"] | Mapping[str, "Json"]
 
 
 class Place(Struct):
-    """File and lines; the row where a file has rows instead of lines; the cell of a notebook."""
+    """File and lines; the row where a file has rows instead of lines; the cell of a notebook; from
+    which column up to which, where that is known."""
 
     file: str
     line: int | None
     end_line: int | None
     row: int | UnsetType = UNSET
     cell: int | UnsetType = UNSET
+    column: int | UnsetType = UNSET
+    end_column: int | UnsetType = UNSET
 
 
 class Fact(Struct):
@@ -126,9 +129,10 @@ def as_struct(finding: found.Finding) -> Finding:
 
 
 def place_as_struct(place: found.Place) -> Place:
-    row, cell = (UNSET if one is None else one for one in (place.row, place.cell))
+    rest = (place.row, place.cell, place.column, place.end_column)
+    numbers = (UNSET if number is None else number for number in rest)
     file = place.file if place.index is None else str(place)
-    return Place(file, place.line, place.end_line, row, cell)
+    return Place(file, place.line, place.end_line, *numbers)
 
 
 def place_as_json(place: found.Place) -> Json:

@@ -4,6 +4,7 @@ from surefit.doctor.findings import Finding
 
 from . import brief, console, terminal
 from .json_document import Json
+from .marks import with_columns
 
 as_lines = False
 """Set by `--brief`: a line for each finding."""
@@ -47,7 +48,7 @@ def show_in_a_line(*found: Finding) -> None:
 
 def keep(*found: Finding) -> None:
     """For the JSON document alone: what they say was shown in another form."""
-    findings.extend(found)
+    findings.extend(map(with_columns, found))
 
 
 def add_part(name: str, value: Json) -> None:

@@ -1,18 +1,17 @@
 """Findings as text for people: 80 columns, readable without colour."""
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice, zip_longest
-from pathlib import Path
+from itertools import zip_longest
 
 from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
-from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
-from surefit.user_files import bounded_lines, open_plain
+from surefit.doctor.findings import Fact, Finding, Fix, Severity
 
+from .marks import ReadSource, is_code, marked, named_in, place_lines, read_source
 from .visible import in_part, shorten, shorten_left, visible, wrap
 
 WIDTH = 80
@@ -25,11 +24,6 @@ MOST_PYTHON_LINES = 4
 YOUR_CHOICE = "Your choice: "
 
 COLOURS = {Severity.ERROR: "bold red", Severity.WARNING: "bold yellow", Severity.NOTE: "bold cyan"}
-CODE = {".py", ".ipynb", ".toml", ".yaml", ".yml", ".ini", ".cfg", ".sh"}
-"""Files of which the whole line is meant when nothing in it is named."""
-
-ReadSource = Callable[[str, int, int], Sequence[str]]
-"""File, first and last line (from 1) -> those lines, or none where the file has no such text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,20 +40,8 @@ def line(*parts: str | tuple[str, str]) -> Line:
     return Line(tuple((part, "") if isinstance(part, str) else part for part in parts))
 
 
-def read_lines(file: str, first: int, last: int) -> list[str]:
-    """Lines of a text file; bytes that are not UTF-8 are escaped, and binary files have none."""
-    try:
-        with open_plain(Path(file)) as opened:
-            raw = list(islice(bounded_lines(opened), first - 1, last))
-    except (OSError, ValueError):
-        return []
-    if any(b"\0" in bytes_ for bytes_ in raw):
-        return []
-    return [bytes_.decode("utf-8", "backslashreplace").rstrip("\r\n") for bytes_ in raw]
-
-
 def text(
-    findings: Sequence[Finding], width: int = WIDTH, read_source: ReadSource = read_lines
+    findings: Sequence[Finding], width: int = WIDTH, read_source: ReadSource = read_source
 ) -> str:
     """All findings, a blank line between them, each line at most `width` cells wide."""
     blocks = (lines(finding, width, read_source) for finding in findings)
@@ -67,7 +49,7 @@ def text(
 
 
 def show(
-    findings: Sequence[Finding], console: Console, read_source: ReadSource = read_lines
+    findings: Sequence[Finding], console: Console, read_source: ReadSource = read_source
 ) -> None:
     """The same on a console, in colour where it has colours."""
     width = max(NARROWEST, min(WIDTH, console.width)) if console.is_terminal else WIDTH
@@ -114,14 +96,14 @@ def source(finding: Finding, width: int, read_source: ReadSource) -> Iterator[Li
     if first is None or first < 1:
         return
     last = min(max(finding.place.end_line or first, first), first + MOST_SOURCE_LINES - 1)
-    is_code = Path(finding.place.file).suffix.lower() in CODE
+    code = is_code(finding.place)
     raw = place_lines(finding.place, first, last, read_source)
-    found = [as_source(one, is_code) for one in raw]
+    found = [as_source(one, code) for one in raw]
     if not any(found):
         return
-    named = re.findall(r"`([^`\n]+)`", finding.headline)
+    named = named_in(finding.headline)
     for number, whole in enumerate(found, start=first):
-        mark = marked(whole, named, is_code) if len(found) == 1 else None
+        mark = marked(whole, named, code) if len(found) == 1 else None
         shown, mark = around(whole, mark, width - 8)
         yield line((f"{number:>5} │ "[-8:], "dim"), shown)
         if mark:
@@ -130,40 +112,8 @@ def source(finding: Finding, width: int, read_source: ReadSource) -> Iterator[Li
             yield line(("      │ ", "dim"), " " * cell_len(shown[:begin]), (under, "red"))
 
 
-def place_lines(place: Place, first: int, last: int, read_source: ReadSource) -> Sequence[str]:
-    if place.cell is None:
-        return read_source(place.file, first, last)
-    from surefit.source.notebooks import read_cell  # few findings are about notebooks
-
-    return read_cell(place.file, place.cell, first, last)
-
-
 def as_source(raw: str, is_code: bool) -> str:
     return visible(raw.replace("\t", "    ") if is_code else raw).rstrip()
-
-
-def marked(whole: str, named: Sequence[str], is_code: bool) -> tuple[int, int] | None:
-    """Where the first of the named texts stands in a line; in code the line stands for itself."""
-    for name in named:
-        at = re.search(rf"(?<!\w){re.escape(visible(name))}(?!\w)", whole)
-        if at:
-            return whole_call(whole, *at.span()) if is_code else at.span()
-    stripped = whole.strip()
-    if not is_code or not stripped:
-        return None
-    begin = whole.index(stripped)
-    return begin, begin + len(stripped)
-
-
-def whole_call(whole: str, begin: int, end: int) -> tuple[int, int]:
-    """The span of a name with what it is an attribute of, and with what it is called on."""
-    begin -= len(re.findall(r"[\w.]*$", whole[:begin])[0])
-    depth = 0
-    for at, character in enumerate(whole[end:], start=end):
-        depth += {"(": 1, ")": -1}.get(character, 0)
-        if depth == 0:
-            return begin, at + 1 if character == ")" and at > end else end
-    return begin, end
 
 
 def around(

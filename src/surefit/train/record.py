@@ -29,6 +29,7 @@ from surefit.doctor.findings import Fact, Finding, Fix, Place
 from surefit.doctor.rule import refusal
 from surefit.errors import BadInput
 from surefit.metrics.answers import AnswerScore
+from surefit.render.html import report_html
 from surefit.user_files import read_plain
 from surefit.writing import remove_folder, write_json, write_lines, writing
 
@@ -94,6 +95,9 @@ class Report:
 
     pace: Pace | None = None
     """Tokens a second, and the memory that the run took."""
+
+    def _repr_html_(self) -> str:
+        return report_html("surefit sft", asdict(self))
 
 
 def _nobody(_record: Mapping[str, Any]) -> None:

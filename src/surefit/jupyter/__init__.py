@@ -1,0 +1,1 @@
+"""surefit in a notebook: `%load_ext surefit`."""

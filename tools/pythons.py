@@ -1,0 +1,93 @@
+"""The doctor without torch on every Python here that it supports: `python -m tools.pythons`."""
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+ENVIRONMENTS = ROOT / ".venv-pythons"
+VERSIONS = ("3.11", "3.12", "3.13")
+PACKAGES = ("hypothesis", "jsonschema", "pygls", "pytest", "pytest-randomly")
+TESTS = (
+    *("tests/doctor", "tests/interpreter", "tests/language_server", "tests/logs", "tests/remedies"),
+    *("tests/render", "tests/source", "tests/cli/test_lint.py", "tests/cli/test_lint_formats.py"),
+    *("tests/cli/test_explain.py", "tests/cli/test_rules.py", "tests/test_read_only.py"),
+    *("tests/test_import.py", "tests/test_without_torch.py"),
+)
+NEED_TORCH = ("tests/doctor/test_scoring.py", "tests/render/test_html.py")
+NEED_TENSORBOARD = "tests/logs/test_reading.py::test_events_of_tensorboard"
+
+
+def interpreter(version: str) -> Path | None:
+    """On the path, or among those of pyenv; a shim of pyenv that leads nowhere is none."""
+    folders = [Path(folder) for folder in os.environ.get("PATH", "").split(os.pathsep)]
+    ours = sorted(Path.home().glob(f".pyenv/versions/{version}.*/bin"), reverse=True)
+    for file in (folder / f"python{version}" for folder in (*folders, *ours)):
+        if file.is_file() and answers(file, version):
+            return file
+    return None
+
+
+def answers(file: Path, version: str) -> bool:
+    code = "import sys, venv, ensurepip; print('%d.%d' % sys.version_info[:2])"
+    told = subprocess.run([file, "-c", code], capture_output=True, text=True, check=False)
+    return told.stdout.strip() == version
+
+
+def environment(version: str, file: Path) -> Path:
+    """With surefit's own dependencies and what tests need; made once, and again for other pins."""
+    folder = ENVIRONMENTS / version
+    python = folder / "bin" / "python"
+    asked = "".join((ROOT / name).read_text() for name in ("pyproject.toml", "constraints.txt"))
+    ready = folder / "ready"
+    if not ready.is_file() or ready.read_text() != asked:
+        subprocess.run([file, "-m", "venv", "--clear", folder], check=True)
+        install: list[str | Path] = [
+            python,
+            "-m",
+            "pip",
+            "install",
+            "--quiet",
+            "--constraint",
+            "constraints.txt",
+        ]
+        subprocess.run([*install, "--editable", ".", *PACKAGES], cwd=ROOT, check=True)
+        ready.write_text(asked)
+    return python
+
+
+def tested(python: Path) -> int:
+    left_out = [f"--ignore={file}" for file in NEED_TORCH]
+    options = ["-q", "--no-header", "-p", "no:cacheprovider", "-m", "not slow", *left_out]
+    command: list[str | Path] = [
+        python,
+        "-m",
+        "pytest",
+        *options,
+        "--deselect",
+        NEED_TENSORBOARD,
+        *TESTS,
+    ]
+    return subprocess.run(command, cwd=ROOT, check=False).returncode
+
+
+def main() -> int:
+    failed = []
+    for version in VERSIONS:
+        file = interpreter(version)
+        if file is None:
+            print(f"Python {version}: not here", flush=True)
+            continue
+        began = time.monotonic()
+        code = tested(environment(version, file))
+        if code:
+            failed.append(version)
+        said = "failed" if code else "passed"
+        print(f"Python {version}: {said}, {time.monotonic() - began:.0f} s", flush=True)
+    return int(bool(failed))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
