@@ -35,6 +35,9 @@ def tensor(value: Value) -> str:
         said += f", from {value.least:g} to {value.greatest:g}"
     if value.not_finite:
         said += f", {value.not_finite:,} of them not finite"
+    if value.kind == "ndarray" and value.members:
+        place, cell = next(iter(value.members.items()))
+        said += f", in which {place} is {in_words(cell)}"
     return f"{said}, in {value.file}" if value.file else said
 
 

@@ -21,6 +21,7 @@ where each was chosen. Swapped axes and joined rows are shown where the numbers 
 script that is only read, widths are followed from call to call.
 """
 
+import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from math import prod
@@ -31,7 +32,7 @@ from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.violations import Written, fact_at
 from surefit.doctor.words import code, shape_of, times
-from surefit.laws.axis_changes import lost_axis
+from surefit.laws.axis_changes import AxisChange, lost_axis, receiver, reduced_instead
 from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.widths import LayerWidth
 from surefit.laws.width_arithmetic import axes_as_wide, flattened_map, goes_both_ways
@@ -76,16 +77,18 @@ def layer_was_given_another_width(broken: LayerWidth, case: Case) -> Finding | N
     if regroups_rows(lineage, broken.size, broken.width):
         return None  # `hard-coded-batch-size` has that
     declared, created = broken.declared_at(case), broken.layer.constructor
-    turned = list(rearranged(broken))
+    reduced = reduced_instead(lineage, broken.width, broken.size)
+    turned = [*other_reduction(broken, reduced, case), *rearranged(broken)]
     place = (broken.use if outside or turned or declared is None else declared).place
     created_at = f", created at {created.place}" if created else ""
     unit = "channels" if broken.counts_channels else "features per item"
     return case.finding(
-        place,
+        reduced.producer.place if reduced is not None else place,
         f"{broken.layer.name} takes {broken.width} {unit} and was given {broken.size}.",
         facts=(
             Fact(broken.layer.name, broken.layer.words + created_at),
             input_fact(broken, case),
+            *lost_there(broken, reduced),
             *fact_at("that size is from", lineage.birth(of=size(broken.axis, broken.size))),
             *possible(broken),
         ),
@@ -162,6 +165,32 @@ def rearranged(broken: LayerWidth) -> Iterator[Remedy]:
     if broken.apart:
         sizes = times(broken.shape[-broken.apart :])
         yield appended(broken, f"If {sizes} are one item", f".flatten({-broken.apart})")
+
+
+def lost_there(broken: LayerWidth, reduced: AxisChange | None) -> Iterator[Fact]:
+    if reduced is not None:
+        (made,) = fact_at("reduced at", reduced.producer)
+        shapes = f"{shape_of(reduced.before)} → {shape_of(reduced.after)}"
+        yield Fact(made.name, f"{made.value}: {shapes}, without the axis of {broken.width}")
+
+
+def other_reduction(broken: LayerWidth, reduced: AxisChange | None, case: Case) -> Iterator[Remedy]:
+    """The same reduction over the axis that was left."""
+    if reduced is None:
+        return
+    node, source = case.node(reduced.producer), case.source(reduced.producer.place)
+    axis = reduced.before.index(broken.size, 1)
+    if source is None or not isinstance(node, ast.Call):
+        return
+    is_method = receiver(source, node) is not (node.args[0] if node.args else None)
+    names = ("dim", 0 if is_method else 1), ("axis", 0 if is_method else 1)
+    written = [source.argument(node, name, position) for name, position in names]
+    at = next((part for part in written if part is not None), None)
+    number = axis - len(reduced.before) if isinstance(at, ast.UnaryOp) else axis
+    if at is not None:
+        words = f"Reduce axis {axis}, of {broken.size}, and keep that of {broken.width}:"
+        words = f"{words} {code(source.segment(at))} → `{number}`."
+        yield ReplaceWith(at=case.expression(source, at), text=str(number), words=words)
 
 
 def joined_rows(broken: LayerWidth) -> Iterator[Remedy]:
