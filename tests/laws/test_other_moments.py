@@ -39,14 +39,14 @@ def moments(text: str, at: str, find: str) -> list[tuple[OtherMoment, str]]:
     line = next(n for n, known in enumerate(source.lines, 1) if known.strip().startswith(at))
     statement = source.statement_at(line)
     assert statement is not None
-    one, case = OnTheWay(source, statement), Case(recording)
+    passed, case = OnTheWay(source, statement), Case(recording)
     search = getattr(other_moments, find)
     failing = [OnTheWay(source, source.tree.body[-1])]
     given = {
-        "closed": (one, failing),
+        "closed": (passed, failing),
         "filled_after_the_loop": ((source, source.scope_of(statement)),),
         "left_in_the_first_round": ((source, source.scope_of(statement)),),
-    }.get(find, (one,))
+    }.get(find, (passed,))
     return [(moment, patched(moment.edit, text)) for moment in search(case, *given)]
 
 

@@ -62,11 +62,11 @@ def other_moments(case: Case) -> Iterator[OtherMoment]:
     for where in scopes_of(way):
         yield from filled_after_the_loop(case, where)
         yield from left_in_the_first_round(case, where)
-    for one in way:
-        yield from used_up(case, one)
-        yield from closed(case, one, failing)
-        yield from made_once(case, one)
-        yield from made_too_early(case, one)
+    for passed in way:
+        yield from used_up(case, passed)
+        yield from closed(case, passed, failing)
+        yield from made_once(case, passed)
+        yield from made_too_early(case, passed)
 
 
 def failing_statements(case: Case) -> Iterator[OnTheWay]:
@@ -99,9 +99,9 @@ def statements_on_the_way(case: Case) -> list[OnTheWay]:
 
 def scopes_of(way: list[OnTheWay]) -> list[tuple[Source, ast.AST]]:
     known = {
-        (one.source.file, getattr(scope, "lineno", 0)): (one.source, scope)
-        for one in way
-        if (scope := one.source.scope_of(one.statement)) is not None
+        (passed.source.file, getattr(scope, "lineno", 0)): (passed.source, scope)
+        for passed in way
+        if (scope := passed.source.scope_of(passed.statement)) is not None
     }
     return list(known.values())
 
@@ -111,7 +111,7 @@ def unpacked_keys(case: Case) -> Iterator[OtherMoment]:
     edits: dict[int, Edit] = {}
     first: tuple[Value, Producer, Expression] | None = None
     for value, producers in lineage_of_parts(case):
-        held = [one for one in producers if one.own and value.scalar in one.value.members]
+        held = [made for made in producers if made.own and value.scalar in made.value.members]
         node = case.node(held[0]) if held and isinstance(value.scalar, str) else None
         source = case.source(held[0].place) if held else None
         if node is None or source is None:
@@ -215,10 +215,10 @@ def text_of(source: Source, statements: list[ast.stmt]) -> str:
     return dedent("\n".join(lines))
 
 
-def used_up(case: Case, one: OnTheWay) -> Iterator[OtherMoment]:
+def used_up(case: Case, passed: OnTheWay) -> Iterator[OtherMoment]:
     """A name for an iterator that another statement has read before."""
-    source, scope = one.source, one.source.scope_of(one.statement)
-    for name in names_within(one.statement, ast.Load):
+    source, scope = passed.source, passed.source.scope_of(passed.statement)
+    for name in names_within(passed.statement, ast.Load):
         made = source.assignments(name, scope) or source.assignments(name, source.tree)
         if len(made) != 1 or made[0].value is None or not reads_once(source, made[0].value):
             continue
@@ -226,18 +226,20 @@ def used_up(case: Case, one: OnTheWay) -> Iterator[OtherMoment]:
             node for node in source.every(ast.Name)
             if node.id == name and isinstance(node.ctx, ast.Load)
         ]  # fmt: skip
-        before = [node for node in reads if node.lineno < one.statement.lineno]
-        again = list(source.loops_around(one.statement)) and not list(source.loops_around(made[0]))
+        before = [node for node in reads if node.lineno < passed.statement.lineno]
+        again = list(source.loops_around(passed.statement)) and not list(
+            source.loops_around(made[0])
+        )
         if not before and not again:
             continue
         by = f", which {source.file}:{before[0].lineno} has read to its end" if before else ""
-        text, whole = one.text(made[0].value), source.segment(made[0].value)
+        text, whole = passed.text(made[0].value), source.segment(made[0].value)
         is_generator = isinstance(made[0].value, ast.GeneratorExp)
         listed = f"[{whole[1:-1]}]" if is_generator else f"list({whole})"
         yield OtherMoment(
             case.expression(source, made[0].value),
             f"{code(name)} is an iterator{by or ' that was read to its end before'}: nothing is"
-            f" left of it at {one.line}.",
+            f" left of it at {passed.line}.",
             f"{text} can be gone through once; after that it is empty, without an error.",
             f"Make a list of it: {code(shortened(' '.join(listed.split()), LONGEST))}.",
             replaced(source, made[0].value, listed),
@@ -261,10 +263,10 @@ def reads_once(source: Source, made: ast.expr) -> bool:
     return full in READERS or full.startswith("itertools.")
 
 
-def closed(case: Case, one: OnTheWay, failing: list[OnTheWay]) -> Iterator[OtherMoment]:
+def closed(case: Case, passed: OnTheWay, failing: list[OnTheWay]) -> Iterator[OtherMoment]:
     """What is opened by a `with` block, and used behind it."""
-    source = one.source
-    for block in source.up(one.statement):
+    source = passed.source
+    for block in source.up(passed.statement):
         if not isinstance(block, ast.With) or len(block.items) != 1:
             continue
         item = block.items[0]
@@ -274,15 +276,17 @@ def closed(case: Case, one: OnTheWay, failing: list[OnTheWay]) -> Iterator[Other
         if not isinstance(item.optional_vars, ast.Name) or inside:
             continue
         name = item.optional_vars.id
-        if name not in names_within(one.statement, ast.Load) or shares_lines(source, block.body[0]):
+        if name not in names_within(passed.statement, ast.Load) or shares_lines(
+            source, block.body[0]
+        ):
             continue
         opened = source.segment(item.context_expr)
         body = text_of(source, block.body)
         yield OtherMoment(
             case.expression(source, item.context_expr),
-            f"{one.text(item.context_expr)} is closed where its `with` block ends, at"
+            f"{passed.text(item.context_expr)} is closed where its `with` block ends, at"
             f" {source.file}:{block.end_lineno}, and used after that.",
-            f"{one.text(one.statement)} keeps what the block closes.",
+            f"{passed.text(passed.statement)} keeps what the block closes.",
             "Open it without `with`, so that it stays open as long as it is used.",
             replaced_lines(source, block, f"{name} = {opened}\n{body}"),
         )
@@ -295,9 +299,9 @@ def replaced_lines(source: Source, block: ast.stmt, text: str) -> Edit:
     return replaced(source, block, lines)
 
 
-def made_once(case: Case, one: OnTheWay) -> Iterator[OtherMoment]:
+def made_once(case: Case, passed: OnTheWay) -> Iterator[OtherMoment]:
     """Under `if self.mask is None`, or in a function whose results are cached."""
-    source, statement = one.source, one.statement
+    source, statement = passed.source, passed.statement
     block = source.parents.get(statement)
     if isinstance(statement, ast.Assign) and isinstance(block, ast.If) and not block.orelse:
         kept = targets(statement)[0]
@@ -306,7 +310,7 @@ def made_once(case: Case, one: OnTheWay) -> Iterator[OtherMoment]:
         if (own or text in ast.unparse(block.test)) and not shares_lines(source, block.body[0]):
             yield OtherMoment(
                 case.expression(source, statement.value),
-                f"{code(text)} is made once, by {one.line}, and does not fit what comes later.",
+                f"{code(text)} is made once, by {passed.line}, and does not fit what comes later.",
                 f"Behind `if {source.segment(block.test)}` it keeps what the first call needed.",
                 "Make it in each call.",
                 replaced_lines(source, block, text_of(source, block.body)),
@@ -317,8 +321,8 @@ def made_once(case: Case, one: OnTheWay) -> Iterator[OtherMoment]:
             line = source.span(head).line
             yield OtherMoment(
                 case.expression(source, head),
-                f"`{scope.name}` gives what it made in an earlier call, by {one.line}.",  # type: ignore[attr-defined]
-                f"{one.text(head)} keeps its results, also where they are changed afterwards.",
+                f"`{scope.name}` gives what it made in an earlier call, by {passed.line}.",  # type: ignore[attr-defined]
+                f"{passed.text(head)} keeps its results, also where they are changed afterwards.",
                 "Do not cache it.",
                 without_line(source, line),
             )
@@ -328,9 +332,9 @@ def without_line(source: Source, line: int) -> Edit:
     return Edit(source.file, (Replace(Span(line, 0, line + 1, 0), ""),))
 
 
-def made_too_early(case: Case, one: OnTheWay) -> Iterator[OtherMoment]:
+def made_too_early(case: Case, passed: OnTheWay) -> Iterator[OtherMoment]:
     """A copy, or what was handed something that a later statement changes or replaces."""
-    source, statement = one.source, one.statement
+    source, statement = passed.source, passed.statement
     if not isinstance(statement, ast.Assign) or not isinstance(statement.value, ast.Call):
         return
     given = set(names_within(statement.value, ast.Load)) - {dotted(statement.value.func)}
@@ -346,8 +350,8 @@ def made_too_early(case: Case, one: OnTheWay) -> Iterator[OtherMoment]:
         yield OtherMoment(
             case.expression(source, statement.value),
             f"{made} is made from {code(name)} before {source.file}:{other.lineno} changes that.",
-            f"{one.text(statement.value)} takes {code(name)} as it is at that line;"
-            f" {one.text(other)} comes later.",
+            f"{passed.text(statement.value)} takes {code(name)} as it is at that line;"
+            f" {passed.text(other)} comes later.",
             f"Move it behind line {other.lineno}.",
             edit,
         )
@@ -358,7 +362,7 @@ def spoken_targets(source: Source, statement: ast.Assign) -> str:
 
 
 def changes(statement: ast.stmt) -> set[str]:
-    """Names that it calls or calls a method of, or binds anew from themselves."""
+    """Names that it calls or calls a method of, or binds again from themselves."""
     match statement:
         case ast.Expr(value=ast.Call(func=function)):
             return {dotted(function).partition(".")[0]} - {"", "print"}

@@ -279,7 +279,7 @@ class Watch:
 
     def _goal(self) -> dict[str, int]:
         """By process: the bytes it had written when it came to the steps that were asked for."""
-        return {one.stem: int(one.read_text()) for one in self.folder.glob(f"*{GOAL}")}
+        return {file.stem: int(file.read_text()) for file in self.folder.glob(f"*{GOAL}")}
 
     def _recording(self, up_to: Mapping[str, int] | None = None) -> Recording:
         lines: list[str] = []

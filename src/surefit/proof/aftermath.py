@@ -46,7 +46,9 @@ def is_again(crash: Crash, fault: Crash) -> bool:
         return True
     if callee(crash) and callee(crash) == callee(fault):
         return True
-    ends = [(one.said, one.frames[-1].function, one.frames[-1].line) for one in (crash, fault)]
+    ends = [
+        (known.said, known.frames[-1].function, known.frames[-1].line) for known in (crash, fault)
+    ]
     return ends[0] == ends[1]
 
 
@@ -62,7 +64,7 @@ def callee(crash: Crash) -> str:
 
 def is_of_the_patch(crash: Crash, first: Recording, later: Recording) -> bool:
     """It came through a new line, or a statement fails that reads what a new line sets."""
-    for number, frame in enumerate(reversed([one for one in crash.frames if one.own])):
+    for number, frame in enumerate(reversed([frame for frame in crash.frames if frame.own])):
         before, source = first.source(frame.place), later.source(frame.place)
         if before is None or source is None or frame.place.line is None:
             continue
@@ -87,8 +89,8 @@ def reads_what_is_set(source: Source, line: int, new: set[int]) -> bool:
         return False
     scope, read = source.scope_of(failing), set(names_within(failing, ast.Load))
     changed = (source.statement_at(number) for number in new)
-    setting = [one for one in changed if isinstance(one, ast.Assign | ast.AnnAssign)]
+    setting = [known for known in changed if isinstance(known, ast.Assign | ast.AnnAssign)]
     return any(
-        source.scope_of(one) is scope and read & set(names_within(one, ast.Store))
-        for one in setting
+        source.scope_of(known) is scope and read & set(names_within(known, ast.Store))
+        for known in setting
     )

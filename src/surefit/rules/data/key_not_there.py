@@ -115,7 +115,7 @@ def misnamed(broken: KeyAbsent, case: Case, near: str) -> Finding:
 
 
 def renamed_by_a_join(broken: KeyAbsent, case: Case) -> Finding:
-    created = next((one for one in case.lineage(broken.holder).producers if joins(one)), None)
+    created = next(filter(joins, case.lineage(broken.holder).producers), None)
     names = spoken(map(code, broken.joined))
     return case.finding(
         created.place if created is not None else broken.use.place,

@@ -101,7 +101,8 @@ def made_before_torch(
 
 
 def from_a_table(birth: Producer, broken: RefusedAsNotFinite, case: Case) -> Finding:
-    columns = {name: one.nones for name, one in birth.value.members.items() if one.nones}
+    members = birth.value.members
+    columns = {name: column.nones for name, column in members.items() if column.nones}
     told = spoken(f"{counted(number, 'row')} of `{name}`" for name, number in columns.items())
     divisor, source = divisor_of(birth, case), case.source(birth.place)
     because = ": where the divisor is 0, the quotient is NaN or infinite" if divisor else ""
