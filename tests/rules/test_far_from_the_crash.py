@@ -35,6 +35,14 @@ def pooled(states):
 norm = nn.LayerNorm(6)
 norm(pooled(torch.randn(2, 3, 6)))
 """
+INDEXED = """
+import pandas as pd
+import torch
+pd.DataFrame({"age": [1.0, 2.0, 3.0], "dose": [1.0, 0.5, 2.0]}).to_csv("rows.csv")
+rows = pd.read_csv("rows.csv")
+inputs = torch.tensor(rows.to_numpy(), dtype=torch.float32)
+torch.nn.Linear(2, 1)(inputs)
+"""
 COUNTED = """
 import torch
 settings = {"labels": 4, "best": (1, 9)}
@@ -59,6 +67,7 @@ loss = (body(torch.randn(5, 3)) @ anchors.T).sum()
         (TABLE, "not-finite-value-refused", 4, "/ table.std(ddof=0).replace(0, 1)"),
         (JOINED, "key-not-there", 5, 'columns = ["size", "region_x"]'),
         (REDUCED, "feature-width-mismatch", 5, "(weights * states).sum(dim=1)"),
+        (INDEXED, "feature-width-mismatch", 4, 'read_csv("rows.csv", index_col=0)'),
         (COUNTED, "operands-that-do-not-fit", 2, '"best": (1, 4)}'),
         (INFERENCE, "inference-tensor-in-training", 3, "@torch.no_grad()"),
     ],
