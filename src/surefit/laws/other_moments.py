@@ -117,8 +117,9 @@ def unpacked_keys(case: Case) -> Iterator[OtherMoment]:
         if node is None or source is None:
             continue
         statement = source.statement_of(node)
-        unpacks = isinstance(statement, ast.Assign) and statement.value is node
-        if unpacks and any(isinstance(part, ast.Tuple) for part in targets(statement)):
+        if not isinstance(statement, ast.Assign) or statement.value is not node:
+            continue
+        if any(isinstance(part, ast.Tuple) for part in statement.targets):
             suffix = ".values()" if held[0].value.kind == "dict" else ".to_tuple()"
             edits[statement.lineno] = appended(source, node, suffix)
             first = first or (value, held[0], case.expression(source, node))

@@ -29,7 +29,9 @@ def aftermath(
     if again is not None:
         return Aftermath(again, by_the_fix=True)
     ended = next((crash for crash in came if not crash.swallowed), None)
-    return ended and Aftermath(ended, is_of_the_patch(ended, first, later))
+    if ended is None:
+        return None
+    return Aftermath(ended, is_of_the_patch(ended, first, later))
 
 
 def same_place(crash: Crash) -> tuple[str, str]:

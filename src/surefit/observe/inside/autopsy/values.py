@@ -235,7 +235,8 @@ def _not_numbers(array: Any) -> dict[str, Value]:
     found: dict[str, Value] = {}
     for at, cell in enumerate(array.flat):
         if type(cell) not in (bool, int, float) and not _reads_as_a_number(cell):
-            place, rest = [], at
+            rest = at
+            place: list[int] = []
             for size in reversed(array.shape):
                 place.insert(0, rest % size)
                 rest //= size
