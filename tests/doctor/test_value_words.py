@@ -29,7 +29,7 @@ FOUR = {str(at): Value(str(at), "int", scalar=at) for at in range(4)}
         (Value("x", "list", length=3, lengths=(1, 2, 3)), "list of 3, lengths 1, 2, 3"),
         (Value("x", "list", length=2, lengths=(5, 5)), "list of 2, each of 5 items"),
         (Value("x", "list", length=9, nones=2), "list of 9, 2 of them None"),
-        (Value("x", "Size", length=4, members=FOUR), "Size (0, 1, 2, 3)"),
+        (Value("x", "Size", length=4, members=FOUR), "(0, 1, 2, 3)"),
         (
             Value(
                 "x",

@@ -375,6 +375,20 @@ def test_a_proof_looks_at_every_step_and_stops(observed: Ran, tmp_path: Path) ->
     assert seen.parameters[0].sampled == 10 * 96  # of a tensor this small every element
 
 
+def test_a_proof_goes_on(tmp_path: Path) -> None:
+    """What was written when it came to its goal is that of a run that was stopped there."""
+    proof = {spool.PROOF: "1", spool.STOP_AFTER: "8", spool.GO_ON: "60"}
+    ended = run(tmp_path, "observed", ["plain_loop"], **proof)
+    assert ended.code == 0
+    assert ended.results != {}
+    (goal,) = ended.spool.glob(f"*{spool.GOAL}")
+    written = goal.with_suffix(".jsonl").read_bytes()[: int(goal.read_text())]
+    *_, seen = read(written.decode().splitlines()).all(Steps)
+    assert (seen.steps, seen.looked) == (8, 8)
+    *_, seen = read(ended.lines()).all(Steps)
+    assert seen.steps > 8
+
+
 def names(seen: Iterable[ParameterSeen]) -> list[str]:
     return [one.name for one in seen]
 

@@ -97,6 +97,8 @@ class Scene:
     folder: Path
     first: list[Observation] = field(default_factory=list)
     after: list[Observation] = field(default_factory=lambda: [steps(4)])
+    later: list[Observation] | None = None
+    """What is added where the run goes on past its goal."""
     code: int = 0
     stopped: str = ""
     before: Snapshot | None = None
@@ -132,7 +134,8 @@ class Scene:
         self.ran.append(text)
         self.then()
         seen = Script(str(launch.cwd / "train.py"), self.seen_by_python or text, True)
-        return Watched(Recording([seen, *self.after]), self.code, 1.5, self.stopped)
+        later = None if self.later is None else Recording([seen, *self.after, *self.later])
+        return Watched(Recording([seen, *self.after]), self.code, 1.5, self.stopped, later)
 
     def prove(self, *findings: Finding, seconds: float = 60.0) -> tuple[Finding, ...]:
         launch = Launch((sys.executable, "train.py"), self.folder, "train.py")
@@ -315,6 +318,64 @@ class TestFailed:
         )
         fewer_rows = replace(FIX, must=Holds(changes_the_past=True))
         assert scene.proof(fewer_rows)[0] == "held"
+
+
+class TestGoesOn:
+    """What comes after it has held, in the same run."""
+
+    HELD = (
+        "tried on a copy: 2 steps past the fault; 2 losses before the fault are equal to the bit;"
+        " 12 of 12 are right"
+    )
+    FAILED = "tried on a copy, and it did not hold: it runs 2 steps past the fault, then stops at "
+
+    def test_for_some_seconds(self, scene: Scene) -> None:
+        scene.later = [steps(400)]
+        assert scene.proof() == ("held", self.HELD)
+        assert scene.calls[0]["SUREFIT_GO_ON"] == "10"
+        assert scene.proof(seconds=20.0) == ("held", self.HELD)
+        assert scene.calls[1]["SUREFIT_GO_ON"] == "4"  # a quarter of what is left
+
+    def test_not_where_nothing_was_raised(self, scene: Scene) -> None:
+        scene.first[1:3], scene.after = [steps(80)], [steps(50, ((0, 1.0),))]
+        scene.proof(SILENT, about="")
+        assert {call["SUREFIT_GO_ON"] for call in scene.calls} == {"0"}
+
+    @pytest.mark.parametrize("swallowed", [False, True])
+    def test_the_same_fault_comes_back(self, scene: Scene, swallowed: bool) -> None:
+        scene.later = [replace(crash(9, identity="7"), swallowed=swallowed)]
+        assert scene.proof() == ("failed", f"{self.FAILED}train.py:3 with ValueError: no")
+
+    @pytest.mark.parametrize(
+        ("expression", "status"), [("model(rows)", "failed"), ("save(rows)", "held")]
+    )
+    def test_the_same_call_in_another_line(
+        self, scene: Scene, expression: str, status: str
+    ) -> None:
+        def calls(line: int, text: str, identity: str) -> Crash:
+            place = Place("train.py", line)
+            frames = Frame(place, "<module>", True, text, text), Frame(place, identity, False)
+            return replace(crash(identity=identity), frames=frames)
+
+        scene.first[2] = calls(3, "model(batch)", "1")
+        scene.later = [calls(2, expression, "7")]
+        assert scene.proof()[0] == status
+
+    def test_another_fault(self, scene: Scene) -> None:
+        scene.later = [crash(9, "KeyError: 'b'", 2, "y = 2", "7")]
+        said = "; later it stops at train.py:2 with KeyError: 'b': another fault"
+        assert scene.proof() == ("held", self.HELD + said)
+
+    @pytest.mark.parametrize(("line", "text"), [(1, "x = 7"), (3, "print(x, y)")])
+    def test_another_error_of_the_patch(self, scene: Scene, line: int, text: str) -> None:
+        """In a new line, or where a name is read that a new line sets."""
+        scene.first[2] = crash(line=2, text="y = 2")
+        scene.later = [crash(9, "TypeError: 7", line, text, "7")]
+        assert scene.proof() == ("failed", f"{self.FAILED}train.py:{line} with TypeError: 7")
+
+    def test_what_the_copy_lacks(self, scene: Scene) -> None:
+        scene.later = [crash(9, "FileNotFoundError: test.csv", 2, "y = 2", "7")]
+        assert scene.proof() == ("held", self.HELD)
 
 
 class TestProvesNothing:

@@ -98,6 +98,18 @@ def lost_axis(lineage: Lineage) -> AxisChange | None:
     return change if change.axis else None
 
 
+def reduced_instead(lineage: Lineage, wanted: int, left: int) -> AxisChange | None:
+    """The newest reduction by the user that took the axis of one size away, and left that of
+    another."""
+    for change in axis_changes(lineage).changes:
+        at, own = change.axis, change.producer.own
+        if not own or change.name not in REDUCES or at is None or not at < len(change.before):
+            continue
+        if change.before[at] == wanted and left in change.before[1:]:
+            return change
+    return None
+
+
 def receiver(source: Source, node: ast.expr) -> ast.expr | None:
     """What an operation is done to: `x` of `x.mean(1)`, of `torch.mean(x, 1)`, of `x[None]`."""
     if isinstance(node, ast.Subscript):

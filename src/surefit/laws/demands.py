@@ -433,6 +433,9 @@ class NoLonger:
         return None
 
 
+AT_MOST = "at most"
+
+
 @dataclass(frozen=True, slots=True)
 class AtMost:
     """A number, or the greatest of several, is no larger than a size."""
@@ -446,7 +449,9 @@ class AtMost:
         number = int(known) if known is not None else number_in(given, self.number)
         if side is None or number is None or number <= side.number:
             return None
-        return Conflict("number", Party(self.number, number), side, f"at most {side.number}")
+        return Conflict(
+            "number", Party(self.number, number), side, f"it can be {AT_MOST} {side.number}"
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,6 +51,22 @@ def parts_of(node: ast.expr) -> tuple[ast.expr, ast.expr] | None:
     return None
 
 
+def keys_asked(asked: Asked) -> list[tuple[str, ast.Constant | None]]:
+    """Each text that is asked for, with where it is written: the key, or a list of keys, also under
+    a name."""
+    node = asked.source.value_of(asked.key)
+    parts = node.elts if isinstance(node, ast.List | ast.Tuple) else [node]
+    written = [
+        (part.value, part)
+        for part in parts
+        if isinstance(part, ast.Constant) and isinstance(part.value, str)
+    ]
+    if written or asked.wanted is None:
+        return list(written)
+    values = asked.wanted.members.values() or [asked.wanted]
+    return [(value.scalar, None) for value in values if isinstance(value.scalar, str)]
+
+
 def constant(key: ast.expr) -> Value | None:
     if isinstance(key, ast.Constant) and isinstance(key.value, str | int):
         return Value(ast.unparse(key), type(key.value).__name__, scalar=key.value)

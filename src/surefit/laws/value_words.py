@@ -35,6 +35,9 @@ def tensor(value: Value) -> str:
         said += f", from {value.least:g} to {value.greatest:g}"
     if value.not_finite:
         said += f", {value.not_finite:,} of them not finite"
+    if value.kind == "ndarray" and value.members:
+        place, cell = next(iter(value.members.items()))
+        said += f", in which {place} is {in_words(cell)}"
     return f"{said}, in {value.file}" if value.file else said
 
 
@@ -57,9 +60,9 @@ def table(value: Value) -> str:
 
 
 def sequence(value: Value) -> str:
-    numbers = [one.scalar for one in value.members.values()]
-    if numbers and len(numbers) <= MOST_NUMBERS and all(type(one) is int for one in numbers):
-        return f"{value.kind} ({', '.join(map(str, numbers))})"
+    numbers = [number for one in value.members.values() if type(number := one.scalar) is int]
+    if numbers and len(numbers) == len(value.members) <= MOST_NUMBERS:
+        return shape_of(numbers) if value.kind != "list" else f"[{', '.join(map(str, numbers))}]"
     said = f"{value.kind} of {value.length:,}"
     if value.lengths and len(set(value.lengths)) > 1:
         said += f", lengths {listed(value.lengths)}"

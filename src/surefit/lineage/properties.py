@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import isfinite
 
 from surefit.doctor.observations import Value
 
@@ -215,6 +216,21 @@ def is_read_in_steps(value: Value, such: Callable[[int], bool]) -> bool | None:
 
 
 text = Property("is text", lambda value: value.kind == "str" or set(value.kinds) == {"str"})
+
+
+def is_without_a_number(value: Value) -> bool | None:
+    """NaN, infinity, or missing in a table."""
+    if value.not_finite is not None:
+        return value.not_finite > 0
+    if isinstance(value.scalar, float):
+        return not isfinite(value.scalar)
+    if value.kind == "Series":
+        return value.nones > 0
+    columns = [member.nones for member in value.members.values() if member.kind == "Series"]
+    return any(columns) if columns else None
+
+
+not_finite = Property("is NaN or infinite", is_without_a_number)
 none = Property("is None", lambda value: value.kind == "NoneType" or value.nones > 0)
 no_grad = Property(
     "does not require a gradient",

@@ -12,6 +12,7 @@ from typing import IO, Any, TypeVar
 
 from surefit.doctor.observations import (
     Answer,
+    Crash,
     Death,
     Ended,
     NotObserved,
@@ -25,6 +26,7 @@ from surefit.observe.child import Child, Start, end_of
 from surefit.observe.deaths import Remains
 from surefit.observe.growing import Growing
 from surefit.observe.inside.autopsy import stacks
+from surefit.observe.inside.spool import GOAL
 from surefit.observe.inside.training.last_event import read_last
 from surefit.observe.launch import Launch, observed_environment
 from surefit.observe.launched import PATIENCE, Seat
@@ -57,6 +59,9 @@ class Watched:
     seconds: float
     stopped: str = ""
     """Why the watcher itself ended it: `time`, `memory`, `hang`, `rank` or `finding`."""
+    later: Recording | None = None
+    """All of it, where the run came to the steps that it was made for and went on: the recording
+    and the code are those of that moment."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,7 +260,13 @@ class Watch:
 
     def result(self, stopped: str) -> Watched:
         code = self._code(stopped)
-        found = self._guarded("the run", self._recording) or Recording([])
+        whole = found = self._guarded("the run", self._recording) or Recording([])
+        goal = self._guarded("the steps it was to take", self._goal)
+        if goal:
+            found = self._guarded("the run", self._recording, goal) or found
+            if all(crash.swallowed for crash in found.all(Crash)):
+                code, stopped = 0, ""
+        later = whole if goal else None
         known = [one for one in found.observations if self._matters(one, code)]
         known = [self._with_remains(one) if isinstance(one, Death) else one for one in known]
         known += self._guarded("all processes", self._unobserved) or []
@@ -264,14 +275,17 @@ class Watch:
         seconds = self.ended - self.began
         launch = self.launch
         ended = Ended(launch.command, launch.script, code, seconds, self.peak or None, steps)
-        return Watched(Recording(latest([*known, ended])), code, seconds, stopped)
+        return Watched(Recording(latest([*known, ended])), code, seconds, stopped, later)
 
-    def _recording(self) -> Recording:
-        lines = [
-            line
-            for file in sorted(self.folder.glob("*.jsonl"))
-            for line in file.read_text(encoding="utf-8", errors="replace").splitlines()
-        ]
+    def _goal(self) -> dict[str, int]:
+        """By process: the bytes it had written when it came to the steps that were asked for."""
+        return {file.stem: int(file.read_text()) for file in self.folder.glob(f"*{GOAL}")}
+
+    def _recording(self, up_to: Mapping[str, int] | None = None) -> Recording:
+        lines: list[str] = []
+        for file in sorted(self.folder.glob("*.jsonl")):
+            written = file.read_bytes()[: (up_to or {}).get(file.stem)]
+            lines += written.decode("utf-8", "replace").splitlines()
         recorded = read([*lines, *map(as_line, self.seen)], self.launch.cwd)
         recorded.observations += self.answers
         return recorded

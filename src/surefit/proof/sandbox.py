@@ -110,7 +110,10 @@ def attempt_once(
             seconds=seconds,
             bytes_=bytes_,
         )
-    result = replace(watched, recording=named_as_first(watched.recording, mirror, launch))
+    later = watched.later and named_as_first(watched.later, mirror, launch)
+    result = replace(
+        watched, recording=named_as_first(watched.recording, mirror, launch), later=later
+    )
     refuse_outside(result.recording)
     return result
 

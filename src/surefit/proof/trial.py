@@ -28,6 +28,8 @@ from surefit.source.reading import Source
 
 LEAST_SECONDS = 2.0
 """No Python with torch in it starts in less."""
+SECONDS_BEYOND, SHARE_BEYOND = 10, 0.25
+"""Of what is left: for how long a run goes on that came past the fault."""
 MORE_MEMORY = 1 << 30
 SHARE_OF_SUPPOSITIONS = 0.4
 """Of the time, what is left for the finding that they would take the place of."""
@@ -167,12 +169,17 @@ class Trial:
             environment={
                 spool.PROOF: "1",
                 spool.STOP_AFTER: str(goal.steps),
+                spool.GO_ON: str(self.seconds_beyond(goal)),
                 watchpoints.WATCH: self.watched(patched, must),
             },
             seconds=self.left(),
             bytes_=self.memory(),
             watch=self.watch,
         )
+
+    def seconds_beyond(self, goal: Goal) -> int:
+        """For what comes later in a run that a fix got past a crash; a silent fault has none."""
+        return 0 if goal.silent else int(min(SECONDS_BEYOND, self.left() * SHARE_BEYOND))
 
     def watched(self, patched: Mapping[str, Patched], must: Condition) -> str:
         """The lines at which the condition must see values, where the patch has moved them to."""

@@ -10,6 +10,7 @@ from surefit.doctor.progress import first_crash, steps_taken
 from surefit.doctor.recording import Recording
 from surefit.doctor.words import bytes_of, counted
 from surefit.observe.script import Watched
+from surefit.proof.aftermath import Aftermath, aftermath, same_place
 from surefit.proof.goal import Goal
 from surefit.proof.losses import compared
 from surefit.proof.snapshot import CannotTry
@@ -70,10 +71,15 @@ def judged(made: Try, tried: str, without: str = "") -> Proof:
         raise CannotTry(judgement.said, was_run=True)
     if not judgement.held:
         return Proof("failed", f"{tried}, and it did not hold: {judgement.said}")
+    later = what_came_later(made)
+    if later and later.by_the_fix:
+        said = f"it runs {progress(made)}, then stops{ending(later.crash)}"
+        return Proof("failed", f"{tried}, and it did not hold: {said}")
     parts = (
         progress(made),
         losses,
         judgement.said,
+        later and f"later it stops{ending(later.crash)}: another fault",
         without and f"without the fix {in_a_sentence(without)}",
     )
     said = "; ".join(part for part in parts if part)
@@ -125,14 +131,31 @@ def how_it_failed(made: Try) -> str:
     if crash is not None:
         refuse_lacking(crash)
         refuse_another_fault(crash, made)
-        place = f" at {crash.own_frame.place}" if crash.own_frame else ""
-        return f"it stops{place} with {shortened(crash.said)}"
+        return f"it stops{ending(crash)}"
     death = next(made.after.all(Death), None)
     return (
         f"it died by {death.signal}"
         if death and death.signal
         else (f"it ended with code {made.watched.code}")
     )
+
+
+def ending(crash: Crash) -> str:
+    place = f" at {crash.own_frame.place}" if crash.own_frame else ""
+    return f"{place} with {shortened(crash.said)}"
+
+
+def what_came_later(made: Try) -> Aftermath | None:
+    """Not what the copy lacks, nor a fault that the first run has, too."""
+    came = aftermath(made.first, made.first.crash(made.about), made.after, made.watched.later)
+    if came is None:
+        return None
+    try:
+        refuse_lacking(came.crash)
+        refuse_another_fault(came.crash, made)
+    except CannotTry:
+        return None
+    return came
 
 
 def same_fault(made: Try) -> Crash | None:
@@ -160,11 +183,6 @@ def refuse_another_fault(crash: Crash, made: Try) -> None:
         raise CannotTry(
             f"it stops there as the first run did, with {shortened(crash.said)}", was_run=True
         )
-
-
-def same_place(crash: Crash) -> tuple[str, str]:
-    """By its text: a patch moves lines."""
-    return crash.kind, crash.own_frame.line if crash.own_frame else ""
 
 
 def refuse_unpatched(made: Try) -> None:

@@ -13,8 +13,9 @@ from surefit.laws.along import along
 from surefit.laws.case import Case, Remedy
 from surefit.laws.conflict_story import SizeOrigin, alone
 from surefit.laws.contracts.operations import DemandBroken
-from surefit.laws.demands import numbers_in
+from surefit.laws.demands import AT_MOST, numbers_in
 from surefit.laws.refits import Refit, refits
+from surefit.lineage.producers import Producer, ProducerKind
 from surefit.lineage.properties import dtype
 from surefit.remedies.append import Append
 from surefit.remedies.arguments import SetArgument
@@ -114,6 +115,8 @@ def given_the_other_size(origin: SizeOrigin, known: Sequence[SizeOrigin]) -> Ite
 def settings(broken: DemandBroken, case: Case) -> Iterator[Remedy]:
     """Arguments that decide what is demanded."""
     conflict, use = broken.conflict, broken.use
+    if AT_MOST in conflict.takes:
+        yield from no_more_than_there_are(broken, case)
     if broken.call.operation == "_pack_padded_sequence" and conflict.about == "setting":
         words = "Let it sort the rows itself: `enforce_sorted=False`. They come back in your order."
         yield SetArgument(at=use, name="enforce_sorted", value="False", words=words)
@@ -127,6 +130,38 @@ def settings(broken: DemandBroken, case: Case) -> Iterator[Remedy]:
         yield from the_size_that_is_left(broken, case)
     if broken.call.operation == "pad":
         yield from fewer_pairs(broken, case)
+
+
+def no_more_than_there_are(broken: DemandBroken, case: Case) -> Iterator[Remedy]:
+    """A number that counts places of an axis: the size of that axis is the most."""
+    side, other = broken.conflict.side, broken.conflict.other
+    operand, sized = broken.operand(side), broken.operand(other)
+    if other is None or other.axis is None or operand is None or sized is None:
+        return
+    written = number_at(broken, case)
+    if written is not None and written.place != broken.use.place:
+        words = f"If {other.number} is meant: {code(written.text)} → {other.number}"
+        words = f"{words} at {written.place}."
+        yield ReplaceWith(at=written, text=str(other.number), words=words, choice=True)
+    use, of = use_in_line(broken, operand, case), use_in_line(broken, sized, case)
+    if use is not None and of is not None:
+        text = f"min({use.text}, {of.text}.shape[{other.axis - len(sized.shape)}])"
+        words = f"Take as many as there are: {code(text)}."
+        yield ReplaceWith(at=use, text=text, words=words, choice=True)
+
+
+def number_at(broken: DemandBroken, case: Case) -> Producer | None:
+    """Where a number that is too large is written."""
+    operand = broken.operand(broken.conflict.side)
+    if AT_MOST not in broken.conflict.takes or not operand or operand.frame is None:
+        return None
+    number = operand.value.scalar
+    of_number = [
+        producer
+        for producer in case.lineage(operand).all
+        if producer.kind is ProducerKind.LITERAL and producer.value.scalar == number
+    ]
+    return of_number[0] if len(of_number) == 1 and type(number) is int else None
 
 
 def another_mode(broken: DemandBroken, case: Case) -> Iterator[Remedy]:

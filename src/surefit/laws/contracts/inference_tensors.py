@@ -9,6 +9,8 @@ from surefit.doctor.violations import Expression, Violation
 from surefit.doctor.words import code
 from surefit.laws.case import Case, use_of
 
+REFUSED = "Inference tensors cannot be saved for backward"
+
 
 @dataclass(frozen=True, slots=True)
 class InferenceTensors:
@@ -24,9 +26,10 @@ class InferenceTensors:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InferenceTensorKept(Violation):
-    """A trainable layer was given one of them."""
+    """A trainable layer, or another operation of the graph, was given one of them."""
 
     layer: str
+    """Or the operation, in backticks."""
     names: tuple[str, ...] = ()
     birth: Expression | None = None
     """Of source that was only read: the block or decorator of that mode."""
@@ -36,12 +39,16 @@ def violations_of(case: Case) -> Iterator[Violation]:
     crash = case.crash
     if crash is None or case.own is None or crash.in_backward:
         return
-    if crash.layer is None or not crash.layer.parameters or not any(inference_blocks(case)):
+    if not any(inference_blocks(case)):
         return
-    tensors = case.ask(InferenceTensors)
-    if tensors is not None and tensors.in_the_call:
-        layer = code(crash.layer.path or crash.layer.kind)
-        yield InferenceTensorKept(use=use_of(case.own), layer=layer, names=tensors.names)
+    layer = crash.layer if crash.layer is not None and crash.layer.parameters else None
+    if layer is None and REFUSED not in crash.said:
+        return
+    tensors, use = case.ask(InferenceTensors), use_of(case.own)
+    if tensors is None or not (tensors.in_the_call or (layer is None and tensors.names)):
+        return
+    name = code((layer.path or layer.kind) if layer is not None else use.text)
+    yield InferenceTensorKept(use=use, layer=name, names=tensors.names)
 
 
 def inference_blocks(case: Case) -> Iterator[Expression]:

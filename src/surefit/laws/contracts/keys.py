@@ -9,10 +9,12 @@ from surefit.doctor.observations import Value
 from surefit.doctor.violations import Operand, Violation
 from surefit.doctor.words import code
 from surefit.laws.case import Case, use_of
-from surefit.laws.subscripts import Asked, subscript_in
+from surefit.laws.subscripts import Asked, keys_asked, subscript_in
 
 MOST_KEYS = 40
 """From here on not all keys of a value are known."""
+SUFFIXES = ("_x", "_y")
+"""That `merge` of pandas puts behind names which both tables have."""
 LAZY = ("LazyRow", "LazyBatch")
 """Rows that `datasets.map` hands to a function; the columns are inside."""
 
@@ -33,6 +35,19 @@ class KeyAbsent(NotThere):
     key: str
     members: Mapping[str, Value]
     """All that it has."""
+    written: ast.Constant | None = None
+    """The key in the source, where it is written in it."""
+
+    @property
+    def is_subscript(self) -> bool:
+        """It stands in the brackets itself, and not in a list of keys."""
+        return self.written is self.asked.key
+
+    @property
+    def joined(self) -> tuple[str, ...]:
+        """What a join has called it, where both tables had it: `region_x` and `region_y`."""
+        names = tuple(f"{self.key}{suffix}" for suffix in SUFFIXES)
+        return names if set(names) <= set(self.members) else ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,14 +97,17 @@ def violations_of(case: Case) -> Iterator[Violation]:
     label, rows = asked.wanted.scalar if asked.wanted is not None else None, value.length or 0
     if value.numbered is False and type(label) is int and 0 <= label < rows:
         yield LabelAbsent(use=use, holder=operand, asked=asked, label=label, rows=rows)
-    key = asked.key.value if isinstance(asked.key, ast.Constant) else None
     members = members_of(case, value)
-    if isinstance(key, str) and key not in members and 0 < len(members) < MOST_KEYS:
+    absent = [(key, node) for key, node in keys_asked(asked) if key not in members]
+    if absent and 0 < len(members) < MOST_KEYS:
+        key, written = absent[0]
         if is_loaded(case, operand, asked):
             entries = tuple(members)
             yield EntryAbsent(use=use, holder=operand, asked=asked, key=key, entries=entries)
         else:
-            yield KeyAbsent(use=use, holder=operand, asked=asked, key=key, members=members)
+            yield KeyAbsent(
+                use=use, holder=operand, asked=asked, key=key, members=members, written=written
+            )
 
 
 def is_loaded(case: Case, holder: Operand, asked: Asked) -> bool:

@@ -19,6 +19,10 @@ PROOF = "SUREFIT_PROOF"
 """Environment: observe every step, whatever it costs."""
 STOP_AFTER = "SUREFIT_STOP_AFTER"
 """Environment: end the process after so many optimizer steps."""
+GO_ON = "SUREFIT_GO_ON"
+"""Environment: end it only so many seconds after these steps; what comes then is told apart."""
+GOAL = ".goal"
+"""Suffix of a file: how many bytes a process had written when it had taken these steps."""
 
 _lock = threading.RLock()
 """A signal handler of the user's can come in while a line is being written."""
@@ -86,6 +90,17 @@ def saw(observation: Observation) -> None:
             append(f"{where}/{getpid()}.jsonl", f"{line}\n".encode())
     except Exception:  # noqa: BLE001 - a full disk must not end the user's training
         pass
+
+
+def came_to_the_goal() -> None:
+    """Whatever this process writes from here on is no part of what it was started for."""
+    where = folder()
+    if where is None:
+        return
+    with _lock:
+        own = f"{where}/{getpid()}"
+        size = os.stat(f"{own}.jsonl").st_size if os.path.exists(f"{own}.jsonl") else 0
+        append(f"{own}{GOAL}", str(size).encode())
 
 
 def could_not(what: str, error: BaseException) -> None:

@@ -13,9 +13,10 @@ Ask for the name that is there, give the row that name where it is created, or k
 it in `set_format`, do not remove it.
 
 ## How it is recognised
-A subscript with a written key failed with a `KeyError`, and its holder has a key of almost the same
-spelling, or another usual name for labels or a mask; or a dataset that is alive has the column, and
-a call of the script removes it; or a second run shows where the row is created, with other keys.
+A subscript failed with a `KeyError`, for a key or a list of keys, and its holder has a key of like
+spelling, or another usual name for labels or a mask, or both names that a join makes of it; or a
+dataset that is alive has the column, and a call of the script removes it; or a second run shows
+where the row is created, with other keys.
 """
 
 import ast
@@ -38,6 +39,7 @@ from surefit.lineage.producers import Producer, ProducerKind
 from surefit.remedies.change import Change
 from surefit.remedies.columns import Removal, removals
 from surefit.source.dictionary_edits import key_renamed, keys_of
+from surefit.source.edits import replaced
 from surefit.source.patches import Edit
 
 SYMPTOM = Symptom(r"KeyError: '", "which keys there are, and what removes columns")
@@ -60,7 +62,9 @@ class DatasetsWithColumn:
 def a_key_is_not_there(broken: KeyAbsent, case: Case) -> Finding | None:
     if broken.key in dropped_columns(case, trainer_of(case)):
         return None  # `column-dropped-before-the-loss` has that
-    near = nearest(broken)
+    if broken.joined:
+        return renamed_by_a_join(broken, case)
+    near = nearest(broken) if broken.written is not None else ""
     if near:
         return misnamed(broken, case, near)
     calls = list(removals(broken.asked.source, broken.key))
@@ -89,7 +93,7 @@ def misnamed(broken: KeyAbsent, case: Case, near: str) -> Finding:
     there = key_written(case, created, near, broken.key)
     place = Place(broken.use.place.file, broken.asked.source.statement_of(broken.asked.node).lineno)
     asking = Change(
-        to=renamed_everywhere(broken.asked, near),
+        to=renamed(broken, near),
         words=f"Ask for `{near}`.",
         must=KeyIsThere(place, readable(broken.asked, near), wanted),
     )
@@ -108,6 +112,37 @@ def misnamed(broken: KeyAbsent, case: Case, near: str) -> Finding:
         " before it hands on.",
         remedies=(naming, asking) if odd else (asking, naming if there is not None else None),
     )
+
+
+def renamed_by_a_join(broken: KeyAbsent, case: Case) -> Finding:
+    created = next(filter(joins, case.lineage(broken.holder).producers), None)
+    names = spoken(map(code, broken.joined))
+    return case.finding(
+        created.place if created is not None else broken.use.place,
+        f"{broken.holder.name} has no `{broken.key}`: both tables that it is joined from had it,"
+        f" and the join calls them {names}.",
+        facts=(*facts(broken, "joined at", created), *fact_at("asked for at", broken.use)),
+        why="A join gives a suffix to columns of one name that it does not join by.",
+        remedies=[ask_for(broken, name) for name in broken.joined],
+    )
+
+
+def joins(producer: Producer) -> bool:
+    return producer.kind is ProducerKind.CALL and "merge" in producer.text
+
+
+def ask_for(broken: KeyAbsent, name: str) -> Change | Fix:
+    words = f"Ask for `{name}`."
+    if broken.written is None:
+        return Fix(words, choice=True)
+    edit = replaced(broken.asked.source, broken.written, f'"{name}"')
+    return Change(to=edit, words=words, choice=True)
+
+
+def renamed(broken: KeyAbsent, near: str) -> Edit:
+    if broken.written is None or broken.is_subscript:
+        return renamed_everywhere(broken.asked, near)
+    return replaced(broken.asked.source, broken.written, f'"{near}"')
 
 
 def creation(broken: KeyAbsent, case: Case) -> Producer | None:

@@ -13,8 +13,8 @@ Create it under `torch.no_grad()` in place of `torch.inference_mode()`: its tens
 either, and can be used in one. Or `.clone()` it where training takes it up.
 
 ## How it is recognised
-A call of the forward pass failed that was given a tensor created in inference mode, as torch itself
-marks it, and the source has one block or decorator of that mode.
+A call or another operation of the forward pass failed that was given a tensor created in inference
+mode, as torch itself marks it, and the source has one block or decorator of that mode.
 """
 
 from surefit.doctor.conditions.gradients import GradientsStay

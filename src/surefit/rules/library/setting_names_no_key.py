@@ -15,21 +15,27 @@ Write the setting as the entry is called, or name the entry as the setting says.
 ## How it is recognised
 A line of a library asked a mapping for a key that it computed, the mapping does not have it, and
 just one argument in the script is written as this key, or as its end after a prefix that other keys
-of the mapping have, too. A similar key is proposed.
+of the mapping have, too. A similar key is proposed. Where a Trainer's evaluation has no loss either,
+its labels are arguments of `forward` that it does not know for labels.
 """
 
 import ast
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
+from surefit.doctor.violations import Expression
 from surefit.doctor.words import code, some, spoken
 from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.setting_keys import SettingNamesNoKey
+from surefit.laws.trainers import arguments_call, trainer_of
 from surefit.laws.value_origins import shortened
+from surefit.remedies.arguments import SetArgument
 from surefit.remedies.change import Change
 from surefit.remedies.replace import ReplaceWith
+from surefit.source.classes import method
 from surefit.source.dictionary_edits import key_renamed, keys_of
 from surefit.source.patches import Edit
 
@@ -37,10 +43,16 @@ SYMPTOM = Symptom(r"KeyError: ", "whether a setting names a key that is not ther
 RULE = Rule("SF855", "setting-names-no-key", Severity.ERROR, __doc__, symptoms=(SYMPTOM,))
 
 LONGEST = 100
+EVALUATION, LOSS, LABEL_NAMES = "eval_", "eval_loss", "label_names"
+NO_LABELS = ("mask", "ids", "position", "return", "cache", "past", "embeds", "output", "head")
+"""In names of other arguments that may be left out."""
 
 
 @RULE.on(SettingNamesNoKey)
 def a_setting_names_a_key_that_is_not_there(broken: SettingNamesNoKey, case: Case) -> Finding:
+    targets = labels_without_the_name(broken, case)
+    if targets is not None:
+        return no_labels_known(broken, targets, case)
     setting, near = broken.setting, broken.near
     there = f": it has `{broken.prefix}{near}`" if near else ""
     frame = broken.caller
@@ -57,6 +69,67 @@ def a_setting_names_a_key_that_is_not_there(broken: SettingNamesNoKey, case: Cas
         ),
         why=why(broken),
         remedies=remedies(broken, case),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class UnknownLabels:
+    """Arguments of `forward` that a Trainer does not take for labels, by their names."""
+
+    names: tuple[str, ...]
+    call: Expression
+    """That creates the Trainer's arguments."""
+
+
+def labels_without_the_name(broken: SettingNamesNoKey, case: Case) -> UnknownLabels | None:
+    """An evaluation that computed no loss has found no labels, and then computes no metric."""
+    arguments = arguments_call(case)
+    if LOSS in broken.holder.value.members or broken.prefix != EVALUATION or arguments is None:
+        return None
+    source, call = arguments
+    trainer = trainer_of(case) if source.argument(call, LABEL_NAMES) is None else None
+    if trainer is None or any("label" in name for name in trainer.forward):
+        return None
+    names = tuple(
+        name
+        for name in may_be_left_out(case, trainer.model)
+        if not any(word in name for word in NO_LABELS)
+    )
+    return UnknownLabels(names, case.expression(source, call)) if names else None
+
+
+def may_be_left_out(case: Case, model: str) -> list[str]:
+    """Arguments of the user's `forward` with a default: without it, no loss is computed."""
+    for source in case.recording.sources():
+        for owner in source.every(ast.ClassDef):
+            forward = method(source, owner, "forward") if owner.name == model else None
+            if forward is not None:
+                known = forward.args
+                plain = known.args[len(known.args) - len(known.defaults) :]
+                return [argument.arg for argument in (*plain, *known.kwonlyargs)]
+    return []
+
+
+def no_labels_known(broken: SettingNamesNoKey, labels: UnknownLabels, case: Case) -> Finding:
+    names = some(labels.names)
+    single = len(labels.names) == 1
+    fix = SetArgument(
+        at=labels.call,
+        name=LABEL_NAMES,
+        value=f'["{labels.names[0]}"]',
+        words=f'Say which argument holds the labels: `{LABEL_NAMES}=["{labels.names[0]}"]`.',
+        choice=not single,
+    )
+    return case.finding(
+        labels.call.place,
+        f"The Trainer found no labels for its evaluation, so that there is no `{broken.asked}`:"
+        f" `forward` takes them as {names}, and the Trainer looks for `label` in the names.",
+        facts=(
+            Fact(f"keys of {broken.holder.name}", spoken(map(code, broken.holder.value.members))),
+            Fact(code(broken.setting.name), repr(broken.setting.text)),
+        ),
+        why="Without labels the Trainer evaluates no loss, and does not call `compute_metrics`.",
+        remedies=(fix,),
     )
 
 

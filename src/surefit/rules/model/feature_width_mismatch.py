@@ -21,6 +21,7 @@ where each was chosen. Swapped axes and joined rows are shown where the numbers 
 script that is only read, widths are followed from call to call.
 """
 
+import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from math import prod
@@ -30,14 +31,17 @@ from surefit.doctor.findings import Fact, Finding, Fix, Severity
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.violations import Written, fact_at
-from surefit.doctor.words import code, shape_of, times
-from surefit.laws.axis_changes import lost_axis
+from surefit.doctor.words import code, shape_of, some, times
+from surefit.laws.axis_changes import AxisChange, lost_axis, receiver, reduced_instead
 from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.widths import LayerWidth
 from surefit.laws.width_arithmetic import axes_as_wide, flattened_map, goes_both_ways
+from surefit.lineage.lineage import Lineage
+from surefit.lineage.producers import Producer, ProducerKind
 from surefit.lineage.properties import size
 from surefit.lineage.ways import regroups_rows
 from surefit.remedies.append import Append
+from surefit.remedies.arguments import SetArgument
 from surefit.remedies.replace import ReplaceWith
 
 SYMPTOM = Symptom(
@@ -47,6 +51,7 @@ SYMPTOM = Symptom(
     r"|was expecting embedding dimension of|Expected weight to be (a vector|of same shape)",
     "the shape of what the innermost layer was given, and the width that it was created for",
 )
+UNNAMED = "Unnamed: 0"
 RULE = Rule("SF301", "feature-width-mismatch", Severity.ERROR, __doc__, symptoms=(SYMPTOM,))
 
 
@@ -76,17 +81,26 @@ def layer_was_given_another_width(broken: LayerWidth, case: Case) -> Finding | N
     if regroups_rows(lineage, broken.size, broken.width):
         return None  # `hard-coded-batch-size` has that
     declared, created = broken.declared_at(case), broken.layer.constructor
-    turned = list(rearranged(broken))
+    reduced = reduced_instead(lineage, broken.width, broken.size)
+    table = table_as_wide(lineage, broken.size)
+    index = read_with_its_index(lineage, table)
+    turned = [
+        *other_reduction(broken, reduced, case),
+        *without_the_index(index),
+        *rearranged(broken),
+    ]
     place = (broken.use if outside or turned or declared is None else declared).place
     created_at = f", created at {created.place}" if created else ""
     unit = "channels" if broken.counts_channels else "features per item"
     return case.finding(
-        place,
+        reduced.producer.place if reduced else index.place if index else place,
         f"{broken.layer.name} takes {broken.width} {unit} and was given {broken.size}.",
         facts=(
             Fact(broken.layer.name, broken.layer.words + created_at),
             input_fact(broken, case),
+            *lost_there(broken, reduced),
             *fact_at("that size is from", lineage.birth(of=size(broken.axis, broken.size))),
+            *columns_of(table),
             *possible(broken),
         ),
         ruled_out=impossible(broken),
@@ -162,6 +176,60 @@ def rearranged(broken: LayerWidth) -> Iterator[Remedy]:
     if broken.apart:
         sizes = times(broken.shape[-broken.apart :])
         yield appended(broken, f"If {sizes} are one item", f".flatten({-broken.apart})")
+
+
+def lost_there(broken: LayerWidth, reduced: AxisChange | None) -> Iterator[Fact]:
+    if reduced is not None:
+        (made,) = fact_at("reduced at", reduced.producer)
+        shapes = f"{shape_of(reduced.before)} → {shape_of(reduced.after)}"
+        yield Fact(made.name, f"{made.value}: {shapes}, without the axis of {broken.width}")
+
+
+def other_reduction(broken: LayerWidth, reduced: AxisChange | None, case: Case) -> Iterator[Remedy]:
+    """The same reduction over the axis that was left."""
+    if reduced is None:
+        return
+    node, source = case.node(reduced.producer), case.source(reduced.producer.place)
+    axis = reduced.before.index(broken.size, 1)
+    if source is None or not isinstance(node, ast.Call):
+        return
+    is_method = receiver(source, node) is not (node.args[0] if node.args else None)
+    names = ("dim", 0 if is_method else 1), ("axis", 0 if is_method else 1)
+    written = [source.argument(node, name, position) for name, position in names]
+    at = next((part for part in written if part is not None), None)
+    number = axis - len(reduced.before) if isinstance(at, ast.UnaryOp) else axis
+    if at is not None:
+        words = f"Reduce axis {axis}, of {broken.size}, and keep that of {broken.width}:"
+        words = f"{words} {code(source.segment(at))} → `{number}`."
+        yield ReplaceWith(at=case.expression(source, at), text=str(number), words=words)
+
+
+def table_as_wide(lineage: Lineage, size: int) -> Producer | None:
+    """The newest table on the way that has a column for each feature."""
+    tables = (known for known in lineage.producers if known.value.kind == "DataFrame")
+    return next((known for known in tables if len(known.value.members) == size), None)
+
+
+def columns_of(table: Producer | None) -> tuple[Fact, ...]:
+    if table is None:
+        return ()
+    return (Fact("its columns", f"{some(table.value.members)}, at {table.place}"),)
+
+
+def read_with_its_index(lineage: Lineage, table: Producer | None) -> Producer | None:
+    """The call that read a file into which a table was written with its index: that has no name,
+    and became the first column."""
+    names = table.value.members if table is not None else {}
+    if UNNAMED not in names:
+        return None
+    readers = (known for known in lineage.producers if known.kind is ProducerKind.FILE)
+    return next((known for known in readers if UNNAMED in known.value.members), None)
+
+
+def without_the_index(reader: Producer | None) -> Iterator[Remedy]:
+    if reader is not None:
+        words = f"`{UNNAMED}` is the index that was written into the file: `index_col=0`."
+        yield SetArgument(at=reader, name="index_col", value="0", words=words)
 
 
 def joined_rows(broken: LayerWidth) -> Iterator[Remedy]:

@@ -116,7 +116,7 @@ def remedies(
             shown = f" at {site.place}" if text.isdigit() else f": {code(text)}"
             words = f"A table of {counted(needed, 'row')}{shown}. No id changes."
             yield Enlarge(at=site, by=by, words=words, must=must)
-    if broken.missing == 1 and broken.least >= 1 and birth is not None:
+    if broken.missing == 1 and broken.least >= 1 and birth and not is_one_of_several(birth, case):
         must = broken.holds(broken.rows, broken.rows - 1, past=True)
         yield Shift(at=birth, by=" - 1", value=birth.value, must=must, choice=True)
     elif how == "count" or broken.missing > NEAR:
@@ -125,6 +125,13 @@ def remedies(
             " and wherever else they are used.",
             choice=True,
         )
+
+
+def is_one_of_several(birth: Producer, case: Case) -> bool:
+    """A list inside another one: the other lists would keep their ids."""
+    node, source = case.node(birth), case.source(birth.place)
+    parent = source.parents.get(node) if source is not None and node is not None else None
+    return isinstance(parent, ast.List | ast.Tuple | ast.Dict)
 
 
 def how_counted(node: ast.expr | None) -> str:

@@ -23,6 +23,7 @@ from collections.abc import Iterator
 from surefit.doctor.findings import Fact, Finding, Severity
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
+from surefit.doctor.violations import fact_at
 from surefit.doctor.words import code, counted
 from surefit.laws.case import Case
 from surefit.laws.contracts.operations import DemandBroken
@@ -30,7 +31,7 @@ from surefit.laws.demands import Party
 from surefit.laws.earlier import unlike_before
 from surefit.laws.value_origins import origin, shortened
 from surefit.laws.value_words import in_words
-from surefit.remedies.refitting import remedies_of
+from surefit.remedies.refitting import number_at, remedies_of
 
 DECIDES = "which operand is meant, and what the operation demands of it"
 RULE = Rule(
@@ -54,10 +55,15 @@ LONGEST = 80
 def a_demand_is_not_met(broken: DemandBroken, case: Case) -> Finding | None:
     if broken.conflict.about == "size":
         return None
+    written = number_at(broken, case)
     return case.finding(
-        broken.use.place,
+        written.place if written is not None else broken.use.place,
         headline(broken),
-        facts=(*facts(broken, case), *unlike_before(case)),
+        facts=(
+            *facts(broken, case),
+            *(fact_at("used at", broken.use) if written is not None else ()),
+            *unlike_before(case),
+        ),
         why=broken.why,
         remedies=remedies_of(broken, (), case),
     )

@@ -124,7 +124,8 @@ def facts(
         yield from fact_at(f"{origin.side.number:,} since", layer or birth)
     other = next((origin for origin in known if origin is not odd), None)
     if odd is not None and other is not None:
-        only = f"only {odd.name} has it; {some(other.shared)} has {other.side.number:,} as well"
+        have = "has" if len(other.shared) == 1 else "have"
+        only = f"only {odd.name} has it; {some(other.shared)} {have} {other.side.number:,} as well"
         yield Fact(f"{odd.side.number:,} is alone", only)
 
 

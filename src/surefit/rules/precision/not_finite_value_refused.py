@@ -20,6 +20,7 @@ notes every operation, with its operands, and leads from the value back to the f
 finite; from weights that are NaN to the backward pass that brought it to them, and on from there.
 """
 
+import ast
 from collections.abc import Iterator
 
 from surefit.doctor.conditions.training import TrainingGoesOn
@@ -27,12 +28,16 @@ from surefit.doctor.findings import Fact, Finding, Fix, Severity
 from surefit.doctor.gradient_births import ForwardValue, ValueBirth
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
-from surefit.doctor.words import code, shape_of
+from surefit.doctor.violations import Operand
+from surefit.doctor.words import code, counted, shape_of, spoken
 from surefit.laws.birth_words import reason
 from surefit.laws.case import Case, Remedy
-from surefit.laws.contracts.finite_values import RefusedAsNotFinite
+from surefit.laws.contracts.finite_values import RefusedAsNotFinite, is_bad
 from surefit.laws.rounds import innermost
+from surefit.lineage.producers import Producer
+from surefit.lineage.properties import not_finite
 from surefit.remedies.away_from_the_pole import kept_finite
+from surefit.remedies.replace import ReplaceWith
 
 RULE = Rule(
     "SF985",
@@ -48,6 +53,7 @@ RULE = Rule(
     ),
 )
 
+TAKEN_OVER = ("tensor", "as_tensor", "from_numpy", "FloatTensor", "Tensor", "given")
 GIVEN, PARAMETER = "given", "parameter"
 MOST_OPERANDS = 2
 
@@ -66,6 +72,9 @@ def first_value_is_not_finite(broken: RefusedAsNotFinite, case: Case) -> Finding
     value = culprit_of(birth)
     if birth is None or value is None or not value.stack:
         return None
+    earlier = made_before_torch(broken, value, case)
+    if earlier is not None:
+        return from_a_table(earlier, broken, case)
     return case.finding(
         value.stack[-1].place,
         f"{how(birth, value, written_at(case, value))}{aftermath(birth, broken)}",
@@ -73,6 +82,54 @@ def first_value_is_not_finite(broken: RefusedAsNotFinite, case: Case) -> Finding
         why=why(birth, value),
         remedies=tuple(remedies(case, birth, value)),
     )
+
+
+def made_before_torch(
+    broken: RefusedAsNotFinite, value: ForwardValue, case: Case
+) -> Producer | None:
+    """Of what torch only took over: the first expression on arrays and tables that has it."""
+    if value.name not in TAKEN_OVER:
+        return None
+    line = value.stack[-1].place.line
+    for number, frame in enumerate(case.frames):
+        for bad in (known for known in frame.values if frame.own and is_bad(known)):
+            operand = Operand(value=bad, name=broken.name, frame=number)
+            birth = case.lineage(operand).birth(of=not_finite)
+            if birth is not None and birth.place.line != line:
+                return birth
+    return None
+
+
+def from_a_table(birth: Producer, broken: RefusedAsNotFinite, case: Case) -> Finding:
+    members = birth.value.members
+    columns = {name: column.nones for name, column in members.items() if column.nones}
+    told = spoken(f"{counted(number, 'row')} of `{name}`" for name, number in columns.items())
+    divisor, source = divisor_of(birth, case), case.source(birth.place)
+    because = ": where the divisor is 0, the quotient is NaN or infinite" if divisor else ""
+    fix: Remedy | Fix = Fix("Keep it away from where it has no value.", choice=True)
+    if divisor is not None and source is not None:
+        text = f"{source.segment(divisor)}.replace(0, 1)"
+        words = f"Divide by 1 where it is 0: {code(text)}."
+        fix = ReplaceWith(at=case.expression(source, divisor), text=text, words=words)
+    crash = case.crash
+    return case.finding(
+        birth.place,
+        f"{code(' '.join(birth.text.split()))} gives NaN or infinity"
+        f"{f' in {told}' if told else ''}, and `{broken.taker}` refuses `{broken.name}`.",
+        facts=(
+            Fact("refused at", f"{broken.use.place}, after {crash.steps if crash else 0:,} steps"),
+        ),
+        why=f"What is computed from it is NaN, too{because}.",
+        remedies=(fix,),
+    )
+
+
+def divisor_of(birth: Producer, case: Case) -> ast.expr | None:
+    """Of a table of pandas that is divided by a column of numbers."""
+    node = case.node(birth)
+    if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.Div):
+        return None
+    return node.right if birth.value.kind in ("DataFrame", "Series") else None
 
 
 def culprit_of(birth: ValueBirth | None) -> ForwardValue | None:

@@ -95,6 +95,10 @@ def a_check_failed(broken: RefusedByCheck, case: Case) -> Finding | None:
         f"{operand.name} is {in_words(operand.value)}" for operand in known[:MOST_OPERANDS]
     )
     sides = f": {sides}" if sides else ""
+    failed = f"{code(said)}{holds}"
+    asked = next((side for side in known if side.value.text == broken.check.text), None)
+    if asked is not None:  # `if self.closed: raise`
+        failed, sides = f"{asked.name} is {in_words(asked.value)}", ""
     settings = [setting for operand in broken.operands for setting in settings_of(operand, case)]
     low = too_low(broken, case)
     if innermost_is_own(case):
@@ -104,7 +108,7 @@ def a_check_failed(broken: RefusedByCheck, case: Case) -> Finding | None:
     elif known:
         headline = (
             f"{code(shortened(broken.use.text, LONGEST))} ends with {kind}, because"
-            f" {code(said)}{holds} in `{broken.function}`{sides}."
+            f" {failed} in `{broken.function}`{sides}."
         )
     else:
         headline = (

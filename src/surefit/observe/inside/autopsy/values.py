@@ -230,20 +230,49 @@ def _range(value: Any) -> tuple[float | None, float | None, int | None]:
         return None, None, None
 
 
+def _not_numbers(array: Any) -> dict[str, Value]:
+    """The first cells of an array of objects that no number can be made of, by their place."""
+    found: dict[str, Value] = {}
+    for at, cell in enumerate(array.flat):
+        if type(cell) not in (bool, int, float) and not _reads_as_a_number(cell):
+            rest = at
+            place: list[int] = []
+            for size in reversed(array.shape):
+                place.insert(0, rest % size)
+                rest //= size
+            found[str(place)] = describe(cell, str(place), members=False)
+            if len(found) == MOST_ODD:
+                break
+    return found
+
+
+def _reads_as_a_number(cell: object) -> bool:
+    if type(cell) is str:
+        try:
+            float(cell)
+        except ValueError:
+            return False
+        return True
+    return type(cell).__module__ == "numpy" and is_a(cell, "numpy", "number")
+
+
 def _array(value: Any, text: str) -> Value:
     numpy = sys.modules["numpy"]
-    least = greatest = None
+    least = greatest = not_finite = None
     looked_at = value.dtype.kind in "iuf" and 0 < value.size <= LOOKED_AT
     if looked_at and "memmap" not in type(value).__name__:
         plain = numpy.asarray(value)
         finite = plain[numpy.isfinite(plain)] if value.dtype.kind == "f" else plain
+        not_finite = int(plain.size - finite.size)
         if finite.size:
             least, greatest = float(finite.min()), float(finite.max())
     file = attributes(value).get("filename")
+    objects = value.dtype.kind == "O" and 0 < value.size <= LOOKED_AT
     return Value(
         text,
         type(value).__name__,
         id(value),
+        members=_not_numbers(value) if objects else {},
         shape=tuple(int(size) for size in value.shape),
         dtype=str(value.dtype),
         stride=tuple(int(step) for step in value.strides),
@@ -251,6 +280,7 @@ def _array(value: Any, text: str) -> Value:
         read_only=not value.flags["WRITEABLE"],
         least=least,
         greatest=greatest,
+        not_finite=not_finite,
         length=int(value.shape[0]) if value.shape else None,
         file=str(file) if file else None,
     )

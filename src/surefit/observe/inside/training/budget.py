@@ -57,6 +57,12 @@ def spent() -> float:
     return sum(budget.spent for budget in _all)
 
 
+def limit() -> None:
+    """A proof has what it was made for: what it still looks at is held to a share again."""
+    for budget in _all:
+        budget.unlimited = False
+
+
 @finishing.after_fork
 def forget_parent() -> None:
     for budget in _all:

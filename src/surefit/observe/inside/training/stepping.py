@@ -1,5 +1,6 @@
 """Around every step of an optimizer: the count, and at some of them a look at the values."""
 
+import _thread
 import os
 import sys
 import time
@@ -15,6 +16,7 @@ from surefit.observe.inside.events import backward_ended, step_begun, step_ended
 from surefit.observe.inside.identity import identity
 from surefit.observe.inside.spool import could_not
 from surefit.observe.inside.training import (
+    budget,
     letters,
     optimizers,
     periodic,
@@ -140,7 +142,7 @@ def _after(optimizer: Any, _args: tuple[Any, ...], _kwargs: dict[str, Any]) -> N
     except Exception as error:  # noqa: BLE001 - see above
         could_not("optimizer steps", error)
     if seen.stop_after is not None and noted.steps >= seen.stop_after:
-        stop()
+        _came_to_the_goal()
 
 
 def _ask(running: Running, known: Optimizer, optimizer: Any) -> None:
@@ -231,6 +233,25 @@ def _on_stack() -> Iterator[int]:
         if frame.f_code.co_filename.endswith(("optim/optimizer.py", "optim\\optimizer.py")):
             yield identity(frame.f_locals.get("self"))
         frame = frame.f_back
+
+
+def _came_to_the_goal() -> None:
+    """The process ends here, or some seconds later where it is to go on."""
+    seconds = spool.number(spool.GO_ON)
+    if not seconds:
+        stop()
+        return
+    seen.stop_after = None
+    finishing.write_all()
+    spool.came_to_the_goal()
+    budget.limit()
+    _thread.start_new_thread(_end_after, (seconds,))
+
+
+def _end_after(seconds: int) -> None:
+    """What came later is written as it comes: counts are of no use any more."""
+    time.sleep(seconds)
+    os._exit(0)
 
 
 def stop() -> None:
