@@ -9,7 +9,7 @@ JOINING = ("cat", "concat", "concatenate", "hstack", "tensor")
 
 
 @dataclass(frozen=True, slots=True)
-class JoinedList:
+class FilledList:
     """A list, the one expression that is appended to it, and the loop around that."""
 
     name: str
@@ -17,7 +17,7 @@ class JoinedList:
     loop: ast.AST
 
 
-def joined_list(source: Source, line: int, key: str) -> JoinedList | None:
+def joined_list(source: Source, line: int, key: str) -> FilledList | None:
     """The list behind an entry of what the function at a line gives back: `1` of a tuple, `edges`
     of a dictionary."""
     function = next(
@@ -52,11 +52,11 @@ def entry(source: Source, returned: ast.expr, key: str) -> ast.expr | None:
     return None
 
 
-def filled(source: Source, function: ast.FunctionDef, name: str) -> JoinedList | None:
+def filled(source: Source, function: ast.FunctionDef, name: str) -> FilledList | None:
     for node in ast.walk(function):
         match node:
             case ast.Call(func=ast.Attribute(value=ast.Name(id=owner), attr="append"), args=[part]):
                 loop = next(iter(source.loops_around(node)), None)
                 if owner == name and loop is not None:
-                    return JoinedList(name, part, loop)
+                    return FilledList(name, part, loop)
     return None

@@ -81,10 +81,8 @@ def training_rows(scaling: Scaling, trained: str) -> ast.Subscript | None:
         statement = source.statement_of(node)
         if statement.lineno < max(call.lineno for call in scaling.calls):
             continue
-        names = {
-            word for target in bound(statement) for word in words_of(source.segment(target))
-        } | {word for name in names_within(statement) for word in words_of(name)}
-        if trained in map(source.segment, bound(statement)) or names & TRAINED or is_head(node):
+        name = bound_to(source, statement, node)
+        if name == trained or words_of(name) & TRAINED or (is_head(node) and not name):
             return node
     return None
 
@@ -104,14 +102,17 @@ def taken(source: Source, scope: ast.AST, name: str) -> Iterator[ast.Subscript]:
     yield from sorted(every, key=lambda node: (node.lineno, node.col_offset))
 
 
-def bound(statement: ast.stmt) -> list[ast.expr]:
+def bound_to(source: Source, statement: ast.stmt, node: ast.expr) -> str:
+    """The target of the part of an assignment in which it stands; empty where that is unclear."""
     if not isinstance(statement, ast.Assign | ast.AnnAssign):
-        return []
-    return [
-        part
-        for target in targets(statement)
-        for part in (target.elts if isinstance(target, ast.Tuple) else [target])
-    ]
+        return ""
+    (target, *_), value = targets(statement), statement.value
+    if not isinstance(target, ast.Tuple):
+        return source.segment(target)
+    if not isinstance(value, ast.Tuple) or len(value.elts) != len(target.elts):
+        return ""
+    pairs = zip(target.elts, value.elts, strict=True)
+    return next((source.segment(part) for part, own in pairs if node in ast.walk(own)), "")
 
 
 def bound_late(scaling: Scaling, rows: ast.Subscript) -> list[ast.stmt]:

@@ -25,7 +25,7 @@ from surefit.doctor.rule import Rule
 from surefit.doctor.words import code
 from surefit.laws.case import Case
 from surefit.laws.invariants.collated_rows import IndexNotMoved
-from surefit.laws.joined_lists import JoinedList, joined_list
+from surefit.laws.joined_lists import FilledList, joined_list
 from surefit.laws.runs import law_holds
 from surefit.remedies.append import Append
 from surefit.source.reading import Source
@@ -62,8 +62,8 @@ def remedy(
     broken: IndexNotMoved,
     case: Case,
     source: Source | None,
-    numbers: JoinedList | None,
-    rows: JoinedList | None,
+    numbers: FilledList | None,
+    rows: FilledList | None,
 ) -> Append | Fix:
     words = "Add the number of rows before the sample to its row numbers"
     if source is None or numbers is None or rows is None or rows.loop is not numbers.loop:

@@ -16,7 +16,7 @@ Split first. Compute the numbers from training rows alone, and scale all rows by
 At an evaluation, arrays of the user's frames are looked through for the rows that the model was
 trained on and those that it is given now. In an array of both, or in both together, columns have
 mean 0 and deviation 1, or the range from 0 to 1, to rounding; in the training rows alone they have
-not. Silent where all rows go through the model in training, as the nodes of one graph do.
+not. Silent where the model is given all rows in training, as the nodes of one graph.
 """
 
 import ast

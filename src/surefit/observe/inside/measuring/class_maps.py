@@ -84,7 +84,7 @@ def _tensor_begins(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
     """Not what a model does with its own features."""
     if state.calls >= MOST_CALLS or phases.current:
         return False
-    value = args[0] if args else kwargs.get("input")
+    value: Any = args[0] if args else kwargs.get("input")
     if not is_plain(value) or not value.is_cpu or not 0 < value.numel() <= MOST_ELEMENTS:
         return False
     if value.requires_grad or not budget.allows() or not readable.can_look():

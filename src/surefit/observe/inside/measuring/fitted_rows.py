@@ -13,7 +13,7 @@ from surefit.observe.inside.measuring.phases import CallPhase
 from surefit.observe.inside.spool import guarded
 from surefit.observe.inside.training import periodic, readable
 from surefit.observe.inside.training.budget import Budget
-from surefit.observe.inside.training.frame_rows import Table, tables_of_frames
+from surefit.observe.inside.training.frame_rows import HeldTable, tables_of_frames
 from surefit.observe.inside.training.letters import noted
 
 SAMPLES = 8
@@ -97,10 +97,10 @@ def _sample(args: Any, kwargs: Any) -> Sample | None:
 
 def _examine(trained: Sample, evaluated: Sample) -> None:
     """Only where some array has the training rows and not those of this evaluation."""
-    both: list[Table] = []
-    learned: list[Table] = []
-    judged: list[Table] = []
-    others: list[Table] = []
+    both: list[HeldTable] = []
+    learned: list[HeldTable] = []
+    judged: list[HeldTable] = []
+    others: list[HeldTable] = []
     width = int(trained.rows.shape[1])
     for table in tables_of_frames(4):
         known = _columns(table, trained)
@@ -110,7 +110,7 @@ def _examine(trained: Sample, evaluated: Sample) -> None:
             if same and table.rows >= FEWEST_ROWS:
                 others.append(table)
             continue
-        narrow = Table(table.name, _taken(table, columns))
+        narrow = HeldTable(table.name, _taken(table, columns))
         holds = known is not None, _columns(table, evaluated) is not None
         {(True, True): both, (True, False): learned, (False, True): judged}[holds].append(narrow)
     if not learned:
@@ -136,13 +136,13 @@ def _examine(trained: Sample, evaluated: Sample) -> None:
     )
 
 
-def _taken(table: Table, columns: list[int]) -> Any:
+def _taken(table: HeldTable, columns: list[int]) -> Any:
     return table.numbers[:, columns] if table.numbers.dim() == 2 else table.numbers[:, None]
 
 
 def _wholes(
-    both: list[Table], part: Table, judged: list[Table], others: list[Table]
-) -> Iterator[list[Table]]:
+    both: list[HeldTable], part: HeldTable, judged: list[HeldTable], others: list[HeldTable]
+) -> Iterator[list[HeldTable]]:
     """Arrays that hold all rows, or can together."""
     for table in both:
         if table.rows > part.rows:
@@ -156,7 +156,7 @@ def _wholes(
                 yield [part, rest, *chosen]
 
 
-def _columns(table: Table, sample: Sample) -> list[int] | None:
+def _columns(table: HeldTable, sample: Sample) -> list[int] | None:
     """Of the table, those with the columns of the sample; None where its rows are not there."""
     torch = readable.torch()
     numbers = table.numbers.float()
@@ -192,7 +192,7 @@ def _has_steps(series: Any, steps: Any) -> bool:
     return any(bool((series[at : at + length] == steps).all()) for at in starts[:64])
 
 
-def _scaled(tables: list[Table], part: Table) -> ScaledColumns | None:
+def _scaled(tables: list[HeldTable], part: HeldTable) -> ScaledColumns | None:
     torch = readable.torch()
     whole = torch.cat([table.numbers.double() for table in tables])
     own = part.numbers.double()

@@ -22,7 +22,7 @@ DEEPEST = 4
 
 
 @dataclass(slots=True)
-class Table:
+class HeldTable:
     """Rows of numbers, or a series."""
 
     name: str
@@ -36,8 +36,8 @@ class Table:
         return int(self.numbers.shape[0])
 
 
-def tables_of_frames(depth: int) -> list[Table]:
-    found: list[Table] = []
+def tables_of_frames(depth: int) -> list[HeldTable]:
+    found: list[HeldTable] = []
     known: set[int] = set()
     for frame in own_frames(depth):
         for name, value in variables_of(frame).items():
@@ -48,7 +48,7 @@ def tables_of_frames(depth: int) -> list[Table]:
     return found
 
 
-def _tables(name: str, value: Any, deeper: int, known: set[int]) -> Iterator[Table]:
+def _tables(name: str, value: Any, deeper: int, known: set[int]) -> Iterator[HeldTable]:
     if id(value) in known or deeper <= 0:
         return
     if is_tensor(value) or is_a(value, "numpy", "ndarray") or is_pandas(value, "Series"):
@@ -72,7 +72,7 @@ def _tables(name: str, value: Any, deeper: int, known: set[int]) -> Iterator[Tab
             yield from _tables(name, member, deeper - 1, known)
 
 
-def _plain(name: str, value: Any) -> Iterator[Table]:
+def _plain(name: str, value: Any) -> Iterator[HeldTable]:
     shape = tuple(int(size) for size in value.shape)
     elements = 1
     for size in shape:
@@ -80,18 +80,20 @@ def _plain(name: str, value: Any) -> Iterator[Table]:
     if len(shape) in (1, 2) and 1 < elements <= MOST_ELEMENTS and shape[0] > 1:
         tensor = tensor_of(value)
         if tensor is not None and tensor.dtype.is_floating_point:
-            yield Table(name, tensor)
+            yield HeldTable(name, tensor)
 
 
-def _of_frame(name: str, value: Any) -> Iterator[Table]:
+def _of_frame(name: str, value: Any) -> Iterator[HeldTable]:
     numeric = [at for at, kind in enumerate(value.dtypes) if getattr(kind, "kind", "O") == "f"]
     if len(value) > 1 and numeric and len(value) * len(numeric) <= MOST_ELEMENTS:
         tensor = tensor_of(value.iloc[:, numeric])
         if tensor is not None:
-            yield Table(name, tensor, wide=True)
+            yield HeldTable(name, tensor, wide=True)
 
 
-def _of_subset(name: str, held: dict[str, Any], deeper: int, known: set[int]) -> Iterator[Table]:
+def _of_subset(
+    name: str, held: dict[str, Any], deeper: int, known: set[int]
+) -> Iterator[HeldTable]:
     """Its rows, and all rows of the dataset that it is a part of."""
     numbers: Any
     numbers, dataset = held.get("indices"), held.get("dataset")
@@ -102,5 +104,5 @@ def _of_subset(name: str, held: dict[str, Any], deeper: int, known: set[int]) ->
     chosen = readable.torch().tensor([int(number) for number in numbers])
     for whole in _tables(name, dataset, deeper - 1, set()):
         if int(chosen.max()) < whole.rows:
-            yield Table(name, whole.numbers[chosen], whole.wide)
+            yield HeldTable(name, whole.numbers[chosen], whole.wide)
     yield from _tables(f"{name}.dataset", dataset, deeper - 1, known)
