@@ -82,12 +82,12 @@ def pictures(module: ModuleType) -> None:
 
 def _tensor_begins(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
     """Not what a model does with its own features."""
-    if state.calls >= MOST_CALLS or phases.current:
+    if state.calls >= MOST_CALLS or phases.current or not readable.can_look():
         return False
     value: Any = args[0] if args else kwargs.get("input")
     if not is_plain(value) or not value.is_cpu or not 0 < value.numel() <= MOST_ELEMENTS:
         return False
-    if value.requires_grad or not budget.allows() or not readable.can_look():
+    if value.requires_grad or not budget.allows():
         return False
     state.calls += 1
     state.pending = value
@@ -212,9 +212,9 @@ def lost(
         return
     state.batches += 1
     target: Any = args[1] if len(args) > 1 else kwargs.get("target")
-    if not grad or name not in LOSSES or not is_plain(target) or target.dim() < 2:
+    if not grad or name not in LOSSES or not is_plain(target) or not readable.can_look():
         return
-    if target.dtype.is_floating_point or not target.is_cpu or not readable.can_look():
+    if target.dim() < 2 or target.dtype.is_floating_point or not target.is_cpu:
         return
     if target[0].numel() > MOST_ELEMENTS or target[0].numel() < FEWEST_ELEMENTS:
         return

@@ -56,10 +56,10 @@ state = FittedState()
 @events.on(phases.called)
 def called(site: CallPhase, args: Any, kwargs: Any, _result: Any) -> None:
     """The first call in training."""
-    if state.trained is not None or not site.grad or site.calls > SAMPLES:
+    if state.trained is not None or (site.grad and site.calls > SAMPLES):
         phases.called.rest(called)
         return
-    if site.training and readable.can_look():
+    if site.grad and site.training and readable.can_look():
         with readable.looking():
             state.trained = _sample(args, kwargs)
             phases.idle_called.wake(idle_called)
