@@ -325,7 +325,9 @@ def distill(
     agreement: float
         The same at the best step.
     teacher_passes: int
-        Forward passes of the teacher that were executed.
+        Forward passes of the teacher, in the first process. A run that was
+        killed and resumed has as many as one that was not: what is done again
+        is counted once.
     peak_memory: int
         In bytes, of this process.
     seconds: float

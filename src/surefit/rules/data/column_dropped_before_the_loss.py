@@ -3,7 +3,8 @@
 ## What happens
 A Trainer keeps only columns that the model's `forward` takes by name, and drops the others before
 the batch is created. A `compute_loss` or a collator of your own that reads another column, a weight
-of each row for instance, gets a batch without it: `KeyError`.
+of each row for instance, gets a batch without it: `KeyError`, or, where it asks with a default
+(`inputs.pop("weight", None)`), the default for every row.
 
 ## Why it matters
 The dataset has the column, and printing a row shows it. That it is dropped is said only in the log,
@@ -15,7 +16,8 @@ nor your loss takes: `dataset.remove_columns([...])`.
 
 ## How it is recognised
 A line of yours below the Trainer asks a batch or a row for a key that is not there; the dataset has
-a column of this name, and the Trainer drops it because `forward` has no such argument.
+a column of this name, and the Trainer drops it because `forward` has no such argument. Or a
+function that the Trainer calls asks for the column with a default, and a run has dropped it.
 """
 
 import ast
@@ -28,11 +30,13 @@ from surefit.doctor.violations import fact_at
 from surefit.doctor.words import code
 from surefit.laws.case import Case
 from surefit.laws.contracts.keys import KeyAbsent
+from surefit.laws.invariants.trainer_requests import ColumnNotDelivered
+from surefit.laws.runs import law_holds
 from surefit.laws.subscripts import readable
 from surefit.laws.trainers import ROWS, TrainerState, arguments_call, dropped_columns, trainer_of
 from surefit.remedies.change import Change
 from surefit.source.edits import appended, argument_added
-from surefit.source.patches import both
+from surefit.source.patches import Edit, both
 from surefit.source.reading import Source
 
 SYMPTOM = Symptom(
@@ -70,6 +74,31 @@ def the_trainer_drops_the_column(broken: KeyAbsent, case: Case) -> Finding | Non
     )
 
 
+@RULE.on(ColumnNotDelivered)
+def the_trainer_drops_a_column_with_a_default(broken: ColumnNotDelivered, case: Case) -> Finding:
+    source = case.source(broken.use)
+    node = case.node(broken.use)
+    scope = source.scope_of(node) if source is not None and node is not None else None
+    read = {
+        inner.value
+        for inner in (ast.walk(scope) if scope is not None else ())
+        if isinstance(inner, ast.Constant)
+    }
+    spare = [name for name in broken.dataset.dropped if name not in read]
+    arguments = arguments_call(case)
+    words, edit = edit_that_keeps(arguments, spare)
+    name = getattr(scope, "name", "a function of yours")
+    return case.finding(
+        broken.use.place,
+        f"`{broken.column}` is no argument of `{broken.dataset.model}.forward`, so"
+        f" {code(broken.dataset.trainer)} drops the column, and `{name}` always gets the default.",
+        facts=broken.facts,
+        why="With `remove_unused_columns=True`, the default, a Trainer keeps only columns that"
+        " `forward` takes by name.",
+        remedies=(Change(to=edit, words=f"{words}.", must=law_holds(broken)),),
+    )
+
+
 def keeping(
     broken: KeyAbsent,
     trainer: TrainerState,
@@ -77,20 +106,28 @@ def keeping(
     arguments: tuple[Source, ast.Call] | None,
 ) -> Change:
     """All columns, less those that nobody takes."""
-    words, edit = "Keep it: `remove_unused_columns=False`", None
     spare = [name for name in dropped if name != broken.key and not is_read(broken, name)]
+    words, edit = edit_that_keeps(arguments, spare if trainer.columns else [])
+    place = Place(broken.use.place.file, broken.use.place.line)
+    must = KeyIsThere(place, readable(broken.asked, broken.key))
+    return Change(to=edit, words=f"{words}.", must=must)
+
+
+def edit_that_keeps(
+    arguments: tuple[Source, ast.Call] | None, spare: list[str]
+) -> tuple[str, Edit | None]:
+    """`spare`: columns that nobody takes, and that would fail in a batch."""
+    words, edit = "Keep it: `remove_unused_columns=False`", None
     if arguments is not None:
         source, call = arguments
         edit = argument_added(source, call, "remove_unused_columns", "False")
         names = "[" + ", ".join(f'"{name}"' for name in spare) + "]"
-        for node in source.every(ast.keyword) if spare and trainer.columns else ():
+        for node in source.every(ast.keyword) if spare else ():
             if node.arg in ROWS and not isinstance(node.value, ast.Constant):
                 edit = both(edit, appended(source, node.value, f".remove_columns({names})"))
-        if spare and trainer.columns:
+        if spare:
             words += f", and remove the others: {code(f'.remove_columns({names})')}"
-    place = Place(broken.use.place.file, broken.use.place.line)
-    must = KeyIsThere(place, readable(broken.asked, broken.key))
-    return Change(to=edit, words=f"{words}.", must=must)
+    return words, edit
 
 
 def is_read(broken: KeyAbsent, name: str) -> bool:

@@ -58,14 +58,14 @@ class CallPhase:
 
     @property
     def call_site(self) -> CallSite | None:
-        return _written(self.code, self.instruction)
+        return written_call(self.code, self.instruction)
 
     @property
     def caller(self) -> CallSite | None:
-        return _written(self.back, self.back_instruction)
+        return written_call(self.back, self.back_instruction)
 
 
-def _written(code: CodeType | None, instruction: int) -> CallSite | None:
+def written_call(code: CodeType | None, instruction: int) -> CallSite | None:
     """With the columns that Python keeps of a call, in bytes as `ast` counts them."""
     if code is None:
         return None
