@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.swapped_product import SCRIPT
+from swapped_product import SCRIPT
 
 ROOT = Path(__file__).parents[1]
 

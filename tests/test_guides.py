@@ -16,10 +16,10 @@ from typing import Any
 import pytest
 import yaml
 
+from notebook_files import notebook
 from surefit import cli
 from surefit.lint_settings import project_above
-from tests.notebook_files import notebook
-from tests.swapped_product import SCRIPT
+from swapped_product import SCRIPT
 
 ROOT = Path(__file__).parents[1]
 BIN = Path(sys.executable).parent

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.swapped_product import SCRIPT
+from swapped_product import SCRIPT
 
 ROOT = Path(__file__).parents[1]
 MANIFEST = ROOT / ".pre-commit-hooks.yaml"

@@ -11,11 +11,11 @@ from typing import Any
 import jsonschema
 import pytest
 
+from notebook_files import notebook
 from surefit import cli
 from surefit.source.patches import Edit, Replace, patched
 from surefit.source.spans import Span
-from tests.notebook_files import notebook
-from tests.swapped_product import HEADLINE, SCRIPT
+from swapped_product import HEADLINE, SCRIPT
 
 SCHEMAS = Path(__file__).parents[2] / ".venv" / "sarif"
 

@@ -12,7 +12,7 @@ from pygls.exceptions import JsonRpcException
 from pygls.lsp.client import LanguageClient
 
 from surefit import __version__
-from tests.swapped_product import HEADLINE, SCRIPT
+from swapped_product import HEADLINE, SCRIPT
 
 WIDE = SCRIPT.replace("scores =", "'🜁'; scores =")
 """A character that is two units of UTF-16, before what is marked."""

@@ -12,7 +12,7 @@ from .row import Row
 from .split import Split
 
 ALL_VALIDATED_ON = refusal(
-    "SF137", "all-rows-validated-on", "Every row to train on is among the rows to validate on."
+    "SF140", "all-rows-validated-on", "Every row to train on is among the rows to validate on."
 )
 
 

@@ -71,8 +71,7 @@ from .sft_settings import LEARNING_RATE, LoraSft
 from .shown_tokens import shown_tokens
 from .token_rows import (
     PartedRows,
-    keep_known_rows,
-    keep_stored,
+    keep_rows,
     open_prepared,
     prepare,
     settings_and_rows,
@@ -199,9 +198,8 @@ def _train(
 
     # the run folder is made only now: what cannot work has left nothing behind
     if settings.resume is None:
-        ranks.first_does(partial(keep_stored, settings, work, folder.path))
-        ranks.first_does(partial(start_run, folder.path, as_dict(settings)))
-        ranks.first_does(partial(keep_known_rows, work, folder.path))
+        keep = partial(keep_rows, settings, work)
+        ranks.first_does(partial(start_run, folder.path, as_dict(settings), fill=keep))
     elif folder.extends:
         ranks.first_does(partial(begin_segment, folder, settings))
     say(f"Run folder: {folder.path}")

@@ -39,7 +39,7 @@ NOISE_IN_TEXTS = refusal(
 )
 
 OTHER_KIND = refusal(
-    "SF138",
+    "SF148",
     "validation-of-another-kind",
     "Rows to validate on are of another kind than the others.",
 )
@@ -147,12 +147,6 @@ def settings_and_rows(
         yield settings, work
 
 
-def keep_stored(settings: RowSettings, work: Path, run: Path) -> None:
-    """Rows that were in memory lie beside the run from now on, so that it can go on."""
-    if settings.data == IN_MEMORY:
-        copy_file(work / STORED, run / STORED)
-
-
 def source_of(settings: RowSettings, work: Path | None = None, run: Path | None = None) -> str:
     """What to read: for rows in memory the file where they were stored, in the working folder or
     beside the run."""
@@ -205,11 +199,14 @@ def open_prepared(folder: Path) -> Prepared:
     )
 
 
-def keep_known_rows(work: Path, folder: Path) -> None:
-    """In the run folder, what `prepare` found out of the training rows."""
-    with writing(folder):
+def keep_rows(settings: RowSettings, work: Path, run: Path) -> None:
+    """In the run folder: the digests of rows that are trained on, and rows that were in memory, so
+    that the run can go on."""
+    with writing(run):
         for name in (ABOUT, DIGESTS):
-            shutil.copyfile(work / name, folder / name)
+            shutil.copyfile(work / name, run / name)
+    if settings.data == IN_MEMORY:
+        copy_file(work / STORED, run / STORED)
 
 
 def part_rows(
@@ -224,12 +221,7 @@ def part_rows(
     with progress("Reading rows", count_rows(source)) as bar:
         read = read_rows(
             source,
-            Fields(
-                settings.input_field,
-                settings.target_field,
-                settings.text_field,
-                settings.numbers_as_text,
-            ),
+            columns_of(settings),
             skip_bad_rows=settings.skip_bad_rows,
             store=folder and folder / "rows.arrow",
             each=bar.step,
@@ -247,12 +239,21 @@ def part_rows(
     return PartedRows(read, parts, more, time.monotonic() - began, validation)
 
 
+def columns_of(settings: RowSettings) -> Fields:
+    return Fields(
+        settings.input_field,
+        settings.target_field,
+        settings.text_field,
+        settings.numbers_as_text,
+    )
+
+
 def _read_validation(settings: RowSettings, train: RowSet, folder: Path | None) -> RowSet:
     assert settings.eval_data is not None
     with progress("Reading rows to validate on", count_rows(settings.eval_data)) as bar:
         read = read_rows(
             settings.eval_data,
-            Fields(settings.input_field, settings.target_field, settings.text_field),
+            columns_of(settings),
             skip_bad_rows=settings.skip_bad_rows,
             store=folder and folder / VALIDATION,
             each=bar.step,

@@ -31,6 +31,7 @@ from surefit.train.record import RunFolder, recipe_of
 
 from .distill_settings import Distillation
 from .sft_settings import LoraSft
+from .token_rows import columns_of
 
 ANSWERS_NO_TEXT = refusal(
     "SF160", "model-answers-no-text", "A model of features cannot be asked a question."
@@ -147,8 +148,7 @@ class Trained:
     @property
     def fields(self) -> Fields:
         """The columns that the run took its rows from."""
-        settings = self.settings
-        return Fields(settings.input_field, settings.target_field, settings.text_field)
+        return columns_of(self.settings)
 
     def _answered(self, tokens: TokenSet) -> Evaluation:
         longest = int(tokens.answer_lengths.max())

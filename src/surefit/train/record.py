@@ -300,11 +300,18 @@ def check_free(path: Path) -> None:
         raise BadInput(_in_use(path))
 
 
-def start_run(path: Path, settings: Mapping[str, Any], recipe: str = "sft") -> RunFolder:
+def start_run(
+    path: Path,
+    settings: Mapping[str, Any],
+    recipe: str = "sft",
+    fill: Callable[[Path], object] = lambda _: None,
+) -> RunFolder:
+    """`fill` puts in what the run needs of its own to be resumed; the settings come last."""
     with writing(path):
         path.mkdir(parents=True, exist_ok=True)
         hold(path)
         check_free(path)  # another run may have begun there since the first look
+        fill(path)
         write_json(path / "settings.json", {"recipe": recipe, **settings})
     return RunFolder(path, recipe)
 
