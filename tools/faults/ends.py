@@ -7,7 +7,14 @@ from typing import Any
 
 from safetensors.numpy import load_file
 
-MEASURED = {"seconds", "seconds_per_epoch", "peak_memory"}
+MEASURED = {
+    "pace",
+    "peak_memory",
+    "seconds",
+    "seconds_per_epoch",
+    "supervised_tokens_per_second",
+    "tokens_per_second",
+}
 """What a machine needed: it differs between two unbroken runs, too."""
 
 ROUNDED = 2e-3
