@@ -4,11 +4,13 @@ import os
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 ENVIRONMENTS = ROOT / ".venv-pythons"
 VERSIONS = ("3.11", "3.12", "3.13")
+AT_ONCE = 2
 PACKAGES = ("hypothesis", "jsonschema", "pygls", "pytest", "pytest-randomly")
 TESTS = (
     *("tests/doctor", "tests/interpreter", "tests/language_server", "tests/logs", "tests/remedies"),
@@ -58,35 +60,29 @@ def environment(version: str, file: Path) -> Path:
     return python
 
 
-def tested(python: Path) -> int:
-    left_out = [f"--ignore={file}" for file in NEED_TORCH]
+def tested(version: str, file: Path) -> int:
+    """What the tests print is shown when they have ended."""
+    began = time.monotonic()
+    python = environment(version, file)
+    left_out = [f"--ignore={test}" for test in NEED_TORCH]
     options = ["-q", "--no-header", "-p", "no:cacheprovider", "-m", "not slow", *left_out]
-    command: list[str | Path] = [
-        python,
-        "-m",
-        "pytest",
-        *options,
-        "--deselect",
-        NEED_TENSORBOARD,
-        *TESTS,
-    ]
-    return subprocess.run(command, cwd=ROOT, check=False).returncode
+    command: list[str | Path] = [python, "-m", "pytest", *options]
+    command += ["--deselect", NEED_TENSORBOARD, *TESTS]
+    ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    said = "failed" if ended.returncode else "passed"
+    seconds = time.monotonic() - began
+    print(f"{ended.stdout}{ended.stderr}Python {version}: {said}, {seconds:.0f} s", flush=True)
+    return ended.returncode
 
 
 def main() -> int:
-    failed = []
-    for version in VERSIONS:
-        file = interpreter(version)
-        if file is None:
-            print(f"Python {version}: not here", flush=True)
-            continue
-        began = time.monotonic()
-        code = tested(environment(version, file))
-        if code:
-            failed.append(version)
-        said = "failed" if code else "passed"
-        print(f"Python {version}: {said}, {time.monotonic() - began:.0f} s", flush=True)
-    return int(bool(failed))
+    files = {version: interpreter(version) for version in VERSIONS}
+    here = {version: file for version, file in files.items() if file is not None}
+    for version in files.keys() - here.keys():
+        print(f"Python {version}: not here", flush=True)
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        codes = list(pool.map(tested, here, here.values()))
+    return int(any(codes))
 
 
 if __name__ == "__main__":
