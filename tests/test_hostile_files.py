@@ -104,6 +104,12 @@ def model_with_fifo(_: Random, path: Path) -> None:
     os.mkfifo(path / "tokenizer.json")
 
 
+def model_with_odd_lengths(_: Random, path: Path) -> None:
+    binaries.model_folder(path)
+    settings = json.loads((path / "tokenizer_config.json").read_bytes())
+    (path / "tokenizer_config.json").write_text(json.dumps({**settings, "model_max_length": []}))
+
+
 def run_with_fifo(_: Random, path: Path) -> None:
     path.mkdir()
     os.mkfifo(path / "settings.json")
@@ -198,6 +204,9 @@ KNOWN = {
     "FIFO in a model folder": Hostile("model", model_with_fifo, ("inspect", "--model"), (PLAIN,)),
     "a file for a model": Hostile(
         "model", content("x"), ("inspect", "--model"), ("SF171", "`model` is no folder")
+    ),
+    "settings of a tokenizer": Hostile(
+        "model", model_with_odd_lengths, ("inspect", "--model"), ("SF173", "tokenizer")
     ),
     "FIFO in a folder of a run": Hostile(
         "run", run_with_fifo, ("eval", "--data", "embedded"), ("SF192", PLAIN)

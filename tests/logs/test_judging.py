@@ -3,6 +3,8 @@
 import json
 import math
 import random
+import re
+import time
 from pathlib import Path
 
 import pytest
@@ -111,3 +113,16 @@ def test_through_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     empty = tmp_path / "runs"
     empty.mkdir()
     assert cli.main(["explain", str(empty)]) == 2
+
+
+def test_a_long_log_is_judged_at_a_tenth_of_its_windows() -> None:
+    """200,000 entries: with a median at every one of them it took minutes."""
+    fell = [3.0 * math.exp(-step / 20_000) + 0.1 for step in range(100_000)]
+    log = log_of(loss=[*fell, *(fell[-1] + step / 20_000 for step in range(100_000))])
+    begun = time.process_time()
+    (finding,) = judge(log)
+    assert time.process_time() - begun < 20
+    assert finding.rule == "log-diverges"
+    around = re.search(r"around step ([\d,]+)", finding.headline)
+    assert around is not None
+    assert 90_000 < int(around[1].replace(",", "")) < 105_000

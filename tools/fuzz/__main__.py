@@ -114,6 +114,7 @@ def outcome_of(worker: Worker, reader: Reader, number: int, seed: int, place: Pa
     folder.mkdir(parents=True)
     try:
         tried = attempt(reader, Random(own_seed), folder, number)
+        worker.process = worker.process or worker.begin()
         begun = time.monotonic()
         ended, saw = worker.call(folder, tried.arguments)
         seconds = time.monotonic() - begun

@@ -13,6 +13,7 @@ import sys
 import traceback
 import warnings
 from pathlib import Path
+from unittest.mock import patch
 
 MIB = 1 << 20
 FREE = 4 << 30
@@ -49,7 +50,8 @@ def warm_up() -> None:
     from surefit.cli import main
     from surefit.data.features import files
 
-    files.free_memory = lambda: FREE  # what is refused does not depend on this machine
+    # What is refused does not depend on this machine.
+    patch.object(files, "free_memory", lambda: FREE).start()
     torch.set_num_threads(1)
     with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
         main(["inspect", "embedded"])

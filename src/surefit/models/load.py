@@ -83,6 +83,7 @@ def load_tokenizer(source: ModelSource, pad_token: str | None = None) -> Tokeniz
 
     with _loading(source, "tokenizer"):
         tokenizer = AutoTokenizer.from_pretrained(source.location, **source.options)
+        tokenizer.decode(tokenizer("a b")["input_ids"])  # some odd settings are first used here
     if len(tokenizer) <= len(tokenizer.all_special_tokens):
         # For a folder without its files, transformers makes one of the right kind that is empty.
         raise BadInput(_no_tokenizer(source))
