@@ -15,8 +15,8 @@ Write the setting as the entry is called, or name the entry as the setting says.
 ## How it is recognised
 A line of a library asked a mapping for a key that it computed, the mapping does not have it, and
 just one argument in the script is written as this key, or as its end after a prefix that other keys
-of the mapping have, too. A similar key is proposed. Where a Trainer's evaluation has no loss, too,
-its labels are arguments of `forward` that it does not know for labels.
+of the mapping have, too. A similar key is proposed. Where the evaluation of a Trainer has no loss,
+either, its labels are arguments of `forward` that it does not know for labels.
 """
 
 import ast

@@ -51,6 +51,7 @@ RULE = Rule(
         ),
         Symptom("Attempted to use an uninitialized parameter", DECIDES),
         Symptom("shape of the 2D attn_mask is", DECIDES),
+        Symptom(r"to match target batch_size \(1\)", DECIDES),
     ),
 )
 
