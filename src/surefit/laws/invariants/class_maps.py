@@ -8,7 +8,6 @@ from surefit.doctor.measures.class_maps import ClassMaps, ResampledMaps
 from surefit.doctor.observations import CallSite
 from surefit.doctor.recording import Recording
 from surefit.doctor.violations import Expression
-from surefit.doctor.words import counted
 from surefit.laws.case import Case
 from surefit.laws.law import BrokenLaw, Law, MeasuredOn
 from surefit.laws.loss_sources import call_at
@@ -70,7 +69,7 @@ def listed(numbers: tuple[int, ...]) -> str:
 
 
 def watched(recording: Recording) -> MeasuredOn:
-    looked = sum(measure.looked for measure in recording.all(ClassMaps))
-    if not looked:
+    losses = [measure.loss for measure in recording.all(ClassMaps) if measure.looked]
+    if not losses:
         return MeasuredOn(why_not="no loss had a class for each position as its target")
-    return MeasuredOn(on=f"{counted(looked, 'target')}")
+    return MeasuredOn(on=f"targets of `{losses[0]}`")
