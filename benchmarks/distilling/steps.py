@@ -75,7 +75,9 @@ def surefit(given: StepWorkload, meter: StepMeter) -> None:
             "attention_mask": torch.ones_like(input_ids),
             "labels": labels,
         }
-        done = update(Lesson([batch], supervised_places(labels), own=False))
+        done = update(
+            Lesson([batch], supervised_places(labels), own=False, tokens=input_ids.numel())
+        )
         meter.end_step(done.divergence)
 
 

@@ -72,8 +72,13 @@ def evaluate(
     if recipe_of(Path(run)) == "pretrain":
         return score_features(Path(run), Path(str(data)))
     trained = load_trained(Path(run))
-    columns = {"input": input_field, "target": target_field, "text": text_field}
-    fields = replace(trained.fields, **{name: at for name, at in columns.items() if at is not None})
+    own = trained.fields
+    fields = replace(
+        own,
+        input=input_field or own.input,
+        target=target_field or own.target,
+        text=text_field or own.text,
+    )
     score = partial(trained.score, fields=fields, system=system, skip_bad_rows=skip_bad_rows)
     if isinstance(data, str | Path):
         return score(str(data))

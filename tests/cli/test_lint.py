@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from surefit import cli
+from surefit import cli, linting
 from surefit.cli import lint as lint_command
 from surefit.doctor import diagnose
 from surefit.doctor.findings import Finding, Fix, Place, Severity
@@ -194,13 +194,13 @@ def test_many_files_are_shared_out_and_told_in_order(
         Path(f"script{number:02d}.py").write_text(f"x = {number}\nodd({number})\n")
     process = os.getpid()
     processes: list[bool] = []
-    alone = lint_command.read
+    alone = linting.lint_file
 
-    def counted(path: Path, folder: Path) -> lint_command.FileFindings:
+    def counted(path: Path, folder: Path) -> linting.Linted:
         processes.append(os.getpid() == process)
         return alone(path, folder)
 
-    monkeypatch.setattr(lint_command, "read", counted)
+    monkeypatch.setattr(linting, "lint_file", counted)
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1})
     assert cli.main(["lint", ".", "--brief"]) == 1
     together = capsys.readouterr()

@@ -39,7 +39,7 @@ def made(balance: float = 0.0, rate: float = 1e-3) -> Made:
     student = StudentLoss(tiny("llama"), teaching.voice, Divergence("reverse-kl"), 1.0, VOCABULARY)
     batches = [PadRows(pad_id=0)([row(9, 2, 4), row(6, 1, 5)]), PadRows(pad_id=0)([row(7, 0, 6)])]
     places = sum(supervised_places(batch["labels"]) for batch in batches)
-    lesson = Lesson(batches, places, own=False)
+    lesson = Lesson(batches, places, own=False, tokens=22)
     step = RouterStep(teaching, training, student, balance, Accelerator(cpu=True), Ranks())
     return step, teaching, lesson
 

@@ -48,10 +48,9 @@ def warm_up() -> None:
     import transformers  # noqa: F401
 
     from surefit.cli import main
-    from surefit.data.features import files
 
     # What is refused does not depend on this machine.
-    patch.object(files, "free_memory", lambda: FREE).start()
+    patch("surefit.data.features.files.free_memory", lambda: FREE).start()
     torch.set_num_threads(1)
     with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
         main(["inspect", "embedded"])

@@ -57,7 +57,8 @@ def summary(rule: Rule) -> str:
 
 def known_rule(name: str) -> Known | None:
     """A rule or a refusal by its name."""
-    return next((rule for rule in (*rule_files(), *refusals()) if rule.name == name), None)
+    known: tuple[Known, ...] = (*rule_files(), *refusals())
+    return next((rule for rule in known if rule.name == name), None)
 
 
 def explanation(name: str) -> str:

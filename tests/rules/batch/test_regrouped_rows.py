@@ -1,6 +1,7 @@
 """A reshape for complete batches whose numbers divide: rows are mixed, the next layer raises."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -28,9 +29,9 @@ SCRIPT = """
 """
 
 
-def findings(folder: Path, **parts: str) -> list[dict[str, object]]:
+def findings(folder: Path, **parts: str) -> list[dict[str, Any]]:
     script = written(folder, train=SCRIPT.format(**parts)).name
-    found: list[dict[str, object]] = forked_run([script], folder).document["findings"]
+    found: list[dict[str, Any]] = forked_run([script], folder).document["findings"]
     return found
 
 
