@@ -206,7 +206,7 @@ def test_without_walls_a_sandbox_does_not_begin(place: Place) -> None:
     started = (
         "def patch_walls():\n"
         "    from surefit.observe.inside.traces import landlock\n"
-        "    landlock.restrict = lambda free: False\n"
+        "    landlock.restrict = lambda free, existing: False\n"
     )
     done = place.python(code, start=started + start)
     assert (done.returncode, done.stdout) == (traces.STOPPED, "")
@@ -358,3 +358,15 @@ def test_what_torch_and_safetensors_write_in_compiled_code_is_noted(place: Place
         ("wrote", str(place.elsewhere / "a.pt")),
         ("wrote", str(place.elsewhere / "a.safetensors")),
     ]
+
+
+def test_without_namespaces_shared_memory_is_out_of_reach_and_that_is_said(place: Place) -> None:
+    """Memory that all processes of a user see cannot be made private there."""
+    place.sandboxed("landlock")
+    done = place.python(
+        "import multiprocessing, multiprocessing.synchronize as synchronize\n"
+        "traces.locks_between_processes(synchronize)\n"  # as the observer does after the import
+        "multiprocessing.Queue()\nprint('went on')\n"
+    )
+    assert (done.returncode, done.stdout) == (traces.STOPPED, "")
+    assert place.noted() == [("wrote", traces.SHARED_MEMORY)]

@@ -26,16 +26,17 @@ TO_OTHERS = 1 << 0 | 1 << 1
 """Connect to abstract sockets of processes outside, and send signals to these."""
 
 
-def restrict(free: Sequence[str]) -> bool:
-    """From now on this process writes to these folders only; whether the kernel took it."""
+def restrict(free: Sequence[str], existing: Sequence[str]) -> bool:
+    """From now on this process writes to these folders only, and to existing files at or beneath
+    `existing`; whether the kernel took it."""
     try:
-        return _restrict(free)
+        return _restrict(free, existing)
     except (OSError, AttributeError) as error:
         could_not("writes of compiled code in the sandbox", error)
         return False
 
 
-def _restrict(free: Sequence[str]) -> bool:
+def _restrict(free: Sequence[str], existing: Sequence[str]) -> bool:
     import ctypes
 
     libc = ctypes.CDLL(None, use_errno=True)
@@ -49,6 +50,8 @@ def _restrict(free: Sequence[str]) -> bool:
     try:
         for path in free:
             _allow(libc, rules, path, rights)
+        for path in existing:
+            _allow(libc, rules, path, TO_FILES)
         _checked(libc.prctl(SET_NO_NEW_PRIVILEGES, 1, 0, 0, 0))
         _checked(libc.syscall(RESTRICT_SELF, rules, 0))
     finally:

@@ -1,4 +1,4 @@
-"""Has the kernel refuse network sockets, and looking into other processes, for a process and its
+"""Has the kernel refuse sockets but for connected pairs, and looking into other processes, for a process and its
 children; changes of files' owners, modes and times are not made."""
 
 import ctypes
@@ -12,7 +12,7 @@ LOAD, EQUAL, RETURN = 0x20, 0x15, 0x06
 ALLOW, FAIL = 0x7FFF0000, 0x00050000
 SYSTEM_CALL, ARCHITECTURE, FIRST_ARGUMENT = 0, 4, 16
 """Where these lie in what a filter is shown."""
-INTERNET, INTERNET_6, PACKETS = 2, 10, 17
+UNIX, INTERNET, INTERNET_6, PACKETS = 1, 2, 10, 17
 
 Instruction = tuple[int, int, int, int]
 
@@ -86,7 +86,7 @@ def restrict() -> bool:
 def filter_for(calls: Calls) -> list[Instruction]:
     """Programs of another architecture are refused whatever they ask for."""
     no_access, not_permitted, nothing = FAIL | errno.EACCES, FAIL | errno.EPERM, FAIL
-    families = (INTERNET, INTERNET_6, PACKETS)
+    families = (UNIX, INTERNET, INTERNET_6, PACKETS)
     checks: list[Instruction] = [
         (LOAD, 0, 0, ARCHITECTURE),
         (EQUAL, 1, 0, calls.architecture),

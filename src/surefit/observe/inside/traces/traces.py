@@ -22,6 +22,7 @@ from surefit.observe.inside.traces import outside
 
 WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 MOST_NOTES = 20
+SHARED_MEMORY = "/dev/shm"
 STOPPED = 97
 """Exit code of a process that a sandbox ended."""
 
@@ -131,6 +132,24 @@ _CHECKS: dict[str, Callable[[tuple[Any, ...]], None]] = {
 
 def _words(command: Any) -> list[Any]:
     return [command] if isinstance(command, str | bytes | os.PathLike) else list(command)
+
+
+@after_import("multiprocessing.synchronize")
+def locks_between_processes(module: ModuleType) -> None:
+    """Where `/dev/shm` is out of reach: workers of a loader need these, and memory there."""
+    if os.environ.get(outside.WALLS) != "landlock":
+        return
+    plain = module.SemLock.__init__
+
+    @wraps(plain)
+    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N807
+        try:
+            plain(self, *args, **kwargs)
+        except PermissionError:
+            _note("wrote", SHARED_MEMORY)
+            raise
+
+    module.SemLock.__init__ = __init__
 
 
 @after_import("torch.serialization")

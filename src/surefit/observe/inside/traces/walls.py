@@ -24,7 +24,8 @@ WRITTEN_CACHES = (
     "NUMBA_CACHE_DIR",
 )
 """Caches that libraries cannot do without; all others are read."""
-DEVICES = ("/dev", "/proc/self")
+SHARED = ("shm", "mqueue", "hugepages")
+"""In `/dev`: memory and queues that all processes of a user see."""
 MOST_PROCESSES = 4096
 LARGEST_FILE = 64 << 30
 
@@ -53,11 +54,16 @@ def _build() -> Layer:
     os.environ[outside.NO_NAMESPACES] = why_not
     if sys.platform == "linux":
         relay.keep()
-    if landlock.restrict([*own, str(folder), private_folder(own[0]), *DEVICES]) and (
-        seccomp.restrict()
-    ):
+    free = [*own, str(folder), private_folder(own[0]), "/proc/self"]
+    if landlock.restrict(free, devices()) and seccomp.restrict():
         return "landlock"
     return "trusted" if os.environ.get(TRUSTED) else "none"
+
+
+def devices() -> list[str]:
+    with os.scandir("/dev") as entries:
+        real = (entry for entry in entries if not entry.is_symlink())
+        return [entry.path for entry in real if entry.name not in SHARED]
 
 
 def private_folder(copy: str) -> str:
