@@ -1,5 +1,5 @@
-"""Has the kernel refuse sockets but for connected pairs, and looking into other processes, for a process and its
-children; changes of files' owners, modes and times are not made."""
+"""Has the kernel refuse sockets but for connected pairs, and looking into other processes, for a
+process and its children; changes of files' owners, modes and times are not made."""
 
 import ctypes
 import errno
