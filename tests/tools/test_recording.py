@@ -9,7 +9,7 @@ def test_lines_are_folded_and_pauses_shortened() -> None:
     came = [(5.0, "\x1b[31mred\x1b[0m\n"), (65.0, "x" * 100 + "\n"), (65.1, "\n"), (65.2, "\n")]
     lines = list(on_screen("$ go", came))
     assert [line.text.plain for line in lines] == ["$ go", "red", "x" * 80, "x" * 20, ""]
-    assert [line.at for line in lines] == [0.0, 0.5, 2.0, 2.0, 2.1]
+    assert [round(line.at, 6) for line in lines] == [0.0, 0.5, 2.0, 2.0, 2.1]
     drawn = picture(lines, "<title>")
     assert ElementTree.fromstring(drawn).tag.endswith("svg")
     assert 'fill="#' in drawn.partition(">red<")[0].rpartition("<tspan")[2]

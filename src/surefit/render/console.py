@@ -1,7 +1,7 @@
 """Where surefit prints: messages, and progress bars with time left."""
 
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING
 
 from rich.console import Console, ConsoleOptions, RenderableType
@@ -55,6 +55,11 @@ def working(on: str) -> Iterator[None]:
         return
     with errors.status(visible(f"surefit: {on}")):
         yield
+
+
+def importing() -> AbstractContextManager[None]:
+    """While libraries are imported that take seconds."""
+    return working("importing torch and transformers")
 
 
 class Bar:
@@ -113,7 +118,7 @@ def progress(
 
     from .columns import columns
 
-    with Progress(*columns(), console=console, expand=True) as drawing:
+    with Progress(*columns(console.width), console=console, expand=True) as drawing:
         task = drawing.add_task(visible(description), total=total, completed=done, fields="")
         bar.drawn = drawing, task
         yield bar
