@@ -1,6 +1,6 @@
 """Messages and progress bars, on a terminal and off it."""
 
-from io import StringIO
+from io import BytesIO, StringIO, TextIOWrapper
 
 import pytest
 from rich.console import Console
@@ -65,6 +65,17 @@ def test_a_finished_bar_says_what_it_took(monkeypatch: pytest.MonkeyPatch) -> No
     assert "2/2" in last
     assert "0:00" in last
     assert "left" not in last
+
+
+@pytest.mark.parametrize(
+    ("encoding", "drawn"), [("utf-8", "── a │ b … é"), ("ascii", "-- a | b ~ \\xe9")]
+)
+def test_a_terminal_without_the_characters_gets_others(encoding: str, drawn: str) -> None:
+    raw = BytesIO()
+    file = TextIOWrapper(raw, encoding=encoding, errors="backslashreplace")
+    console.SafeConsole(file=file, width=40).print("── a │ b … é")
+    file.flush()
+    assert raw.getvalue().decode(encoding).rstrip() == drawn
 
 
 def test_a_bar_goes_on_from_what_was_done(monkeypatch: pytest.MonkeyPatch) -> None:

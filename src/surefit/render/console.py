@@ -18,14 +18,24 @@ if TYPE_CHECKING:
     from .notebook_bar import NotebookBar
 
 
+PLAIN_MARKS = str.maketrans("─━│…·×−→", "--|~.x->")
+"""What findings are drawn with, for a terminal that has no such characters; of the same width."""
+
+
 class SafeConsole(Console):
     """Nothing that is printed is obeyed by the terminal: the last edge, whoever prints."""
+
+    @property
+    def has_marks(self) -> bool:
+        return self.encoding.startswith("utf")
 
     def render(
         self, renderable: RenderableType, options: ConsoleOptions | None = None
     ) -> Iterable[Segment]:
         for text, style, control in super().render(renderable, options):
-            yield Segment(text if control else visible(text, keep="\n"), style, control)
+            if not control:
+                text = visible(text if self.has_marks else text.translate(PLAIN_MARKS), keep="\n")
+            yield Segment(text, style, control)
 
 
 # In a notebook as plain text, too: rich would make an output of every line.
@@ -53,7 +63,7 @@ def working(on: str) -> Iterator[None]:
     if quiet or kernel() is not None or not errors.is_terminal or errors.is_dumb_terminal:
         yield
         return
-    with errors.status(visible(f"surefit: {on}")):
+    with errors.status(visible(f"surefit: {on}"), spinner="dots" if errors.has_marks else "line"):
         yield
 
 
