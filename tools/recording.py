@@ -18,7 +18,6 @@ from itertools import pairwise
 from pathlib import Path
 from xml.sax.saxutils import escape
 
-from rich.color import Color
 from rich.style import Style
 from rich.terminal_theme import DIMMED_MONOKAI
 from rich.text import Text
@@ -171,14 +170,12 @@ def stretches(text: Text) -> Iterator[tuple[int, int, Style]]:
 
 
 def looks(style: Style) -> str:
-    fill = f' fill="{style.color.get_truecolor(DIMMED_MONOKAI).hex}"' if has_color(style) else ""
+    color = style.color
+    fill = ""
+    if color is not None and not color.is_default:
+        fill = f' fill="{color.get_truecolor(DIMMED_MONOKAI).hex}"'
     weight = ' font-weight="bold"' if style.bold else ""
     return f"{fill}{weight}" + (' opacity="0.65"' if style.dim else "")
-
-
-def has_color(style: Style) -> bool:
-    color: Color | None = style.color
-    return color is not None and not color.is_default
 
 
 if __name__ == "__main__":
