@@ -3,6 +3,7 @@
 Commands of docs/ci.md, docs/editors.md and docs/notebooks.md are executed in test_guides.py.
 """
 
+import json
 import re
 import shlex
 import subprocess
@@ -13,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import surefit
-from surefit.cli import Call, functions_for, make_app, parsed, read_call
+from surefit.cli import Call, functions_for, main, make_app, parsed, read_call
 from surefit.cli.config_flags import ConfigFlags
 from tools import doc_pages
 
@@ -102,6 +103,28 @@ def test_pages_are_what_the_source_says(tmp_path: Path, capsys: pytest.CaptureFi
     assert capsys.readouterr().out.startswith("docs/laws.md is not what the source says")
     assert doc_pages.main([], tmp_path) == 0
     assert doc_pages.main(["--check"], tmp_path) == 0
+
+
+QUICK = [
+    typed
+    for page, typed in COMMANDS
+    if page not in ("ci", "editors", "notebooks")
+    and re.match(r"surefit (lint|explain ragged|inspect rows|rules|\w+ --help)", typed)
+]
+
+
+@pytest.mark.slow
+def test_quick_commands_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a script without faults, and on a few rows."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "src").mkdir()
+    for script in ("train.py", "src/model.py"):
+        (tmp_path / script).write_text("import torch\n")
+    rows = [{"input": f"Who is number {n}?", "target": f"Number {n}."} for n in range(20)]
+    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert len(set(QUICK)) >= 4
+    ended = {typed: main(shlex.split(typed)[1:]) for typed in dict.fromkeys(QUICK)}
+    assert ended == dict.fromkeys(ended, 0)
 
 
 @pytest.mark.slow
