@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 OLDEST := .venv-oldest
 
-.PHONY: demo test test-oldest test-pythons fast check setup dist controls bench-sft bench-loader bench-distill faults fuzz clean
+.PHONY: demo test test-oldest test-pythons fast check setup dist docs recording controls bench-sft bench-loader bench-distill faults fuzz clean
 
 demo: $(VENV)/train ## set up and train on the embedded model and rows
 	$(BIN)/surefit demo
@@ -22,12 +22,13 @@ test-pythons: $(VENV)/dev ## the doctor without torch on every Python from 3.11 
 fast: $(VENV)/dev $(VENV)/browser ## the tests that take seconds
 	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow"
 
-check: $(VENV)/dev ## format, lint, types, import contracts, rule pages, words
+check: $(VENV)/dev ## format, lint, types, import contracts, generated pages, words
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/lint-imports
 	$(BIN)/mypy
 	$(BIN)/python -m tools.rule_pages --check
+	$(BIN)/python -m tools.doc_pages --check
 	$(BIN)/python -m tools.word_ratchet
 
 FILES ?= 10000
@@ -60,6 +61,12 @@ dist: $(VENV)/dev ## wheel and source distribution, in dist/
 	rm -rf dist
 	$(BIN)/python -m hatchling build
 
+docs: $(VENV)/docs ## the pages in docs/ as a site, in site/, without a network
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
+
+recording: $(VENV)/dev ## docs/recording.svg again, from a real run
+	$(BIN)/python -m tools.recording
+
 $(VENV)/pip:
 	$(PYTHON) -m venv $(VENV) || python3 -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade --constraint constraints.txt pip
@@ -79,6 +86,10 @@ $(VENV)/dev: $(VENV)/train
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --no-deps --target $(VENV)/4bit --upgrade bitsandbytes
 	# Only the source distribution has the schema that SARIF is tested against.
 	$(BIN)/python -m pip download --quiet --constraint constraints.txt --no-deps --no-binary sarif-om --dest $(VENV)/sarif sarif-om
+	touch $@
+
+$(VENV)/docs: $(VENV)/pip pyproject.toml constraints.txt
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --group docs
 	touch $@
 
 # Where there is none and none can be installed, the tests of pages fail and say so.
@@ -103,4 +114,4 @@ $(OLDEST)/ready: $(VENV)/dev constraints-oldest.txt
 	touch $@
 
 clean:
-	rm -rf $(VENV) $(OLDEST) .venv-peers .venv-pythons dist .mypy_cache .ruff_cache .pytest_cache runs
+	rm -rf $(VENV) $(OLDEST) .venv-peers .venv-pythons dist site .mypy_cache .ruff_cache .pytest_cache runs

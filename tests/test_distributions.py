@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from surefit.cli.demo import CRASH, SILENT
 from swapped_product import SCRIPT
 
 ROOT = Path(__file__).parents[1]
@@ -84,6 +85,7 @@ def names_in(built: Path) -> Iterator[set[str]]:
 def test_what_is_in_them(built: Path) -> None:
     wheel, source = names_in(built)
     assert {"surefit/py.typed", "surefit/rules/pages/ragged-labels.md"} <= wheel
+    assert {f"surefit/tour/{name}" for name in (CRASH, SILENT)} <= wheel
     assert not any(name.startswith(("tests/", "tools/")) for name in wheel)
     assert {"src/surefit/py.typed", "docs/rules/ragged-labels.md", "pyproject.toml"} <= source
     assert {"tests/conftest.py", "CITATION.cff", "LICENSE", "README.md"} <= source

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from running import forked_run
+from running import forked_run, surefit_run
 
 pytestmark = pytest.mark.slow
 
@@ -80,3 +80,21 @@ def test_each_fault_has_a_fix_that_held(distillation: tuple[str, list[dict[str, 
     assert [fix["proof"]["status"] for fix in clamp["fixes"]] == ["held"]
     assert [fix["proof"]["status"] for fix in swallowed["fixes"]] == ["not-tried"]
     assert [fix["proof"]["status"] for fix in idle["fixes"]] == ["held"]
+
+
+def test_a_memory_that_is_carried_over(tmp_path: Path) -> None:
+    shutil.copy(EXAMPLES / "carried_memory.py", tmp_path)
+    ran = forked_run(["carried_memory.py"], tmp_path)
+    (finding,) = ran.document["findings"]
+    assert finding["rule"] == "state-carried-without-detach"
+    assert [fix["proof"]["status"] for fix in finding["fixes"]] == ["held"]
+
+
+def test_gradients_that_add_up_are_told_while_the_run_goes_on(tmp_path: Path) -> None:
+    shutil.copy(EXAMPLES / "gradients_add_up.py", tmp_path)
+    ran = surefit_run(["gradients_add_up.py"], tmp_path, ["--no-proof", "--stop-on", "error"])
+    assert ran.code == 1
+    assert ran.rules() == ["gradients-never-cleared"]
+    *epochs, last = ran.out.splitlines()
+    assert last.startswith("stopped in epoch ")
+    assert len(epochs) < 100

@@ -36,6 +36,18 @@ def test_help_loads_nothing_heavy() -> None:
     assert loaded_after(program, *HEAVY) == "loaded"
 
 
+@pytest.mark.slow
+def test_a_path_that_is_not_there_is_told_before_torch_is_loaded() -> None:
+    calls = [
+        *(["ask", "nowhere", "Who?"], ["eval", "nowhere", "rows.jsonl"], ["export", "nowhere"]),
+        *(["report", "nowhere"], ["inspect", "nowhere.jsonl"], ["sft", "--data", "nowhere.jsonl"]),
+        *([command, "--resume", "nowhere"] for command in ("sft", "pretrain", "distill")),
+        *(["pretrain", "--data", "nowhere"], ["distill", "--data", "nowhere.txt"]),
+    ]
+    program = f"from surefit.cli import main\nassert {{main(call) for call in {calls}}} <= {{1, 2}}"
+    assert loaded_after(program, "torch", "transformers") == "loaded"
+
+
 def test_public_names_are_there_when_used() -> None:
     assert surefit.Finding.__name__ == "Finding"
     assert surefit.LoraSft().epochs >= 1

@@ -19,6 +19,8 @@ TESTS = (
     *("tests/test_import.py", "tests/test_without_torch.py"),
 )
 NEED_TORCH = ("tests/doctor/test_scoring.py", "tests/render/test_html.py")
+NEED_MORE = ("tests/render/page",)
+"""Jinja2 and a browser."""
 NEED_TENSORBOARD = "tests/logs/test_reading.py::test_events_of_tensorboard"
 
 
@@ -64,7 +66,7 @@ def tested(version: str, file: Path) -> int:
     """What the tests print is shown when they have ended."""
     began = time.monotonic()
     python = environment(version, file)
-    left_out = [f"--ignore={test}" for test in NEED_TORCH]
+    left_out = [f"--ignore={test}" for test in (*NEED_TORCH, *NEED_MORE)]
     options = ["-q", "--no-header", "-p", "no:cacheprovider", "-m", "not slow", *left_out]
     command: list[str | Path] = [python, "-m", "pytest", *options]
     command += ["--deselect", NEED_TENSORBOARD, *TESTS]

@@ -192,7 +192,7 @@ def distill(
         The run folder to make; by default the next free `runs/distill-N`.
         (also: output_dir)
     resume: str | Path | None = None
-        A run folder to go on with, under the settings it was started with.
+        A run folder to resume, under the settings it was started with.
     steps: int = 600
         Batches to learn from, each in one or several updates of the student.
         (also: train_steps, max_steps)
@@ -439,7 +439,7 @@ def pretrain(
         The run folder to make; by default the next free `runs/pretrain-N`.
         (also: output_dir)
     resume: str | Path | None = None
-        A run folder to go on with, under the settings it was started with.
+        A run folder to resume, under the settings it was started with.
     batch_size: int = 64
         Rows in a batch, of each process.
     rows_per_step: int | None = None
@@ -600,7 +600,7 @@ def sft(
         The run folder to make; by default the next free `runs/sft-N`. (also:
         output_dir)
     resume: str | Path | None = None
-        A run folder to go on with, under the settings it was started with.
+        A run folder to resume, under the settings it was started with.
     input_field: str = 'input'
         The column that holds the prompt.
     target_field: str = 'target'

@@ -120,7 +120,9 @@ def test_parquet_over_several_row_groups() -> None:
     ("name", "content", "count"),
     [
         ("rows.jsonl", "{}\n" * 7, 7),
-        ("rows.csv", "input,target\n" * 4, 4),
+        ("rows.csv", "input,target\n" * 4, 3),
+        ("rows.csv", 'input,target\n"a\nb","say ""\n"""\nc,d', 2),
+        ("rows.tsv", "", 0),
         ("rows.json", "[{}]", None),
         ("rows.parquet", "PAR1 this is not one", None),
         ("rows.txt", "a\n", None),

@@ -1,6 +1,6 @@
 """Messages and progress bars, on a terminal and off it."""
 
-from io import StringIO
+from io import BytesIO, StringIO, TextIOWrapper
 
 import pytest
 from rich.console import Console
@@ -36,6 +36,46 @@ def test_a_terminal_gets_a_bar_with_all_that_is_known(monkeypatch: pytest.Monkey
     assert "/s" in last
     assert "loss 1.2345  lr 2.0e-04" in last
     assert len(last) <= 80
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_numbers_stay_whole_and_the_bar_shrinks(
+    width: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    shown, written = terminal(width)
+    with progress("Epoch 1/10", 675, log_every=1, console=shown) as bar:
+        for _ in range(2):
+            bar.step(120, loss="1.2345", lr="2.0e-04")
+    last = written.getvalue().split("\x1b[2K")[-1].split("\n")[0]
+    assert "Epoch 1/10 240/675 " in last
+    assert " left " in last
+    assert "loss 1.2345  lr 2.0e-04" in last
+    assert "…" not in last
+    assert len(last.rstrip()) <= width
+    assert ("/s" in last) == (width >= 80)
+
+
+def test_a_finished_bar_says_what_it_took(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    shown, written = terminal()
+    with progress("Tokens", 2, console=shown) as bar:
+        bar.step(2)
+    last = written.getvalue().split("\x1b[2K")[-1].split("\n")[0]
+    assert "2/2" in last
+    assert "0:00" in last
+    assert "left" not in last
+
+
+@pytest.mark.parametrize(
+    ("encoding", "drawn"), [("utf-8", "── a │ b … é"), ("ascii", "-- a | b ~ \\xe9")]
+)
+def test_a_terminal_without_the_characters_gets_others(encoding: str, drawn: str) -> None:
+    raw = BytesIO()
+    file = TextIOWrapper(raw, encoding=encoding, errors="backslashreplace")
+    console.SafeConsole(file=file, width=40).print("── a │ b … é")
+    file.flush()
+    assert raw.getvalue().decode(encoding).rstrip() == drawn
 
 
 def test_a_bar_goes_on_from_what_was_done(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from surefit.render import console
+
 if TYPE_CHECKING:
     from surefit.recipes.trained import Trained
 
@@ -32,7 +34,11 @@ def ask(run: Path, text: str | None = None, *, system: str | None = None) -> Non
     system
         The system turn, in place of the one that all training rows had; an empty one is none.
     """
-    from surefit.recipes.trained import load_trained
+    from surefit.train.record import refuse_no_run
+
+    refuse_no_run(run)
+    with console.importing():
+        from surefit.recipes.trained import load_trained
 
     trained = load_trained(run)
     _say_system(trained, system)
@@ -75,8 +81,6 @@ def _lines() -> Iterator[str]:
 
 def _say_system(trained: "Trained", system: str | None) -> None:
     """Beside the answers, so that these can be piped."""
-    from surefit.render import console
-
     known = trained.known
     if console.quiet or known is None or system is not None:
         return

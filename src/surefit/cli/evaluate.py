@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
+from surefit.render import console
+
 if TYPE_CHECKING:
     from surefit.recipes.trained import PartScore
     from surefit.settings import JsonValue
@@ -58,8 +60,9 @@ def evaluate(
         Rows: a JSONL, JSON, CSV or Parquet file, a `datasets` folder, a hub name, or `embedded`.
         For a run of `surefit pretrain`, a folder of arrays.
     """
-    from surefit.train.record import recipe_of
+    from surefit.train.record import recipe_of, refuse_no_run
 
+    refuse_no_run(run)
     if recipe_of(run) == "pretrain":
         _of_features(run, Path(data))
     else:
@@ -67,7 +70,8 @@ def evaluate(
 
 
 def _of_rows(run: Path, data: str, settings: Evaluate) -> None:
-    from surefit.recipes.trained import load_trained
+    with console.importing():
+        from surefit.recipes.trained import load_trained
     from surefit.render.console import say
     from surefit.render.outcome import add_part
     from surefit.writing import write_lines
@@ -103,7 +107,8 @@ def _of_rows(run: Path, data: str, settings: Evaluate) -> None:
 
 
 def _of_features(run: Path, data: Path) -> None:
-    from surefit.recipes.trained_features import score_features
+    with console.importing():
+        from surefit.recipes.trained_features import score_features
     from surefit.render.console import say
     from surefit.render.outcome import add_part
     from surefit.settings import as_dict

@@ -29,8 +29,13 @@ def export(
     gguf
         Write the model as a GGUF file, too; needs the package `gguf`.
     """
-    from surefit.recipes.export import export as export_run
+    from surefit.render import console
     from surefit.render.outcome import add_part
+    from surefit.train.record import refuse_no_run
+
+    refuse_no_run(run)
+    with console.importing():
+        from surefit.recipes.export import export as export_run
 
     exported = export_run(run, out, gguf=gguf)
     add_part("export", {"folder": exported.folder, "difference": exported.difference})

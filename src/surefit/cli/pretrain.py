@@ -1,10 +1,11 @@
 """`surefit pretrain`."""
 
+from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
 
-from surefit.recipes.pretrain_settings import FeaturePretraining
+from surefit.recipes.pretrain_settings import MADE, FeaturePretraining
 
 DEFAULTS = FeaturePretraining()
 
@@ -18,10 +19,18 @@ def pretrain(settings: Annotated[FeaturePretraining, Parameter(name="*")] = DEFA
     surefit pretrain --resume runs/pretrain-1
     torchrun --nproc-per-node 2 -m surefit pretrain   two processes, each half of every step
     """
+    from surefit.data.features.files import array_paths
+    from surefit.render.console import importing
     from surefit.train.one_voice import as_one_command
+    from surefit.train.record import refuse_no_run
 
     with as_one_command():
-        from surefit.recipes.pretrain import train
+        if settings.resume is not None:
+            refuse_no_run(settings.resume, "pretrain")
+        elif settings.data != MADE:
+            array_paths(Path(settings.data))
+        with importing():
+            from surefit.recipes.pretrain import train
         from surefit.train.ranks import leave_together
 
         train(settings)

@@ -19,8 +19,10 @@ def sft(settings: Annotated[LoraSft, Parameter(name="*")] = DEFAULTS) -> None:
     torchrun --nproc-per-node 2 -m surefit sft   two processes, each half of every step
     """
     from surefit.recipes.token_rows import part_rows
+    from surefit.render.console import importing
     from surefit.train.first_here import first_here_then_others
     from surefit.train.one_voice import as_one_command
+    from surefit.train.record import refuse_no_run
     from surefit.train.shared_work import shared_working_folder
 
     with as_one_command(), shared_working_folder() as work:
@@ -28,8 +30,11 @@ def sft(settings: Annotated[LoraSft, Parameter(name="*")] = DEFAULTS) -> None:
         rows = None
         if settings.resume is None:
             rows = first_here_then_others(lambda: part_rows(settings, work), lambda: None)
+        else:
+            refuse_no_run(settings.resume, "sft")
 
-        from surefit.recipes.sft import train
+        with importing():
+            from surefit.recipes.sft import train
         from surefit.train.ranks import leave_together
 
         train(settings, rows, work)

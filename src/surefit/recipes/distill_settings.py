@@ -82,7 +82,7 @@ class Distillation:
     """The run folder to make; by default the next free `runs/distill-N`."""
 
     resume: Path | None = None
-    """A run folder to go on with, under the settings it was started with."""
+    """A run folder to resume, under the settings it was started with."""
 
     steps: Annotated[int, Parameter(alias=("--train-steps", "--max-steps"))] = 600
     """Batches to learn from, each in one or several updates of the student."""

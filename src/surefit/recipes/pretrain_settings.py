@@ -36,7 +36,7 @@ class FeaturePretraining:
     """The run folder to make; by default the next free `runs/pretrain-N`."""
 
     resume: Path | None = None
-    """A run folder to go on with, under the settings it was started with."""
+    """A run folder to resume, under the settings it was started with."""
 
     batch_size: int = 64
     """Rows in a batch, of each process."""

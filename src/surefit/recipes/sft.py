@@ -23,7 +23,7 @@ from surefit.losses.next_token import NextTokenLoss
 from surefit.models.load import ModelSource, find_model, held_in, load_model, load_tokenizer
 from surefit.models.lora import add_lora, count_trainable
 from surefit.models.quantised import check_four_bit
-from surefit.render.console import progress, say
+from surefit.render.console import progress, say, working
 from surefit.settings import as_dict
 from surefit.signatures import takes
 from surefit.train.checkpoint import Parts, fingerprint, weights_fingerprint
@@ -368,7 +368,8 @@ def _say_batches(settings: LoraSft, plan: Plan, step_rows: StepRows, lengths: li
 
 def _trainable_model(settings: LoraSft, source: ModelSource) -> Any:
     dtype = held_in(choose_precision(settings.precision), full=settings.full)
-    model = load_model(source, dtype, four_bit=settings.load_in_4bit)
+    with working(f"loading {settings.model}"):
+        model = load_model(source, dtype, four_bit=settings.load_in_4bit)
     if settings.gradient_checkpointing:
         model.gradient_checkpointing_enable({"use_reentrant": False})
     if not settings.full:

@@ -32,7 +32,7 @@ class LoraSft:
     """The run folder to make; by default the next free `runs/sft-N`."""
 
     resume: Path | None = None
-    """A run folder to go on with, under the settings it was started with."""
+    """A run folder to resume, under the settings it was started with."""
 
     input_field: str = "input"
     """The column that holds the prompt."""

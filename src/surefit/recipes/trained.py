@@ -24,7 +24,7 @@ from surefit.metrics.token_loss import token_loss
 from surefit.models.answer import answers
 from surefit.models.load import find_model, load_model, load_tokenizer
 from surefit.models.lora import count_trainable
-from surefit.render.console import progress
+from surefit.render.console import progress, working
 from surefit.settings import from_names
 from surefit.train.device import choose_threads
 from surefit.train.record import RunFolder, recipe_of
@@ -219,7 +219,8 @@ def load_trained(path: Path) -> Trained:
     adapter = isinstance(settings, LoraSft) and not settings.full
     base = settings.model if isinstance(settings, LoraSft) and adapter else str(trained)
     source = find_model(base, trust_remote_code=settings.trust_remote_code)
-    model = load_model(source)
+    with working(f"loading {base}"):
+        model = load_model(source)
     choose_threads(settings.threads, count_trainable(model).all)
     if adapter:
         from peft import PeftModel

@@ -1,7 +1,7 @@
 """Where surefit prints: messages, and progress bars with time left."""
 
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING
 
 from rich.console import Console, ConsoleOptions, RenderableType
@@ -18,14 +18,24 @@ if TYPE_CHECKING:
     from .notebook_bar import NotebookBar
 
 
+PLAIN_MARKS = str.maketrans("─━│…·×−→", "--|~.x->")
+"""What findings are drawn with, for a terminal that has no such characters; of the same width."""
+
+
 class SafeConsole(Console):
     """Nothing that is printed is obeyed by the terminal: the last edge, whoever prints."""
+
+    @property
+    def has_marks(self) -> bool:
+        return self.encoding.startswith("utf")
 
     def render(
         self, renderable: RenderableType, options: ConsoleOptions | None = None
     ) -> Iterable[Segment]:
         for text, style, control in super().render(renderable, options):
-            yield Segment(text if control else visible(text, keep="\n"), style, control)
+            if not control:
+                text = visible(text if self.has_marks else text.translate(PLAIN_MARKS), keep="\n")
+            yield Segment(text, style, control)
 
 
 # In a notebook as plain text, too: rich would make an output of every line.
@@ -53,8 +63,13 @@ def working(on: str) -> Iterator[None]:
     if quiet or kernel() is not None or not errors.is_terminal or errors.is_dumb_terminal:
         yield
         return
-    with errors.status(visible(f"surefit: {on}")):
+    with errors.status(visible(f"surefit: {on}"), spinner="dots" if errors.has_marks else "line"):
         yield
+
+
+def importing() -> AbstractContextManager[None]:
+    """While libraries are imported that take seconds."""
+    return working("importing torch and transformers")
 
 
 class Bar:
@@ -113,7 +128,7 @@ def progress(
 
     from .columns import columns
 
-    with Progress(*columns(), console=console, expand=True) as drawing:
+    with Progress(*columns(console.width), console=console, expand=True) as drawing:
         task = drawing.add_task(visible(description), total=total, completed=done, fields="")
         bar.drawn = drawing, task
         yield bar

@@ -5,8 +5,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import torch
-
 from surefit.data.peak_memory import peak_memory
 
 MEASURED = ("seconds", "tokens_per_second", "supervised_tokens_per_second", "peak_memory")
@@ -66,6 +64,8 @@ def pace_of(metrics: Iterable[Mapping[str, Any]]) -> Pace | None:
 
 
 def memory_held() -> int:
+    import torch
+
     return torch.cuda.max_memory_allocated() if torch.cuda.is_available() else peak_memory()
 
 

@@ -347,6 +347,11 @@ def settings_in(file: Path) -> dict[str, Any]:
     return settings
 
 
+def refuse_no_run(path: Path, recipe: str | None = None) -> None:
+    """Before anything heavy is imported for it."""
+    RunFolder(path, recipe or recipe_of(path)).read_settings()
+
+
 def recipe_of(path: Path) -> str:
     """The command that made the run there, as far as its settings tell."""
     try:

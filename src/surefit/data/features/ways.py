@@ -128,7 +128,7 @@ def _ways_of_three(shape: tuple[int, ...], layout: Layout) -> Iterator[Way]:
 def _ways_of_two(shape: tuple[int, ...], layout: Layout) -> Iterator[Way]:
     steps, features = layout.shape
     if shape[1] == layout.row_values:
-        says = f"{steps} steps of {features} features, one behind the other"
+        says = f"{steps} steps of {features} features, one after the other"
         yield Scenario.FLATTENED, "flattened", (ROWS, ("steps", "features")), says
         says = f"{features} features of {steps} steps, rows transposed before"
         if min(steps, features) > 1:
@@ -141,7 +141,7 @@ def _ways_of_two(shape: tuple[int, ...], layout: Layout) -> Iterator[Way]:
         says = "one row, transposed"
         yield Scenario.UNBATCHED, "unbatched-swapped", (FEATURES, STEPS), says
     elif shape[1] == features and shape[0] % steps == 0:
-        says = f"{shape[0] // steps:,} rows of {steps} steps, one behind the other"
+        says = f"{shape[0] // steps:,} rows of {steps} steps, one after the other"
         yield Scenario.MERGED, "merged", (("rows", "steps"), FEATURES), says
         says = f"{steps} steps of {shape[0] // steps:,} rows, steps before rows"
         yield Scenario.MERGED, "merged-steps-first", (("steps", "rows"), FEATURES), says
@@ -150,7 +150,7 @@ def _ways_of_two(shape: tuple[int, ...], layout: Layout) -> Iterator[Way]:
 def _ways_of_one(shape: tuple[int, ...], layout: Layout) -> Iterator[Way]:
     if shape[0] % layout.row_values == 0:
         steps, features = layout.shape
-        says = f"rows of {steps} steps of {features} features, all one behind the other"
+        says = f"rows of {steps} steps of {features} features, all one after the other"
         yield Scenario.FLATTENED, "flattened", (("rows", "steps", "features"),), says
         turned = ("rows", "features", "steps")
         says = f"rows of {features} features of {steps} steps, transposed before"
