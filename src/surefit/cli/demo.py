@@ -47,8 +47,8 @@ DEFAULTS = Demo()
 def demo(settings: Annotated[Demo, Parameter(name="*")] = DEFAULTS) -> None:
     """A tour of three minutes: a crash, a silent failure, a training run.
 
-    It diagnoses a script that crashes and proves the fix, stops a run whose accuracy rises although its
-    gradients are wrong, and trains the embedded model on the embedded rows.
+    It diagnoses a script that crashes and proves the fix, stops a run whose accuracy rises
+    although its gradients are wrong, and trains the embedded model on the embedded rows.
 
     surefit demo                      the embedded model, three minutes on two cores
     surefit demo --model smollm2      SmolLM2-135M, about five minutes more
