@@ -47,8 +47,8 @@ DEFAULTS = Demo()
 def demo(settings: Annotated[Demo, Parameter(name="*")] = DEFAULTS) -> None:
     """A tour of three minutes: a crash, a silent failure, a training run.
 
-    It diagnoses a script that crashes and proves the fix, stops a run whose loss falls although its
-    gradients are wrong, and trains the embedded model on the embedded rows.
+    It diagnoses a script that crashes and proves the fix, stops a run whose accuracy rises
+    although its gradients are wrong, and trains the embedded model on the embedded rows.
 
     surefit demo                      the embedded model, three minutes on two cores
     surefit demo --model smollm2      SmolLM2-135M, about five minutes more
@@ -59,9 +59,9 @@ def demo(settings: Annotated[Demo, Parameter(name="*")] = DEFAULTS) -> None:
     out = settings.out or next_free(Path("runs"), "demo")
     scripts = out.with_name(f"{out.name}-scripts")
     scripts.mkdir(parents=True, exist_ok=True)
-    say("1 of 3: a script crashes, and Python's message suggests something that does not help.")
+    say("1 of 3: a script crashes, and the message suggests what would not help.")
     examine(scripts, CRASH)
-    say("\n2 of 3: the loss falls and the accuracy rises, and the run is still wrong.")
+    say("\n2 of 3: the accuracy rises, nothing fails, and the gradients are wrong.")
     examine(scripts, SILENT, "--stop-on", "error", "--no-proof")
     say("\n3 of 3: surefit trains a model: LoRA on the embedded model and rows.\n")
     learn(settings, out)
