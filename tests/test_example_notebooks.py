@@ -9,8 +9,12 @@ import pytest
 
 from tools.notebooks import EXAMPLES, executed
 
-CHANGES = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]|\d+\.\d+(e-\d+)?|\d+ s\b|free now.*")
-"""Colours, seconds, what is free, and fractions, whose last digit depends on the processor."""
+CHANGES = re.compile(
+    r"\x1b\[[0-9;?]*[a-zA-Z]|\d+\.\d+(e-\d+)?|\d+ s\b|free now.*"
+    r"|[\d,]+ (?=tokens/s|of them supervised|steps of rows a second)|(?<=peak memory )[\d,]+"
+)
+"""Colours, seconds, speed, memory, what is free, and fractions, whose last digit depends on the
+processor."""
 
 
 @pytest.mark.slow

@@ -341,6 +341,7 @@ def distill(
     baseline: dict[str, Any] | None
         With `--compare`: the report of the run without the router's part.
     pace: Pace | None
+        Tokens a second, and the memory that the run took.
     """
     ...
 

@@ -18,7 +18,7 @@ def test_the_tour(
         assert (cwd / command[-1]).is_file()
         ran.append((command[3:], cwd))
 
-    monkeypatch.setattr(demo.subprocess, "run", record)
+    monkeypatch.setattr("surefit.cli.demo.subprocess.run", record)
     learned: list[Any] = []
     monkeypatch.setattr(demo, "learn", lambda settings, out: learned.append((settings.seed, out)))
     monkeypatch.chdir(tmp_path)

@@ -114,17 +114,22 @@ def read(
 @contextmanager
 def every_file(files: Sequence[Path]) -> "Iterator[Iterable[Linted]]":
     """What is said of each, in order; many files are shared out to a process for each core."""
-    from surefit.linting import lint_file
-
     folder = Path.cwd()
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
     processes = min(cores, len(files) // FILES_OF_A_PROCESS)
     if processes < 2:
-        yield (lint_file(file, folder) for file in files)
+        yield (read_alone(file, folder) for file in files)
         return
     # Forks, made before the bar has a thread: they have imported what is needed.
     with ProcessPoolExecutor(processes, get_context("fork")) as pool:
-        yield pool.map(lint_file, files, repeat(folder), chunksize=FILES_AT_ONCE)
+        yield pool.map(read_alone, files, repeat(folder), chunksize=FILES_AT_ONCE)
+
+
+def read_alone(path: Path, folder: Path) -> "Linted":
+    """By this name it can be sent to another process."""
+    from surefit.linting import lint_file
+
+    return lint_file(path, folder)
 
 
 def tell(linted: Sequence["Linted"], format: Format, code: int) -> None:

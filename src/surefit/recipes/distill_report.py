@@ -77,6 +77,7 @@ class DistillReport:
     """With `--compare`: the report of the run without the router's part."""
 
     pace: Pace | None = None
+    """Tokens a second, and the memory that the run took."""
 
     @property
     def perplexity(self) -> float:

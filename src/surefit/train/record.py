@@ -16,7 +16,9 @@ report.json              how it ended; only a run that is done has one. Of a run
                          extended, `report-1.json` is how its first segment ended
 """
 
+import errno
 import json
+import os
 import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -267,6 +269,8 @@ class RunFolder:
         if self.best(number).is_dir():  # before it, there are only those of an earlier segment
             shutil.rmtree(final, ignore_errors=True)
             self.best(number).rename(final)
+        elif not final.is_dir():
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(final))
         if (self.path / "best").is_dir():
             shutil.rmtree(self.path / "best")
         return final
