@@ -35,6 +35,7 @@ class Encoder(nn.Module):
 
 
 def main():
+    torch.manual_seed(0)
     FILE.parent.mkdir(exist_ok=True)
     np.lib.format.open_memmap(FILE, mode="w+", dtype=np.float32, shape=SHAPE)
     loader = DataLoader(Features(FILE), batch_size=8, collate_fn=lambda rows: rows)
