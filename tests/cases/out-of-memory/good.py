@@ -26,9 +26,9 @@ def main():
     torch.set_num_threads(1)
     model = nn.Sequential(nn.Linear(64, 8192), nn.ReLU(inplace=True), nn.Linear(8192, 1))
     rows, targets = torch.randn(8192, 64), torch.randn(8192, 1)
-    held_out, expected = torch.randn(16384, 64), torch.randn(16384, 1)
+    held_out, expected = torch.randn(32768, 64), torch.randn(32768, 1)
     optimizer = torch.optim.SGD(model.parameters(), lr=1e-4)
-    limit_memory(400)
+    limit_memory(700)
     for epoch in range(2):
         for row, target in zip(rows.split(256), targets.split(256), strict=True):
             loss = (model(row) - target).square().mean()
