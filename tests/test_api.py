@@ -113,3 +113,9 @@ def test_asking_and_scoring(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = [{"q": "a", "a": "b"}, {"q": "c", "a": "d"}]
     found: Any = surefit.eval("runs/sft-1", rows, input_field="q", target_field="a")
     assert found == ["b", "d"]
+
+
+def test_a_model_of_features_is_not_scored_on_rows(tmp_path: Path) -> None:
+    (tmp_path / "settings.json").write_text('{"recipe": "pretrain"}')
+    with pytest.raises(surefit.SurefitError, match="takes features and answers no text"):
+        surefit.eval(tmp_path, [{"input": "a", "target": "b"}])

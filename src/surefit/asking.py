@@ -6,7 +6,8 @@ from pathlib import Path
 
 from surefit.data.in_memory import ENDING, GivenRows, store_rows
 from surefit.data.working_folder import working_folder
-from surefit.recipes.trained import RunEvaluation, load_trained
+from surefit.errors import BadInput
+from surefit.recipes.trained import RunEvaluation, answers_no_text, load_trained
 from surefit.recipes.trained_features import FeatureScore, score_features
 from surefit.train.record import recipe_of
 
@@ -70,7 +71,9 @@ def evaluate(
         Go on without rows that cannot be used, instead of refusing.
     """
     if recipe_of(Path(run)) == "pretrain":
-        return score_features(Path(run), Path(str(data)))
+        if not isinstance(data, str | Path):
+            raise BadInput(answers_no_text(Path(run)))
+        return score_features(Path(run), Path(data))
     trained = load_trained(Path(run))
     own = trained.fields
     fields = replace(

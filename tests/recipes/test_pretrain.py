@@ -109,6 +109,8 @@ def test_a_run_that_gained_nothing_does_not_end_as_a_success(
     assert report.validation_loss is not None
     assert report.validation_loss_before is not None
     assert report.validation_loss >= report.validation_loss_before
+    assert main(["pretrain", "--resume", str(out)]) == 1, "nor does it when it is asked again"
+    assert "nothing-gained" in capsys.readouterr().err
     assert report.pace is not None
 
 

@@ -25,6 +25,7 @@ from surefit.train.checkpoint import checkpoints
 from surefit.train.interrupt import StopAsked
 from surefit.train.pace import without_pace
 from surefit.train.record import RunFolder
+from surefit.train.resume import from_newest
 
 STEPS = 45
 
@@ -307,3 +308,11 @@ def test_settings_of_a_run_are_those_it_was_given(rows: Path, unbroken: Path) ->
     assert saved["lora_dropout"] == 0.1
     assert saved["data"] == str(rows)
     assert LoraSft(epochs=3).epochs == saved["epochs"]
+
+
+def test_a_run_that_saved_nothing_is_not_told_to_resume(tmp_path: Path) -> None:
+    folder = RunFolder(tmp_path / "run", "distill")
+    assert from_newest(folder) == []
+    (folder.checkpoints / "step-0000004").mkdir(parents=True)
+    (fix,) = from_newest(folder)
+    assert f"surefit distill --resume {folder.path}" in fix.text

@@ -123,3 +123,21 @@ def test_what_a_run_left_that_never_began_is_not_in_the_way(tmp_path: Path) -> N
     check_free(tmp_path)
     start_run(tmp_path, {"epochs": 1})
     assert [path.name for path in tmp_path.iterdir()] == ["settings.json"]
+
+
+def test_a_run_killed_before_it_had_settings_begins_again(tmp_path: Path) -> None:
+    """What it had put in is its own; anything else in the folder is somebody's."""
+    path = tmp_path / "run"
+
+    def killed(folder: Path) -> None:
+        (folder / "training-rows.json").write_text("{")
+        (folder / ".data.rows.part").write_text("")
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt), sole_run(path):
+        start_run(path, {"epochs": 1}, fill=killed)
+    assert not (path / "settings.json").exists()
+    check_free(path)
+    (path / "notes.txt").write_text("mine")
+    with pytest.raises(BadInput):
+        check_free(path)

@@ -29,6 +29,9 @@ ARGUMENT = "data"
 ENDING = ".rows"
 """Of files that hold what was in memory."""
 
+STORED = f"data{ENDING}"
+"""Such a file in a run folder."""
+
 ROWS_AT_ONCE = 1000
 
 

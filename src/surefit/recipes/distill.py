@@ -53,6 +53,7 @@ from surefit.train.record import RunFolder, check_free, next_free, start_run
 from surefit.train.resume import (
     Saving,
     begin_segment,
+    from_newest,
     lengths_of,
     say_resumed,
     segment_steps,
@@ -120,7 +121,9 @@ def train(
         folder, settings = ranks.first_does(partial(_folder, settings))
         if folder.is_done and not folder.extends:
             say(f"{folder.path} is done; there is nothing to go on with.")
-            return folder.read_report_as(DistillReport)
+            report = folder.read_report_as(DistillReport)
+            refuse_if(_nothing_gained(report))
+            return report
         with noticing_death(folder), sole_run(folder.path), leaving_page(folder, ranks):
             return _train(settings, rows, work, replace(folder, writes=ranks.is_first), accelerator)
 
@@ -502,7 +505,7 @@ def _refuse_lost(done: Updated, folder: RunFolder, number: int, step: Rows, rows
             why="One more step would have made every weight of the student NaN.",
             fixes=[
                 Fix("Start again with a lower `--learning-rate`, or with `--precision fp32`."),
-                Fix(f"The newest checkpoint is sound:  surefit distill --resume {folder.path}"),
+                *from_newest(folder),
             ],
         )
     )

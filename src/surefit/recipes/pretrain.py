@@ -54,6 +54,7 @@ from surefit.train.record import RunFolder, check_free, next_free, start_run
 from surefit.train.resume import (
     Saving,
     begin_segment,
+    from_newest,
     lengths_of,
     say_resumed,
     segment_steps,
@@ -539,7 +540,7 @@ def _loss_lost(folder: RunFolder, state: Progress, loss: float) -> Finding:
         why="One more step would have made every trained weight NaN.",
         fixes=[
             Fix("Start again with a lower `--learning-rate`, or with `--precision fp32`."),
-            Fix(f"The newest checkpoint is sound:  surefit pretrain --resume {folder.path}"),
+            *from_newest(folder),
         ],
     )
 
@@ -551,5 +552,6 @@ def _save(model: FeatureModel, place: Path, weights: dict[str, Any] | None) -> N
 
 def _read_back(folder: RunFolder) -> Pretrained:
     report = folder.read_report_as(PretrainReport)
+    refuse_if(_nothing_gained(report))
     model = FeatureModel.from_pretrained(report.trained)
     return Pretrained(model, report.train_loss, report.validation_loss, report.seconds_per_epoch)

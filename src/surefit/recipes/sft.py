@@ -52,6 +52,7 @@ from surefit.train.record import Report, RunFolder, check_free, next_free, start
 from surefit.train.resume import (
     Saving,
     begin_segment,
+    from_newest,
     lengths_of,
     say_resumed,
     segment_steps,
@@ -109,7 +110,9 @@ def train(settings: LoraSft, rows: PartedRows | None = None, work: Path | None =
         folder, settings = ranks.first_does(partial(_folder, settings))
         if folder.is_done and not folder.extends:
             say(f"{folder.path} is done; there is nothing to go on with.")
-            return folder.read_report()
+            report = folder.read_report()
+            refuse_if(_nothing_gained(report))
+            return report
         with noticing_death(folder), sole_run(folder.path), leaving_page(folder, ranks):
             return _train(settings, rows, work, replace(folder, writes=ranks.is_first), accelerator)
 
@@ -440,7 +443,7 @@ def _loss_lost(
         why="One more step would have made every trained weight NaN.",
         fixes=[
             Fix("Start again with a lower `--learning-rate`, or with `--precision fp32`."),
-            Fix(f"The newest checkpoint is sound:  surefit sft --resume {folder.path}"),
+            *from_newest(folder),
         ],
     )
 

@@ -13,7 +13,7 @@ import msgspec
 
 from surefit.data.arrow_files import ArrowFile, room_for
 from surefit.data.augment import augment
-from surefit.data.in_memory import ENDING, store_rows
+from surefit.data.in_memory import STORED, store_rows
 from surefit.data.known_rows import ABOUT, DIGESTS, known_rows, write_known_rows
 from surefit.data.made import Chosen
 from surefit.data.peak_memory import peak_memory
@@ -50,7 +50,6 @@ AnySettings = TypeVar("AnySettings")
 IN_MEMORY = "in-memory"
 """As settings name rows that no file held."""
 
-STORED = f"data{ENDING}"
 VALIDATION = "validation-rows.arrow"
 MANY_ROWS = 100_000
 """From so many on it is said what it cost to prepare them."""

@@ -13,7 +13,7 @@ from surefit.data.templates import Tokenizer, choose_template
 from surefit.data.text_tokens import tokenize_texts
 from surefit.data.tokens import RowTokenizer, TokenSet, tokenize
 from surefit.data.turns import Turn
-from surefit.doctor.findings import Fact, Fix, Place
+from surefit.doctor.findings import Fact, Finding, Fix, Place
 from surefit.doctor.rule import refusal
 from surefit.errors import BadInput, refuse_if
 from surefit.losses.next_token import NextTokenLoss
@@ -212,7 +212,7 @@ class Conversation:
 def load_trained(path: Path) -> Trained:
     recipe = recipe_of(path)
     if recipe == "pretrain":
-        raise BadInput(_answers_no_text(path))
+        raise BadInput(answers_no_text(path))
     folder = RunFolder(path, recipe)
     settings = from_names(SETTINGS.get(recipe, LoraSft), folder.read_settings())
     trained = folder.trained()
@@ -247,7 +247,7 @@ def _predictions(
     return tuple({**prediction, "in_training": known} for prediction, known in both)
 
 
-def _answers_no_text(path: Path) -> Any:
+def answers_no_text(path: Path) -> Finding:
     return ANSWERS_NO_TEXT.finding(
         Place(str(path)),
         f"`{path}` is a run of `surefit pretrain`: its model takes features and answers no text.",

@@ -27,6 +27,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
+from surefit.data.in_memory import STORED
+from surefit.data.known_rows import ABOUT, DIGESTS
 from surefit.doctor.findings import Fact, Finding, Fix, Place
 from surefit.doctor.rule import refusal
 from surefit.errors import BadInput
@@ -292,7 +294,7 @@ def next_free(parent: Path, stem: str) -> Path:
     return parent / f"{stem}-{max((int(n) for n in taken if n.isdigit()), default=0) + 1}"
 
 
-UNBEGUN = {".settings.json.part"}
+UNBEGUN = {ABOUT, DIGESTS, STORED, f".{STORED}.part", ".settings.json.part"}
 """All that a run leaves that was killed before it had settings."""
 
 

@@ -91,6 +91,14 @@ def begin_segment(folder: RunFolder, settings: Any) -> None:
     )
 
 
+def from_newest(folder: RunFolder) -> list[Fix]:
+    """For a run that has stopped by itself: how to resume, if it has saved anything."""
+    if not checkpoints(folder.checkpoints):
+        return []
+    call = f"surefit {folder.recipe} --resume {folder.path}"
+    return [Fix(f"The newest checkpoint is sound:  {call}")]
+
+
 def say_resumed(progress: Progress, steps: int) -> None:
     say(f"Resuming at step {min(progress.step + 1, steps):,} of {steps:,}")
 
