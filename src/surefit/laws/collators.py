@@ -7,6 +7,7 @@ from surefit.doctor.observations import CollatorSeen
 from surefit.doctor.violations import Expression
 from surefit.laws.case import Case
 from surefit.source.reading import Source, called
+from surefit.source.selection import the_only
 
 LANGUAGE_MODELING = "DataCollatorForLanguageModeling"
 WITH_PADDING = "DataCollatorWithPadding"
@@ -71,25 +72,21 @@ def is_free(source: Source, collator: ast.expr | None) -> bool:
 def handed_over(case: Case, collator: CollatorSeen) -> Expression | None:
     """The name of a library's function where just one call is given it:
     `collate_fn=default_data_collator`."""
-    handed = [
+    return the_only(
         case.expression(source, keyword.value)
-        for source in case.recording.sources()
-        for keyword in source.every(ast.keyword)
+        for source, keyword in case.recording.every(ast.keyword)
         if keyword.arg in ARGUMENTS and isinstance(keyword.value, ast.Name) and not collator.own
         if source.imported(keyword.value).endswith(f".{collator.kind}")
-    ]
-    return handed[0] if len(handed) == 1 else None
+    )
 
 
 def rows_given(case: Case) -> Expression | None:
     """The dataset that the one Trainer or loader of the user's files is given."""
-    given = [
+    return the_only(
         case.expression(source, rows)
-        for source in case.recording.sources()
-        for call in source.every(ast.Call)
+        for source, call in case.recording.every(ast.Call)
         if (rows := dataset_of(source, call)) is not None
-    ]
-    return given[0] if len(given) == 1 else None
+    )
 
 
 def dataset_of(source: Source, call: ast.Call) -> ast.expr | None:

@@ -8,6 +8,7 @@ from surefit.doctor.observations import OptimizerSeen, ParameterSeen, Steps
 from surefit.source.edits import Edit, moved_after
 from surefit.source.line_edits import block_of, bound_by, moved_together, used_by
 from surefit.source.reading import Source, dotted, names_within, targets
+from surefit.source.selection import the_only
 
 MOST_CALLERS = 3
 """How far a line inside functions is followed out to who calls them."""
@@ -49,14 +50,13 @@ def both_in_one_block(
 ) -> tuple[ast.stmt, ast.stmt] | None:
     """The statements of one block by which two lines are run, the first before the second; None
     where there is not exactly one such pair."""
-    pairs = [
+    return the_only(
         (earlier, later)
         for earlier in runs(source, first)
         for later in runs(source, then)
         if later in (block := block_of(source, earlier))
         and block.index(earlier) < block.index(later)
-    ]
-    return pairs[0] if len(pairs) == 1 else None
+    )
 
 
 def runs(source: Source, place: Place) -> list[ast.stmt]:
@@ -66,8 +66,7 @@ def runs(source: Source, place: Place) -> list[ast.stmt]:
     newest = list(statements)
     for _ in range(MOST_CALLERS):
         names = {name for caller in newest if (name := name_around(source, caller))}
-        calls = list(source.calls_named(*names))
-        callers = [source.statement_of(call) for call in calls]
+        callers = [source.statement_of(call) for call in source.calls_named(*names)]
         newest = [caller for caller in callers if caller not in statements]
         statements += newest
     return statements

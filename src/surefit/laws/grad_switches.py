@@ -12,6 +12,7 @@ from surefit.source.edits import both, inserted_before, removed
 from surefit.source.line_edits import shares_lines
 from surefit.source.patches import Edit, Replace
 from surefit.source.reading import Function, Source
+from surefit.source.selection import nodes_within, the_only
 from surefit.source.spans import Span
 
 NO_GRAD = "torch.no_grad()"
@@ -62,8 +63,7 @@ def switch_of(recording: Recording, stack: Sequence[Stood]) -> Switch | None:
                 return switch
             if isinstance(outer, Function):
                 break
-    calls = list(calls_for_good(recording))
-    return calls[0] if len(calls) == 1 else None
+    return the_only(calls_for_good(recording))
 
 
 def switch_at(source: Source, node: ast.AST) -> Switch | None:
@@ -106,15 +106,12 @@ def is_off(source: Source, node: ast.expr) -> bool:
 
 
 def calls_for_good(recording: Recording) -> Iterator[Switch]:
-    for source in recording.sources():
-        for node in source.every(ast.Expr):
-            call = node.value if isinstance(node.value, ast.Call) else None
-            for_good = call and source.imported(call.func).endswith("set_grad_enabled")
-            if call and for_good and is_off(source, call):
-                yield Switch(source, node, source.segment(node), FOR_ONE_FUNCTION, call=node)
+    for source, node in recording.every(ast.Expr):
+        call = node.value if isinstance(node.value, ast.Call) else None
+        for_good = call and source.imported(call.func).endswith("set_grad_enabled")
+        if call and for_good and is_off(source, call):
+            yield Switch(source, node, source.segment(node), FOR_ONE_FUNCTION, call=node)
 
 
 def is_trained_in(function: ast.FunctionDef) -> bool:
-    return any(
-        isinstance(node, ast.Attribute) and node.attr == "backward" for node in ast.walk(function)
-    )
+    return any(node.attr == "backward" for node in nodes_within(function, ast.Attribute))

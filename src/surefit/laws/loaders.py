@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from surefit.doctor.findings import Place
 from surefit.source.reading import Source, called, names_within
+from surefit.source.selection import the_only
 
 ARGUMENTS = ("TrainingArguments", "Seq2SeqTrainingArguments")
 
@@ -12,14 +13,12 @@ ARGUMENTS = ("TrainingArguments", "Seq2SeqTrainingArguments")
 def loader_call(source: Source, place: Place) -> ast.Call | None:
     """The call at a line that makes a loader, or the sampler of its batches."""
     calls = source.calls_in(place.line or 0)
-    created = [call for call in calls if called(call) in ("DataLoader", "BatchSampler")]
-    return created[0] if len(created) == 1 else None
+    return the_only(call for call in calls if called(call) in ("DataLoader", "BatchSampler"))
 
 
 def arguments_call(source: Source) -> ast.Call | None:
     """The one call that sets up a Trainer, which makes its loaders itself."""
-    calls = list(source.calls_of(*(f"transformers.{name}" for name in ARGUMENTS)))
-    return calls[0] if len(calls) == 1 else None
+    return the_only(source.calls_of(*(f"transformers.{name}" for name in ARGUMENTS)))
 
 
 def makes_several(source: Source, call: ast.Call) -> bool:

@@ -8,6 +8,7 @@ from surefit.doctor.findings import Place
 from surefit.laws.metric_variants import IS_ANOTHER
 from surefit.laws.rounds import outermost_loop
 from surefit.source.reading import Loop, Source, called, dotted, targets
+from surefit.source.selection import calls_within, nodes_within
 
 SCORE = re.compile(r"(?<![a-z])f-?1(?!\d)|f-?score|precision|recall|iou|dice|auc", re.IGNORECASE)
 ERRORS = re.compile(r"(?<![a-z])(?:r2|mape|percentage)(?![a-z])", re.IGNORECASE)
@@ -94,9 +95,7 @@ def adds_to(node: ast.AST, name: str) -> bool:
             return dotted(target) == name
         case ast.Assign(targets=[target], value=ast.BinOp() as value):
             inside = any(dotted(part) == name for part in ast.walk(value))
-            adds = any(
-                isinstance(p, ast.BinOp) and isinstance(p.op, ast.Add) for p in ast.walk(value)
-            )
+            adds = any(isinstance(p.op, ast.Add) for p in nodes_within(value, ast.BinOp))
             return dotted(target) == name and inside and adds
     return False
 
@@ -126,7 +125,7 @@ def outermost_loop_of_evaluation(source: Source, node: ast.AST) -> Loop | None:
     """Of the loops around a node, the outermost that no backward pass is in."""
     found: Loop | None = None
     for loop in source.loops_around(node):
-        if any(isinstance(c, ast.Call) and called(c) == "backward" for c in ast.walk(loop)):
+        if any(True for _ in calls_within(loop, "backward")):
             break
         found = loop
     return found
@@ -194,7 +193,7 @@ def comparisons(source: Source) -> Iterator[ast.AST]:
 def added_in_a_loop(source: Source) -> Iterator[ast.AST]:
     """`total += loss.item()` in a loop of evaluation."""
     for statement in source.every(ast.AugAssign):
-        inside = [called(node) for node in ast.walk(statement) if isinstance(node, ast.Call)]
+        inside = [called(node) for node in nodes_within(statement, ast.Call)]
         adds = isinstance(statement.op, ast.Add) and any(
             "loss" in name for name in inside + [dotted(node) for node in ast.walk(statement.value)]
         )
@@ -228,10 +227,7 @@ def means_in_a_loop(source: Source) -> Iterator[ast.AST]:
     yield from added_in_a_loop(source)
     for node in (*source.every(ast.AugAssign), *source.every(ast.Expr)):
         compares = any(isinstance(part, ast.Compare | ast.Call) for part in ast.walk(node))
-        averages = any(
-            isinstance(part, ast.Call) and called(part) in ("mean", "accuracy", "accuracy_score")
-            for part in ast.walk(node)
-        )
+        averages = any(True for _ in calls_within(node, "mean", "accuracy", "accuracy_score"))
         evaluates = outermost_loop_of_evaluation(source, node) is not None
         if collects(node) and compares and averages and evaluates:
             yield node

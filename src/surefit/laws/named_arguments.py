@@ -23,8 +23,7 @@ def argument_named(text: str, case: Case) -> Expression | None:
     name = text.rpartition(".")[2]
     passed = [
         (source, keyword.value)
-        for source in case.recording.sources()
-        for keyword in source.every(ast.keyword)
+        for source, keyword in case.recording.every(ast.keyword)
         if keyword.arg == name
     ]
     return case.expression(*passed[0]) if len(passed) == 1 else None
@@ -33,16 +32,15 @@ def argument_named(text: str, case: Case) -> Expression | None:
 def flag_declared(text: str, case: Case) -> Expression | None:
     """`parser.add_argument("--lr", ...)` for `args.lr`, where it declares no type."""
     name = text.rpartition(".")[2]
-    for source in case.recording.sources():
-        for call in source.every(ast.Call):
-            match call:
-                case ast.Call(func=ast.Attribute(attr="add_argument"), args=args):
-                    flags = [
-                        flag.value.lstrip("-").replace("-", "_")
-                        for flag in args
-                        if isinstance(flag, ast.Constant) and isinstance(flag.value, str)
-                    ]
-                    typed = any(keyword.arg in ("type", "action") for keyword in call.keywords)
-                    if name in flags and not typed:
-                        return case.expression(source, call)
+    for source, call in case.recording.every(ast.Call):
+        match call:
+            case ast.Call(func=ast.Attribute(attr="add_argument"), args=args):
+                flags = [
+                    flag.value.lstrip("-").replace("-", "_")
+                    for flag in args
+                    if isinstance(flag, ast.Constant) and isinstance(flag.value, str)
+                ]
+                typed = any(keyword.arg in ("type", "action") for keyword in call.keywords)
+                if name in flags and not typed:
+                    return case.expression(source, call)
     return None

@@ -28,8 +28,7 @@ def attribute_assignments(
     """In the first of these classes that has any; where none has, in every class."""
     every = [
         AttributeAssignment(source, node, definition.name)
-        for source in case.recording.sources()
-        for definition in source.every(ast.ClassDef)
+        for source, definition in case.recording.every(ast.ClassDef)
         for node in ast.walk(definition)
         if isinstance(node, ast.Assign | ast.AnnAssign)
         and any(dotted(target) == f"self.{name}" for target in targets(node))

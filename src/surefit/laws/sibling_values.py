@@ -26,11 +26,7 @@ def left_out(name: str, place: Place | None, case: Case) -> tuple[Expression, st
         return None
     source, call = known
     text = by_pattern(name, call)
-    written = any(
-        node.value == text
-        for other in case.recording.sources()
-        for node in other.every(ast.Constant)
-    )
+    written = any(node.value == text for other, node in case.recording.every(ast.Constant))
     return (case.expression(source, call), text) if text and written else None
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from surefit.source.in_place import chain, is_writing_method
 from surefit.source.reading import Source, called
+from surefit.source.selection import nodes_within
 
 SHARING = frozenset(
     ("from_numpy", "as_tensor", "asarray", "view", "view_as", "reshape", "unsqueeze", "squeeze")
@@ -64,11 +65,11 @@ def reads_in(function: ast.FunctionDef) -> Iterator[ast.Subscript]:
     """Outermost subscripts that are read or written into."""
     inner = {
         node.value
-        for node in ast.walk(function)
-        if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Subscript)
+        for node in nodes_within(function, ast.Subscript)
+        if isinstance(node.value, ast.Subscript)
     }
-    for node in ast.walk(function):
-        if isinstance(node, ast.Subscript) and node not in inner:
+    for node in nodes_within(function, ast.Subscript):
+        if node not in inner:
             yield node
 
 
@@ -82,8 +83,7 @@ def is_set(function: ast.FunctionDef, stored: str) -> bool:
     """`self.cache[i] = ...` stores something new, on purpose."""
     targets = (
         target
-        for node in ast.walk(function)
-        if isinstance(node, ast.Assign)
+        for node in nodes_within(function, ast.Assign)
         for target in node.targets
         if isinstance(target, ast.Subscript)
     )
@@ -135,7 +135,7 @@ class ViewNames:
 
     def writes(self) -> Iterator[ast.stmt]:
         """Statements that write into what is stored, in order."""
-        statements = [node for node in ast.walk(self.function) if isinstance(node, ast.stmt)]
+        statements = list(nodes_within(self.function, ast.stmt))
         for node in sorted(statements, key=lambda known: known.lineno):
             if self.is_write(node):
                 yield node
@@ -150,9 +150,7 @@ class ViewNames:
             return True
         if isinstance(node, ast.For | ast.While | ast.If | ast.With | ast.Try | ast.FunctionDef):
             return False
-        return any(
-            self.is_writing_call(call) for call in ast.walk(node) if isinstance(call, ast.Call)
-        )
+        return any(self.is_writing_call(call) for call in nodes_within(node, ast.Call))
 
     def is_writing_call(self, call: ast.Call) -> bool:
         links = [link for link in chain(call) if is_writing_method(link.func)]
@@ -182,11 +180,11 @@ class ViewNames:
 
     def reaches_return(self) -> bool:
         names = set(self.known)
-        for node in ast.walk(self.function):
-            if isinstance(node, ast.Assign) and self.is_read_by(node.value, names):
+        for node in nodes_within(self.function, ast.Assign):
+            if self.is_read_by(node.value, names):
                 parts = (part for target in node.targets for part in ast.walk(target))
                 names |= {part.id for part in parts if isinstance(part, ast.Name)}
-        returns = (node.value for node in ast.walk(self.function) if isinstance(node, ast.Return))
+        returns = (node.value for node in nodes_within(self.function, ast.Return))
         return any(self.is_read_by(value, names) for value in returns if value is not None)
 
     def is_read_by(self, node: ast.expr, names: set[str]) -> bool:
@@ -203,6 +201,4 @@ def owner_of(call: ast.Call) -> ast.expr | None:
 
 
 def has_writing_method(write: ast.stmt) -> bool:
-    return any(
-        isinstance(node, ast.Call) and is_writing_method(node.func) for node in ast.walk(write)
-    )
+    return any(is_writing_method(node.func) for node in nodes_within(write, ast.Call))

@@ -117,8 +117,7 @@ def place_of(site: TokenSite, recording: Recording) -> Place | None:
     """Where log-probabilities are picked by hand, if that is at one line alone."""
     found = {
         Place(source.file, call.lineno)
-        for source in recording.sources()
-        for call in source.every(ast.Call)
+        for source, call in recording.every(ast.Call)
         if called(call) == site.name == "gather"
     }
     return found.pop() if len(found) == 1 else None

@@ -9,6 +9,7 @@ from surefit.doctor.observations import Frame
 from surefit.laws.case import Case
 from surefit.source.classes import method
 from surefit.source.reading import Source, called
+from surefit.source.selection import the_only
 
 ARGUMENTS = ("TrainingArguments", "Seq2SeqTrainingArguments", "SFTConfig", "DPOConfig")
 ROWS = ("train_dataset", "eval_dataset")
@@ -52,27 +53,23 @@ def dropped_columns(case: Case, trainer: TrainerState | None) -> dict[str, str]:
 
 def own_columns(case: Case, dataset: str) -> Iterator[str]:
     """Keys that `__getitem__` of a class of the user's writes into its rows."""
-    for source in case.recording.sources():
-        for owner in source.every(ast.ClassDef):
-            rows = method(source, owner, "__getitem__") if owner.name == dataset else None
-            for node in ast.walk(rows) if rows is not None else ():
-                keys = node.keys if isinstance(node, ast.Dict) else []
-                if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
-                    keys = [node.slice]
-                yield from (
-                    key.value
-                    for key in keys
-                    if isinstance(key, ast.Constant) and isinstance(key.value, str)
-                )
+    for source, owner in case.recording.every(ast.ClassDef):
+        rows = method(source, owner, "__getitem__") if owner.name == dataset else None
+        for node in ast.walk(rows) if rows is not None else ():
+            keys = node.keys if isinstance(node, ast.Dict) else []
+            if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
+                keys = [node.slice]
+            yield from (
+                key.value
+                for key in keys
+                if isinstance(key, ast.Constant) and isinstance(key.value, str)
+            )
 
 
 def arguments_call(case: Case) -> tuple[Source, ast.Call] | None:
     """The one call that creates the Trainer's arguments."""
-    every = [
-        (source, call) for source in case.recording.sources() for call in source.every(ast.Call)
-    ]
-    calls = [(source, call) for source, call in every if called(call) in ARGUMENTS]
-    return calls[0] if len(calls) == 1 else None
+    every = [(source, call) for source, call in case.recording.every(ast.Call)]
+    return the_only((source, call) for source, call in every if called(call) in ARGUMENTS)
 
 
 def is_text(kind: str) -> bool:

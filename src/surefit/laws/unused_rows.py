@@ -11,6 +11,7 @@ from surefit.doctor.violations import Expression
 from surefit.laws.evaluation_names import HELD_OUT, words_of
 from surefit.laws.loaders import loader_call
 from surefit.source.reading import Source, called
+from surefit.source.selection import nodes_within
 
 DATA = frozenset(
     ("set", "ds", "db", "data", "dataset", "rows", "x", "examples", "loader", "dl", "split")
@@ -77,9 +78,7 @@ def replaced_by(source: Source, name: ast.Name, places: list[Place]) -> Expressi
         if statement is None or isinstance(statement, ast.FunctionDef | ast.ClassDef):
             continue
         alike = [
-            node
-            for node in ast.walk(statement)
-            if isinstance(node, ast.Name) and is_training_twin(node.id, name.id)
+            node for node in nodes_within(statement, ast.Name) if is_training_twin(node.id, name.id)
         ]
         if len(alike) == 1 and source.scope_of(alike[0]) is source.scope_of(name):
             return expression(source, alike[0])

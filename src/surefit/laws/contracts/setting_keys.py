@@ -97,8 +97,7 @@ def setting_naming(key: str, case: Case) -> Setting | None:
     """The only argument in the user's source that is written as this key, or as the end of it."""
     named = [
         Setting(source, keyword.arg, value)
-        for source in case.recording.sources()
-        for keyword in source.every(ast.keyword)
+        for source, keyword in case.recording.every(ast.keyword)
         if keyword.arg is not None
         and isinstance(value := source.value_of(keyword.value), ast.Constant)
         and isinstance(value.value, str)

@@ -83,9 +83,7 @@ def facts(adapter: AdapterSeen, head: AdapterHead) -> tuple[Fact, ...]:
 
 def saves_by_hand(recording: Recording) -> bool:
     """Something else is saved, too, which can hold the head."""
-    return any(
-        called(call) in SAVES for source in recording.sources() for call in source.every(ast.Call)
-    )
+    return any(called(call) in SAVES for source, call in recording.every(ast.Call))
 
 
 def watched(recording: Recording) -> MeasuredOn:

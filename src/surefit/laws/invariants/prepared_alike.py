@@ -82,8 +82,7 @@ class MaskLeftOut(PreparedOtherwise):
 
 
 def watched(recording: Recording) -> MeasuredOn:
-    measures = list(recording.all(PhaseInputs))
-    if not any(known.trained for measure in measures for known in measure.inputs):
+    if not any(known.trained for measure in recording.all(PhaseInputs) for known in measure.inputs):
         return MeasuredOn(why_not="no inputs of a model's training were seen")
     looked = list(pairs(recording))
     if not looked:

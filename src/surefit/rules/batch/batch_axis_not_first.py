@@ -46,6 +46,7 @@ from surefit.lineage.ways import (
 from surefit.remedies.append import Append
 from surefit.remedies.arguments import SetArgument, call_at
 from surefit.source.reading import called
+from surefit.source.selection import the_only
 
 SYMPTOMS = (
     Symptom(
@@ -166,17 +167,15 @@ def created_by(case: Case, layer: Layer | None) -> Written | None:
 
 
 def only(case: Case, kinds: tuple[str, ...]) -> Expression | None:
-    known = list(created_in(case, kinds))
-    return known[0] if len(known) == 1 else None
+    return the_only(created_in(case, kinds))
 
 
 def created_in(case: Case, kinds: tuple[str, ...]) -> Iterator[Expression]:
     """Calls of the user's that create layers which take steps first."""
-    for source in case.recording.sources():
-        for call in source.every(ast.Call):
-            known = case.expression(source, call)
-            if called(call) in kinds and takes_steps_first(case, known):
-                yield known
+    for source, call in case.recording.every(ast.Call):
+        known = case.expression(source, call)
+        if called(call) in kinds and takes_steps_first(case, known):
+            yield known
 
 
 def takes_steps_first(case: Case, created: Written) -> bool:

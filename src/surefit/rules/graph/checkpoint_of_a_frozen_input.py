@@ -79,10 +79,9 @@ def checkpoint_call(case: Case, cut: Cut) -> Expression | None:
         for call in here.source.calls_in(here.line.line):
             if is_checkpoint(here.source, call):
                 return case.expression(here.source, call)
-    for source in case.recording.sources():
-        for call in source.every(ast.Call):
-            if switches_on(source, call):
-                return case.expression(source, call)
+    for source, call in case.recording.every(ast.Call):
+        if switches_on(source, call):
+            return case.expression(source, call)
     return None
 
 

@@ -100,13 +100,12 @@ def labels_without_the_name(broken: SettingNamesNoKey, case: Case) -> UnknownLab
 
 def may_be_left_out(case: Case, model: str) -> list[str]:
     """Arguments of the user's `forward` with a default: without it, no loss is computed."""
-    for source in case.recording.sources():
-        for owner in source.every(ast.ClassDef):
-            forward = method(source, owner, "forward") if owner.name == model else None
-            if forward is not None:
-                known = forward.args
-                plain = known.args[len(known.args) - len(known.defaults) :]
-                return [argument.arg for argument in (*plain, *known.kwonlyargs)]
+    for source, owner in case.recording.every(ast.ClassDef):
+        forward = method(source, owner, "forward") if owner.name == model else None
+        if forward is not None:
+            known = forward.args
+            plain = known.args[len(known.args) - len(known.defaults) :]
+            return [argument.arg for argument in (*plain, *known.kwonlyargs)]
     return []
 
 
@@ -160,8 +159,7 @@ def named_so(case: Case, key: str, new: str) -> Edit | None:
     """The only dictionary of the script that has the key, with the other name for it."""
     displays = [
         (source, constant)
-        for source in case.recording.sources()
-        for node in source.every(ast.Dict)
+        for source, node in case.recording.every(ast.Dict)
         for name, constant in zip(keys_of(node), node.keys, strict=True)
         if name == key and isinstance(constant, ast.Constant)
     ]

@@ -91,8 +91,7 @@ class SideChange:
     @property
     def grows_to(self) -> tuple[int, ...]:
         """What going up by whole steps would have given; nothing where it makes them smaller."""
-        pairs = list(zip(self.before, self.after, strict=True))
-        steps = {-(-new // old) for old, new in pairs if old}
+        steps = {-(-new // old) for old, new in zip(self.before, self.after, strict=True) if old}
         step = steps.pop() if len(steps) == 1 else 1
         return tuple(old * step for old in self.before) if step > 1 else ()
 

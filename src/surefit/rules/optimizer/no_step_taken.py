@@ -87,30 +87,27 @@ def backwards(broken: NoStepTaken) -> str:
 
 def uncalled_steps(case: Case) -> Iterator[tuple[Source, ast.expr]]:
     """`optimizer.step` as a statement."""
-    for source in case.recording.sources():
-        for node in source.every(ast.Expr):
-            if isinstance(node.value, ast.Attribute) and node.value.attr == "step":
-                yield source, node.value
+    for source, node in case.recording.every(ast.Expr):
+        if isinstance(node.value, ast.Attribute) and node.value.attr == "step":
+            yield source, node.value
 
 
 def steps_in_source(case: Case) -> Iterator[ast.Call]:
-    for source in case.recording.sources():
-        for call in source.every(ast.Call):
-            owner = dotted(call.func).rpartition(".")[0].lower()
-            if called(call) == "step" and "sched" not in owner:
-                yield call
+    for _, call in case.recording.every(ast.Call):
+        owner = dotted(call.func).rpartition(".")[0].lower()
+        if called(call) == "step" and "sched" not in owner:
+            yield call
 
 
 def updates_by_hand(case: Case) -> Iterator[tuple[Source, ast.Assign]]:
     """`p = p - rate * p.grad`."""
-    for source in case.recording.sources():
-        for node in source.every(ast.Assign):
-            match node:
-                case ast.Assign(
-                    targets=[ast.Name(id=name)],
-                    value=ast.BinOp(left=ast.Name(id=same), op=ast.Sub(), right=right),
-                ) if name == same and uses_gradient(right, name):
-                    yield source, node
+    for source, node in case.recording.every(ast.Assign):
+        match node:
+            case ast.Assign(
+                targets=[ast.Name(id=name)],
+                value=ast.BinOp(left=ast.Name(id=same), op=ast.Sub(), right=right),
+            ) if name == same and uses_gradient(right, name):
+                yield source, node
 
 
 def uses_gradient(node: ast.expr, name: str) -> bool:

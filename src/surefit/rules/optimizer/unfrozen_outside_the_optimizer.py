@@ -39,6 +39,7 @@ from surefit.source.edits import inserted_after, replaced
 from surefit.source.line_edits import shares_lines
 from surefit.source.patches import Edit
 from surefit.source.reading import Source, called, dotted, names_within
+from surefit.source.selection import nodes_within
 
 RULE = Rule("SF617", "unfrozen-outside-the-optimizer", Severity.ERROR, __doc__)
 
@@ -233,10 +234,8 @@ def filtered_model(created: ast.stmt) -> str:
     """`model`, of whose parameters the optimizer was given those that require a gradient."""
     owners = {
         dotted(node.func.value)
-        for node in ast.walk(created)
-        if isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Attribute)
-        and node.func.attr == "parameters"
+        for node in nodes_within(created, ast.Call)
+        if isinstance(node.func, ast.Attribute) and node.func.attr == "parameters"
     }
     return owners.pop() if len(owners) == 1 else ""
 
