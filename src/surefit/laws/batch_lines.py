@@ -9,6 +9,7 @@ from surefit.doctor.observations import Crash, Frame
 from surefit.laws.batches import is_method_of_module
 from surefit.laws.case import Case
 from surefit.laws.origins import names_in
+from surefit.source import snippets
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,10 +56,7 @@ def mode_in(frame: Frame) -> str | None:
     """`self.training`, or that of the model that is called."""
     if is_method_of_module(frame):
         return f"{frame.arguments[0]}.training" if frame.arguments else None
-    try:
-        node = ast.parse(frame.expression or "", mode="eval").body
-    except SyntaxError:
-        return None
+    node = snippets.expression(frame.expression)
     if not isinstance(node, ast.Call):
         return None
     text = ast.unparse(node.func)

@@ -13,6 +13,7 @@ from surefit.laws.demands import Given
 from surefit.laws.frame_numbers import integer_in
 from surefit.laws.names import name_in
 from surefit.laws.operands import newest, operand_in
+from surefit.source import snippets
 from surefit.source.reading import Source, called, dotted
 
 OPERATORS: Mapping[type[ast.operator | ast.cmpop], str] = {
@@ -205,11 +206,7 @@ def known_list(case: Case, operand: Operand) -> Value:
 def in_library(case: Case, number: int, frame: Frame) -> FailingCall | None:
     """A call in the failing line of a library's frame; for one that raises itself, the call of the
     function that it is."""
-    try:
-        node = ast.parse(frame.expression or "", mode="eval").body
-    except SyntaxError:
-        node = None
-    bound = bound_in(node, None)
+    bound = bound_in(snippets.expression(frame.expression), None)
     innermost = number == len(case.frames) - 1
     if bound is not None and innermost:
         operation, nodes = bound

@@ -6,6 +6,7 @@ from surefit.doctor.observations import Frame, Value
 from surefit.doctor.violations import Expression
 from surefit.doctor.words import code
 from surefit.laws.case import Case
+from surefit.source import snippets
 from surefit.source.reading import Source
 
 
@@ -59,10 +60,8 @@ def reading_of_value(case: Case, value: Value) -> Expression | None:
 
 def plain(text: str) -> str:
     """As `ast.unparse` writes it."""
-    try:
-        return ast.unparse(ast.parse(text, mode="eval"))
-    except SyntaxError:
-        return text
+    node = snippets.expression(text)
+    return ast.unparse(node) if node is not None else text
 
 
 def called_in(frame: Frame, case: Case) -> str:

@@ -3,6 +3,7 @@
 import ast
 
 from surefit.doctor.observations import Frame, Value
+from surefit.source import snippets
 from surefit.source.definitions import definition
 from surefit.source.reading import Source
 
@@ -11,12 +12,10 @@ LONGEST = 80
 
 def names_in(text: str) -> set[str]:
     """Every name, attribute and subscript in an expression or a statement, as `ast` writes it."""
-    try:
-        tree = ast.parse(text.strip().rstrip(":"))
-    except SyntaxError:
-        return set()
+    whole = snippets.statement(text.strip().rstrip(":"))
     kinds = ast.Name | ast.Attribute | ast.Subscript | ast.Call
-    return {ast.unparse(node) for node in ast.walk(tree) if isinstance(node, kinds)}
+    nodes = ast.walk(whole) if whole is not None else ()
+    return {ast.unparse(node) for node in nodes if isinstance(node, kinds)}
 
 
 def came_from(value: Value, frame: Frame, source: Source | None) -> str:
