@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 
+from surefit.laws.stand_ins import number_of
+from surefit.source.classes import pairs
 from surefit.source.patches import Edit, Replace
 from surefit.source.reading import Source, called
 from surefit.source.spans import Span
@@ -119,11 +121,7 @@ def assigned(source: Source) -> tuple[tuple[str, ast.expr], ...]:
     values: list[tuple[str, ast.expr]] = []
     for node in source.every(ast.Assign):
         for target in node.targets:
-            if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
-                pairs = zip(target.elts, node.value.elts, strict=False)
-                values += [(ast.unparse(left), right) for left, right in pairs]
-            else:
-                values.append((ast.unparse(target), node.value))
+            values += [(ast.unparse(part), value) for part, value in pairs(target, node.value)]
     values += [
         (ast.unparse(node.target), node.value)
         for node in source.every(ast.AnnAssign)
@@ -157,25 +155,3 @@ def choice_at(source: Source, line: int) -> Choice | None:
         if choice.body.body[0].lineno <= line <= (choice.body.body[-1].end_lineno or 0)
     ]
     return max(around, key=lambda choice: choice.body.lineno, default=None)
-
-
-def number_of(node: ast.expr) -> float | None:
-    """`0.0`, `-1`, `1e9`, `float("inf")`, `math.inf`."""
-    match node:
-        case ast.Constant(value=bool()):
-            return None
-        case ast.Constant(value=int() | float() as value):
-            return float(value)
-        case ast.UnaryOp(op=ast.USub(), operand=operand):
-            inside = number_of(operand)
-            return None if inside is None else -inside
-        case ast.Call(func=ast.Name(id="float"), args=[ast.Constant(value=str() as text)]):
-            try:
-                return float(text)
-            except ValueError:
-                return None
-        case ast.Attribute(
-            value=ast.Name(id="math" | "np" | "numpy" | "torch"), attr="inf" | "Inf"
-        ):
-            return float("inf")
-    return None

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from surefit.doctor.findings import Place
-from surefit.source.definitions import definition
+from surefit.source.origins import origin
 from surefit.source.reading import Source, called, dotted
 
 WIDTHS = {
@@ -85,7 +85,7 @@ def layer_in(source: Source, value: ast.expr) -> tuple[ast.Call, ast.expr] | Non
 
 def is_of_data(source: Source, width: ast.expr) -> bool:
     """`x.shape[-1]`, `x.size(-1)`, or a name for that."""
-    match resolved(source, width):
+    match origin(source, width):
         case ast.Subscript(value=ast.Attribute(attr="shape", value=value)):
             return not is_weight(value)
         case ast.Call(func=ast.Attribute(attr="size", value=value), args=[_]):
@@ -95,11 +95,6 @@ def is_of_data(source: Source, width: ast.expr) -> bool:
 
 def is_weight(node: ast.expr) -> bool:
     return isinstance(node, ast.Attribute) and node.attr in ("weight", "bias")
-
-
-def resolved(source: Source, node: ast.expr) -> ast.expr:
-    known = definition(source, node) if isinstance(node, ast.Name) else None
-    return known if known is not None else node
 
 
 def declared_before(source: Source, fitted: ast.Assign, name: str) -> ast.Assign | None:
@@ -166,10 +161,10 @@ def compares(
             return False
     if (inner in guard.body) is not differs:
         return False
-    meant = ast.dump(resolved(source, width))
+    meant = ast.dump(origin(source, width))
     for one, other in ((left, right), (right, left)):
-        if ast.dump(resolved(source, one)) == meant:
-            return declared is not None or is_width_of(resolved(source, other), name)
+        if ast.dump(origin(source, one)) == meant:
+            return declared is not None or is_width_of(origin(source, other), name)
     return False
 
 

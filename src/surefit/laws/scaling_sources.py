@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from surefit.laws.evaluation_names import TRAINED, words_of
+from surefit.source.classes import pairs
 from surefit.source.reading import Source, called, names_within, targets
 
 LOCATION = frozenset(
@@ -104,15 +105,11 @@ def taken(source: Source, scope: ast.AST, name: str) -> Iterator[ast.Subscript]:
 
 def bound_to(source: Source, statement: ast.stmt, node: ast.expr) -> str:
     """The target of the part of an assignment in which it stands; empty where that is unclear."""
-    if not isinstance(statement, ast.Assign | ast.AnnAssign):
+    if not isinstance(statement, ast.Assign | ast.AnnAssign) or statement.value is None:
         return ""
-    (target, *_), value = targets(statement), statement.value
-    if not isinstance(target, ast.Tuple):
-        return source.segment(target)
-    if not isinstance(value, ast.Tuple) or len(value.elts) != len(target.elts):
-        return ""
-    pairs = zip(target.elts, value.elts, strict=True)
-    return next((source.segment(part) for part, own in pairs if node in ast.walk(own)), "")
+    parts = pairs(targets(statement)[0], statement.value)
+    part = next((part for part, own in parts if node in ast.walk(own)), None)
+    return source.segment(part) if part is not None and not isinstance(part, ast.Tuple) else ""
 
 
 def bound_late(scaling: Scaling, rows: ast.Subscript) -> list[ast.stmt]:

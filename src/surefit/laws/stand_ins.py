@@ -35,11 +35,11 @@ class StandIn:
     """The function, where the number has no name of its own."""
 
 
-def number_of(text: str) -> float | None:
-    """The plain number that an expression is: `10000.0`, `float("inf")`, `math.nan`."""
+def number_of(node: ast.expr | None) -> float | None:
+    """The plain number that an expression is: `10000.0`, `-1`, `float("inf")`, `math.nan`."""
     try:
-        value = Names({}).value(ast.parse(text, mode="eval").body)
-    except (SyntaxError, NotKnown):
+        value = Names({}).value(node) if node is not None else None
+    except NotKnown:
         return None
     return float(value) if is_number(value) else None
 

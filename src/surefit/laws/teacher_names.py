@@ -3,7 +3,7 @@
 import ast
 from collections.abc import Iterator
 
-from surefit.source.callers import is_open, takes_itself
+from surefit.source.callers import given_by_position, is_open
 from surefit.source.classes import (
     RETURNS_ITSELF,
     Method,
@@ -38,15 +38,12 @@ def handed_on(source: Source, names: set[str]) -> Iterator[str]:
         function = function_run(source, call)
         if function is None or is_open(call):
             continue
-        listed = [*function.args.posonlyargs, *function.args.args]
-        plain = listed[1:] if takes_itself(source, function, call) else listed
-        for argument, value in zip(plain, call.args, strict=False):
+        plain = given_by_position(source, function, call)
+        known = [one.arg for one in (*plain, *function.args.kwonlyargs)]
+        given = [(word.arg, word.value) for word in call.keywords if word.arg in known]
+        for name, value in (*zip(known, call.args, strict=False), *given):
             if is_one_of(value, names):
-                yield argument.arg
-        for keyword in call.keywords:
-            known = [one.arg for one in (*listed, *function.args.kwonlyargs)]
-            if keyword.arg in known and is_one_of(keyword.value, names):
-                yield str(keyword.arg)
+                yield str(name)
 
 
 def function_run(source: Source, call: ast.Call) -> Method | None:

@@ -9,8 +9,7 @@ from surefit.doctor.measures.modes import Modes
 from surefit.doctor.observations import BesideSeen, Steps
 from surefit.doctor.recording import Recording
 from surefit.laws.loss_sources import Entering, Stop, call_at, entering_loss, runs_a_model
-from surefit.source.callers import given_for
-from surefit.source.classes import value_set
+from surefit.source.origins import one_step_back
 from surefit.source.reading import MOST_NAMES, Source, dotted
 
 OF_THE_SAME = ("forward", "__call__")
@@ -89,25 +88,8 @@ def known_as(source: Source, call: ast.Call) -> tuple[ast.expr, ...]:
         node = node.value
     found = [node]
     for _ in range(MOST_NAMES):
-        before = handed_on(source, found[-1])
-        if before is None or before in found:
+        before = one_step_back(source, found[-1])
+        if not isinstance(before, ast.Name | ast.Attribute) or before in found:
             break
         found.append(before)
     return tuple(found)
-
-
-def handed_on(source: Source, node: ast.expr) -> ast.expr | None:
-    """The name or attribute that an argument, or an attribute of `self`, was given."""
-    given: ast.expr | None = None
-    if isinstance(node, ast.Name):
-        bound = source.bound_by(node)
-        only = bound[0] if len(bound) == 1 else None
-        given = given_for(source, only) if isinstance(only, ast.arg) else None
-    elif isinstance(node, ast.Attribute):
-        values = [
-            value_set(source, one)
-            for one in source.every(ast.Attribute)
-            if not isinstance(one.ctx, ast.Load) and dotted(one) == dotted(node)
-        ]
-        given = values[0] if len(values) == 1 else None
-    return given if isinstance(given, ast.Name | ast.Attribute) else None

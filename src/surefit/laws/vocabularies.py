@@ -8,8 +8,9 @@ from surefit.doctor.findings import Place
 from surefit.doctor.observations import Frame, Layer
 from surefit.doctor.violations import Expression
 from surefit.laws.case import Case
+from surefit.source.definitions import blocks_before
 from surefit.source.line_edits import block_of, run_at_once, shares_lines
-from surefit.source.reading import Function, Source, called, dotted, targets
+from surefit.source.reading import Source, called, dotted, targets
 
 ADDS = ("add_tokens", "add_special_tokens")
 
@@ -124,23 +125,11 @@ def last_that_binds(source: Source, frame: Frame, model: str, tokenizer: str) ->
     here = source.statement_at(frame.place.line or 0)
     if here is None:
         return None
-    for block in earlier(source, here):
+    for block in blocks_before(source, here, (ast.FunctionDef, ast.AsyncFunctionDef)):
         for statement in reversed(block):
             if binds(statement, model) or binds(statement, tokenizer) or adds(source, statement):
                 return None if shares_lines(source, statement) else statement
     return None
-
-
-def earlier(source: Source, statement: ast.stmt) -> Iterator[list[ast.stmt]]:
-    """Statements before this one, then before the block's own, out to the function."""
-    inner: ast.AST = statement
-    for outer in source.up(statement):
-        for _, members in ast.iter_fields(outer):
-            if isinstance(members, list) and inner in members:
-                yield members[: members.index(inner)]
-        if isinstance(outer, Function):
-            return
-        inner = outer
 
 
 def bound_name(statement: ast.AST | None) -> str:

@@ -18,7 +18,7 @@ from surefit.laws.case import Case
 from surefit.laws.evaluation_names import HELD_OUT, words_of
 from surefit.laws.law import BrokenLaw, Law, MeasuredOn
 from surefit.laws.td_targets import calls_something, is_end, names_behind, td_targets
-from surefit.source.callers import is_open, takes_itself
+from surefit.source.callers import given_by_position, is_open
 from surefit.source.classes import Method
 from surefit.source.outcomes import function_run
 from surefit.source.reading import Source, called, targets
@@ -193,8 +193,7 @@ def has(call: ast.Call, *arguments: str) -> bool:
 def lacks(source: Source, function: Method, call: ast.Call, argument: str) -> bool:
     """It takes the argument by this name, has a default for it, and reads it."""
     listed = function.args
-    skipped = 1 if takes_itself(source, function, call) else 0
-    plain = [entry.arg for entry in (*listed.posonlyargs, *listed.args)][skipped:]
+    plain = [entry.arg for entry in given_by_position(source, function, call)]
     optional = plain[len(plain) - len(listed.defaults) :] if listed.defaults else []
     optional += [entry.arg for entry in listed.kwonlyargs]
     reads = any(isinstance(node, ast.Name) and node.id == argument for node in ast.walk(function))
