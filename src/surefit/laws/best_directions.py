@@ -12,7 +12,7 @@ from surefit.doctor.violations import Expression
 from surefit.doctor.words import counted
 from surefit.laws.best_choices import LOWER_IS_BETTER, Choice, choice_at
 from surefit.laws.case import Case
-from surefit.laws.law import BrokenLaw, Law
+from surefit.laws.law import BrokenLaw
 
 FEWEST = 3
 """Evaluations that show a direction."""
@@ -40,14 +40,14 @@ class LoopKeepsTheWorst(BrokenLaw):
     lower_is_better: bool
 
 
-def directions_of(case: Case, law: Law) -> Iterator[BrokenLaw]:
+def directions_of(case: Case) -> Iterator[BrokenLaw]:
     for measure in case.recording.all(Bests):
         for best in measure.trainers:
-            yield from of_trainer(best, case, law)
-        yield from of_loops(measure, case, law)
+            yield from of_trainer(best, case)
+        yield from of_loops(measure, case)
 
 
-def of_trainer(best: BestSeen, case: Case, law: Law) -> Iterator[TrainerKeepsTheWorst]:
+def of_trainer(best: BestSeen, case: Case) -> Iterator[TrainerKeepsTheWorst]:
     series = once_each(best.series)
     if len(series) < FEWEST or best.arguments_at is None:
         return
@@ -73,7 +73,6 @@ def of_trainer(best: BestSeen, case: Case, law: Law) -> Iterator[TrainerKeepsThe
         with_losses = f"{words[1]} as the training loss and the evaluation loss fall"
     loads = "and loaded at the end" if best.loads else "as the best"
     yield TrainerKeepsTheWorst(
-        law=law,
         use=Expression(best.arguments_at),
         said=f"The worst checkpoint is kept {loads}: `{best.metric}` {with_losses}, and"
         f" `greater_is_better={best.greater}` keeps the {words[0]},"
@@ -130,7 +129,7 @@ def correlation(pairs: Pairs) -> float | None:
     return both / spread if spread > 0 else None
 
 
-def of_loops(measure: Bests, case: Case, law: Law) -> Iterator[LoopKeepsTheWorst]:
+def of_loops(measure: Bests, case: Case) -> Iterator[LoopKeepsTheWorst]:
     places = dict.fromkeys(save.place for save in measure.saves)
     reported: set[object] = set()
     for place in places:
@@ -145,7 +144,7 @@ def of_loops(measure: Bests, case: Case, law: Law) -> Iterator[LoopKeepsTheWorst
             continue
         rare = len(measure.evaluations) <= steps_taken(case.recording) / 2
         evaluations = measure.evaluations if measured or rare else ()
-        broken = kept_the_worst(choice, saves[-1], evaluations, case, law, lower)
+        broken = kept_the_worst(choice, saves[-1], evaluations, case, lower)
         if broken is not None:
             reported.add(choice.test)
             yield broken
@@ -168,7 +167,6 @@ def kept_the_worst(
     last: SaveSeen,
     evaluations: Sequence[EvaluationSeen],
     case: Case,
-    law: Law,
     lower: bool,
 ) -> LoopKeepsTheWorst | None:
     series = [(entry.step, entry.loss) for entry in evaluations]
@@ -188,7 +186,6 @@ def kept_the_worst(
     word, better = ("greater", "lower") if choice.keeps_greater else ("less", "higher")
     line = Place(choice.source.file, choice.test.lineno, choice.test.end_lineno)
     return LoopKeepsTheWorst(
-        law=law,
         use=Expression(line, choice.source.span(choice.test), choice.source.segment(choice.test)),
         said=f"The worst state is kept as the best: this comparison is in the wrong direction. It"
         f" keeps a state where `{choice.metric_text}` is {word} than `{choice.best_text}`, and"

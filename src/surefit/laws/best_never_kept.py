@@ -13,7 +13,7 @@ from surefit.doctor.violations import Expression
 from surefit.doctor.words import counted
 from surefit.laws.best_choices import Choice, choices, keeping
 from surefit.laws.case import Case
-from surefit.laws.law import BrokenLaw, Law
+from surefit.laws.law import BrokenLaw
 from surefit.source.reading import Source, called
 
 FEWEST = 2
@@ -34,18 +34,18 @@ class NothingEverKept(BrokenLaw):
     """What `best` is at first."""
 
 
-def never_kept(case: Case, law: Law) -> Iterator[NothingEverKept]:
+def never_kept(case: Case) -> Iterator[NothingEverKept]:
     for measure in case.recording.all(Bests):
         if measure.turns < FEWEST:
             continue
         for source in case.recording.sources():
             for choice in choices(source):
-                broken = of(choice, measure, case, law)
+                broken = of(choice, measure, case)
                 if broken is not None:
                     yield broken
 
 
-def of(choice: Choice, measure: Bests, case: Case, law: Law) -> NothingEverKept | None:
+def of(choice: Choice, measure: Bests, case: Case) -> NothingEverKept | None:
     source, body = choice.source, choice.body
     start = choice.start()
     keeps = [call for call in keeping(source, body) if called(call) in DIRECTLY]
@@ -60,7 +60,6 @@ def of(choice: Choice, measure: Bests, case: Case, law: Law) -> NothingEverKept 
     text = source.segment(choice.test)
     begins = source.segment(start[0])
     return NothingEverKept(
-        law=law,
         use=Expression(place, source.span(choice.test), text),
         said=f"Nothing was ever kept as the best: `{text}` cannot hold, because"
         f" `{choice.best_text}` begins as `{begins}`.",

@@ -50,7 +50,6 @@ def of_process(steps: Steps, recording: Recording) -> Iterator[LossNotFinite]:
         *((Fact("the last finite one", f"{before[-1]:.4g}"),) if before else ()),
     )
     yield LossNotFinite(
-        law=LAW,
         use=expression_at(recording, steps.loss_at),
         said=said,
         facts=facts,

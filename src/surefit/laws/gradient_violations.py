@@ -5,40 +5,39 @@ from dataclasses import dataclass
 from surefit.doctor.findings import Place
 from surefit.doctor.measures.gradients import GradientClip, StepGradients
 from surefit.laws.accumulation import Accumulation
-from surefit.laws.law import BrokenLaw, Law
-
-LAW = Law("own_gradients", "a step uses its own gradients, once")
+from surefit.laws.law import BrokenLaw
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GradientsCarriedOver(BrokenLaw):
-    """Steps use gradients that earlier steps have used."""
+class OfStep(BrokenLaw):
+    """What is wrong with the gradients that an optimizer steps by."""
 
     optimizer: StepGradients
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GradientsCarriedOver(OfStep):
+    """Steps use gradients that earlier steps have used."""
+
     cleared: int
     """Calls of `zero_grad` in the run."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GradientsClearedBeforeStep(BrokenLaw):
+class GradientsClearedBeforeStep(OfStep):
     """Nothing is left of the gradients when the step is taken."""
 
-    optimizer: StepGradients
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AccumulationCleared(BrokenLaw):
+class AccumulationCleared(OfStep):
     """Of several backward passes from one line only the last is used."""
 
-    optimizer: StepGradients
     group: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AccumulationNotAveraged(BrokenLaw):
+class AccumulationNotAveraged(OfStep):
     """Means of several batches are added up and not divided by their number."""
 
-    optimizer: StepGradients
     group: int
     accumulation: Accumulation
 
@@ -76,18 +75,12 @@ class ClippedNothing(BrokenLaw):
     """They were given an iterator that was used up before."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GradientsUsedAgain(BrokenLaw):
+class GradientsUsedAgain(OfStep):
     """Steps without a backward pass since the step before."""
 
-    optimizer: StepGradients
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LossUsedTwice(BrokenLaw):
+class LossUsedTwice(OfStep):
     """One loss goes back twice into one step."""
-
-    optimizer: StepGradients
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

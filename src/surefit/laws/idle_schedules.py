@@ -11,7 +11,6 @@ from surefit.laws.case import Case
 from surefit.laws.law import BrokenLaw
 from surefit.laws.made_names import name_at
 from surefit.laws.rate_violations import (
-    LAW,
     SchedulerNeverStepped,
     SchedulerOfAnotherOptimizer,
 )
@@ -31,7 +30,6 @@ def never_stepped(course: RateCourse, schedule: ScheduleSeen, case: Case) -> Ite
     if name is None or not name.isidentifier() or is_used(source, name, place.line or 0):
         return
     yield SchedulerNeverStepped(
-        law=LAW,
         use=Expression(place),
         steps=course.steps,
         fault=f"rate of {course.serial}",
@@ -70,7 +68,6 @@ def of_another_optimizer(rates: LearningRates) -> Iterator[BrokenLaw]:
         stepping = [known for known in rates.optimizers if known.steps >= 2]
         if len(stepping) == 1 and schedule.made_at is not None and stays(stepping[0]):
             yield SchedulerOfAnotherOptimizer(
-                law=LAW,
                 use=Expression(schedule.made_at),
                 steps=stepping[0].steps,
                 fault=f"rate of {stepping[0].serial}",

@@ -30,12 +30,10 @@ class UnmetPrecondition(BrokenLaw):
     checked: PreconditionSite
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class BlankAmongTargets(UnmetPrecondition):
     """A CTC loss whose blank is a class that targets name."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class TargetsNotSigns(UnmetPrecondition):
     """A loss that takes 1 and -1 is given 1 and 0."""
 
@@ -62,7 +60,6 @@ def broken_at(site: PreconditionSite, case: Case, said: str, *facts: Fact) -> di
     assert site.place is not None
     calls = f"{counted(site.looked, 'call')} looked at, of {site.calls:,}"
     return {
-        "law": LAW,
         "use": expression_at(case.recording, site.place),
         "said": said,
         "facts": (*facts, Fact(code(site.name), calls)),

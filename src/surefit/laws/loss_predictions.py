@@ -48,47 +48,38 @@ class NotLogits(OfLossSite):
     """That predictions come out of; empty where it is known only that they are no logarithms."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class SoftmaxOverOtherAxis(OfLossSite):
     """The classes of a prediction do not sum to one: other axes do."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class OneClass(OfLossSite):
     """A softmax, in the loss or before it, over a single class: the result is always the same."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class OutOfReach(OfLossSite):
     """Targets that predictions cannot reach, by the last operation or by the loss."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class EveryLabelIgnored(OfLossSite):
     """No target takes part in the loss."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class SidesSwapped(OfLossSite):
     """The loss is given the targets as predictions."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class TargetsDoNotCount(OfLossSite):
     """Weights of zero, or a smoothing of 1, leave nothing of the targets."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class OneTarget(OfLossSite):
     """Every target that a loader gave is the same."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class OnePartnerForAll(OfLossSite):
     """Logits of every row against every row, and one column is the target of all rows."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class NormalisedOverRows(OfLossSite):
     """Similarities of embeddings that were divided by norms over the batch."""
 
@@ -118,7 +109,6 @@ def broken(site: LossSite, recording: Recording, said: str, *facts: Fact) -> dic
     assert site.place is not None
     calls = f"{counted(site.looked, 'call')} looked at, of {site.calls:,}"
     return {
-        "law": LAW,
         "use": expression_at(recording, site.place),
         "said": said,
         "facts": (*facts, Fact(code(site.name), calls)),

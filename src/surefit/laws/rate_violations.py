@@ -3,9 +3,15 @@
 from dataclasses import dataclass
 
 from surefit.doctor.measures.rates import CheckpointRead, RateCourse, ScheduleSeen
-from surefit.laws.law import BrokenLaw, Law
+from surefit.laws.law import BrokenLaw
 
-LAW = Law("learning_rate", "the learning rate follows a plan that fits the run")
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OfRate(BrokenLaw):
+    """What is wrong with the learning rate of one optimizer."""
+
+    course: RateCourse
+    schedule: ScheduleSeen
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,21 +24,17 @@ class RateVanishes(BrokenLaw):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ScheduleTooFast(BrokenLaw):
+class ScheduleTooFast(OfRate):
     """It counts batches, and its lengths are in epochs."""
 
-    course: RateCourse
-    schedule: ScheduleSeen
     epochs: int
     length: tuple[str, int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ScheduleTooSlow(BrokenLaw):
+class ScheduleTooSlow(OfRate):
     """It counts epochs, and its lengths are in steps."""
 
-    course: RateCourse
-    schedule: ScheduleSeen
     epochs: int
     length: tuple[str, int]
 
@@ -47,20 +49,12 @@ class WarmupNeverEnds(BrokenLaw):
     """Name and number of the warm-up, where it is known."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RateRisesAgain(BrokenLaw):
+class RateRisesAgain(OfRate):
     """A cosine goes on after its end, where it rises."""
 
-    course: RateCourse
-    schedule: ScheduleSeen
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SchedulerNeverStepped(BrokenLaw):
+class SchedulerNeverStepped(OfRate):
     """A scheduler is created, and its `step` is never called."""
-
-    course: RateCourse
-    schedule: ScheduleSeen
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,9 +83,5 @@ class OptimizerCreatedAgain(BrokenLaw):
     schedule: ScheduleSeen | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FactorIsRate(BrokenLaw):
+class FactorIsRate(OfRate):
     """A function that is to give a factor gives the rate itself, so that rates are squared."""
-
-    course: RateCourse
-    schedule: ScheduleSeen

@@ -9,7 +9,7 @@ from surefit.doctor.violations import Expression
 from surefit.laws.case import Case
 from surefit.laws.law import BrokenLaw
 from surefit.laws.made_names import name_at
-from surefit.laws.rate_violations import LAW, OptimizerCreatedAgain, ScheduleStartsOver
+from surefit.laws.rate_violations import OptimizerCreatedAgain, ScheduleStartsOver
 from surefit.source.reading import Source, called
 
 FEWEST_EPOCHS = 3
@@ -50,7 +50,6 @@ def created(
     assert place is not None
     what, often = (schedule.kind, rates.epochs) if schedule else (courses[0].kind, len(courses))
     return OptimizerCreatedAgain(
-        law=LAW,
         use=Expression(place),
         steps=sum(course.steps for course in courses),
         fault=f"created again at {place}",
@@ -71,7 +70,6 @@ def of_checkpoints(rates: LearningRates, case: Case) -> Iterator[BrokenLaw]:
             continue
         keys = " and ".join(f'`["{key}"]`' for key in missing)
         yield ScheduleStartsOver(
-            law=LAW,
             use=Expression(place),
             steps=checkpoint.step + checkpoint.steps_after,
             fault=f"checkpoint read at {place}",

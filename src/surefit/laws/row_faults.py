@@ -7,6 +7,13 @@ from surefit.laws.law import BrokenLaw
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class OfLoader(BrokenLaw):
+    """What is wrong with the rows of one loader."""
+
+    loader: LoaderUse
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SortedByClass(BrokenLaw):
     """Batches of one class only, because rows come in the order of their classes."""
 
@@ -22,48 +29,36 @@ class SeededEveryStep(BrokenLaw):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RanksShareRows(BrokenLaw):
+class RanksShareRows(OfLoader):
     """Processes that average their gradients train on the same rows."""
 
-    loader: LoaderUse
     ranks: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SameBatchEveryStep(BrokenLaw):
+class SameBatchEveryStep(OfLoader):
     """A new iterator at every step, which begins with the same batch."""
 
-    loader: LoaderUse
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class IteratorUsedUp(BrokenLaw):
+class IteratorUsedUp(OfLoader):
     """A loop over an iterator that came to its end in the first epoch."""
 
-    loader: LoaderUse
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WeightsOfOtherLength(BrokenLaw):
+class WeightsOfOtherLength(OfLoader):
     """A sampler with fewer weights than the dataset has rows."""
 
-    loader: LoaderUse
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FrequentClassesFavoured(BrokenLaw):
+class FrequentClassesFavoured(OfLoader):
     """A sampler gives the more weight to a row, the more rows its class has."""
 
-    loader: LoaderUse
     frequent: ClassWeight
     rare: ClassWeight
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SameOrderEveryEpoch(BrokenLaw):
+class SameOrderEveryEpoch(OfLoader):
     """Rows are shuffled, in the same way in every epoch."""
 
-    loader: LoaderUse
     site: SeedSite | None = None
     """What seeds the random numbers at each epoch."""
     replayed: bool = False
@@ -79,29 +74,19 @@ class WorkersDrawAlike(BrokenLaw):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RowsNeverUsed(BrokenLaw):
+class RowsNeverUsed(OfLoader):
     """Later epochs bring no row that an earlier one did not, and rows are left."""
 
-    loader: LoaderUse
     used: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SamplerOfOtherRows(BrokenLaw):
+class SamplerOfOtherRows(OfLoader):
     """A sampler draws the numbers of another dataset, which has fewer rows."""
 
-    loader: LoaderUse
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RowsOncePerWorker(BrokenLaw):
+class RowsOncePerWorker(OfLoader):
     """Each worker reads the whole stream: every row comes as often as there are workers."""
 
-    loader: LoaderUse
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OneRowForMany(BrokenLaw):
+class OneRowForMany(OfLoader):
     """A dataset gives the row that it stores under one number for other numbers, too."""
-
-    loader: LoaderUse

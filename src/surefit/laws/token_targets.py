@@ -30,22 +30,18 @@ class OfTokens(BrokenLaw):
     site: TokenSite
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class TargetIsTheInput(OfTokens):
     """The target of each position is the token that the model is given at that position."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class TargetIsTheTokenBefore(OfTokens):
     """The target of each position is the token before it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class TargetIsTheTokenAfterNext(OfTokens):
     """The target of each position is the token two positions on."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class OneKindScored(OfTokens):
     """Every target that counts is one and the same token, and others are left out."""
 
@@ -58,17 +54,14 @@ class FirstAnswerTokenLeftOut(OfTokens):
     """The name of the prompt's length."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class OnlyBeginningsScored(OfTokens):
     """In every row the first tokens count and the last ones do not: a mask the wrong way round."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class EndIsNoTarget(OfTokens):
     """Rows end with the end token, and it is never a target."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class PaddingScored(OfTokens):
     """Positions of padding take part in the loss."""
 
@@ -103,7 +96,6 @@ def broken(site: TokenSite, recording: Recording, said: str, *facts: Fact) -> di
     assert site.place is not None
     size = f"{site.rows} rows of {site.width} tokens; {counted(site.looked, 'step')} looked at"
     return {
-        "law": LAW,
         "use": expression_at(recording, place_of(site, recording) or site.place),
         "said": said,
         "facts": (*facts, Fact("batch", size)),
@@ -243,7 +235,6 @@ def labels_replaced(recording: Recording) -> Iterator[LabelsReplaced]:
                 f" {collated.supervised_after:,} are in the batch."
             )
             yield LabelsReplaced(
-                law=LAW,
                 use=expression_at(recording, collated.made_at),
                 said=said,
                 steps=FEWEST_STEPS,

@@ -45,9 +45,11 @@ def parts_of(
         case ast.keyword(value=value):
             yield value
         case ast.Call(func=ast.Attribute(value=owner, attr="copy"), args=[]):
-            yield from (owner, *node.keywords)
+            yield owner
+            yield from node.keywords
         case ast.Call() if called(node) in COPIES:
-            yield from (*node.args[:1], *node.keywords)
+            yield from node.args[:1]
+            yield from node.keywords
         case ast.BinOp(left=one, op=ast.BitOr(), right=other):
             yield from (one, other)
         case ast.Name() | ast.Attribute() | ast.Subscript():
@@ -113,9 +115,9 @@ def given_for(
         return
     followed.add(argument)
     listed, owner = function.args, source.parents[function]
-    made = function.name == "__init__" and isinstance(owner, ast.ClassDef)
     named = [one.arg for one in (*listed.posonlyargs, *listed.args, *listed.kwonlyargs)]
-    for call in source.calls_named(owner.name if made else function.name):
+    made = owner if isinstance(owner, ast.ClassDef) and function.name == "__init__" else function
+    for call in source.calls_named(made.name):
         if argument is listed.kwarg:
             yield from (word for word in call.keywords if word.arg not in named)
         else:

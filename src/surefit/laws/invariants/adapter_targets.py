@@ -104,7 +104,6 @@ def of_adapter(case: Case, adapter: AdapterSeen) -> Iterator[BrokenLaw]:
     there = sum(adapter.layers.values())
     on = sum(adapter.adapted.values())
     yield UnmatchedTargets(
-        law=LAW,
         use=Expression(adapter.made_at or case.recording.main_script()),
         said=f"{len(unmatched):,} of the {counted(len(adapter.asked), 'name')} in `target_modules`"
         f" match no layer of `{adapter.model}` ({some(unmatched)}): adapters are only on"

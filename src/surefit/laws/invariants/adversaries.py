@@ -42,7 +42,6 @@ def same_side(case: Case, generator: JudgedLoss, losses: list[JudgedLoss]) -> It
     assert generator.place is not None
     yield SameSide(
         use=expression_at(case.recording, generator.place),
-        law=LAW,
         said=f"The generator's loss has the target {generator.target:g} for its samples, as has"
         " the discriminator's: both want them to be recognised",
         facts=(

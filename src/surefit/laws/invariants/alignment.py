@@ -40,7 +40,6 @@ def violations_of(case: Case) -> Iterator[BrokenLaw]:
         if turned == AS_IT_IS or not enough or not clear or seen.place is None:
             continue
         yield TargetsTurned(
-            law=LAW,
             use=line_of(case, seen.place),
             said=f"Inputs and the targets of their pixels fit when these are {turned}: their"
             f" correlation is {likeness:.2f} then, and {plain:.2f} as they are.",

@@ -55,7 +55,6 @@ def renumbered(changes: tuple[TwoNumberings, ...]) -> CategoriesRenumbered:
     first = changes[0]
     return CategoriesRenumbered(
         use=Expression(first.again[0]),
-        law=LAW,
         said=f"The same category has different ids in training and in evaluation: {first.moved:,}"
         f" of {first.shared:,} categories of `{first.column}` that both splits have.",
         facts=tuple(

@@ -48,7 +48,6 @@ def blended(case: Case, maps: ResampledMaps, rows: int) -> ClassesBlended:
         use = case.expression(source, call)
     return ClassesBlended(
         use=use,
-        law=LAW,
         said=f"`{maps.function}` computes class numbers between those of its input:"
         f" {maps.share:.1%} of the elements of a target are a mean of other classes.",
         facts=(

@@ -38,7 +38,6 @@ def of_copy(copy: StatisticsOfCopy, case: Case) -> Iterator[StatisticsStayInitia
     if not loops or copy.site is None:
         return
     yield StatisticsStayInitial(
-        law=LAW,
         use=line_of(case, copy.site.place),
         said=f"The running statistics of {counted(copy.initial, 'batch norm')} of an averaged"
         f" {code(copy.kind)} are still 0 and 1 when it is evaluated; those of the model that learns"

@@ -33,7 +33,6 @@ NO_MODES = LayerModes()
 class ModeLaw(BrokenLaw):
     """What all of these have: the model and its calls."""
 
-    law: Law = LAW
     name: str
     """What the source calls the model."""
     calls: ModelCalls
@@ -69,7 +68,6 @@ class TrainedInEvaluationMode(ModeLaw):
 class DropoutInEvaluation(BrokenLaw):
     """A dropout is active though the model is in evaluation mode."""
 
-    law: Law = LAW
     dropout: DropoutCall
 
 

@@ -58,7 +58,6 @@ def of_all_rows(scaled: ScaledColumns, measure: FittedRows) -> ScaledByAllRows:
         whole, own = "0 and 1", f"{scaled.mean:.4f} and {scaled.spread:.4f}"
     return ScaledByAllRows(
         use=Expression(measure.place),
-        law=LAW,
         said=f"Inputs are scaled by the {scaled.way} of {counted(scaled.rows, 'row')}, and only"
         f" {scaled.trained_rows:,} of them are trained on: {others:,} are not.",
         facts=(

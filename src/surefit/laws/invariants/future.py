@@ -51,7 +51,6 @@ def violations_of(case: Case) -> Iterator[BrokenLaw]:
             continue
         told.add(f"{place}")
         yield FutureIsSeen(
-            law=LAW,
             use=line_of(case, place),
             said=f"The loss compares each position with the next token, and {code(made.model)} sees"
             f" it: outputs of earlier positions change by {share(tried)} of their largest value"

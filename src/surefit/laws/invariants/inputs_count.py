@@ -31,7 +31,6 @@ def violations_of(case: Case) -> Iterator[InputsDoNotCount]:
             continue
         rows, shape = tried.outputs.rows, shape_of(tried.outputs.output)
         yield InputsDoNotCount(
-            law=LAW,
             use=line_of(case, place),
             said=f"{code(tried.model)} gives the same output for every row, whatever its input:"
             f" {rows} different rows were tried after {tried.step:,} steps.",

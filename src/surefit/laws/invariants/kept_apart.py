@@ -32,7 +32,6 @@ def violations_of(case: Case) -> Iterator[NothingHeldStill]:
         shapes = ", ".join(shape_of(term.shape) for term in loss.terms)
         yield NothingHeldStill(
             use=expression_at(case.recording, loss.place),
-            law=LAW,
             said="Every term of the loss pulls two outputs of the same layers together, and both"
             " sides get gradients: one vector for all rows is its best answer",
             facts=(Fact("terms of the loss", f"{len(loss.terms)}, means over {shapes}"),),

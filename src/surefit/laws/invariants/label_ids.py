@@ -83,7 +83,6 @@ def renamed(
         place = Place(maps.held_out.source.file, maps.held_out.node.lineno)
     return LabelsRenamed(
         use=Expression(place),
-        law=LAW,
         said=f"The same class has different ids in training and in evaluation: {hits:,} of"
         f" {counted(rows, 'evaluated row')} are predicted right, and {mapped:,} once each label is"
         f" renamed ({shown}).",

@@ -43,7 +43,6 @@ def violations_of(case: Case) -> Iterator[BrokenLaw]:
             continue
         position = seen.positions[-1]
         yield TargetAmongInputs(
-            law=LAW,
             use=line_of(case, seen.place),
             said=f"The target of each row equals element {position} of the {width:,} of its input,"
             f" in all {counted(seen.rows, 'row')} looked at.",

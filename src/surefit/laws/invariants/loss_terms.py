@@ -40,7 +40,6 @@ def violations_of(case: Case) -> Iterator[TermsReducedDifferently]:
             elements = prod(averaged.shape)
             yield TermsReducedDifferently(
                 use=expression_at(case.recording, loss.place),
-                law=LAW,
                 said=f"The loss adds a mean over {elements:,} elements and a sum over"
                 f" {prod(summed.shape):,}: an element of the sum counts {elements:,} times as"
                 " much.",

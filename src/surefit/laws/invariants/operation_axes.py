@@ -55,7 +55,6 @@ def scrambled(made: Experimented, operation: OperationSeen, case: Case) -> AxesS
         return None
     shapes = f"from {shape_of(before)} to {shape_of(after)}"
     return AxesScrambled(
-        law=LAW,
         use=line_of(case, operation.place),
         said=f"{code(operation.name)} {shapes} moves no axis: it scrambles values of every row.",
         facts=(

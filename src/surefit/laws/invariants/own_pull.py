@@ -138,7 +138,6 @@ Kind = TypeVar("Kind", bound=PulledBroken)
 def violation(kind: type[Kind], case: Case, output: PulledOutput, said: str) -> Kind:
     assert output.backward is not None
     return kind(
-        law=LAW,
         use=line_of(case, output.backward),
         said=said,
         facts=(Fact("output", f"{shape_of(output.shape)} of {code(output.model)}"),),

@@ -55,7 +55,6 @@ def violations_of(case: Case) -> Iterator[FreshNoiseTarget]:
         added = case.expression(loss.source, found.noise_draw)
         yield FreshNoiseTarget(
             use=draw,
-            law=LAW,
             said=f"The target is a new random draw, `{draw.text}`, and nothing that the model was"
             " given depends on it",
             facts=(

@@ -265,7 +265,6 @@ def common(evaluated: PhaseInput, trained: PhaseInput) -> dict[str, Any]:
     taker = evaluated.taker if evaluated.model else TARGET
     return {
         "use": Expression(evaluated.stack[0] if evaluated.stack else Place("the script")),
-        "law": LAW,
         "steps": evaluated.step + STEPS_MORE,
         "fault": f"{LAW.name}: {taker} {evaluated.name}",
         "trained": trained,

@@ -30,7 +30,6 @@ def violations_of(case: Case) -> Iterator[BrokenLaw]:
             if not always or loader.place is None or not loader.shared:
                 continue
             yield EvaluationRowsChange(
-                law=LAW,
                 use=line_of(case, loader.place),
                 said="The inputs of an evaluation change from one time to the next, for the same"
                 " rows: they are augmented at random, as in training.",

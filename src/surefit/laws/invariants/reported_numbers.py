@@ -29,7 +29,6 @@ NOT_AN_AVERAGE = re.compile(r"last|final|batch|current|worst|best|max|min|step",
 class Misreported(BrokenLaw):
     """A number that a known mistake gives, and the right formula does not."""
 
-    law: Law = LAW
     formula: str
     metric: str
     mistake: Mistake
@@ -42,7 +41,6 @@ class Misreported(BrokenLaw):
 class ImpossibleNumber(BrokenLaw):
     """A number that this metric cannot have."""
 
-    law: Law = LAW
     series: ReportedSeries
     report: ReportSeen
 

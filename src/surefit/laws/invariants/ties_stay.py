@@ -27,7 +27,6 @@ def violations_of(case: Case) -> Iterator[BrokenLaw]:
         for tie in measure.parted:
             tied = (Fact("tied at", f"{tie.tied_at}"),) if tie.tied_at is not None else ()
             yield TieReplaced(
-                law=LAW,
                 use=line_of(case, tie.place),
                 said=f"{code(tie.replaced)} and {code(tie.left)} were one tensor; here the first is"
                 " replaced by a new parameter, and the second keeps the old one.",

@@ -67,7 +67,6 @@ def not_delivered(case: Case, dataset: DroppedColumns) -> Iterator[ColumnNotDeli
             use = case.expression(source, asked)
             yield ColumnNotDelivered(
                 use=use,
-                law=LAW,
                 said=f"`{use.text}` asks for the column {code(column)}, which the dataset has and"
                 f" {code(dataset.trainer)} drops: it is never there.",
                 facts=(
@@ -148,7 +147,6 @@ def overridden(case: Case, measure: TrainerRequests) -> Iterator[SettingOverridd
         at = case.expression(source, call)
         yield SettingOverridden(
             use=at,
-            law=LAW,
             said=f"`{setting}={measure.planned_epochs:g}` has no effect beside"
             f" `{by}={measure.most_steps}`: the run took {measure.epochs:.2g} epochs.",
             facts=(

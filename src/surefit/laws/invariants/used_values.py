@@ -102,7 +102,6 @@ def ends_unread(case: Case, source: Source, unread: UnreadName) -> Iterator[Epis
         whole = case.expression(source, target.whole)
         yield EpisodeEndUnread(
             use=whole,
-            law=LAW,
             said=f"`{unread.name}` says where an episode ends, and nothing reads it: `{whole.text}`"
             " goes on past the end",
             facts=(Fact(f"`{unread.name}`", f"bound at line {bound_at(source, unread).line}"),),
@@ -124,7 +123,6 @@ def not_passed(case: Case, source: Source, unread: UnreadName) -> Iterator[NotPa
     callee = called(found.call)
     yield NotPassed(
         use=call,
-        law=LAW,
         said=f"`{unread.name}` is never read, and `{callee}` is not given `{found.argument}`",
         facts=(Fact(f"`{unread.name}`", f"bound at line {bound_at(source, unread).line}"),),
         steps=PROOF_STEPS,

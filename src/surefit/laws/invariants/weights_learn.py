@@ -307,7 +307,6 @@ class WeightLooks:
             return
         every = "every step" if not taken else f"{skipped:,} of {skipped + taken:,} steps"
         yield EveryStepSkipped(
-            law=LAW,
             use=self.expression(self.steps.loss_at),
             said=f"The gradient scaler skipped {every} ({skipped:,}), because gradients were not"
             " finite: no weight was updated by them.",
@@ -329,7 +328,6 @@ class WeightLooks:
             return
         looked = max(known.looked for known in present)
         yield EveryGradientZero(
-            law=LAW,
             use=self.expression(steps.loss_at),
             said=f"The gradient of every parameter is exactly zero, at each of"
             f" {counted(looked, 'step')} looked at: nothing learns.",
@@ -349,7 +347,6 @@ class WeightLooks:
             return
         groups = smallest_groups([known.name for known in dead], [known.name for known in present])
         yield PartWithZeroGradient(
-            law=LAW,
             use=self.expression(self.steps.loss_at),
             said=f"The gradient of {some(groups)} is exactly zero, at every step looked at.",
             steps=min(self.steps.steps, FEWEST_ZERO_IN_PART),
@@ -367,7 +364,6 @@ class WeightLooks:
         if steps.roots and not any(root.training for root in steps.roots):
             return
         yield NoStepTaken(
-            law=LAW,
             use=self.expression(steps.loss_at),
             said=f"`backward` ran {steps.backwards:,} times and no step was taken: no optimizer"
             " stepped, and no parameter changed.",
@@ -396,7 +392,6 @@ class WeightLooks:
         if optimizer is None:
             return
         yield LayerHeldInPart(
-            law=LAW,
             use=self.expression(optimizer.made_at),
             said=f"{self.name_of(optimizer)} holds the weights of {counted(len(outside), 'layer')}"
             f" and not their biases ({some(known.name for known in outside)}), which get gradients"
@@ -425,7 +420,6 @@ class WeightLooks:
             "facts": (Fact(self.name_of(optimizer), f"{optimizer.kind}, {made(optimizer)}"),),
         }
         return kind(
-            law=LAW,
             use=self.expression(place or held.stepped_at),
             said=said,
             optimizer=optimizer,
