@@ -7,7 +7,7 @@ from textwrap import dedent
 import pytest
 
 from surefit.doctor.findings import Place
-from surefit.laws.stand_ins import StandIn, carried_on, number_of
+from surefit.laws.evaluation.stand_ins import StandIn, carried_on, number_of
 from surefit.source import snippets
 from surefit.source.reading import Source
 

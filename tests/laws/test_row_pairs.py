@@ -10,7 +10,7 @@ from surefit.doctor.observations import Process
 from surefit.doctor.recording import Recording
 from surefit.laws.case import Case
 from surefit.laws.invariants.row_pairs import violations_of
-from surefit.laws.permuted_names import two_orders
+from surefit.laws.rows.permuted_names import two_orders
 from surefit.rules.data.rows_and_labels_not_paired import made_for
 from surefit.source.reading import Source
 

@@ -9,8 +9,15 @@ from surefit.doctor.conditions.condition import Condition
 from surefit.doctor.findings import Place
 from surefit.doctor.violations import Expression
 from surefit.laws.case import Case
-from surefit.laws.data_stages import PartedWays, Stage, best_of, inside, is_selection, outermost
-from surefit.laws.evaluation_names import HELD_OUT, TRAINED, words_of
+from surefit.laws.evaluation.evaluation_names import HELD_OUT, TRAINED, words_of
+from surefit.laws.rows.data_stages import (
+    PartedWays,
+    Stage,
+    best_of,
+    inside,
+    is_selection,
+    outermost,
+)
 from surefit.remedies.change import OperatorAt
 from surefit.remedies.wrap import TIGHT
 from surefit.source.edits import argument_added, argument_removed, inserted_after, removed, replaced

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from surefit.doctor.conditions.condition import Condition
 from surefit.doctor.gradient_births import ForwardValue
 from surefit.doctor.words import code
-from surefit.laws.birth_words import SPREADS, is_of_nothing, is_of_single_elements
 from surefit.laws.case import Case, Remedy
-from surefit.laws.operation_calls import computed_on
-from surefit.laws.rounds import innermost
+from surefit.laws.losses.birth_words import SPREADS, is_of_nothing, is_of_single_elements
+from surefit.laws.operations.operation_calls import computed_on
+from surefit.laws.training.rounds import innermost
 from surefit.remedies.change import Change
 from surefit.source.edits import argument_added, replaced
 from surefit.source.reading import Source, called

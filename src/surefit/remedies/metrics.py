@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 from surefit.doctor.violations import Expression
 from surefit.laws.case import Case
+from surefit.laws.evaluation.reported_words import reported_as_measured
 from surefit.laws.invariants.reported_numbers import Misreported
-from surefit.laws.reported_words import reported_as_measured
 from surefit.remedies.change import Change
 from surefit.source.edits import argument_added, inserted_after, inserted_before, removed, replaced
 from surefit.source.line_edits import block_of, shares_lines

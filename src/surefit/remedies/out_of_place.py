@@ -7,7 +7,7 @@ from functools import reduce
 from surefit.doctor.findings import Place
 from surefit.doctor.graph_stories import Write
 from surefit.doctor.recording import Recording
-from surefit.laws.rounds import innermost
+from surefit.laws.training.rounds import innermost
 from surefit.source.edits import appended, argument_added, both, inserted_before, replaced
 from surefit.source.in_place import chain, is_writing_method, root_of
 from surefit.source.line_edits import shares_lines

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from surefit.doctor.findings import Place
 from surefit.laws.case import Case
-from surefit.laws.loaders import loader_call
+from surefit.laws.rows.loaders import loader_call
 from surefit.remedies.change import Operator
 from surefit.source.edits import Replace, argument_added, with_import
 from surefit.source.line_edits import inserted_before

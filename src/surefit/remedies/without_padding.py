@@ -3,7 +3,7 @@
 import ast
 
 from surefit.doctor.observations import DivergenceSeen
-from surefit.laws.divergences import LOG_SOFTMAX, SOFTMAX, Divergence
+from surefit.laws.losses.divergences import LOG_SOFTMAX, SOFTMAX, Divergence
 from surefit.source.callers import calls_that_run, given_in
 from surefit.source.classes import Method
 from surefit.source.definitions import definition

@@ -8,7 +8,7 @@ from textwrap import indent
 import pytest
 
 from surefit.examination import examine
-from surefit.laws.built_targets import moved_by_one
+from surefit.laws.losses.built_targets import moved_by_one
 from surefit.observe.script import Launch
 from surefit.source.edits import patched
 from surefit.source.reading import Source

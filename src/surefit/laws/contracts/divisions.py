@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from surefit.doctor.observations import Frame, Value
 from surefit.doctor.violations import Operand, Violation, Written
 from surefit.laws.case import Case, use_of
-from surefit.laws.written_numbers import given_as
+from surefit.laws.values.written_numbers import given_as
 from surefit.lineage.producers import Producer, ProducerKind
 from surefit.source import snippets
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from surefit.doctor.observations import Frame, Value
 from surefit.doctor.violations import Operand, Violation, in_code
 from surefit.laws.case import Case, use_of
-from surefit.laws.names import name_in
-from surefit.laws.operands import operand_in
+from surefit.laws.operations.operands import operand_in
+from surefit.laws.values.names import name_in
 from surefit.lineage.properties import Property, numbers
 from surefit.source.reading import called
 

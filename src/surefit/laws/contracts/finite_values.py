@@ -12,7 +12,7 @@ from surefit.doctor.recording import Recording
 from surefit.doctor.violations import Violation
 from surefit.laws.case import Case, use_of
 from surefit.laws.contracts.domains import DISTRIBUTIONS, IN_FUNCTIONS
-from surefit.laws.operation_calls import computed_on
+from surefit.laws.operations.operation_calls import computed_on
 from surefit.source.reading import Source, called
 
 ENGINE = "_engine_run_backward"

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from surefit.doctor.observations import Frame, Value
 from surefit.doctor.violations import Operand, Violation, in_code
 from surefit.laws.case import Case, use_of
-from surefit.laws.names import name_in, plain
+from surefit.laws.values.names import name_in, plain
 from surefit.source import snippets
 
 ONE_DTYPE = frozenset(

@@ -8,10 +8,10 @@ from math import prod
 from surefit.doctor.observations import Value
 from surefit.doctor.violations import Expression, Operand, Violation, in_code
 from surefit.laws.case import Case, use_of
-from surefit.laws.frame_numbers import size_nodes, sizes_in
-from surefit.laws.names import name_in
-from surefit.laws.operands import fails_in_own_code, operand_in
-from surefit.laws.strides import can_view, inferred
+from surefit.laws.operations.operands import fails_in_own_code, operand_in
+from surefit.laws.operations.strides import can_view, inferred
+from surefit.laws.values.frame_numbers import size_nodes, sizes_in
+from surefit.laws.values.names import name_in
 from surefit.source import snippets
 from surefit.source.reading import called
 

@@ -9,7 +9,7 @@ from surefit.doctor.recording import Recording
 from surefit.doctor.words import counted
 from surefit.laws.case import Case
 from surefit.laws.law import BrokenLaw, Law, MeasuredOn
-from surefit.laws.loss_law import expression_at
+from surefit.laws.losses.loss_law import expression_at
 
 LAW = Law("adversaries", "a generator is trained against its discriminator, not with it")
 FEWEST_LOOKED = 3

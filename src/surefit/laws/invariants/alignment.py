@@ -10,7 +10,7 @@ from surefit.doctor.recording import Recording
 from surefit.doctor.words import counted, shape_of
 from surefit.laws.case import Case
 from surefit.laws.law import BrokenLaw, Law, MeasuredOn
-from surefit.laws.operation_calls import line_of
+from surefit.laws.operations.operation_calls import line_of
 
 LAW = Law("alignment", "the targets of pixels lie where their inputs lie")
 AS_IT_IS = "as it is"

@@ -10,7 +10,7 @@ from surefit.doctor.recording import Recording
 from surefit.doctor.violations import Expression
 from surefit.laws.case import Case
 from surefit.laws.law import BrokenLaw, Law, MeasuredOn
-from surefit.laws.loss_sources import call_at
+from surefit.laws.losses.loss_sources import call_at
 
 LAW = Law("class_maps", "class numbers of targets are selected, never blended")
 

@@ -9,10 +9,10 @@ from surefit.doctor.recording import Recording
 from surefit.doctor.violations import Expression
 from surefit.doctor.words import counted
 from surefit.laws.case import Case
-from surefit.laws.copied_rows import CopiedBeforeSplit, copied_before_split
-from surefit.laws.evaluation_names import has_folds, is_held_out
+from surefit.laws.evaluation.evaluation_names import has_folds, is_held_out
 from surefit.laws.law import BrokenLaw, Law, MeasuredOn
-from surefit.laws.unused_rows import UnusedRows, unused_rows
+from surefit.laws.rows.copied_rows import CopiedBeforeSplit, copied_before_split
+from surefit.laws.rows.unused_rows import UnusedRows, unused_rows
 
 LAW = Law("disjoint_rows", "training and evaluation rows are disjoint")
 

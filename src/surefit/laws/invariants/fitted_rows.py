@@ -9,7 +9,7 @@ from surefit.doctor.recording import Recording
 from surefit.doctor.violations import Expression
 from surefit.doctor.words import code, counted
 from surefit.laws.case import Case
-from surefit.laws.evaluation_names import has_folds
+from surefit.laws.evaluation.evaluation_names import has_folds
 from surefit.laws.law import BrokenLaw, Law, MeasuredOn
 
 LAW = Law("fitted_rows", "what inputs are scaled by is computed from training rows alone")

@@ -9,8 +9,8 @@ from surefit.doctor.recording import Recording
 from surefit.doctor.words import code, shape_of
 from surefit.laws.case import Case
 from surefit.laws.law import BrokenLaw, Law, MeasuredOn
-from surefit.laws.mixing_operations import mixes_rows, moves_rows
-from surefit.laws.operation_calls import line_of
+from surefit.laws.operations.mixing_operations import mixes_rows, moves_rows
+from surefit.laws.operations.operation_calls import line_of
 
 LAW = Law("independent_rows", "rows of a batch do not influence each other")
 

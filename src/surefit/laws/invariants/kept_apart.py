@@ -9,7 +9,7 @@ from surefit.doctor.words import counted, shape_of
 from surefit.laws.case import Case
 from surefit.laws.invariants.loss_terms import losses
 from surefit.laws.law import BrokenLaw, Law, MeasuredOn
-from surefit.laws.loss_law import FEWEST_STEPS, expression_at
+from surefit.laws.losses.loss_law import FEWEST_STEPS, expression_at
 
 LAW = Law("kept_apart", "outputs that a loss only pulls together have a side that is held still")
 FEWEST_LOOKED = 2

@@ -12,9 +12,9 @@ from surefit.doctor.recording import Recording
 from surefit.doctor.violations import Expression
 from surefit.doctor.words import counted
 from surefit.laws.case import Case
-from surefit.laws.idle_schedules import never_stepped, of_another_optimizer, rate_facts
 from surefit.laws.law import BrokenLaw, Law, MeasuredOn
-from surefit.laws.rate_violations import (
+from surefit.laws.training.idle_schedules import never_stepped, of_another_optimizer, rate_facts
+from surefit.laws.training.rate_violations import (
     FactorIsRate,
     RateRisesAgain,
     RateVanishes,
@@ -22,7 +22,7 @@ from surefit.laws.rate_violations import (
     ScheduleTooSlow,
     WarmupNeverEnds,
 )
-from surefit.laws.restarted_schedules import created_again, of_checkpoints
+from surefit.laws.training.restarted_schedules import created_again, of_checkpoints
 
 LAW = Law("learning_rate", "the learning rate follows a plan that fits the run")
 

@@ -14,7 +14,7 @@ from surefit.doctor.recording import Recording
 from surefit.doctor.words import code, counted, shape_of
 from surefit.laws.case import Case
 from surefit.laws.law import BrokenLaw, Law, MeasuredOn
-from surefit.laws.loss_law import FEWEST_STEPS, expression_at
+from surefit.laws.losses.loss_law import FEWEST_STEPS, expression_at
 
 LAW = Law("loss_terms", "the terms of a loss are all summed or all averaged over the rows")
 FEWEST_ELEMENTS = 64

@@ -7,9 +7,10 @@ from surefit.doctor.measures.gradients import GradientUse, Lines, StepGradients
 from surefit.doctor.recording import Recording
 from surefit.doctor.violations import Expression
 from surefit.doctor.words import counted, some
-from surefit.laws.accumulation import accumulation_at
 from surefit.laws.case import Case
-from surefit.laws.gradient_violations import (
+from surefit.laws.law import BrokenLaw, Law, MeasuredOn
+from surefit.laws.training.accumulation import accumulation_at
+from surefit.laws.training.gradient_violations import (
     AccumulationCleared,
     AccumulationNotAveraged,
     ClippedAfterStep,
@@ -22,7 +23,6 @@ from surefit.laws.gradient_violations import (
     LossUsedTwice,
     TrainerLossNotAveraged,
 )
-from surefit.laws.law import BrokenLaw, Law, MeasuredOn
 
 LAW = Law("own_gradients", "a step uses its own gradients, once")
 

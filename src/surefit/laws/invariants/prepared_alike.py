@@ -10,15 +10,15 @@ from surefit.doctor.recording import Recording
 from surefit.doctor.violations import Expression
 from surefit.doctor.words import counted
 from surefit.laws.case import Case
-from surefit.laws.evaluation_names import is_held_out
-from surefit.laws.input_relations import (
+from surefit.laws.evaluation.evaluation_names import is_held_out
+from surefit.laws.law import BrokenLaw, Law, MeasuredOn
+from surefit.laws.rows.input_relations import (
     OrderChange,
     ScaleChange,
     absent,
     order_change,
     scale_change,
 )
-from surefit.laws.law import BrokenLaw, Law, MeasuredOn
 
 LAW = Law("prepared_alike", "what reaches the model in evaluation was prepared as in training")
 

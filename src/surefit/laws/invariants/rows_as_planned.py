@@ -11,9 +11,9 @@ from surefit.doctor.recording import Recording
 from surefit.doctor.violations import Expression
 from surefit.doctor.words import counted
 from surefit.laws.case import Case
-from surefit.laws.evaluation_names import has_folds
+from surefit.laws.evaluation.evaluation_names import has_folds
 from surefit.laws.law import BrokenLaw, Law, MeasuredOn
-from surefit.laws.row_faults import (
+from surefit.laws.rows.row_faults import (
     FrequentClassesFavoured,
     IteratorUsedUp,
     OneRowForMany,

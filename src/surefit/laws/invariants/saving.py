@@ -9,10 +9,10 @@ from surefit.doctor.measures.saving import Bests, LiveState, LoadSeen, SavingSee
 from surefit.doctor.recording import Recording
 from surefit.doctor.violations import Expression
 from surefit.doctor.words import code, counted, spoken
-from surefit.laws.best_choices import assigned, choice_at, keeping
-from surefit.laws.best_directions import directions_of
-from surefit.laws.best_never_kept import never_kept, was_compared
 from surefit.laws.case import Case
+from surefit.laws.evaluation.best_choices import assigned, choice_at, keeping
+from surefit.laws.evaluation.best_directions import directions_of
+from surefit.laws.evaluation.best_never_kept import never_kept, was_compared
 from surefit.laws.law import BrokenLaw, Law, MeasuredOn
 
 LAW = Law("saving", "what is saved and loaded is what was meant")

@@ -15,9 +15,9 @@ from surefit.doctor.recording import Recording
 from surefit.doctor.violations import Expression
 from surefit.doctor.words import counted
 from surefit.laws.case import Case
-from surefit.laws.evaluation_names import HELD_OUT, words_of
+from surefit.laws.evaluation.evaluation_names import HELD_OUT, words_of
 from surefit.laws.law import BrokenLaw, Law, MeasuredOn
-from surefit.laws.td_targets import calls_something, is_end, names_behind, td_targets
+from surefit.laws.losses.td_targets import calls_something, is_end, names_behind, td_targets
 from surefit.source.callers import given_by_position, is_open
 from surefit.source.classes import Method
 from surefit.source.outcomes import function_run

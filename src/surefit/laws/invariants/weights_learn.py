@@ -12,10 +12,10 @@ from surefit.doctor.violations import Expression
 from surefit.doctor.words import counted, some
 from surefit.laws.case import Case
 from surefit.laws.contracts.finite_values import ends_the_run
-from surefit.laws.creation_order import stands_still
 from surefit.laws.law import BrokenLaw, Law, MeasuredOn
-from surefit.laws.made_names import name_at
-from surefit.laws.parameter_groups import smallest_groups
+from surefit.laws.layers.parameter_groups import smallest_groups
+from surefit.laws.training.creation_order import stands_still
+from surefit.laws.training.made_names import name_at
 
 LAW = Law("weights_learn", "every weight that should learn, learns")
 

@@ -29,11 +29,11 @@ from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.violations import Expression, Written
 from surefit.doctor.words import code, shape_of
-from surefit.laws.batch_lines import assigned_has
-from surefit.laws.batches import first_sizes
 from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.attention_rows import MaskRows
 from surefit.laws.contracts.unequal_sides import UnequalSides
+from surefit.laws.rows.batch_lines import assigned_has
+from surefit.laws.rows.batches import first_sizes
 from surefit.lineage.ways import (
     RECURRENT,
     constructor_of_weights,

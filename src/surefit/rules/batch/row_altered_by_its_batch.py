@@ -27,7 +27,7 @@ from surefit.doctor.rule import Rule
 from surefit.doctor.words import code
 from surefit.laws.case import Case
 from surefit.laws.invariants.collated_rows import RowAlteredByItsBatch
-from surefit.laws.joined_lists import first_line
+from surefit.laws.rows.joined_lists import first_line
 from surefit.source.selection import calls_within
 
 RULE = Rule("SF282", "row-altered-by-its-batch", Severity.WARNING, __doc__)

@@ -39,7 +39,7 @@ from surefit.laws.case import Case
 from surefit.laws.invariants.column_rows import ColumnOfOtherRows
 from surefit.laws.invariants.row_pairs import LabelsInOtherOrder, LabelsOfOtherRows
 from surefit.laws.invariants.row_partners import TargetsOutOfStep
-from surefit.laws.permuted_names import Permuted, TwoOrders, two_orders
+from surefit.laws.rows.permuted_names import Permuted, TwoOrders, two_orders
 from surefit.laws.runs import law_holds
 from surefit.remedies.append import Append
 from surefit.remedies.change import Change

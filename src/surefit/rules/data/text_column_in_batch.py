@@ -29,8 +29,8 @@ from surefit.doctor.symptoms import Symptom
 from surefit.doctor.violations import Expression, Written
 from surefit.doctor.words import code, some, spoken
 from surefit.laws.case import Case, Remedy
-from surefit.laws.collators import TOKENIZED, rows_given
 from surefit.laws.contracts.stacking import LABELS, NotNumbers, RowColumn
+from surefit.laws.rows.collators import TOKENIZED, rows_given
 from surefit.lineage.lineage import Lineage
 from surefit.lineage.producers import Producer, ProducerKind
 from surefit.remedies.append import Append

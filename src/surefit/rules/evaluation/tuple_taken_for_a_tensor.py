@@ -29,7 +29,7 @@ from surefit.doctor.violations import Expression, fact_at
 from surefit.doctor.words import shape_of
 from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.outputs import TupleTaken
-from surefit.laws.origins import came_from
+from surefit.laws.values.origins import came_from
 from surefit.remedies.change import Change
 from surefit.remedies.replace import ReplaceWith
 from surefit.source.edits import replaced

@@ -28,7 +28,7 @@ from surefit.doctor.symptoms import Symptom
 from surefit.doctor.violations import Expression
 from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.graphs import NoGraph
-from surefit.laws.rounds import standing
+from surefit.laws.training.rounds import standing
 from surefit.remedies.arguments import SetArgument
 from surefit.remedies.statements import Insert
 from surefit.source.reading import Source, called

@@ -30,8 +30,8 @@ from surefit.doctor.violations import Expression
 from surefit.doctor.words import code, some, spoken
 from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.setting_keys import SettingNamesNoKey
-from surefit.laws.trainers import arguments_call, trainer_of
-from surefit.laws.value_origins import shortened
+from surefit.laws.training.trainers import arguments_call, trainer_of
+from surefit.laws.values.value_origins import shortened
 from surefit.remedies.arguments import SetArgument
 from surefit.remedies.change import Change
 from surefit.remedies.replace import ReplaceWith

@@ -29,14 +29,14 @@ from surefit.doctor.findings import Fact, Finding, Place, Severity
 from surefit.doctor.rule import Rule
 from surefit.doctor.words import code
 from surefit.laws.case import Case, Remedy
-from surefit.laws.last_activations import (
+from surefit.laws.layers.last_activations import (
     MODULES,
     Activation,
     activation_before,
     without_activation,
 )
-from surefit.laws.loss_calls import CLASSES, WrittenLoss, loss_call_at, sibling
-from surefit.laws.loss_predictions import NotLogits
+from surefit.laws.losses.loss_calls import CLASSES, WrittenLoss, loss_call_at, sibling
+from surefit.laws.losses.loss_predictions import NotLogits
 from surefit.laws.runs import law_holds
 from surefit.remedies.change import Change
 from surefit.source.edits import replaced

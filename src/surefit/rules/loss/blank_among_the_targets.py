@@ -24,9 +24,9 @@ from collections.abc import Iterator
 from surefit.doctor.findings import Finding, Fix, Place, Severity
 from surefit.doctor.rule import Rule
 from surefit.laws.case import Case, Remedy
-from surefit.laws.evaluation_names import words_of
-from surefit.laws.loss_calls import WrittenLoss, loss_call_at
-from surefit.laws.loss_preconditions import BlankAmongTargets
+from surefit.laws.evaluation.evaluation_names import words_of
+from surefit.laws.losses.loss_calls import WrittenLoss, loss_call_at
+from surefit.laws.losses.loss_preconditions import BlankAmongTargets
 from surefit.laws.runs import law_holds
 from surefit.remedies.arguments import SetArgument
 from surefit.source.reading import Source

@@ -22,8 +22,8 @@ a class out of a metric.
 from surefit.doctor.findings import Finding, Place, Severity
 from surefit.doctor.rule import Rule
 from surefit.laws.case import Case
-from surefit.laws.ignored_classes import IgnoredClass
-from surefit.laws.loss_calls import loss_call_at
+from surefit.laws.losses.ignored_classes import IgnoredClass
+from surefit.laws.losses.loss_calls import loss_call_at
 from surefit.laws.runs import law_holds
 from surefit.remedies.arguments import DropArgument
 

@@ -19,8 +19,8 @@ The class axis of what `cross_entropy` was given has size 1, or the axis of the 
 from surefit.doctor.findings import Finding, Fix, Place, Severity
 from surefit.doctor.rule import Rule
 from surefit.laws.case import NOT_FOUND, Case, Remedy
-from surefit.laws.loss_calls import loss_call_at, sibling
-from surefit.laws.loss_predictions import OneClass
+from surefit.laws.losses.loss_calls import loss_call_at, sibling
+from surefit.laws.losses.loss_predictions import OneClass
 from surefit.laws.runs import law_holds
 from surefit.remedies.change import Change
 

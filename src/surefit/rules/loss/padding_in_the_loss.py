@@ -24,10 +24,10 @@ import ast
 from surefit.doctor.conditions.next_tokens import PaddingNotScored
 from surefit.doctor.findings import Fact, Finding, Place, Severity
 from surefit.doctor.rule import Rule
-from surefit.laws.built_targets import lineage_of_targets, place_of_targets
 from surefit.laws.case import Case
-from surefit.laws.loss_calls import WrittenLoss, loss_call_at
-from surefit.laws.token_targets import PaddingScored
+from surefit.laws.losses.built_targets import lineage_of_targets, place_of_targets
+from surefit.laws.losses.loss_calls import WrittenLoss, loss_call_at
+from surefit.laws.losses.token_targets import PaddingScored
 from surefit.lineage.producers import Producer
 from surefit.remedies.change import Change
 from surefit.source.edits import argument_added, replaced

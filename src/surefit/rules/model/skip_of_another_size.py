@@ -32,7 +32,7 @@ from surefit.doctor.violations import Operand, Written
 from surefit.doctor.words import spoken, times
 from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.sizes import SizesDiffer
-from surefit.laws.ways import creator
+from surefit.laws.layers.ways import creator
 from surefit.lineage.lineage import Lineage
 from surefit.lineage.producers import Producer, ProducerKind
 from surefit.lineage.ways import operation, shape, steps_back, way_back

@@ -28,8 +28,8 @@ from surefit.doctor.rule import Rule
 from surefit.doctor.words import code
 from surefit.laws.case import Case, Remedy
 from surefit.laws.invariants.weights_learn import NoStepTaken
-from surefit.laws.made_names import name_at
 from surefit.laws.runs import law_holds
+from surefit.laws.training.made_names import name_at
 from surefit.remedies.change import Change
 from surefit.source.edits import appended, inserted_after, replaced
 from surefit.source.line_edits import shares_lines

@@ -31,10 +31,10 @@ from surefit.doctor.observations import OptimizerSeen, ParameterSeen, Steps
 from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.words import counted, some
-from surefit.laws.creation_order import Outside, runs, stands_still
-from surefit.laws.freezing import arguments_of, is_false, value_set
-from surefit.laws.made_names import name_at
-from surefit.laws.parameter_groups import smallest_groups
+from surefit.laws.layers.freezing import arguments_of, is_false, value_set
+from surefit.laws.layers.parameter_groups import smallest_groups
+from surefit.laws.training.creation_order import Outside, runs, stands_still
+from surefit.laws.training.made_names import name_at
 from surefit.source.edits import inserted_after, replaced
 from surefit.source.line_edits import shares_lines
 from surefit.source.patches import Edit

@@ -22,8 +22,8 @@ from surefit.doctor.findings import Fact, Finding, Fix, Severity
 from surefit.doctor.rule import Rule
 from surefit.doctor.violations import Expression
 from surefit.laws.case import Case
-from surefit.laws.rate_violations import WarmupNeverEnds
 from surefit.laws.runs import law_holds
+from surefit.laws.training.rate_violations import WarmupNeverEnds
 from surefit.remedies.replace import ReplaceWith
 from surefit.source.selection import nodes_within, the_only
 

@@ -35,7 +35,7 @@ from surefit.doctor.words import counted, spoken
 from surefit.interpreter.contracts.optimizers import StepsRounded
 from surefit.interpreter.wording import ONLY_READ
 from surefit.laws.case import Case
-from surefit.laws.made_names import name_at
+from surefit.laws.training.made_names import name_at
 from surefit.remedies.in_float32 import Chosen, choices
 
 RULE = Rule("SF701", "updates-lost-to-rounding", Severity.ERROR, __doc__)

@@ -32,7 +32,7 @@ from surefit.doctor.words import code
 from surefit.laws.along import along
 from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.texts import NumberIsText
-from surefit.laws.named_arguments import argument_named, flag_declared
+from surefit.laws.values.named_arguments import argument_named, flag_declared
 from surefit.lineage.lineage import Lineage
 from surefit.lineage.properties import Property, text
 from surefit.remedies.arguments import SetArgument
