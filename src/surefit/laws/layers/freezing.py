@@ -9,7 +9,7 @@ from surefit.doctor.recording import Recording
 from surefit.source.edits import removed
 from surefit.source.line_edits import shares_lines
 from surefit.source.patches import Edit
-from surefit.source.reading import Source, called
+from surefit.source.reading import Source
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,12 +30,11 @@ class Freezing:
 
 
 def freezing_in(recording: Recording) -> Iterator[Freezing]:
-    for source in recording.sources():
-        for statement in source.every(ast.stmt):
-            if is_false(value_set(statement)):
-                yield Freezing(source, statement)
-            else:
-                yield from freezing_callers(source, statement)
+    for source, statement in recording.every(ast.stmt):
+        if is_set_to(value_set(statement), False):
+            yield Freezing(source, statement)
+        for caller in callers_with(source, statement, False):
+            yield Freezing(source, caller)
 
 
 def value_set(statement: ast.stmt) -> ast.expr | None:
@@ -48,22 +47,21 @@ def value_set(statement: ast.stmt) -> ast.expr | None:
     return None
 
 
-def is_false(value: ast.expr | None) -> bool:
-    return isinstance(value, ast.Constant) and value.value is False
+def is_set_to(value: ast.expr | None, flag: bool) -> bool:
+    return isinstance(value, ast.Constant) and value.value is flag
 
 
-def freezing_callers(source: Source, statement: ast.stmt) -> Iterator[Freezing]:
-    """Calls with False for the argument of a function that sets `requires_grad` to it."""
+def callers_with(source: Source, statement: ast.stmt, flag: bool) -> Iterator[ast.stmt]:
+    """Calls with this flag for the argument of a function that sets `requires_grad` to it."""
     value, function = value_set(statement), source.scope_of(statement)
     if not isinstance(value, ast.Name) or not isinstance(function, ast.FunctionDef):
         return
     names = arguments_of(function)
     if value.id not in names or not isinstance(source.bound_by(value)[0], ast.arg):
         return
-    for call in source.every(ast.Call):
-        argument = source.argument(call, value.id, names.index(value.id))
-        if called(call) == function.name and is_false(argument):
-            yield Freezing(source, source.statement_of(call))
+    for call in source.calls_named(function.name):
+        if is_set_to(source.argument(call, value.id, names.index(value.id)), flag):
+            yield source.statement_of(call)
 
 
 def arguments_of(function: ast.FunctionDef) -> list[str]:

@@ -42,6 +42,11 @@ class WrittenLoss:
     """Where the loss is named: the call itself, or `nn.CrossEntropyLoss()`."""
 
     @property
+    def place(self) -> Place:
+        """Of where it is named."""
+        return Place(self.source.file, self.made.lineno, self.made.end_lineno)
+
+    @property
     def predictions(self) -> ast.expr | None:
         return self.source.argument(self.call, "input", 0)
 

@@ -68,7 +68,7 @@ def place_of(broken: NotLogits, loss: WrittenLoss | None, activation: Activation
         call = activation.call
         return Place(activation.source.file, call.lineno, call.end_lineno)
     if loss is not None and not broken.operation:
-        return Place(loss.source.file, loss.made.lineno, loss.made.end_lineno)
+        return loss.place
     return broken.use.place
 
 

@@ -31,7 +31,7 @@ from surefit.doctor.observations import OptimizerSeen, ParameterSeen, Steps
 from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.words import counted, some
-from surefit.laws.layers.freezing import arguments_of, is_false, value_set
+from surefit.laws.layers.freezing import callers_with, is_set_to, value_set
 from surefit.laws.layers.parameter_groups import smallest_groups
 from surefit.laws.training.creation_order import Outside, runs, stands_still
 from surefit.laws.training.made_names import name_at
@@ -162,25 +162,13 @@ def freeing_in(source: Source) -> Iterator[Freeing]:
         match statement:
             case ast.Expr(ast.Call(func=ast.Attribute(attr="requires_grad_"), args=[])):
                 yield Freeing(source, with_loops(source, statement))
-        if value is None or is_false(value):
+        if value is None or is_set_to(value, False):
             continue
-        calls = list(callers_with_true(source, statement, value))
+        calls = list(callers_with(source, statement, True))
         for caller in calls:
             yield Freeing(source, caller)
         if not calls:
             yield Freeing(source, with_loops(source, statement))
-
-
-def callers_with_true(source: Source, statement: ast.stmt, value: ast.expr) -> Iterator[ast.stmt]:
-    """Calls with True for the argument that `requires_grad` becomes."""
-    function = source.scope_of(statement)
-    if not isinstance(value, ast.Name) or not isinstance(function, ast.FunctionDef):
-        return
-    names = arguments_of(function)
-    for call in source.every(ast.Call) if value.id in names else ():
-        argument = source.argument(call, value.id, names.index(value.id))
-        if called(call) == function.name and isinstance(argument, ast.Constant) and argument.value:
-            yield source.statement_of(call)
 
 
 def with_loops(source: Source, statement: ast.stmt) -> ast.stmt:
