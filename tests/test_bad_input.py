@@ -198,7 +198,7 @@ CASES = {
     "the rows to train on as rows to validate on": Case(
         lambda: write(rows()),
         f"{TRAIN} --eval-data rows.jsonl",
-        ("SF140", "No row is left to train on: all 8 have a twin in `rows.jsonl`", "--held-out"),
+        ("SF140", "No training rows are left: all 8 duplicate rows in `rows.jsonl`", "--held-out"),
     ),
     "learning rate so small that steps round away": Case(
         lambda: write(rows()),

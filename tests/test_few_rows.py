@@ -74,7 +74,7 @@ def test_one_run_where_all_is_well_and_what_it_did_not_see_is_said(checked: Any)
     (said,) = few_rows.not_checked(made)
     assert said.startswith("what needs whole batches (32 -> 4 rows): ")
     assert list(few_rows.lines(made)) == [
-        "Batches of train.py:5 are taken whole: its dataset is a stream"
+        "Batches of train.py:5 are not cut: its dataset is a stream"
     ]
     assert few_rows.part(made, None) == {
         "shrunk": [
@@ -142,7 +142,7 @@ def test_a_silent_fault_must_show_with_whole_batches_too(
     made = checked(script)
     assert made.examined.findings == found_on_own
     assert script.proved == [False, True]
-    said = "With 4 rows of 32 `dead-layer` showed at train.py:3; with its own batches it did not"
+    said = "With 4 rows of 32 `dead-layer` was found at train.py:3, but not with full batches"
     assert list(few_rows.lines(made)) == [said] * lines
 
 

@@ -24,7 +24,7 @@ from surefit.laws.runs import LawState, states
 from surefit.observe.in_process import InProcess
 from surefit.render import console, html, terminal
 
-INSIDE = "watched inside your own process; `surefit run SCRIPT` tries fixes on a copy"
+INSIDE = "observed in your own process; `surefit run SCRIPT` tests fixes on a copy"
 CHECK_STEPS = 3
 
 
@@ -157,7 +157,7 @@ def loss_of(model: Any, batch: Any, loss: Callable[[Any, Any], Any] | None) -> A
 def own_loss(outputs: Any) -> Any:
     own = getattr(outputs, "loss", None)
     if own is None:
-        raise TypeError("the model gives no loss of its own: pass `loss=` to surefit.check")
+        raise TypeError("the model returns no loss: pass `loss=` to surefit.check")
     return own
 
 

@@ -49,7 +49,7 @@ def test_refusals_have_a_name_and_an_explanation(capsys: pytest.CaptureFixture[s
 def test_a_name_that_there_is_not(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["explain", "raged-labels"]) == 2
     told = capsys.readouterr().err
-    assert "surefit has no rule `raged-labels`, and there is no file of that name." in told
+    assert "There is no rule and no file named `raged-labels`." in told
     assert "Write `surefit explain ragged-labels`, the nearest name." in told
     assert cli.main(["explain", "xyz"]) == 2
     assert "ragged-labels" in capsys.readouterr().err
@@ -205,7 +205,7 @@ def test_files_that_cannot_be_explained(
     assert cli.main(["explain", "nowhere.log"]) == 2
     assert "`nowhere.log` cannot be read: No such file or directory." in capsys.readouterr().err
     assert cli.main(["explain", str(tmp_path)]) == 2
-    assert "is a folder without a training log in it." in " ".join(capsys.readouterr().err.split())
+    assert "has no training log." in " ".join(capsys.readouterr().err.split())
     Path("train.py").write_text("import torch\n")
     assert cli.main(["explain", "train.py"]) == 1
     assert "`surefit run train.py` runs it" in capsys.readouterr().err

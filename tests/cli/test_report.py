@@ -58,10 +58,10 @@ def test_a_comparison_goes_beside_the_runs(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("call", "says"),
     [
-        ([], "was given no run"),
-        (["nothing"], "There is no folder `nothing`"),
+        ([], "needs a run folder"),
+        (["nothing"], "The folder `nothing` does not exist"),
         (["."], "`.` holds no run"),
-        (["a", "--out", "notes.txt"], "is there already and is no page of surefit"),
+        (["a", "--out", "notes.txt"], "exists and is not a surefit page"),
         (["a", "--out", "a"], "is a folder"),
         (["a", "--out", "none/page.html"], "in a folder that does not exist"),
         (["a", "--serve", "--port", "99999"], "Port 99999 of this machine cannot be used"),

@@ -154,7 +154,7 @@ def test_rows_to_validate_on_come_from_a_file_of_their_own(
     assert [row.number for row in made.train_set.rows] == [n for n in range(20) if n != 3]
     said = capsys.readouterr().out
     assert "Validating on all 5 examples of validation.jsonl" in said
-    assert "Not trained on, since a twin is among them: 1 of the rows of train.jsonl" in said
+    assert "Duplicates of validation rows removed from the training rows: 1" in said
     again = open_prepared(folder)
     assert all_of(again.train_set) == all_of(made.train_set)
     assert all_of(again.held_out) == all_of(made.held_out)

@@ -104,7 +104,7 @@ def test_batches_of_a_single_place() -> None:
 
 
 def test_a_student_behind_a_clamp_ends_at_its_first_step() -> None:
-    with pytest.raises(BadInput, match="All gradients are exactly zero, since step 1"):
+    with pytest.raises(BadInput, match="All gradients have been exactly zero since step 1"):
         train(Setup(Tiny(1, fault="clamped"), Tiny(2)), 5)
 
 

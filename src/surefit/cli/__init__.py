@@ -62,14 +62,14 @@ COMMANDS = {
 INSPECT_ARRAYS = "surefit.cli.inspect_arrays:inspect"
 """The same command for data of the other kind: its files say which."""
 
-ABOUT = "Trains models, and says what is wrong where training cannot work."
+ABOUT = "Diagnoses PyTorch and Hugging Face training scripts, and trains models."
 
 GLOBAL_FLAGS = """\
 Every command takes:
-  --config FILE  Settings from a TOML or YAML file; flags win over it.
-  --json FILE    Findings as JSON, written at the end, also when there are none.
-  --brief        One line for each finding.
-  --quiet        No messages and no bars; findings only."""
+  --config FILE  Read settings from a TOML or YAML file; flags override it.
+  --json FILE    Write the findings as JSON when the command ends.
+  --brief        Print one line per finding.
+  --quiet        Print findings only: no messages, no progress bars."""
 
 PARTS = {
     "accelerate": "train",
@@ -223,7 +223,7 @@ def run_command(call: Call, config: ConfigFlags) -> int:
     app, form = make_app(config, functions_for(call))
     function, bound = parsed(app, call)
     if function == app.help_print:
-        form.description = cleandoc(app[call.command].help) if call.command else ABOUT
+        form.description = described(app[call.command].help) if call.command else ABOUT
         for name in () if call.command else COMMANDS:
             app[name]  # imports it: the first line of its docstring stands in the list
     for value in (*bound.args, *bound.kwargs.values()):
@@ -289,8 +289,13 @@ def make_app(
     return app, form
 
 
+def described(docstring: str) -> str:
+    """Without the section on parameters, which the help shows in a table."""
+    return cleandoc(docstring).partition("\n\nParameters\n---")[0]
+
+
 class Form(DefaultFormatter):
-    """A page of help that shows the whole docstring of a command as it is written."""
+    """A page of help that shows the docstring of a command as it is written."""
 
     description = ABOUT
 
@@ -353,8 +358,8 @@ def missing_package(package: str, error: ImportError) -> Finding:
 def own_fault(error: BaseException) -> json_document.Ended:
     console.errors.print(Text("".join(traceback.format_exception(error)).rstrip()), soft_wrap=True)
     console.errors.print(
-        "\nThis is a fault of surefit. Report it with the lines above and with what `surefit env`"
-        " prints.",
+        "\nThis is a bug in surefit. Please report it with the lines above and the output of"
+        " `surefit env`.",
         soft_wrap=True,
     )
     return json_document.Ended(1, said(error))

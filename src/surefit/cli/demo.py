@@ -31,27 +31,27 @@ class Demo:
     """`embedded`, or `smollm2` for a real model of 135 million weights."""
 
     out: Path | None = None
-    """The run folder to make; by default the next free `runs/demo-N`. The scripts that the tour
-    diagnoses are copied to a folder beside it, `runs/demo-N-scripts`."""
+    """The run folder to create; by default the next free `runs/demo-N`. The example scripts are
+    copied to `runs/demo-N-scripts`."""
 
     seed: int = 0
-    """Decides the split, the order of rows and the start of the adapters."""
+    """Random seed of the split, the row order and the adapter weights."""
 
     examples: int = 4
-    """Held-out rows whose answers are shown."""
+    """Number of held-out rows to show with their answers."""
 
 
 DEFAULTS = Demo()
 
 
 def demo(settings: Annotated[Demo, Parameter(name="*")] = DEFAULTS) -> None:
-    """A tour of three minutes: a crash, a silent failure, a training run.
+    """A three-minute tour: diagnose a crash, catch a silent failure, train a model.
 
-    It diagnoses a script that crashes and proves the fix, stops a run whose accuracy rises
-    although its gradients are wrong, and trains the embedded model on the embedded rows.
+    Part 1 diagnoses a script that crashes and tests the fix. Part 2 stops a run whose
+    accuracy rises although its gradients are wrong. Part 3 trains the embedded model.
 
-    surefit demo                      the embedded model, three minutes on two cores
-    surefit demo --model smollm2      SmolLM2-135M, about five minutes more
+    surefit demo                      three minutes on two cores
+    surefit demo --model smollm2      trains SmolLM2-135M, about five minutes more
     """
     refuse_missing_packages()
     from surefit.train.record import next_free
@@ -59,15 +59,15 @@ def demo(settings: Annotated[Demo, Parameter(name="*")] = DEFAULTS) -> None:
     out = settings.out or next_free(Path("runs"), "demo")
     scripts = out.with_name(f"{out.name}-scripts")
     scripts.mkdir(parents=True, exist_ok=True)
-    say("1 of 3: a script crashes, and the message suggests what would not help.")
+    say("Part 1 of 3: a script crashes, and Python's error message suggests the wrong fix.")
     examine(scripts, CRASH)
-    say("\n2 of 3: the accuracy rises, nothing fails, and the gradients are wrong.")
+    say("\nPart 2 of 3: nothing fails and the accuracy rises, but the gradients are wrong.")
     examine(scripts, SILENT, "--stop-on", "error", "--no-proof")
-    say("\n3 of 3: surefit trains a model: LoRA on the embedded model and rows.\n")
+    say("\nPart 3 of 3: surefit fine-tunes the embedded model with LoRA.\n")
     learn(settings, out)
-    say(f"Ask it yourself:            surefit ask {out} 'A message, and a question about it?'")
-    say(f"The scripts of 1 and 2:     {scripts}")
-    say(f"The page of this training:  {out / 'report.html'}")
+    say(f"Ask the model:         surefit ask {out} 'A message, and a question about it?'")
+    say(f"Scripts of parts 1, 2: {scripts}")
+    say(f"Page of this run:      {out / 'report.html'}")
 
 
 def refuse_missing_packages() -> None:

@@ -8,9 +8,9 @@ from surefit.render.visible import wrap
 
 
 def env() -> None:
-    """Versions, devices, precisions and backends that work here, each tried.
+    """Show the versions, devices, precisions and backends that work here; each is tested.
 
-    For a bug report: it names no folder, no user and no host.
+    Attach the output to bug reports: it contains no folder, user or host names.
 
     Example:
 

@@ -65,8 +65,10 @@ def conclude(examined: "Examination", script: str, findings: Sequence[Finding]) 
         text = details.pop(0)
         return Conclusion(Mood.BAD, text, (*details, "No rule explains it."))
     if not examined.steps:
-        return Conclusion(Mood.NEUTRAL, "No optimizer step was seen, so no training was watched.")
-    text = f"Nothing wrong was found in {counted(examined.steps, 'optimizer step')}."
+        return Conclusion(
+            Mood.NEUTRAL, "The script took no optimizer step, so no training was observed."
+        )
+    text = f"No findings in {counted(examined.steps, 'optimizer step')}."
     return Conclusion(Mood.GOOD, text, tuple(details))
 
 
@@ -106,7 +108,7 @@ def charts_of(recording: "Recording") -> Iterator[Chart]:
         if course.course
     ]
     if rates:
-        about = "Of each optimizer at its own steps; of several groups the highest."
+        about = "Per optimizer and step; for several parameter groups, the highest rate."
         yield Chart(name="Learning rate", about=about, curves=tuple(rates))
 
 

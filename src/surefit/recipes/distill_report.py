@@ -167,12 +167,12 @@ def say_end(report: DistillReport) -> None:
     say(f"Best step {report.best_step}: ppl {after} (before training {before}){way}")
     say(
         f"KL to the teacher {report.divergence:.4f} (before {report.divergence_before:.4f}), same "
-        f"first choice {report.agreement:.1%} (before {report.agreement_before:.1%})"
+        f"top token {report.agreement:.1%} (before {report.agreement_before:.1%})"
     )
     if report.baseline is not None:
         say_beside(report, report.baseline)
-    taken = f"{report.updates:,} updates taken, {report.skipped} skipped"
-    say(f"{taken}, {report.teacher_passes:,} passes of the teacher")
+    taken = f"{report.updates:,} updates, {report.skipped} skipped"
+    say(f"{taken}, {report.teacher_passes:,} teacher forward passes")
     if report.pace is not None:
         say(f"Speed: {report.pace}")
     say(f"Trained weights: {report.trained}  ({report.seconds:.0f} s)")
@@ -180,10 +180,10 @@ def say_end(report: DistillReport) -> None:
 
 def say_beside(report: DistillReport, baseline: dict[str, Any]) -> None:
     say(
-        f"Without the router's part, with as many updates ({baseline['updates']:,}): "
+        f"Baseline without the router method, same number of updates ({baseline['updates']:,}): "
         f"ppl {report.shown(baseline['cross_entropy'])}, KL {baseline['divergence']:.4f}, "
-        f"same first choice {baseline['agreement']:.1%}"
+        f"same top token {baseline['agreement']:.1%}"
     )
     better = report.cross_entropy < baseline["cross_entropy"]
-    verdict = "gained" if better else "did not gain"
-    say(f"On these rows the router {verdict} beyond what the updates bring.")
+    verdict = "is better" if better else "is not better"
+    say(f"On these rows the run with the router method {verdict} than the baseline.")

@@ -334,14 +334,14 @@ def _in_use(path: Path) -> Finding:
         sorted(p.name for p in path.iterdir())[:12] if path.is_dir() else ["a file"]
     )
     go_on = (
-        [Fix(f"Go on with that run:  surefit {recipe_of(path)} --resume {path}")]
+        [Fix(f"Resume that run:  surefit {recipe_of(path)} --resume {path}")]
         if is_run and not done
         else []
     )
     return HOLDS_A_RUN.finding(
         Place(str(path)),
         f"`{path}` already holds {'a run' if is_run else 'other files'}; nothing was written.",
-        facts=[Fact("it holds", ", ".join(held))],
+        facts=[Fact("contents", ", ".join(held))],
         fixes=[*go_on, Fix("Choose another folder with `--out`, or remove this one.")],
     )
 
@@ -371,20 +371,20 @@ def _other_recipe(path: Path, made_by: str, asked: str) -> Finding:
     return NOT_A_RUN.finding(
         Place(str(path)),
         f"`{path}` holds a run of `surefit {made_by}`, not of `surefit {asked}`.",
-        fixes=[Fix(f"Go on with it:  surefit {made_by} --resume {path}")],
+        fixes=[Fix(f"Resume it:  surefit {made_by} --resume {path}")],
     )
 
 
 def _not_a_run(path: Path, recipe: str, error: Exception) -> Finding:
     return NOT_A_RUN.finding(
         Place(str(path)),
-        f"`{path}` is not the folder of a run: its settings.json cannot be read.",
+        f"`{path}` is not a run folder: its settings.json cannot be read.",
         facts=[
-            Fact("it holds", ", ".join(sorted(p.name for p in path.iterdir())[:12]) or "nothing")
+            Fact("contents", ", ".join(sorted(p.name for p in path.iterdir())[:12]) or "nothing")
             if path.is_dir()
-            else Fact("folder", "there is none of that name")
+            else Fact("folder", "does not exist")
         ],
-        fixes=[Fix(f"Name the folder that `surefit {recipe}` printed when it started.")],
+        fixes=[Fix(f"Use the run folder that `surefit {recipe}` printed when it started.")],
         python_said=f"{type(error).__name__}: {error}",
     )
 
@@ -392,6 +392,6 @@ def _not_a_run(path: Path, recipe: str, error: Exception) -> Finding:
 def _nothing_trained(path: Path) -> Finding:
     return NOT_A_RUN.finding(
         Place(str(path)),
-        f"`{path}` holds no trained weights yet: its first epoch was not finished.",
-        fixes=[Fix(f"Go on with it:  surefit {recipe_of(path)} --resume {path}")],
+        f"`{path}` has no trained weights yet: its first epoch did not finish.",
+        fixes=[Fix(f"Resume it:  surefit {recipe_of(path)} --resume {path}")],
     )
