@@ -183,7 +183,7 @@ def test_what_no_rule_knows(
     [
         ("", 2, "The input is empty."),
         ("  \n", 2, "The input is empty."),
-        ("step 1  loss 2.3\n", 1, "The input holds no traceback, and"),
+        ("step 1  loss 2.3\n", 1, "The input has no traceback and no losses"),
     ],
 )
 def test_nothing_to_explain(
@@ -208,7 +208,7 @@ def test_files_that_cannot_be_explained(
     assert "has no training log." in " ".join(capsys.readouterr().err.split())
     Path("train.py").write_text("import torch\n")
     assert cli.main(["explain", "train.py"]) == 1
-    assert "`surefit run train.py` runs it" in capsys.readouterr().err
+    assert "Run it with `surefit run train.py`" in capsys.readouterr().err
     Path("odd.log").write_bytes(b"\xff\x00\nKeyError: '\xff'\n")
     assert cli.main(["explain", "odd.log"]) == 0
     assert "KeyError: '\\xff'" in capsys.readouterr().out

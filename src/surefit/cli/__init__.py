@@ -9,7 +9,7 @@ from inspect import BoundArguments, cleandoc
 from pathlib import Path
 from typing import Any
 
-from cyclopts import App, Parameter
+from cyclopts import App, Group, Parameter
 from cyclopts.exceptions import CycloptsError
 from cyclopts.help import DefaultFormatter, HelpPanel
 from rich.console import Console, ConsoleOptions
@@ -38,26 +38,35 @@ UNUSABLE_PATH = refusal(
 UNWRITABLE_JSON = refusal("SF012", "unwritable-json", "The file for `--json` cannot be written.")
 
 COMMANDS = {
+    "demo": "surefit.cli.demo:demo",
+    "env": "surefit.cli.env:env",
     "run": "surefit.cli.run:run",
-    "lint": "surefit.cli.lint:lint",
     "check": "surefit.cli.check:check",
+    "lint": "surefit.cli.lint:lint",
     "explain": "surefit.cli.explain:explain",
     "rules": "surefit.cli.rules:rules",
     "lsp": "surefit.cli.lsp:lsp",
     "sft": "surefit.cli.sft:sft",
     "pretrain": "surefit.cli.pretrain:pretrain",
     "distill": "surefit.cli.distill:distill",
+    "report": "surefit.cli.report:report",
     "eval": "surefit.cli.evaluate:evaluate",
     "ask": "surefit.cli.ask:ask",
     "export": "surefit.cli.export:export",
-    "report": "surefit.cli.report:report",
     "inspect": "surefit.cli.inspect:inspect",
     "pack": "surefit.cli.pack:pack",
     "make-data": "surefit.cli.make_data:make_data",
-    "env": "surefit.cli.env:env",
-    "demo": "surefit.cli.demo:demo",
 }
 """Command -> its function, imported when the command or its help is asked for."""
+
+FIRST_OF_GROUP = {
+    "demo": "Start",
+    "run": "Diagnose",
+    "sft": "Train",
+    "report": "Use a run",
+    "inspect": "Data",
+}
+"""Command -> the heading that it and the commands after it have in the help."""
 
 INSPECT_ARRAYS = "surefit.cli.inspect_arrays:inspect"
 """The same command for data of the other kind: its files say which."""
@@ -280,12 +289,16 @@ def make_app(
         help_format="plaintext",
         help_formatter=form,
         help_epilogue=GLOBAL_FLAGS,
+        group_commands=Group("About", sort_key=len(functions)),
         version=f"surefit {__version__}",
         config=config,
         default_parameter=Parameter(negative_iterable=(), show_default=default_in_words),
     )
-    for name, function in functions.items():
-        app.command(function, name=name, sort_key=list(COMMANDS).index(name))
+    heading = Group("Commands")
+    for number, (name, function) in enumerate(functions.items()):
+        if name in FIRST_OF_GROUP:
+            heading = Group(FIRST_OF_GROUP[name], sort_key=number)
+        app.command(function, name=name, sort_key=number, group=heading)
     return app, form
 
 

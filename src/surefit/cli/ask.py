@@ -20,10 +20,11 @@ def ask(run: Path, text: str | None = None, *, system: str | None = None) -> Non
     surefit ask runs/sft-1                       chat; Ctrl-D ends it
     surefit ask runs/sft-1 - < question.txt      one prompt from stdin
 
-    In a chat, /new starts over, and a line that ends with a backslash continues on the next.
+    In a chat, /new starts over, and a line that ends with a backslash continues on
+    the next.
 
-    The prompt is built like the training rows: same template, and the same system message if
-    all training rows had one.
+    The prompt is built like the training rows: same template, and the same system
+    message if all training rows had one.
 
     Parameters
     ----------

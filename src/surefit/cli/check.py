@@ -89,20 +89,20 @@ def check(*command: str, settings: Annotated[Check, Parameter(name="*")] = DEFAU
     surefit check --rows 0 train.py
     surefit check --self-test
 
-    The script runs offline in a copy of the folder; your files are not changed and its output
-    is not shown. The run ends after the first optimizer step, evaluation and save, or 30 s
-    after the first step (`--further`).
+    The script runs offline in a copy of the folder; your files are not changed and
+    its output is not shown. The run ends after the first optimizer step, evaluation
+    and save, or 30 s after the first step (`--further`).
 
-    To save time, `DataLoader` batches are cut to their first rows (`--rows`) and epochs to a
-    few batches. If something fails, the script runs again with full batches, and the failure
-    is reported only if it happens there, too. Iterable datasets, custom batch samplers and
-    launched runs are not cut.
+    To save time, `DataLoader` batches are cut to their first rows (`--rows`) and
+    epochs to a few batches. If something fails, the script runs again with full
+    batches, and the failure is reported only if it happens there, too. Iterable
+    datasets, custom batch samplers and launched runs are not cut.
 
-    The exit code is 1 if there is an error, a law is broken, the loss is not finite, or no
-    optimizer step was reached.
+    The exit code is 1 if there is an error, a law is broken, the loss is not
+    finite, or no optimizer step was reached.
 
-    `--self-test` tests views of slices, the gradient scaler, precisions and losses on this
-    device in seconds, before the script if one is given.
+    `--self-test` tests views of slices, the gradient scaler, precisions and losses
+    on this device in seconds, before the script if one is given.
 
     Parameters
     ----------

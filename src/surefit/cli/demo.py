@@ -47,8 +47,9 @@ DEFAULTS = Demo()
 def demo(settings: Annotated[Demo, Parameter(name="*")] = DEFAULTS) -> None:
     """A three-minute tour: diagnose a crash, catch a silent failure, train a model.
 
-    Part 1 diagnoses a script that crashes and tests the fix. Part 2 stops a run whose
-    accuracy rises although its gradients are wrong. Part 3 trains the embedded model.
+    Part 1 diagnoses a script that crashes and tests the fix. Part 2 stops a run
+    whose accuracy rises although its gradients are wrong. Part 3 trains the
+    embedded model.
 
     surefit demo                      three minutes on two cores
     surefit demo --model smollm2      trains SmolLM2-135M, about five minutes more

@@ -8,7 +8,7 @@ from surefit.render.visible import wrap
 
 
 def env() -> None:
-    """Show the versions, devices, precisions and backends that work here; each is tested.
+    """Test which devices, precisions and backends work here; list versions.
 
     Attach the output to bug reports: it contains no folder, user or host names.
 

@@ -49,8 +49,8 @@ def evaluate(
     surefit eval runs/distill-1 texts.txt
     surefit eval runs/pretrain-1 arrays/         loss and accuracy on feature arrays
 
-    Prompts are built as in training. Rows that the model was trained on are counted, and the
-    remaining rows are scored separately.
+    Prompts are built as in training. Rows that the model was trained on are
+    counted, and the remaining rows are scored separately.
 
     Parameters
     ----------

@@ -45,10 +45,10 @@ def explain(what: str = STDIN) -> int:
     surefit explain ragged-labels
     surefit explain SF201
 
-    A traceback holds no values, so no cause is claimed: surefit lists the rules that fit,
-    what would decide between them, and the command that finds out. From a training log
-    (text, CSV, JSON Lines, TensorBoard events, `trainer_state.json`) it reports what the
-    numbers show. The exit code is 1 if they show an error.
+    A traceback holds no values, so no cause is claimed: surefit lists the rules
+    that fit, what would decide between them, and the command that finds out. From a
+    training log (text, CSV, JSON Lines, TensorBoard events, `trainer_state.json`)
+    it reports what the numbers show. The exit code is 1 if they show an error.
 
     Parameters
     ----------

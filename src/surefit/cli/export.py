@@ -17,8 +17,9 @@ def export(
     surefit export runs/sft-1                    into runs/sft-1/export
     surefit export runs/sft-1 --out my-model
 
-    Adapters are merged into the base model, and the merged model is compared with the adapted
-    one. The card lists base model, data, settings and scores, and nothing about this machine.
+    Adapters are merged into the base model, and the merged model is compared with
+    the adapted one. The card lists base model, data, settings and scores, and
+    nothing about this machine.
 
     Parameters
     ----------

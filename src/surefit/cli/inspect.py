@@ -91,8 +91,9 @@ DEFAULTS = InspectRows()
 def inspect(settings: Annotated[InspectRows, Parameter(name="*")] = DEFAULTS) -> int:
     """Inspect a dataset: lengths, duplicates, truncation, bad rows.
 
-    Rows are shown as the model sees them, with the supervised tokens marked. All bad rows
-    are listed at the end, and the exit code is then 1 unless `--skip-bad-rows` is set.
+    Rows are shown as the model sees them, with the supervised tokens marked. All
+    bad rows are listed at the end, and the exit code is then 1 unless
+    `--skip-bad-rows` is set.
 
     surefit inspect                              the embedded dataset
     surefit inspect rows.jsonl --model Qwen/Qwen3-0.6B-Base --max-tokens 256

@@ -133,10 +133,11 @@ def speaks_of_arrays(tokens: Sequence[str], config: Mapping[str, object] = EMPTY
 def inspect(settings: Annotated[InspectArrays, Parameter(name="*")]) -> int:
     """Inspect feature arrays: compare them with the declared layout, and repair them.
 
-    Headers and a sample of every file are read: shapes, kinds of values, ranges. If the
-    arrays differ from the declaration, surefit determines how (flattened, swapped axes, merged,
-    pooled, other data) from shapes and values. With `--model`, it checks that the model
-    fits. The exit code is 1 if anything is wrong.
+    Headers and a sample of every file are read: shapes, kinds of values, ranges. If
+    the arrays differ from the declaration, surefit determines how (flattened,
+    swapped axes, merged, pooled, other data) from shapes and values. With
+    `--model`, it checks that the model fits. The exit code is 1 if anything is
+    wrong.
 
     surefit inspect data --steps 20 --features 271
     surefit inspect data --steps 20 --features 271 --mend-to mended

@@ -50,10 +50,10 @@ def lint(
     surefit lint --format sarif > surefit.sarif
     surefit lint --select SF4 --ignore view-of-a-slice,SF302 --fail-on warning
 
-    `# surefit: allow[rule-name]` on a line, or alone on the line above, silences a rule
-    there, also for `surefit run`. `select`, `ignore` and `fail-on` can be set under
-    `[tool.surefit]` in the nearest `pyproject.toml` above a script; flags override it.
-    The exit code is 1 if there is an error (see `--fail-on`).
+    `# surefit: allow[rule-name]` on a line, or alone on the line above, silences a
+    rule there, also for `surefit run`. `select`, `ignore` and `fail-on` can be set
+    under `[tool.surefit]` in the nearest `pyproject.toml` above a script; flags
+    override it. The exit code is 1 if there is an error (see `--fail-on`).
 
     Parameters
     ----------

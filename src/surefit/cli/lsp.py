@@ -7,12 +7,14 @@ from surefit.render import console
 
 
 def lsp() -> int:
-    """Run the language server: findings while you type, quick fixes, rule pages on hover.
+    """Run the language server: findings while you type, quick fixes, rule pages on
+    hover.
 
     surefit lsp
 
-    An editor starts it and talks to it over stdin and stdout. Your code is never executed.
-    `[tool.surefit]` in `pyproject.toml` selects rules, as for `surefit lint`.
+    An editor starts it and talks to it over stdin and stdout. Your code is never
+    executed. `[tool.surefit]` in `pyproject.toml` selects rules, as for `surefit
+    lint`.
     """
     from surefit.language_server.server import EditorServer
 

@@ -42,8 +42,9 @@ class Pack:
 def pack(settings: Annotated[Pack, Parameter(name="*")]) -> None:
     """Pack one-hot rows as ids and multi-hot rows as bits: 542 and 32 times smaller.
 
-    Loaders return the same batches as before. Every row is packed, unpacked and compared.
-    Continuous rows are refused. The ratio 542 is for 271 features in float32.
+    Loaders return the same batches as before. Every row is packed, unpacked and
+    compared. Continuous rows are refused. The ratio 542 is for 271 features in
+    float32.
 
     surefit pack data packed --steps 20 --features 271
     surefit pack data packed                     if `data` has a layout file

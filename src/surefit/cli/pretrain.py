@@ -17,7 +17,7 @@ def pretrain(settings: Annotated[FeaturePretraining, Parameter(name="*")] = DEFA
     surefit pretrain --data-path ./data/pretrain/ --steps 20 --features 271
     surefit pretrain --data packed/ --causal --batch-size 256 --max-memory-gb 12
     surefit pretrain --resume runs/pretrain-1
-    torchrun --nproc-per-node 2 -m surefit pretrain   two processes share every step
+    torchrun --nproc-per-node 2 -m surefit pretrain   two processes share a step
     """
     from surefit.data.features.files import array_paths
     from surefit.render.console import importing

@@ -47,9 +47,10 @@ def report(*runs: Path, settings: Annotated[PageOptions, Parameter(name="*")] = 
     surefit report runs/sft-1 runs/sft-2      compares: writes runs/comparison.html
     surefit report --serve runs/sft-3         follows a run while it trains
 
-    A page is one HTML file that needs no network: verdict, findings, curves, predictions
-    before and after training, rows as the model sees them, settings and versions. A comparison
-    shows the settings that differ, overlaid curves, and predictions side by side.
+    A page is one HTML file that needs no network: verdict, findings, curves,
+    predictions before and after training, rows as the model sees them, settings and
+    versions. A comparison shows the settings that differ, overlaid curves, and
+    predictions side by side.
 
     Parameters
     ----------

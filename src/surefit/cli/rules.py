@@ -24,8 +24,8 @@ def rules(*words: str) -> None:
     surefit rules learning rate
     surefit rules SF4
 
-    Rules are searched by name, code and page. Use the names in `# surefit: allow[...]`,
-    `--select`, `--ignore` and `surefit explain`.
+    Rules are searched by name, code and page. Use the names in `# surefit:
+    allow[...]`, `--select`, `--ignore` and `surefit explain`.
 
     Parameters
     ----------

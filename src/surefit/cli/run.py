@@ -77,10 +77,10 @@ def run(*command: str, settings: Annotated[Run, Parameter(name="*")] = DEFAULTS)
     surefit run torchrun --nproc-per-node 2 train.py
     torchrun --nproc-per-node 2 -m surefit run train.py
 
-    The script keeps its output and its exit code; findings are printed to stderr. The exit
-    code is 1 if the script succeeds but a finding has severity error. The cells of a notebook
-    run in order as one script, in the current folder, without Jupyter; magics and shell
-    commands are skipped.
+    The script keeps its output and its exit code; findings are printed to stderr.
+    The exit code is 1 if the script succeeds but a finding has severity error. The
+    cells of a notebook run in order as one script, in the current folder, without
+    Jupyter; magics and shell commands are skipped.
 
     Parameters
     ----------

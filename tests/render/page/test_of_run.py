@@ -114,7 +114,10 @@ def test_files_that_are_missing_or_cut_off_are_left_out(tmp_path: Path) -> None:
 
 def test_what_is_no_run_is_refused(tmp_path: Path) -> None:
     healthy_run(tmp_path / "runs" / "sft-1")
-    for folder, says in ((tmp_path / "runs", "runs: sft-1"), (tmp_path / "nothing", "no folder")):
+    for folder, says in (
+        (tmp_path / "runs", "runs: sft-1"),
+        (tmp_path / "nothing", "does not exist"),
+    ):
         with pytest.raises(WrongCall) as refused:
             read_run_folder(folder)
         said = refused.value.findings[0]
