@@ -54,16 +54,20 @@ def demo(settings: Annotated[Demo, Parameter(name="*")] = DEFAULTS) -> None:
     surefit demo                      three minutes on two cores
     surefit demo --model smollm2      trains SmolLM2-135M, about five minutes more
     """
-    refuse_missing_packages()
     from surefit.train.record import next_free
 
     out = settings.out or next_free(Path("runs"), "demo")
     scripts = out.with_name(f"{out.name}-scripts")
     scripts.mkdir(parents=True, exist_ok=True)
-    say("Part 1 of 3: a script crashes, and Python's error message suggests the wrong fix.")
-    examine(scripts, CRASH)
-    say("\nPart 2 of 3: nothing fails and the accuracy rises, but the gradients are wrong.")
-    examine(scripts, SILENT, "--stop-on", "error", "--no-proof")
+    if find_spec("torch") is None:
+        say("torch is not installed, so the example scripts are read instead of run.")
+        type_in(scripts, CRASH, "lint")
+    else:
+        say("Part 1 of 3: a script crashes, and Python's error message suggests the wrong fix.")
+        type_in(scripts, CRASH, "run")
+        say("\nPart 2 of 3: nothing fails and the accuracy rises, but the gradients are wrong.")
+        type_in(scripts, SILENT, "run", "--stop-on", "error", "--no-proof")
+    refuse_missing_packages()
     say("\nPart 3 of 3: surefit fine-tunes the embedded model with LoRA.\n")
     learn(settings, out)
     say(f"Ask the model:         surefit ask {out} 'A message, and a question about it?'")
@@ -72,22 +76,21 @@ def demo(settings: Annotated[Demo, Parameter(name="*")] = DEFAULTS) -> None:
 
 
 def refuse_missing_packages() -> None:
-    """Before the first script fails of it."""
+    """Before anything is trained; the first two parts need torch alone."""
     for package in ("torch", "transformers", "peft", "accelerate", "datasets"):
         if find_spec(package) is None:
             raise ModuleNotFoundError(f"No module named {package!r}", name=package)
 
 
-def examine(folder: Path, name: str, *flags: str) -> None:
-    """`surefit run` on a copy of a script, as it would be typed there; its output goes where
-    that of the tour goes."""
+def type_in(folder: Path, name: str, command: str, *flags: str) -> None:
+    """A command of surefit on a copy of a script; it writes to the terminal of the tour."""
     at = next(place for place in SCRIPTS if (place / name).is_file())
     copy(at / name, folder)
-    say(f"\n$ cd {folder} && surefit run {' '.join((*flags, name))}\n")
+    say(f"\n$ cd {folder} && surefit {' '.join((command, *flags, name))}\n")
     console.out.file.flush()
     quiet = ("--quiet",) if console.quiet else ()
     subprocess.run(
-        [sys.executable, "-m", "surefit", *quiet, "run", *flags, name], cwd=folder, check=False
+        [sys.executable, "-m", "surefit", *quiet, command, *flags, name], cwd=folder, check=False
     )
 
 
