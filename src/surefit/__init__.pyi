@@ -57,16 +57,16 @@ def ask(
     *,
     system: str | None = None,
 ) -> ModelAnswer:
-    """Asks a trained model one question: `surefit.ask("runs/sft-1", "Who has to pay?")`.
+    """Sends one prompt to a trained model: `surefit.ask("runs/sft-1", "Who has to pay?")`.
 
-    The prompt is built as the rows of the training were.
+    The prompt is built like the training rows.
 
     run
-        The folder of a run.
+        A run folder.
     text
-        The prompt, as it would stand in the `input` of a row.
+        The prompt, like the `input` of a row.
     system
-        The system turn, in place of the one that all training rows had; an empty one is none.
+        Replaces the system message of the training rows; an empty text removes it.
 
     """
     ...
@@ -293,49 +293,49 @@ def distill(
     folder: str
         The run folder.
     trained: str
-        The folder of the weights to use: those with the lowest perplexity on
+        The folder of the best weights: those with the lowest perplexity on
         held-out rows.
     steps: int
-        Batches that were learned from.
+        Number of training steps.
     updates: int
-        Steps that the student's optimizer really took.
+        Updates that the student's optimizer applied.
     skipped: int
-        Steps that it left out, since gradients had overflowed.
+        Updates that the gradient scaler skipped because gradients overflowed.
     best_step: int
-        The one whose weights and figures these are.
+        The step of the best weights.
     cross_entropy_before: float
-        The student's, before the first step.
+        Of the student, before training.
     cross_entropy: float
-        The student's, at the best step.
+        Of the student, at the best step.
     teacher_cross_entropy: float | None
-        None where a cache stands for the teacher and does not tell it.
+        Of the teacher; None if it is unknown because a cache replaces the
+        teacher.
     divergence_before: float
-        Of the student from the teacher, before the first step.
+        Of the student from the teacher, before training.
     divergence: float
         The same at the best step.
     agreement_before: float
-        The share of places where both find the same token likeliest, before the
-        first step.
+        Fraction of positions where both predict the same token, before
+        training.
     agreement: float
         The same at the best step.
     teacher_passes: int
-        Forward passes of the teacher, in the first process. A run that was
-        killed and resumed has as many as one that was not: what is done again
-        is counted once.
+        Forward passes of the teacher in the first process. Passes that are
+        repeated after a resume are counted once.
     peak_memory: int
-        In bytes, of this process.
+        Bytes, of this process.
     seconds: float
-        From the beginning of the call to its end.
+        Duration of the call.
     training_rows: int
-        Rows that were trained on.
+        Number of training rows.
     held_out_rows: int
-        Rows that the figures are over.
+        Number of held-out rows.
     held_out_tokens: int
-        Their supervised tokens.
+        Supervised tokens of the held-out rows.
     baseline: dict[str, Any] | None
-        With `--compare`: the report of the run without the router's part.
+        With `--compare`: the report of the baseline without the router method.
     pace: Pace | None
-        Tokens a second, and the memory that the run took.
+        Tokens per second and peak memory.
     """
     ...
 
@@ -351,19 +351,19 @@ def eval(
 ) -> RunEvaluation | FeatureScore:
     """Scores a trained model: `surefit.eval("runs/sft-1", "held-out.jsonl").score.f1`.
 
-    A run of `pretrain` is scored on a folder of arrays, and gives a `FeatureScore`.
+    A run of `pretrain` is scored on a folder of arrays and returns a `FeatureScore`.
 
     run
-        The folder of a run.
+        A run folder.
     data
-        Rows: a file, a folder, a hub name, `embedded`, or rows in memory.
+        Rows: a file, a folder, a Hub dataset, `embedded`, or rows in memory.
     input_field, target_field, text_field
-        The columns that hold prompts, answers and plain texts; by default the run's.
+        The columns of prompts, answers and plain texts; by default as in training.
     system
-        The system turn of rows that have none; by default the one that all training rows had, and
-        an empty one is none.
+        The system message for rows without one; by default that of the training rows, if they all
+        had the same. An empty text means none.
     skip_bad_rows
-        Go on without rows that cannot be used, instead of refusing.
+        Skip rows that cannot be used instead of stopping.
 
     """
     ...
@@ -412,8 +412,8 @@ def pretrain(
 
     surefit.pretrain(data="arrays/", steps=30, features=12, epochs=3)
 
-    A `model` of one's own is a transformers model that takes `inputs_embeds`; a projection and a
-    head are put around it, and it is trained in place.
+    `model` can be your own transformers model that accepts `inputs_embeds`. A projection and a head
+    are added to it, and it is trained in place.
 
     Settings, as `surefit pretrain --help` has them:
 
@@ -576,8 +576,8 @@ def sft(
     surefit.sft(resume="runs/sft-1")
 
     `data` can be rows in memory: dictionaries from a list or a generator, a `datasets.Dataset` or a
-    DataFrame; they are kept in the run folder. Names of the Hugging Face Trainer, TRL and Axolotl
-    are taken, too, and it is said what they are here.
+    DataFrame; they are saved in the run folder. Setting names of the Hugging Face Trainer, TRL and
+    Axolotl are accepted, too.
 
     Settings, as `surefit sft --help` has them:
 
@@ -710,33 +710,32 @@ def sft(
     folder: str
         The run folder.
     trained: str
-        The folder of the weights to use, those of the best epoch.
+        The folder of the weights of the best epoch.
     epochs: int
-        Epochs that were trained.
+        Number of epochs.
     steps: int
-        Optimizer steps.
+        Number of optimizer steps.
     loss: float
         Mean over the supervised tokens of the last epoch.
     seconds: float
-        From the beginning of the call to its end.
+        Duration of the call.
     training_rows: int
-        Rows that were trained on, those that augmentation added included.
+        Number of training rows, including augmented rows.
     held_out_rows: int
-        Rows that answers were scored on.
+        Number of held-out rows.
     best_epoch: int
-        The one whose weights these are: that with the highest F1, or the last.
+        The epoch with the highest F1, or the last one.
     f1_before: float | None
-        Mean token F1 before the first step; None where that was not measured.
+        Mean token F1 before training; None if not measured.
     f1: float | None
-        Mean token F1 after the best epoch; None where no rows are held out.
+        Mean token F1 after the best epoch; None if no rows are held out.
     exact_match: float | None
-        The share of answers that are their target, after the best epoch.
+        Fraction of answers equal to their target, after the best epoch.
     validation_loss_before: float | None
-        Mean over the supervised tokens of the held-out rows, before the first
-        step.
+        Mean over the supervised tokens of the held-out rows, before training.
     validation_loss: float | None
         The same at the best epoch.
     pace: Pace | None
-        Tokens a second, and the memory that the run took.
+        Tokens per second and peak memory.
     """
     ...

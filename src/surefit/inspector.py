@@ -62,10 +62,10 @@ def inspect(
     max_memory_gb: float = 12.0,
     quiet: bool = False,
 ) -> Looked:
-    """Prints what it is and what is wrong with it, and gives both back.
+    """Inspects a folder, array, batch, loader or model; prints and returns what it finds.
 
-    It raises only where there is nothing to look at. A loader is asked for one batch; `model` is a
-    module, a folder or a `config.json`.
+    An error is raised only if there is nothing to inspect. One batch is taken from a loader;
+    `model` is a module, a folder or a `config.json`.
     """
     declared = Declared(steps, features, dtype, Kind(kind) if kind else None)
     found = _look(thing, declared)

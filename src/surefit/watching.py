@@ -50,10 +50,10 @@ def untried_findings(recording: Recording, answer: AnswerQuestions | None = None
 
 
 class watch:  # noqa: N801 - used as `with surefit.watch(...):`, like torch.no_grad
-    """Watches training in this process and prints what is wrong when it ends.
+    """Watches training in this process and prints the findings when the block ends.
 
-    `findings` holds what was found, `laws` which laws were measured and on how much. The model and
-    the optimizer are taken for readability; whatever trains in the block is watched.
+    `findings` holds the findings and `laws` the laws that were measured, and on how much. All
+    training in the block is watched, so `model` and `optimizer` are optional.
     """
 
     def __init__(
@@ -120,11 +120,11 @@ def check(
     steps: int = CHECK_STEPS,
     quiet: bool = False,
 ) -> Findings:
-    """Trains a few steps on the first batches, measures the laws, and undoes it all.
+    """Trains a few steps on the first batches, measures the laws, and restores everything.
 
     A batch is a pair (inputs, targets), for `loss(model(inputs), targets)`, or a mapping, for
-    `model(**batch)`; without `loss` the model must give its own. Weights, buffers, optimizer state,
-    modes, gradients and random streams are afterwards as they were.
+    `model(**batch)`. Without `loss` the model must return its own. Weights, buffers, optimizer
+    state, modes, gradients and random streams are restored.
     """
     with ExitStack() as undo, watch(model, optimizer, quiet=quiet) as watched:
         undo.callback(restorer(model, optimizer))

@@ -243,7 +243,7 @@ def test_sar_trains_routers_and_leaves_the_teacher_as_it_was(
     report = distill.run(**few_steps(texts, tmp_path / "run", **more))
     assert file.read_bytes() == before
     said = capsys.readouterr().out
-    assert "Routers: 4 layers of 8 experts, 2 used" in said
+    assert "Routers: 4 layers with 8 experts, 2 active" in said
     assert re.search(
         r"Teacher on the held-out rows: ppl [\d.]+ with 2 experts per token, [\d.]+", said
     )
@@ -281,7 +281,7 @@ def test_a_dense_teacher_has_no_router_and_teaches_all_the_same(
     more = {"teacher_model": "embedded", "router": "sar", "steps": 2}
     distill.run(**few_steps(texts, tmp_path / "run", **more))
     said = capsys.readouterr().out
-    assert "`embedded` has no router: it is a dense model" in said
+    assert "`embedded` is a dense model without routers" in said
     assert "KL(teacher ‖ student) at temperature 2" in said
     assert not any(record["on_policy"] for record in records(tmp_path / "run", "learning_rate"))
 

@@ -171,7 +171,7 @@ def test_other_settings_are_refused(
     capsys.readouterr()
     assert main(["sft", "--resume", str(out), "--epochs", "7"]) == 2
     said = " ".join(capsys.readouterr().err.split())
-    assert "other `epochs`" in said
+    assert "different `epochs`" in said
     assert "3 in the run, 7 now" in said
 
 
@@ -238,7 +238,7 @@ def test_a_damaged_checkpoint_is_named_and_an_earlier_one_offered(
     said = " ".join(capsys.readouterr().err.split())
     assert "checkpoint-damaged" in said
     assert "`weights.safetensors` of checkpoint step-0000009 is damaged" in said
-    assert "to go on from step-0000008" in said
+    assert "to resume from step-0000008" in said
     assert (out / "metrics.jsonl").read_bytes() == metrics
 
 

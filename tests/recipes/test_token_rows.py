@@ -79,7 +79,7 @@ def test_rows_that_became_no_tokens_are_left_out_on_both_sides(
         data="rows.jsonl", max_tokens=64, held_out=0.25, augmentation_factor=1, skip_bad_rows=True
     )
     made, again = prepare(chosen, small_tokenizer, folder), open_prepared(folder)
-    assert "Left out: The target leaves no room" in capsys.readouterr().out
+    assert "Skipped: The target leaves no room" in capsys.readouterr().out
     for one, other in (
         (made.train_set, again.train_set),
         (made.held_out, again.held_out),
@@ -101,7 +101,7 @@ def test_what_many_rows_cost_is_said(
     prepare(settings(), small_tokenizer, folder)
     tokens = int(made.train_set.lengths.sum() + made.held_out.lengths.sum())
     (line,) = (said for said in capsys.readouterr().out.splitlines() if "Prepared" in said)
-    assert line.startswith(f"Prepared 2,800 rows of {tokens:,} tokens in ")
+    assert line.startswith(f"Prepared 2,800 rows with {tokens:,} tokens in ")
     megabytes = line.partition("peak memory ")[2].removesuffix(" MB").replace(",", "")
     assert 50 < int(megabytes) < 100_000
 

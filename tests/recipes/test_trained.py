@@ -63,7 +63,7 @@ def test_eval_tells_rows_that_were_trained_on_from_the_others(
     assert main(["eval", str(run), str(run.parent / "rows.jsonl"), "--json", str(page)]) == 0
     said = capsys.readouterr().out
     assert "36 of 40 rows were trained on; on the other 4: " in said
-    assert f"over the other 4: Average F1 Score = {report.f1:.4f}" in said
+    assert f"on the other 4: Average F1 Score = {report.f1:.4f}" in said
     told = json.loads(page.read_text())
     assert (told["in_training"], told["not_in_training"]["rows"]) == (36, 4)
     assert told["not_in_training"]["f1"] == report.f1

@@ -197,7 +197,7 @@ def test_a_student_that_is_its_teacher() -> None:
     assert alive.gradient > 0, "cross entropy pulls"
     found = refusal_of({**call, "alpha": 1.0})
     assert found.rule == "objective-without-gradient"
-    assert "what its teacher says" in found.headline
+    assert "student and teacher are identical" in found.headline
 
 
 @pytest.mark.parametrize("whose", ["student", "teacher"])
@@ -210,7 +210,7 @@ def test_a_model_that_is_flat(whose: str) -> None:
         call["teacher"] = FromHidden(flat, None)
     found = refusal_of(call)
     assert found.rule == "flat-logits"
-    assert f"The {whose} gives each of 301 tokens the same logit" in found.headline
+    assert f"The {whose} gives all 301 tokens the same logit" in found.headline
     assert "ln(301) = 5.7071" in found.headline
 
 

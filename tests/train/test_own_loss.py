@@ -50,7 +50,7 @@ def test_a_model_that_changes_its_logits_falls_back_aloud(name: str, found: str)
     way, said = settled(model)
     assert way == "places"
     assert said.startswith(
-        "The loss is computed from the model's own logits of supervised tokens: "
+        "The loss is computed from the model's own logits of supervised tokens, because "
     )
     assert found in said
     own = compare(NextTokenLoss(model), "chunks", some_batch()).own
@@ -73,7 +73,7 @@ def test_a_change_that_no_config_names_is_found_by_comparison() -> None:
     way, said = settled(model)
     assert way == "places"
     assert said.startswith(
-        "The loss is computed from the model's own logits of supervised tokens: "
+        "The loss is computed from the model's own logits of supervised tokens, because "
     )
     assert "; gradients differ by 0.99%" in said
 
@@ -101,7 +101,7 @@ def test_an_adapter_on_the_head_is_not_passed_over(how: dict[str, Any], found: s
     way, said = settled(model)
     assert way == "places"
     assert said.startswith(
-        "The loss is computed from the model's own logits of supervised tokens: "
+        "The loss is computed from the model's own logits of supervised tokens, because "
     )
     assert found in said
     ids = some_batch()["input_ids"]
@@ -118,7 +118,7 @@ def test_a_head_that_is_no_linear_layer() -> None:
     way, said = settled(model)
     assert way == "places"
     assert said.startswith(
-        "The loss is computed from the model's own logits of supervised tokens: "
+        "The loss is computed from the model's own logits of supervised tokens, because "
     )
     assert "its head is not a plain linear layer (`Sequential`)" in said
 
@@ -129,7 +129,9 @@ def test_logits_that_are_made_of_their_neighbours() -> None:
     model.lm_head.register_forward_hook(lambda _, __, logits: logits + logits.roll(1, dims=1))
     way, said = settled(model)
     assert way == "tokens"
-    assert said.startswith("The loss is computed from the model's own logits of all tokens: ")
+    assert said.startswith(
+        "The loss is computed from the model's own logits of all tokens, because "
+    )
 
 
 def test_a_model_without_a_head_of_its_own() -> None:

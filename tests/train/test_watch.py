@@ -137,7 +137,7 @@ def test_a_scaler_that_skips_every_step() -> None:
     found = run.dies(norm=math.nan, skipped=True)
     assert found.rule == "every-step-skipped"
     assert "skipped 40 steps in a row, up to step 40" in found.headline
-    assert found.facts[1].value == "halved 40 times: 9e-13 of what it was"
+    assert found.facts[1].value == "halved 40 times, to 9e-13 of its initial value"
 
 
 def test_a_loss_that_is_not_finite_is_the_recipes_to_tell() -> None:

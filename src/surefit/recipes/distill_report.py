@@ -12,72 +12,72 @@ from surefit.train.pace import Pace
 
 @dataclass(frozen=True, slots=True)
 class DistillReport:
-    """How a run ended. Cross entropies and divergences are means over the supervised tokens of all
-    held-out rows, in nats; a perplexity is the exponential of one."""
+    """The result of a run. Cross entropies and divergences are means over the supervised tokens of
+    all held-out rows, in nats; a perplexity is the exponential of a cross entropy."""
 
     folder: str
     """The run folder."""
 
     trained: str
-    """The folder of the weights to use: those with the lowest perplexity on held-out rows."""
+    """The folder of the best weights: those with the lowest perplexity on held-out rows."""
 
     steps: int
-    """Batches that were learned from."""
+    """Number of training steps."""
 
     updates: int
-    """Steps that the student's optimizer really took."""
+    """Updates that the student's optimizer applied."""
 
     skipped: int
-    """Steps that it left out, since gradients had overflowed."""
+    """Updates that the gradient scaler skipped because gradients overflowed."""
 
     best_step: int
-    """The one whose weights and figures these are."""
+    """The step of the best weights."""
 
     cross_entropy_before: float
-    """The student's, before the first step."""
+    """Of the student, before training."""
 
     cross_entropy: float
-    """The student's, at the best step."""
+    """Of the student, at the best step."""
 
     teacher_cross_entropy: float | None
-    """None where a cache stands for the teacher and does not tell it."""
+    """Of the teacher; None if it is unknown because a cache replaces the teacher."""
 
     divergence_before: float
-    """Of the student from the teacher, before the first step."""
+    """Of the student from the teacher, before training."""
 
     divergence: float
     """The same at the best step."""
 
     agreement_before: float
-    """The share of places where both find the same token likeliest, before the first step."""
+    """Fraction of positions where both predict the same token, before training."""
 
     agreement: float
     """The same at the best step."""
 
     teacher_passes: int
-    """Forward passes of the teacher, in the first process. A run that was killed and resumed has as
-    many as one that was not: what is done again is counted once."""
+    """Forward passes of the teacher in the first process. Passes that are repeated after a resume
+    are counted once."""
 
     peak_memory: int
-    """In bytes, of this process."""
+    """Bytes, of this process."""
 
     seconds: float
-    """From the beginning of the call to its end."""
+    """Duration of the call."""
 
     training_rows: int
-    """Rows that were trained on."""
+    """Number of training rows."""
 
     held_out_rows: int
-    """Rows that the figures are over."""
+    """Number of held-out rows."""
 
     held_out_tokens: int
-    """Their supervised tokens."""
+    """Supervised tokens of the held-out rows."""
 
     baseline: dict[str, Any] | None = None
-    """With `--compare`: the report of the run without the router's part."""
+    """With `--compare`: the report of the baseline without the router method."""
 
     pace: Pace | None = None
-    """Tokens a second, and the memory that the run took."""
+    """Tokens per second and peak memory."""
 
     @property
     def perplexity(self) -> float:

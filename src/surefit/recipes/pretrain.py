@@ -100,8 +100,8 @@ def run(model: Any = None, settings: FeaturePretraining | None = None, **names: 
 
     surefit.pretrain(data="arrays/", steps=30, features=12, epochs=3)
 
-    A `model` of one's own is a transformers model that takes `inputs_embeds`; a projection and a
-    head are put around it, and it is trained in place.
+    `model` can be your own transformers model that accepts `inputs_embeds`. A projection and a head
+    are added to it, and it is trained in place.
     """
     return train(settings or settled(FeaturePretraining, names), model)
 

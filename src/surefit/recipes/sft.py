@@ -90,8 +90,8 @@ def run(**settings: Any) -> Report:
     surefit.sft(resume="runs/sft-1")
 
     `data` can be rows in memory: dictionaries from a list or a generator, a `datasets.Dataset` or a
-    DataFrame; they are kept in the run folder. Names of the Hugging Face Trainer, TRL and Axolotl
-    are taken, too, and it is said what they are here.
+    DataFrame; they are saved in the run folder. Setting names of the Hugging Face Trainer, TRL and
+    Axolotl are accepted, too.
     """
     with settings_and_rows(LoraSft, settings) as (settled, work):
         return train(settled, work=work)
