@@ -127,7 +127,7 @@ def test_the_sources_flags_print_the_sources_numbers(
     assert "Augmented dataset size: 2700" in printed
     assert "Training on 2700 examples" in printed
     assert "Validating on 100 examples, not 300: they are held out before augmentation" in printed
-    assert "Batches: 675 an epoch" in printed
+    assert "Batches: 675 per epoch" in printed
     assert "Average F1 Score = " in printed
     assert (tmp_path / "runs/sft-1/adapter").is_dir()
 

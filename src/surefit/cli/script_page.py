@@ -29,7 +29,13 @@ if TYPE_CHECKING:
     from surefit.doctor.recording import Recording
     from surefit.examination import Examination
 
-MODEL_LOSS = "The values that `backward` was called on: the first, the last, and a sample between."
+MODEL_LOSS = "Values on which `backward` was called: the first, the last, and a sample in between."
+STOPPED = {
+    "finding": "a finding was certain (--stop-on)",
+    "hang": "no training activity (--hang-after)",
+    "rank": "another process of the launch failed",
+}
+"""Why a run was ended -> in words."""
 
 
 def page_of_script(
@@ -78,7 +84,7 @@ def how_it_ended(examined: "Examination", script: str) -> Iterator[str]:
     elif examined.code:
         yield f"{script} ended with exit code {examined.code}."
     if examined.stopped:
-        yield f"The run was ended before its time: {examined.stopped}."
+        yield f"surefit stopped the run: {STOPPED.get(examined.stopped, examined.stopped)}."
 
 
 def figures_of(examined: "Examination") -> Iterator[Figure]:
