@@ -95,7 +95,7 @@ def test_fault_in_the_observer(part: str, text: str, tmp_path: Path) -> None:
     written(tmp_path / "fault", sitecustomize=BROKEN_OBSERVER[part])
     ran = surefit_run([script], tmp_path, PYTHONPATH=str(tmp_path / "fault"))
     assert_own_error_is_whole(plain, ran)
-    assert "This is a fault of surefit" not in ran.err
+    assert "This is a bug in surefit" not in ran.err
     assert "Traceback" not in ran.err[len(plain.err) :]
 
 
