@@ -272,7 +272,8 @@ def distill(
         after training, too.
     precision: Literal['auto', 'fp32', 'bf16', 'fp16', 'float32', 'bfloat16', 'float16'] = 'auto'
         Arithmetic of the forward pass; trained weights stay fp32. `auto`: bf16
-        where the GPU has it, fp32 otherwise. (also: model_dtype)
+        on a GPU that has it and on a CPU that is measured to be faster in it,
+        fp32 otherwise. (also: model_dtype)
     threads: int | None = None
         CPU threads; by default 1 for models under 10 million weights, where
         more only wait for each other, and torch's own choice for larger ones.
@@ -483,7 +484,8 @@ def pretrain(
         Gradients longer than this are shortened to it.
     precision: Literal['auto', 'fp32', 'bf16', 'fp16'] = 'auto'
         Arithmetic of the forward pass; trained weights stay fp32. `auto`: bf16
-        where the GPU has it, fp32 elsewhere.
+        on a GPU that has it and on a CPU that is measured to be faster in it,
+        fp32 otherwise.
     threads: int | None = None
         CPU threads; by default 1 for models under 10 million weights, where
         more only wait for each other, and torch's own choice for larger ones.
@@ -676,7 +678,8 @@ def sft(
         Train all weights, without adapters.
     precision: Literal['auto', 'fp32', 'bf16', 'fp16'] = 'auto'
         Arithmetic of the forward pass; trained weights stay fp32. `auto`: bf16
-        where the GPU has it, fp32 otherwise.
+        on a GPU that has it and on a CPU that is measured to be faster in it,
+        fp32 otherwise.
     threads: int | None = None
         CPU threads; by default 1 for models under 10 million weights, where
         more only wait for each other, and torch's own choice for larger ones.

@@ -6,15 +6,23 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-from surefit.settings import at_least, between, check
+from surefit.settings import AskedPrecision, at_least, between, check
 
 LEARNING_RATE = 5e-5
 """For a student that carries none of its own."""
 
 Router = Literal["none", "sar", "ka"]
 Objective = Literal["forward-kl", "reverse-kl", "jsd", "skew-kl", "skew-reverse-kl"]
-Precision = Literal["auto", "fp32", "bf16", "fp16", "float32", "bfloat16", "float16"]
-PRECISIONS: dict[Precision, Precision] = {"float32": "fp32", "bfloat16": "bf16", "float16": "fp16"}
+PrecisionName = Literal["auto", "fp32", "bf16", "fp16", "float32", "bfloat16", "float16"]
+PRECISIONS: dict[PrecisionName, AskedPrecision] = {
+    "auto": "auto",
+    "fp32": "fp32",
+    "bf16": "bf16",
+    "fp16": "fp16",
+    "float32": "fp32",
+    "bfloat16": "bf16",
+    "float16": "fp16",
+}
 """As torch calls them -> as surefit does."""
 
 
@@ -155,7 +163,7 @@ class Distillation:
     """Train the student a second time, without the router's part and with as many updates, beside
     this run: a gain can come from the updates alone."""
 
-    teacher_dtype: Precision = "auto"
+    teacher_dtype: PrecisionName = "auto"
     """What the teacher's weights are held in; `auto`: the arithmetic of this run."""
 
     offload_teacher: Literal["none", "cpu", "disk"] = "none"
@@ -171,9 +179,9 @@ class Distillation:
     evaluate_every: int = 100
     """Steps between evaluations on the held-out rows; one comes before and after training, too."""
 
-    precision: Annotated[Precision, Parameter(alias="--model-dtype")] = "auto"
-    """Arithmetic of the forward pass; trained weights stay fp32. `auto`: bf16 where the GPU has
-    it, fp32 otherwise."""
+    precision: Annotated[PrecisionName, Parameter(alias="--model-dtype")] = "auto"
+    """Arithmetic of the forward pass; trained weights stay fp32. `auto`: bf16 on a GPU that has it
+    and on a CPU that is measured to be faster in it, fp32 otherwise."""
 
     threads: int | None = None
     """CPU threads; by default 1 for models under 10 million weights, where more only wait for
@@ -252,6 +260,6 @@ def with_defaults(settings: Distillation, *, routed: bool) -> Distillation:
         alpha=or_else(settings.alpha, 1.0 if routed else 0.5),
         on_policy=or_else(settings.on_policy, 1.0 if routed else 0.0),
         updates=settings.updates or (2 if routed and settings.router == "ka" else 1),
-        precision=PRECISIONS.get(settings.precision, settings.precision),
-        teacher_dtype=PRECISIONS.get(settings.teacher_dtype, settings.teacher_dtype),
+        precision=PRECISIONS[settings.precision],
+        teacher_dtype=PRECISIONS[settings.teacher_dtype],
     )

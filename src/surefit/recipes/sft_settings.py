@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-from surefit.settings import at_least, between, check
+from surefit.settings import AskedPrecision, at_least, between, check
 
 LEARNING_RATE = 2e-4
 """For a model that carries none of its own."""
@@ -124,9 +124,9 @@ class LoraSft:
     full: bool = False
     """Train all weights, without adapters."""
 
-    precision: Literal["auto", "fp32", "bf16", "fp16"] = "auto"
-    """Arithmetic of the forward pass; trained weights stay fp32. `auto`: bf16 where the GPU has
-    it, fp32 otherwise."""
+    precision: AskedPrecision = "auto"
+    """Arithmetic of the forward pass; trained weights stay fp32. `auto`: bf16 on a GPU that has it
+    and on a CPU that is measured to be faster in it, fp32 otherwise."""
 
     threads: int | None = None
     """CPU threads; by default 1 for models under 10 million weights, where more only wait for
