@@ -21,7 +21,7 @@ MOST = 16
 
 
 @dataclass(slots=True)
-class Idle:
+class UnsteppedOptimizer:
     """One that has not stepped yet; it holds no tensor of the user's."""
 
     kind: str
@@ -37,15 +37,15 @@ class Idle:
     until: int = 0
 
 
-class Seen:
+class UnsteppedOptimizers:
     """All optimizers that have not stepped."""
 
     def __init__(self) -> None:
-        self.idle: dict[int, Idle] = {}
+        self.idle: dict[int, UnsteppedOptimizer] = {}
         self.changed = False
 
 
-seen = Seen()
+seen = UnsteppedOptimizers()
 
 
 @events.on(events.step_ended)
@@ -87,9 +87,9 @@ def learns(tensor: Any) -> bool:
     return bool(tensor.requires_grad) and tensor.grad is not None
 
 
-def first_look(optimizer: Any, own: list[Any], step: int) -> Idle:
+def first_look(optimizer: Any, own: list[Any], step: int) -> UnsteppedOptimizer:
     tensors, kind = len(held_by(optimizer)), type(optimizer).__name__
-    idle = Idle(kind, origins.made_at(optimizer), tensors, step, until=step)
+    idle = UnsteppedOptimizer(kind, origins.made_at(optimizer), tensors, step, until=step)
     for tensor in own[:: max(1, len(own) // MOST_WATCHED)][:MOST_WATCHED]:
         before = sample(tensor)
         if before is not None:
@@ -98,7 +98,7 @@ def first_look(optimizer: Any, own: list[Any], step: int) -> Idle:
     return idle
 
 
-def compare(idle: Idle, step: int) -> None:
+def compare(idle: UnsteppedOptimizer, step: int) -> None:
     torch = readable.torch()
     fresh = False
     for at, watched in enumerate(idle.parameters):
@@ -126,7 +126,7 @@ def write() -> None:
         )
 
 
-def told(serial: int, idle: Idle) -> IdleOptimizer:
+def told(serial: int, idle: UnsteppedOptimizer) -> IdleOptimizer:
     return IdleOptimizer(
         serial=serial,
         kind=idle.kind,
