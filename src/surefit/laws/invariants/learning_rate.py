@@ -43,8 +43,8 @@ LASTING = ("T_max", "total_steps", "num_training_steps", "total_iters", "max_ste
 
 def violations_of(case: Case) -> Iterator[BrokenLaw]:
     recording = case.recording
-    for rates in recording.all(LearningRates):
-        if rates.process.rank in (None, 0) and ran_to_its_end(rates, recording):
+    for rates in recording.of_first_rank(LearningRates):
+        if ran_to_its_end(rates, recording):
             yield from of_rates(rates, case)
 
 

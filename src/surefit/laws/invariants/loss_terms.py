@@ -54,9 +54,8 @@ def violations_of(case: Case) -> Iterator[TermsReducedDifferently]:
 
 def losses(recording: Recording) -> Iterator[SummedLoss]:
     """Of every process; of several ranks, of the first."""
-    for measure in recording.all(LossTerms):
-        if measure.process.rank in (None, 0):
-            yield from measure.losses
+    for measure in recording.of_first_rank(LossTerms):
+        yield from measure.losses
 
 
 def uneven_pairs(loss: SummedLoss) -> Iterator[tuple[LossTerm, LossTerm]]:
