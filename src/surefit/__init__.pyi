@@ -265,7 +265,8 @@ def distill(
         training.
     precision: Literal['auto', 'fp32', 'bf16', 'fp16', 'float32', 'bfloat16', 'float16'] = 'auto'
         Precision of the forward pass; trained weights stay fp32. `auto`: bf16
-        if the GPU supports it, else fp32. (also: model_dtype)
+        on a GPU that supports it and on a CPU where it is measured to be
+        faster, else fp32. (also: model_dtype)
     threads: int | None = None
         CPU threads. By default 1 for models with fewer than 10 million weights,
         for which more threads are slower, and torch's default for larger
@@ -477,7 +478,8 @@ def pretrain(
         Clip the gradient to this norm.
     precision: Literal['auto', 'fp32', 'bf16', 'fp16'] = 'auto'
         Precision of the forward pass; trained weights stay fp32. `auto`: bf16
-        if the GPU supports it, else fp32.
+        on a GPU that supports it and on a CPU where it is measured to be
+        faster, else fp32.
     threads: int | None = None
         CPU threads. By default 1 for models with fewer than 10 million weights,
         for which more threads are slower, and torch's default for larger
@@ -669,7 +671,8 @@ def sft(
         Train all weights instead of adapters.
     precision: Literal['auto', 'fp32', 'bf16', 'fp16'] = 'auto'
         Precision of the forward pass; trained weights stay fp32. `auto`: bf16
-        if the GPU supports it, else fp32.
+        on a GPU that supports it and on a CPU where it is measured to be
+        faster, else fp32.
     threads: int | None = None
         CPU threads. By default 1 for models with fewer than 10 million weights,
         for which more threads are slower, and torch's default for larger

@@ -8,23 +8,10 @@ import torch
 from surefit.errors import WrongCall
 from surefit.train.device import (
     TINY,
-    choose_precision,
     choose_threads,
     make_accelerator,
     threads_put_back,
 )
-
-
-def test_auto_is_fp32_without_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    assert choose_precision("auto") == "fp32"
-    assert choose_precision("bf16") == "bf16"
-
-
-def test_auto_is_bf16_on_a_gpu_that_has_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
-    monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda: True)
-    assert choose_precision("auto") == "bf16"
 
 
 @threads_put_back()

@@ -162,6 +162,16 @@ def held_in(precision: str, *, full: bool) -> Any:
     return torch.float32 if full else lower.get(precision, torch.float32)
 
 
+def hold_in(model: Any, dtype: Any) -> None:
+    """Rounds the weights of a model that was loaded in fp32 as loading in `dtype` would have done:
+    tables that are computed stay as they are."""
+    strict = getattr(model, "_keep_in_fp32_modules_strict", None) or ()
+    for name, parameter in model.named_parameters():
+        if not set(strict) & set(name.split(".")):
+            parameter.data = parameter.data.to(dtype)
+    model.config.dtype = dtype
+
+
 def _plain(model: Any) -> Any:
     """The same weights in a model that does not count as quantised and so can be saved."""
     import torch

@@ -6,15 +6,23 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-from surefit.settings import at_least, between, check
+from surefit.settings import AskedPrecision, at_least, between, check
 
 LEARNING_RATE = 5e-5
 """For a student that carries none of its own."""
 
 Router = Literal["none", "sar", "ka"]
 Objective = Literal["forward-kl", "reverse-kl", "jsd", "skew-kl", "skew-reverse-kl"]
-Precision = Literal["auto", "fp32", "bf16", "fp16", "float32", "bfloat16", "float16"]
-PRECISIONS: dict[Precision, Precision] = {"float32": "fp32", "bfloat16": "bf16", "float16": "fp16"}
+PrecisionName = Literal["auto", "fp32", "bf16", "fp16", "float32", "bfloat16", "float16"]
+PRECISIONS: dict[PrecisionName, AskedPrecision] = {
+    "auto": "auto",
+    "fp32": "fp32",
+    "bf16": "bf16",
+    "fp16": "fp16",
+    "float32": "fp32",
+    "bfloat16": "bf16",
+    "float16": "fp16",
+}
 """As torch calls them -> as surefit does."""
 
 
@@ -160,7 +168,7 @@ class Distillation:
     """Also train a baseline with the same number of updates and without the router method, because
     additional updates alone can improve the student."""
 
-    teacher_dtype: Precision = "auto"
+    teacher_dtype: PrecisionName = "auto"
     """Dtype of the teacher's weights; `auto`: as `precision`."""
 
     offload_teacher: Literal["none", "cpu", "disk"] = "none"
@@ -176,9 +184,9 @@ class Distillation:
     evaluate_every: int = 100
     """Steps between evaluations on held-out rows; also run before and after training."""
 
-    precision: Annotated[Precision, Parameter(alias="--model-dtype")] = "auto"
-    """Precision of the forward pass; trained weights stay fp32. `auto`: bf16 if the GPU supports
-    it, else fp32."""
+    precision: Annotated[PrecisionName, Parameter(alias="--model-dtype")] = "auto"
+    """Precision of the forward pass; trained weights stay fp32. `auto`: bf16 on a GPU that supports
+    it and on a CPU where it is measured to be faster, else fp32."""
 
     threads: int | None = None
     """CPU threads. By default 1 for models with fewer than 10 million weights, for which more
@@ -257,6 +265,6 @@ def with_defaults(settings: Distillation, *, routed: bool) -> Distillation:
         alpha=or_else(settings.alpha, 1.0 if routed else 0.5),
         on_policy=or_else(settings.on_policy, 1.0 if routed else 0.0),
         updates=settings.updates or (2 if routed and settings.router == "ka" else 1),
-        precision=PRECISIONS.get(settings.precision, settings.precision),
-        teacher_dtype=PRECISIONS.get(settings.teacher_dtype, settings.teacher_dtype),
+        precision=PRECISIONS[settings.precision],
+        teacher_dtype=PRECISIONS[settings.teacher_dtype],
     )

@@ -24,7 +24,6 @@ from surefit.models.vocabulary import shared_tokens
 from surefit.models.weight_files import weights_fingerprint_of
 from surefit.render.console import progress, say
 from surefit.train.checkpoint import fingerprint
-from surefit.train.device import choose_precision
 from surefit.train.ranks import ranks_of
 from surefit.train.teacher import Teacher, load_teacher
 from surefit.train.teacher_cache import (
@@ -221,9 +220,10 @@ def _routed(settings: Distillation, teaching: Teaching, teacher: Teacher) -> Tea
 
 
 def _dtype(settings: Distillation) -> torch.dtype:
+    """As the student computes, unless something else was asked."""
     settled = with_defaults(settings, routed=False)
     asked = settled.precision if settled.teacher_dtype == "auto" else settled.teacher_dtype
-    dtype = DTYPES[choose_precision(asked)]
+    dtype = DTYPES[asked]
     if settings.router == "sar" and dtype == torch.float16:
         say(
             "The teacher is loaded in float32, because its router gradients would underflow in "

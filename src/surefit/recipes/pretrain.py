@@ -12,7 +12,6 @@ from typing import Any
 import msgspec
 import numpy as np
 import torch
-from accelerate import Accelerator
 
 from surefit.data.features.folder import Shards
 from surefit.data.features.layout import Kind
@@ -32,10 +31,12 @@ from surefit.render.console import progress, say
 from surefit.settings import as_dict
 from surefit.signatures import takes
 from surefit.train.arguments import settled
+from surefit.train.arithmetic import choose_products, products_put_back, settled_precision
 from surefit.train.checkpoint import Parts, checkpoints, fingerprint
 from surefit.train.device import (
     choose_threads,
     describe_device,
+    launched_ranks,
     make_accelerator,
     threads_put_back,
 )
@@ -49,7 +50,7 @@ from surefit.train.optimizer import adamw
 from surefit.train.pace import StepClock, pace_of
 from surefit.train.progress import Progress
 from surefit.train.random_state import seed_rank
-from surefit.train.ranks import Ranks, ranks_of
+from surefit.train.ranks import Ranks
 from surefit.train.record import RunFolder, check_free, next_free, start_run
 from surefit.train.resume import (
     Saving,
@@ -107,18 +108,18 @@ def run(model: Any = None, settings: FeaturePretraining | None = None, **names: 
 
 
 @threads_put_back()
+@products_put_back()
 def train(settings: FeaturePretraining, model: Any = None) -> Pretrained:
     check_trackers(settings.report_to)
     with only_first_speaks(), shared_working_folder() as work:
-        accelerator = make_accelerator(settings.precision)
-        ranks = ranks_of(accelerator)
+        ranks = launched_ranks()
         folder, settings = ranks.first_does(partial(_folder, settings))
         if folder.is_done and not folder.extends:
             say(f"{folder.path} is complete; nothing to resume.")
             return _read_back(folder)
         with noticing_death(folder), sole_run(folder.path), leaving_page(folder, ranks):
             writer = replace(folder, writes=ranks.is_first)
-            return _train(settings, model, work, writer, accelerator)
+            return _train(settings, model, work, writer, ranks)
 
 
 def _train(
@@ -126,11 +127,9 @@ def _train(
     own_model: Any,
     work: Path,
     folder: RunFolder,
-    accelerator: Accelerator,
+    ranks: Ranks,
 ) -> Pretrained:
     began = time.monotonic()
-    ranks = ranks_of(accelerator)
-    say(f"Using device: {describe_device(accelerator)}")
 
     # arrays -> batches
     data = _data(settings, work)
@@ -164,7 +163,13 @@ def _train(
     # model
     torch.manual_seed(settings.seed)
     model = _model(settings, own_model, layout, kind)
-    loss_of: Any = FeatureLoss(model, objective).to(accelerator.device)
+    loss_of: Any = FeatureLoss(model, objective).to(ranks.device)
+    choose_threads(settings.threads, count_trainable(model).all)
+    choose_products(model)
+    precision = settled_precision(settings.precision, model, ranks, frozen=False)
+    settings = replace(settings, precision=precision)
+    accelerator = make_accelerator(precision)
+    say(f"Using device: {describe_device(accelerator)}")
     supervision = Supervision(
         objective, settings.mask, settings.seed, rows_per_step, accelerator, ranks
     )
@@ -172,7 +177,6 @@ def _train(
     with _as_finding(model):
         _freeze_unused(loss_of, first)
     count = count_trainable(model)
-    choose_threads(settings.threads, count.all)
     say(f"Training {count.trained:,} weights, {_sized(model)}; loss: {objective}")
     trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
     optimizer = adamw(

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-from surefit.settings import at_least, between, check
+from surefit.settings import AskedPrecision, at_least, between, check
 
 MADE = "made"
 """Rows that are made for the run, with a known source."""
@@ -94,9 +94,9 @@ class FeaturePretraining:
     max_grad_norm: float = 1.0
     """Clip the gradient to this norm."""
 
-    precision: Literal["auto", "fp32", "bf16", "fp16"] = "auto"
-    """Precision of the forward pass; trained weights stay fp32. `auto`: bf16 if the GPU supports
-    it, else fp32."""
+    precision: AskedPrecision = "auto"
+    """Precision of the forward pass; trained weights stay fp32. `auto`: bf16 on a GPU that supports
+    it and on a CPU where it is measured to be faster, else fp32."""
 
     threads: int | None = None
     """CPU threads. By default 1 for models with fewer than 10 million weights, for which more

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-from surefit.settings import at_least, between, check
+from surefit.settings import AskedPrecision, at_least, between, check
 
 LEARNING_RATE = 2e-4
 """For a model that carries none of its own."""
@@ -124,9 +124,9 @@ class LoraSft:
     full: bool = False
     """Train all weights instead of adapters."""
 
-    precision: Literal["auto", "fp32", "bf16", "fp16"] = "auto"
-    """Precision of the forward pass; trained weights stay fp32. `auto`: bf16 if the GPU supports
-    it, else fp32."""
+    precision: AskedPrecision = "auto"
+    """Precision of the forward pass; trained weights stay fp32. `auto`: bf16 on a GPU that supports
+    it and on a CPU where it is measured to be faster, else fp32."""
 
     threads: int | None = None
     """CPU threads. By default 1 for models with fewer than 10 million weights, for which more

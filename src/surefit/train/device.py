@@ -14,6 +14,8 @@ from surefit.doctor.findings import COMMAND_LINE, Fact, Finding, Fix
 from surefit.doctor.rule import refusal
 from surefit.errors import WrongCall
 
+from .ranks import Ranks, ranks_of
+
 OTHER_WORLD = refusal(
     "SF178",
     "world-size-differs",
@@ -24,7 +26,6 @@ TINY = 10_000_000
 """Weights below which a second thread costs more than it brings."""
 
 PRECISIONS = {"fp32": "no", "bf16": "bf16", "fp16": "fp16"}
-
 
 LONGEST_WAIT = timedelta(minutes=30)
 """For the slowest process in one exchange: saving, or its share of the held-out rows."""
@@ -41,7 +42,7 @@ def make_accelerator(precision: str) -> Accelerator:
     # A second run in the same process may ask for another precision.
     AcceleratorState._reset_state()
     accelerator = Accelerator(
-        mixed_precision=PRECISIONS[choose_precision(precision)],
+        mixed_precision=PRECISIONS[precision],
         # Unless told so, accelerate 1.15 makes of processes without a GPU as many separate runs.
         cpu=not torch.accelerator.is_available(),
         kwargs_handlers=[InitProcessGroupKwargs(timeout=LONGEST_WAIT)],
@@ -69,11 +70,9 @@ def _other_world(launched: int, seen: str) -> Finding:
     )
 
 
-def choose_precision(asked: str) -> str:
-    """`auto` is bf16 on a GPU that computes in it, fp32 elsewhere."""
-    if asked != "auto":
-        return asked
-    return "bf16" if torch.cuda.is_available() and torch.cuda.is_bf16_supported() else "fp32"
+def launched_ranks() -> Ranks:
+    """The processes of this launch, before it is known in which precision they compute."""
+    return ranks_of(make_accelerator("fp32"))
 
 
 @contextmanager

@@ -38,6 +38,10 @@ AMPLE = 2.0
 """Room in sizes of a step. glibc keeps what tensors have freed in a heap full of holes: up to 1.6
 times as much was measured (`benchmarks/memory.py`)."""
 
+PART = 128
+"""Tokens of a row that a forecast is made from, at most: what a step keeps is a polynomial of them,
+and the first step comes sooner."""
+
 FEW_PLACES = 9
 """Supervised in one part of a batch; beside the same part with one, they tell what each costs."""
 
@@ -176,21 +180,24 @@ def memory_forecast(loss_of: nn.Module, longest: Batch, *, accumulates: bool = F
 def _of_the_loss(module: nn.Module, longest: Batch, passes: list[Pass]) -> tuple[float, float]:
     """What it keeps and what it needs for a moment, from one place and a few more."""
     few, one = _forward(module, _part(longest, 2, FEW_PLACES)), passes[2]
+    tokens, part_tokens = longest["input_ids"].shape[1], _part(longest, 0)["input_ids"].shape[1]
     places = supervised_places(longest["labels"])
     at_once = min(places, CHUNK) if getattr(module, "way", "chunks") == "chunks" else places
     kept = (few.kept - one.kept) / (FEW_PLACES - 1)
     working = ((few.peak - few.kept) - (one.peak - one.kept)) / (FEW_PLACES - 1)
-    of_layers = max(one.peak - one.kept for one in passes)
+    of_layers = max(one.peak - one.kept for one in passes) * tokens / part_tokens
     return max(0.0, kept * (places - 1)), max(of_layers, working * at_once)
 
 
 def _part(batch: Batch, halvings: int, places: int = 1) -> Batch:
-    """The first of several rows, or the first quarter of a single one, so many times halved.
+    """The beginning of the first of several rows, or of the first quarter of a single one, so many
+    times halved.
 
     So few places are supervised because the head can cost more than all layers.
     """
     rows, tokens = batch["input_ids"].shape
-    cut = max(FEW_PLACES + 1, tokens >> (halvings if rows > 1 else halvings + 2))
+    most = min(PART, tokens if rows > 1 else tokens >> 2)
+    cut = max(FEW_PLACES + 1, most >> halvings)
     part = {name: tensor[:1, :cut] for name, tensor in batch.items()}
     labels = torch.full_like(part["input_ids"], IGNORED)
     labels[:, -places:] = part["input_ids"][:, -places:]
