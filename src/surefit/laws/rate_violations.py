@@ -95,3 +95,11 @@ class FactorIsRate(BrokenLaw):
 
     course: RateCourse
     schedule: ScheduleSeen
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlateauBackwards(BrokenLaw):
+    """A scheduler that waits for a metric takes better for worse."""
+
+    schedule: ScheduleSeen
+    lower_is_better: bool
