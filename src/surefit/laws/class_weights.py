@@ -4,7 +4,7 @@ import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from math import log, sqrt
+from math import ceil, log, sqrt
 
 from surefit.doctor.findings import Fact
 from surefit.doctor.measures.loss_inputs import LossSite
@@ -18,6 +18,8 @@ from surefit.source.reading import Source, called
 
 FEWEST_ROWS = 8
 """Targets of the rarest class."""
+SURE = 3
+"""Times as many that a proof waits for."""
 UNEVEN = 1.3
 """Times as many rows, or as much weight, from which two classes differ."""
 ERRORS, ROUNDING = 3.0, 0.02
@@ -70,8 +72,9 @@ def of_other_classes(case: Case, site: LossSite, grows: bool) -> WeightsOfOtherC
     ]
     given = Fact(code(site.name), f"{counted(len(rows), 'class')} with weights")
     shown = facts if len(facts) <= MOST_SHOWN else [given]
+    steps = ceil(SURE * FEWEST_ROWS * site.looked / min(rows))
     return WeightsOfOtherClasses(
-        **broken(site, case.recording, said, *shown),  # type: ignore[arg-type]
+        **broken(site, case.recording, said, *shown) | {"steps": steps},  # type: ignore[arg-type]
         inverted=grows,
     )
 

@@ -256,7 +256,7 @@ def has_vanished(elements: Any) -> bool:
         len(names) > 1 and any(name.startswith(("Exp", "Log")) for name in names)
         for names in reached_from.values()
     )
-    ones = [known for node in held if (known := share_of_ones(node)) is not None]
+    ones = [share for node in held if (share := share_of_ones(node)) is not None]
     return is_divergence and min(ones, default=0.0) >= MOST_ONES
 
 
