@@ -2,7 +2,7 @@
 
 import pytest
 
-from surefit.laws.class_weights import are_compared, grows_with_rows, is_in_other_order
+from surefit.laws.losses.class_weights import are_compared, grows_with_rows, is_in_other_order
 
 ROWS = (84, 1120, 190)
 

@@ -17,7 +17,7 @@ from surefit.doctor.observations import Ended, Process, Script
 from surefit.doctor.recording import Recording
 from surefit.laws.case import Case
 from surefit.laws.invariants import learning_rate
-from surefit.laws.plateau_directions import lower_is_better
+from surefit.laws.training.plateau_directions import lower_is_better
 from surefit.source.reading import Source
 
 RESUMES = """

@@ -2,7 +2,7 @@
 
 import pytest
 
-from surefit.laws.overwritten_targets import overwritten_targets
+from surefit.laws.losses.overwritten_targets import overwritten_targets
 from surefit.source.reading import Source
 
 

@@ -36,7 +36,6 @@ def violations_of(case: Case) -> Iterator[RowsAlike]:
             continue
         yield RowsAlike(
             use=Expression(given.stack[0]),
-            law=LAW,
             said=f"Rows of `{given.name}` are scaled by their own mean and width, and"
             f" {same / (same + differs):.2%} of what is left is the same in every row.",
             facts=tuple(

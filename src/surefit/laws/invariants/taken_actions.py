@@ -13,9 +13,9 @@ from surefit.doctor.progress import steps_taken
 from surefit.doctor.recording import Recording
 from surefit.doctor.words import counted
 from surefit.laws.case import Case
-from surefit.laws.evaluation_names import words_of
+from surefit.laws.evaluation.evaluation_names import words_of
 from surefit.laws.law import BrokenLaw, Law, MeasuredOn
-from surefit.laws.td_targets import names_behind
+from surefit.laws.losses.td_targets import names_behind
 from surefit.source.classes import function_called
 from surefit.source.definitions import definition
 from surefit.source.reading import Source, called
@@ -62,7 +62,6 @@ def of_another_draw(case: Case, source: Source, scored: ScoredDraw, taken: str) 
     weight = case.expression(source, scored.weight)
     return OtherDrawScored(
         use=given,
-        law=LAW,
         said=f"`{SCORE}` is given a new sample, `{given.text}`, and is multiplied by"
         f" `{weight.text}`, which belongs to another action, `{taken}`.",
         facts=(Fact("scored", f"`{given.text}`, drawn anew"), Fact("rewarded", f"`{taken}`")),

@@ -26,8 +26,8 @@ from surefit.doctor.findings import Finding, Severity
 from surefit.doctor.rule import Rule
 from surefit.laws.case import Case
 from surefit.laws.invariants.rows_differ import RowsAlike
+from surefit.laws.rows.scaling_sources import LOCATION, WIDTH, is_of_a_model
 from surefit.laws.runs import law_holds
-from surefit.laws.scaling_sources import LOCATION, WIDTH, is_of_a_model
 from surefit.remedies.change import Change
 from surefit.source.edits import replaced
 from surefit.source.patches import all_of

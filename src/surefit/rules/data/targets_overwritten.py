@@ -25,10 +25,10 @@ from surefit.doctor.rule import Rule
 from surefit.doctor.violations import Expression
 from surefit.laws.case import Case
 from surefit.laws.law import BrokenLaw
-from surefit.laws.loss_predictions import OneTarget
-from surefit.laws.overwritten_targets import OverwrittenTarget, overwritten_targets
+from surefit.laws.losses.loss_predictions import OneTarget
+from surefit.laws.losses.overwritten_targets import OverwrittenTarget, overwritten_targets
+from surefit.laws.losses.token_targets import PickedTargetIsTheInput
 from surefit.laws.runs import law_holds
-from surefit.laws.token_targets import PickedTargetIsTheInput
 from surefit.remedies.append import Append
 from surefit.remedies.change import Change
 from surefit.source.line_edits import moved_after

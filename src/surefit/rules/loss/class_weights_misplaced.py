@@ -26,8 +26,8 @@ from collections.abc import Iterator
 from surefit.doctor.findings import Finding, Fix, Severity
 from surefit.doctor.rule import Rule
 from surefit.laws.case import Case, Remedy
-from surefit.laws.class_weights import WeightsOfOtherClasses, counting_calls, weight_given
-from surefit.laws.loss_calls import WrittenLoss, loss_call_at
+from surefit.laws.losses.class_weights import WeightsOfOtherClasses, counting_calls, weight_given
+from surefit.laws.losses.loss_calls import WrittenLoss, loss_call_at
 from surefit.laws.runs import law_holds
 from surefit.remedies.append import Append
 from surefit.remedies.replace import ReplaceWith

@@ -20,7 +20,7 @@ all that the three do not share: `x[a]`, `x[n]`, `x[p]`.
 from surefit.doctor.findings import Finding, Severity
 from surefit.doctor.rule import Rule
 from surefit.laws.case import Case
-from surefit.laws.loss_preconditions import TripletSwapped
+from surefit.laws.losses.loss_preconditions import TripletSwapped
 from surefit.laws.runs import law_holds
 from surefit.remedies.change import Change
 from surefit.source.patches import Edit, Replace

@@ -34,9 +34,9 @@ from surefit.doctor.rule import Rule
 from surefit.doctor.words import code
 from surefit.laws.case import Case
 from surefit.laws.invariants.loss_terms import ROW_SUM, TermsReducedDifferently, times_as_much
-from surefit.laws.loss_calls import loss_call_at
-from surefit.laws.loss_law import measures
-from surefit.laws.loss_sources import entering_loss
+from surefit.laws.losses.loss_calls import loss_call_at
+from surefit.laws.losses.loss_law import measures
+from surefit.laws.losses.loss_sources import entering_loss
 from surefit.laws.runs import law_holds
 from surefit.remedies.change import Change
 from surefit.source.edits import appended, argument_added, both, replaced

@@ -21,9 +21,9 @@ patience of a number that was better than all before it.
 from surefit.doctor.findings import Finding, Fix, Place, Severity
 from surefit.doctor.rule import Rule
 from surefit.laws.case import Case
-from surefit.laws.rate_violations import PlateauBackwards
 from surefit.laws.runs import law_holds
-from surefit.laws.step_calls import LoopCall, call_at
+from surefit.laws.training.rate_violations import PlateauBackwards
+from surefit.laws.training.step_calls import LoopCall, call_at
 from surefit.remedies.arguments import SetArgument
 from surefit.remedies.replace import ReplaceWith
 
