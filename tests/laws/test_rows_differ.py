@@ -38,7 +38,8 @@ def given(rows: np.ndarray) -> PhaseInput:
 
 
 def standard(rows: np.ndarray, axis: int) -> np.ndarray:
-    return (rows - rows.mean(axis, keepdims=True)) / rows.std(axis, keepdims=True)
+    scaled: np.ndarray = (rows - rows.mean(axis, keepdims=True)) / rows.std(axis, keepdims=True)
+    return scaled
 
 
 @pytest.mark.parametrize(

@@ -189,7 +189,7 @@ def for_others(text: str) -> str:
 
 
 def given_alike(parting: PartedWays, must: Condition) -> Iterator[AsInTraining]:
-    """Both go through the same expression, with another function or number in it: that which
+    """Both come through the same expression, with another function or number in it: that which
     training gave when its dataset was created."""
     known = {stage.key for stage in parting.training}
     shared = [stage for stage in parting.evaluation if stage.key in known]

@@ -32,7 +32,7 @@ SCORE = "log_prob"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OtherDrawScored(BrokenLaw):
-    """What is scored was drawn anew, and what was rewarded is another draw."""
+    """What is scored was drawn again, and what was rewarded is another draw."""
 
     taken: str
     """The name of the action that was rewarded."""
@@ -64,7 +64,7 @@ def of_another_draw(case: Case, source: Source, scored: ScoredDraw, taken: str) 
         use=given,
         said=f"`{SCORE}` is given a new sample, `{given.text}`, and is multiplied by"
         f" `{weight.text}`, which belongs to another action, `{taken}`.",
-        facts=(Fact("scored", f"`{given.text}`, drawn anew"), Fact("rewarded", f"`{taken}`")),
+        facts=(Fact("scored", f"`{given.text}`, drawn again"), Fact("rewarded", f"`{taken}`")),
         steps=PROOF_STEPS,
         fault=f"{LAW.name} {given.place}",
         taken=taken,

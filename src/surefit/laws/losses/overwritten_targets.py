@@ -39,13 +39,14 @@ def overwritten_targets(source: Source) -> Iterator[OverwrittenTarget]:
             written = written_text(source, write)
             if written is None or words_of(written) & LABEL_WORDS:
                 continue
-            alias = next((known for known in before if is_alias(known, written, names)), None)
+            assigned = (known for known in before if isinstance(known, ast.Assign))
+            alias = next((known for known in assigned if is_alias(known, written, names)), None)
             early = alias is not None and block.index(alias) < block.index(write)
             if early or written in names:
                 yield OverwrittenTarget(source, write, target, alias if early else None)
 
 
-def is_alias(statement: ast.stmt, written: str, names: set[str]) -> bool:
+def is_alias(statement: ast.Assign, written: str, names: set[str]) -> bool:
     """`original = ids`, where one of the two is written into and the other is read for targets."""
     match statement:
         case ast.Assign(targets=[ast.Name(id=name)], value=ast.Name(id=other)):

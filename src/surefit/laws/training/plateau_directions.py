@@ -9,6 +9,7 @@ from surefit.doctor.violations import Expression
 from surefit.doctor.words import counted
 from surefit.laws.case import Case
 from surefit.laws.evaluation.best_choices import HIGHER_IS_BETTER, LOWER_IS_BETTER
+from surefit.laws.evaluation.evaluation_names import words_of
 from surefit.laws.losses.loss_calls import CLASSES
 from surefit.laws.training.rate_violations import PlateauBackwards
 from surefit.laws.training.step_calls import call_at
@@ -18,7 +19,7 @@ from surefit.source.reading import MOST_NAMES, Source, called, dotted
 TAKES = ("item", "float", "mean", "sum", "numpy", "cpu", "detach")
 """Calls that give the number of what they are of."""
 LOSSES = frozenset((*CLASSES, *CLASSES.values()))
-SHARE = 0.5
+TURNED = frozenset(("neg", "negative", "minus", "inv", "inverse"))
 
 
 def backwards(case: Case, schedule: ScheduleSeen) -> Iterator[PlateauBackwards]:
@@ -32,7 +33,7 @@ def backwards(case: Case, schedule: ScheduleSeen) -> Iterator[PlateauBackwards]:
     if lower is None or lower == (plateau.mode == "min"):
         return
     wrong = [at for at in plateau.reduced if at in too_early(plateau, lower)]
-    if not wrong or len(wrong) < SHARE * len(plateau.reduced):
+    if not wrong:
         return
     better = "lower" if lower else "higher"
     first, last = plateau.numbers[0], plateau.numbers[wrong[-1]]
@@ -114,5 +115,7 @@ def by_name(node: ast.expr) -> bool | None:
         if not isinstance(key, str):
             return by_name(node.value)
         name = key
+    if words_of(name) & TURNED:
+        return None
     lower, higher = LOWER_IS_BETTER.search(name), HIGHER_IS_BETTER.search(name)
     return bool(lower) if bool(lower) != bool(higher) else None

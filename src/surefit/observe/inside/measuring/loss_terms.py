@@ -32,7 +32,7 @@ MOST_DEPTH = 64
 MOST_LOSSES = 8
 MOST_ELEMENTS = 4_096
 """Of a constant that is asked whether all of it is 1."""
-NEAR_ONE, MOST_ONES = 0.1, 0.95
+NEAR_ONE, MOST_ONES = 0.25, 0.95
 
 looks = Budget(share=0.001, opening=0.1)
 _looked: dict[Place | None, "LookedAt"] = {}
