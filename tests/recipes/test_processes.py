@@ -16,7 +16,7 @@ import psutil
 import pytest
 import torch
 from safetensors.torch import load_file
-from sharding import sharding
+from tools.faults.sharding import sharding
 
 from surefit import embedded
 from surefit.cli import main
