@@ -112,8 +112,8 @@ def test_all_bad_rows_are_told_and_the_exit_code_is_1(
     assert cli.main([*call, "--skip-bad-rows"]) == 0
     said = capsys.readouterr()
     assert said.err == ""
-    assert said.out.count("Left out: ") == 4
-    assert "Left out: `target` is null in 2 of 9 rows, first on line 6.\n" in said.out
+    assert said.out.count("Skipped: ") == 4
+    assert "Skipped: `target` is null in 2 of 9 rows, first on line 6.\n" in said.out
     assert len(part(file)["left_out"]) == 4
     assert json.loads(file.read_bytes())["findings"] == []
 

@@ -72,7 +72,7 @@ def test_mending_leaves_the_originals_and_ends_with_0(capsys: pytest.CaptureFixt
     said = capsys.readouterr()
     assert code == 0, said.err
     assert "Was: `part-0.npy` is [30, 5420]" in said.out
-    assert "Mended: 60 rows in 2 files, read back and found equal" in said.out
+    assert "Rewritten: 60 rows in 2 files, read back and compared" in said.out
     assert {path.name: path.read_bytes() for path in Path("data").iterdir()} == before
     for name in ("part-0.npy", "part-1.npy"):
         np.testing.assert_array_equal(np.load(Path("out") / name), rows)

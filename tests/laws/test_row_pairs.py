@@ -10,8 +10,8 @@ from surefit.doctor.observations import Process
 from surefit.doctor.recording import Recording
 from surefit.laws.case import Case
 from surefit.laws.invariants.row_pairs import violations_of
-from surefit.laws.permuted_names import two_orders
-from surefit.laws.returned_names import expression_of
+from surefit.laws.rows.permuted_names import two_orders
+from surefit.rules.data.rows_and_labels_not_paired import made_for
 from surefit.source.reading import Source
 
 PAIR = ArrayPair(
@@ -73,6 +73,6 @@ def test_orders_in_the_source(text: str, line: int | None) -> None:
 
 def test_what_a_function_gives_back() -> None:
     source = Source("a.py", "def f(a):\n  b, c = a[1:], a.drop(2)\n  return b, c\nx, y = f(z)\n")
-    found = expression_of(source, "y", source.tree)
+    found = made_for(source, Place("train.py", len(source.lines)), "y")
     assert found is not None
     assert source.segment(found) == "a.drop(2)"

@@ -159,7 +159,7 @@ def test_a_run_that_is_done_stays_as_it_is(
 ) -> None:
     before = (unbroken / "metrics.jsonl").read_bytes()
     assert main(["sft", "--resume", str(unbroken)]) == 0
-    assert "nothing to go on with" in capsys.readouterr().out
+    assert "nothing to resume" in capsys.readouterr().out
     assert (unbroken / "metrics.jsonl").read_bytes() == before
 
 
@@ -171,7 +171,7 @@ def test_other_settings_are_refused(
     capsys.readouterr()
     assert main(["sft", "--resume", str(out), "--epochs", "7"]) == 2
     said = " ".join(capsys.readouterr().err.split())
-    assert "other `epochs`" in said
+    assert "different `epochs`" in said
     assert "3 in the run, 7 now" in said
 
 
@@ -197,7 +197,7 @@ def test_a_finished_run_is_extended_and_the_segment_is_recorded(
     assert main(["sft", "--resume", str(out), "--epochs", "2"]) == 0
     said = capsys.readouterr().out
     assert "Resuming at step 16 of 30" in said
-    assert "segment 2 begins after step 15" in said
+    assert "segment 2 starts after step 15" in said
     report = RunFolder(out).read_report()
     assert (report.epochs, report.steps) == (2, 30)
     assert (out / "adapter/adapter_model.safetensors").read_bytes() != adapter
@@ -219,7 +219,7 @@ def test_a_finished_run_is_extended_and_the_segment_is_recorded(
     before = (out / "settings.json").read_bytes()
     assert main(["sft", "--resume", str(out), "--epochs", "1"]) == 2
     said = " ".join(capsys.readouterr().err.split())
-    assert "has taken 30 steps, and what was typed makes 15" in said
+    assert "already has 30 steps; the new settings give 15" in said
     assert (out / "settings.json").read_bytes() == before
 
 
@@ -238,7 +238,7 @@ def test_a_damaged_checkpoint_is_named_and_an_earlier_one_offered(
     said = " ".join(capsys.readouterr().err.split())
     assert "checkpoint-damaged" in said
     assert "`weights.safetensors` of checkpoint step-0000009 is damaged" in said
-    assert "to go on from step-0000008" in said
+    assert "to resume from step-0000008" in said
     assert (out / "metrics.jsonl").read_bytes() == metrics
 
 
@@ -280,7 +280,7 @@ def test_resume_of_a_folder_that_is_no_run(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["sft", "--resume", str(tmp_path / "nothing")]) == 1
-    assert "is not the folder of a run" in " ".join(capsys.readouterr().err.split())
+    assert "is not a run folder" in " ".join(capsys.readouterr().err.split())
     assert list(tmp_path.iterdir()) == []
 
 

@@ -129,8 +129,8 @@ def test_the_sources_flags_print_the_sources_numbers(
     assert "Original dataset size: 900" in printed
     assert "Augmented dataset size: 2700" in printed
     assert "Training on 2700 examples" in printed
-    assert "Validating on 100 examples, not 300: held out before augmentation" in printed
-    assert "Batches: 675 an epoch" in printed
+    assert "Validating on 100 examples, not 300: they are held out before augmentation" in printed
+    assert "Batches: 675 per epoch" in printed
     assert "Average F1 Score = " in printed
     assert (tmp_path / "runs/sft-1/adapter").is_dir()
 
@@ -228,7 +228,7 @@ def test_several_processes_are_refused(
 ) -> None:
     monkeypatch.setenv("WORLD_SIZE", "2")
     assert main(["sft", "--data", str(rows), "--out", str(tmp_path / "run")]) == 2
-    assert "launched as 2 processes" in capsys.readouterr().err
+    assert "launched with 2 processes" in capsys.readouterr().err
     assert not (tmp_path / "run").exists()
 
 

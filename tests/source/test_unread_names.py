@@ -3,7 +3,7 @@
 import pytest
 
 from surefit.laws.invariants.used_values import receiver
-from surefit.laws.td_targets import is_end, td_targets
+from surefit.laws.losses.td_targets import is_end, td_targets
 from surefit.source.reading import Source
 from surefit.source.unread import bound_together, unread_names
 

@@ -48,14 +48,16 @@ def test_a_world_that_is_not_the_launchers_is_a_wrong_call(
     make_accelerator("fp32")  # a process that trains alone already
     monkeypatch.setenv("WORLD_SIZE", "4")
     monkeypatch.setenv("RANK", "2")
-    with pytest.raises(WrongCall, match="as 4 processes, and 1 of them would train together"):
+    with pytest.raises(
+        WrongCall, match="with 4 processes, but only 1 of them would train together"
+    ):
         make_accelerator("fp32")
 
 
 def test_a_world_without_a_rank_is_a_wrong_call(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WORLD_SIZE", "4")
     monkeypatch.delenv("RANK", raising=False)
-    with pytest.raises(WrongCall, match="launched as 4 processes, and `RANK` is not set"):
+    with pytest.raises(WrongCall, match="launched with 4 processes, but `RANK` is not set"):
         make_accelerator("fp32")
 
 

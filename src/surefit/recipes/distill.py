@@ -122,7 +122,7 @@ def train(
         ranks = launched_ranks()
         folder, settings = ranks.first_does(partial(_folder, settings))
         if folder.is_done and not folder.extends:
-            say(f"{folder.path} is done; there is nothing to go on with.")
+            say(f"{folder.path} is complete; nothing to resume.")
             report = folder.read_report_as(DistillReport)
             refuse_if(_nothing_gained(report))
             return report
@@ -181,7 +181,7 @@ def _train(
     student = StudentLoss(model, teaching.voice, divergence, alpha, teaching.tokens)
     for one in (model, *teaching.models):
         check_tokens((train_set, held_out), tokenizer, one)
-    say(f"Student: {count.all:,} weights, all of them trained")
+    say(f"Student: {count.all:,} weights, all trainable")
     say(f"Loss: {1 - alpha:g} cross entropy + {alpha:g} {divergence}, over supervised tokens")
 
     # tokens -> batches
@@ -197,7 +197,7 @@ def _train(
         world=ranks.world,
     )
     coming = StepOrder(lengths, step_rows, settings.seed)
-    say(f"Batches: {coming.epoch_steps} steps an epoch, {step_rows.rows} rows to a step")
+    say(f"Batches: {coming.epoch_steps} steps per epoch, {step_rows.rows} rows per step")
     lessons = Lessons(
         batches,
         model,
@@ -241,7 +241,7 @@ def _train(
         instead=to_device(accelerator, batches.shortest()),
     )
     student.sums.take()
-    say(f"Preflight: loss {first_loss:.4f} before training; without the teacher, {memory}")
+    say(f"Preflight: initial loss {first_loss:.4f}; a step needs, without the teacher, {memory}")
     judge = Judge(
         folder,
         accelerator,
@@ -465,7 +465,7 @@ def _baseline(settings: Distillation, folder: RunFolder) -> DistillReport:
     """The same student, rows, objective and number of updates, without the router's part."""
     place = folder.path / BASELINE
     begun = (place / "settings.json").exists()
-    say("Training the same student without the router's part, with as many updates, to compare")
+    say("Training the baseline: same student, same number of updates, without the router method")
     plain = replace(settings, router="none", compare=False, out=place, resume=None)
     return train(replace(plain, resume=place) if begun else plain)
 
@@ -480,8 +480,9 @@ def _nothing_gained(report: DistillReport) -> list[Finding]:
     return [
         nothing_gained(
             report.folder,
-            f"Perplexity is {report.shown(report.cross_entropy)} after {report.steps:,} steps, and "
-            f"was {report.shown(report.cross_entropy_before)} before the first.",
+            f"Perplexity is {report.shown(report.cross_entropy)} after {report.steps:,} steps; it "
+            "was "
+            f"{report.shown(report.cross_entropy_before)} before training.",
             [
                 Fact("held-out rows", f"{report.held_out_rows:,}"),
                 Fact(
@@ -507,7 +508,7 @@ def _refuse_lost(done: Updated, folder: RunFolder, number: int, step: Rows, rows
                 Fact("divergence", f"{done.divergence}"),
                 Fact("rows of that step", ", ".join(lines[:20])),
             ],
-            why="One more step would have made every weight of the student NaN.",
+            why="One more optimizer step would have made every weight of the student NaN.",
             fixes=[
                 Fix("Start again with a lower `--learning-rate`, or with `--precision fp32`."),
                 *from_newest(folder),
@@ -519,7 +520,7 @@ def _refuse_lost(done: Updated, folder: RunFolder, number: int, step: Rows, rows
 def _nothing_held_out(settings: Distillation) -> Finding:
     return NOTHING_HELD_OUT.finding(
         COMMAND_LINE,
-        "No row is held out, so that nothing could be said of what the student learned.",
+        "No rows are held out, so there is nothing to evaluate the student on.",
         facts=[Fact("`held_out`", f"{settings.held_out:g}")],
-        fixes=[Fix("Hold some out:  --held-out 0.1")],
+        fixes=[Fix("Hold out some rows:  --held-out 0.1")],
     )

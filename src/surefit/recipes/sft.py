@@ -102,8 +102,8 @@ def run(**settings: Any) -> Report:
     surefit.sft(resume="runs/sft-1")
 
     `data` can be rows in memory: dictionaries from a list or a generator, a `datasets.Dataset` or a
-    DataFrame; they are kept in the run folder. Names of the Hugging Face Trainer, TRL and Axolotl
-    are taken, too, and it is said what they are here.
+    DataFrame; they are saved in the run folder. Setting names of the Hugging Face Trainer, TRL and
+    Axolotl are accepted, too.
     """
     with settings_and_rows(LoraSft, settings) as (settled, work):
         return train(settled, work=work)
@@ -121,7 +121,7 @@ def train(settings: LoraSft, rows: PartedRows | None = None, work: Path | None =
         ranks = launched_ranks()
         folder, settings = ranks.first_does(partial(_folder, settings))
         if folder.is_done and not folder.extends:
-            say(f"{folder.path} is done; there is nothing to go on with.")
+            say(f"{folder.path} is complete; nothing to resume.")
             report = folder.read_report()
             refuse_if(_nothing_gained(report))
             return report
@@ -210,7 +210,7 @@ def _train(
         backward=accelerator.backward,
         instead=to_device(accelerator, batches.shortest()),
     )
-    say(f"Preflight: loss {first_loss:.4f} before training; a step takes {memory}")
+    say(f"Preflight: initial loss {first_loss:.4f}; a step needs {memory}")
 
     # the run folder is made only now: what cannot work has left nothing behind
     if settings.resume is None:
@@ -377,7 +377,7 @@ def _say_batches(settings: LoraSft, plan: Plan, step_rows: StepRows, lengths: li
         else f"{padding_waste(lengths, order):.1%} padding"
     )
     say(
-        f"Batches: {len(order)} an epoch, {layout}; {step_rows.rows} rows to a step, "
+        f"Batches: {len(order)} per epoch, {layout}; {step_rows.rows} rows per step, "
         f"{plan.steps} steps"
     )
 
@@ -436,7 +436,7 @@ def _gave_up(state: Progress, settings: LoraSft) -> bool:
     patience = settings.early_stopping
     if patience is None or state.epochs_without_gain < patience:
         return False
-    say(f"Early stopping: F1 has not risen for {state.epochs_without_gain} epochs")
+    say(f"Early stopping: F1 has not improved for {state.epochs_without_gain} epochs")
     return True
 
 

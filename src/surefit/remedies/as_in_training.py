@@ -9,14 +9,22 @@ from surefit.doctor.conditions.condition import Condition
 from surefit.doctor.findings import Place
 from surefit.doctor.violations import Expression
 from surefit.laws.case import Case
-from surefit.laws.data_stages import PartedWays, Stage, best_of, inside, is_selection, outermost
-from surefit.laws.evaluation_names import HELD_OUT, TRAINED, words_of
+from surefit.laws.evaluation.evaluation_names import HELD_OUT, TRAINED, words_of
+from surefit.laws.rows.data_stages import (
+    PartedWays,
+    Stage,
+    best_of,
+    inside,
+    is_selection,
+    outermost,
+)
 from surefit.remedies.change import OperatorAt
 from surefit.remedies.wrap import TIGHT
 from surefit.source.edits import argument_added, argument_removed, inserted_after, removed, replaced
 from surefit.source.line_edits import shares_lines
 from surefit.source.patches import Edit, all_of
 from surefit.source.reading import Source, called
+from surefit.source.selection import nodes_within
 
 OF_ROWS = (
     TRAINED
@@ -230,11 +238,7 @@ def keywords(source: Source, call: ast.Call) -> dict[str, str]:
         for word in call.keywords
         if word.arg is not None
         and not words_of(word.arg) & OF_ROWS
-        and not any(
-            words_of(node.id) & OF_ROWS
-            for node in ast.walk(word.value)
-            if isinstance(node, ast.Name)
-        )
+        and not any(words_of(node.id) & OF_ROWS for node in nodes_within(word.value, ast.Name))
     }
 
 
@@ -270,14 +274,14 @@ def is_alike(stage: Stage, place: Stage) -> bool:
 
 
 def draws(node: ast.expr) -> bool:
-    calls = (inner for inner in ast.walk(node) if isinstance(inner, ast.Call))
+    calls = (inner for inner in nodes_within(node, ast.Call))
     return any(called(call) in DRAWING for call in calls)
 
 
 def is_visible(text: str, place: Stage) -> bool:
     """Every name of the text has a value where it would stand."""
     tree = ast.parse(text, mode="eval")
-    written = [node for node in ast.walk(tree) if isinstance(node, ast.Name)]
+    written = list(nodes_within(tree, ast.Name))
     bound = {node.id for node in written if isinstance(node.ctx, ast.Store)}
     names = {node.id for node in written} - bound
     return all(is_bound(name, place) or hasattr(builtins, name) for name in names)
@@ -285,7 +289,7 @@ def is_visible(text: str, place: Stage) -> bool:
 
 def is_bound(name: str, place: Stage) -> bool:
     source, scope = place.source, place.source.scope_of(place.node)
-    inside_names = {node.id for node in ast.walk(place.node) if isinstance(node, ast.Name)}
+    inside_names = {node.id for node in nodes_within(place.node, ast.Name)}
     if name in inside_names:
         return True
     module = isinstance(scope, ast.Module)

@@ -5,13 +5,14 @@ from collections.abc import Sequence
 
 from surefit.doctor.violations import Expression
 from surefit.laws.case import Case
+from surefit.laws.evaluation.reported_words import reported_as_measured
 from surefit.laws.invariants.reported_numbers import Misreported
-from surefit.laws.reported_words import reported_as_measured
 from surefit.remedies.change import Change
 from surefit.source.edits import argument_added, inserted_after, inserted_before, removed, replaced
 from surefit.source.line_edits import block_of, shares_lines
 from surefit.source.patches import Edit, all_of
 from surefit.source.reading import Loop, Source, called, dotted
+from surefit.source.selection import nodes_within
 
 
 def changed(broken: Misreported, edit: Edit | None, words: str = "") -> Change | None:
@@ -129,18 +130,13 @@ def over_rows(case: Case, statement: Expression) -> Edit | None:
         return None
     means = [
         part.func
-        for part in ast.walk(node.value)
-        if isinstance(part, ast.Call)
-        and isinstance(part.func, ast.Attribute)
-        and part.func.attr == "mean"
-        and not part.args
+        for part in nodes_within(node.value, ast.Call)
+        if isinstance(part.func, ast.Attribute) and part.func.attr == "mean" and not part.args
     ]
     divisors = [
         division.right
-        for division in ast.walk(source.scope_of(node))
-        if isinstance(division, ast.BinOp)
-        and isinstance(division.op, ast.Div)
-        and dotted(division.left) == dotted(node.target)
+        for division in nodes_within(source.scope_of(node), ast.BinOp)
+        if isinstance(division.op, ast.Div) and dotted(division.left) == dotted(node.target)
     ]
     if len(means) != 1 or len(divisors) != 1:
         return None
@@ -186,7 +182,7 @@ def scored_once(case: Case, statement: Expression) -> Edit | None:
             pass
         case _:
             return None
-    calls = [part for part in ast.walk(score) if isinstance(part, ast.Call) and len(part.args) == 2]
+    calls = [part for part in nodes_within(score, ast.Call) if len(part.args) == 2]
     if source is None or not calls or score.lineno != score.end_lineno:
         return None
     first, second = calls[0].args

@@ -81,7 +81,7 @@ def lines(found: Inspection, examples: Sequence[Example], width: int) -> Iterato
     yield from _named("by length", f"{found.padding.bucketed:.1%}, the default of `sft`", width)
     if examples:
         yield from _heading("As the model sees them")
-        yield Text(f"  What the loss sees stands in {OPEN} {CLOSE}; a line break is shown as ↵.")
+        yield Text(f"  Supervised tokens are shown in {OPEN} {CLOSE}; a line break is shown as ↵.")
     for example in examples:
         yield Text()
         yield from example_lines(example, width)
@@ -175,7 +175,7 @@ def _duplicate_lines(found: Duplicates, width: int) -> Iterator[Text]:
         yield from _named("exact", f"{found.exact:,} rows{_pair(found.exact_pair)}", width)
         near = f"{found.near:,} rows{_pair(found.near_pair, similar=True)}"
         yield from _named("near", near, width)
-        leaks = f"{found.leaks:,} of {found.held_out:,} held-out rows would have a twin in training"
+        leaks = f"{found.leaks} of {found.held_out} held-out rows would leak into training"
         yield from _named("random split", f"{leaks}; `sft` keeps twins on one side", width)
     if found.contradictory:
         rows = f"{found.contradictory:,} rows share their input with a row of another answer"

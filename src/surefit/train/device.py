@@ -35,7 +35,7 @@ def make_accelerator(precision: str) -> Accelerator:
     """Weights stay fp32; bf16 and fp16 are the arithmetic of the forward pass."""
     launched = int(os.environ.get("WORLD_SIZE", "1"))
     if launched > 1 and "RANK" not in os.environ:
-        raise WrongCall(_other_world(launched, "`RANK` is not set, so that this is none of them"))
+        raise WrongCall(_other_world(launched, "`RANK` is not set"))
     # Else FSDP leaves all processes but the first without weights until they are sharded, and
     # what is checked before that, on every process, would be checked on nothing.
     os.environ["FSDP_CPU_RAM_EFFICIENT_LOADING"] = "false"
@@ -52,7 +52,7 @@ def make_accelerator(precision: str) -> Accelerator:
         accelerator.native_amp = True
         accelerator.scaler = torch.amp.GradScaler("cpu")
     if launched not in (1, accelerator.num_processes):
-        seen = f"{accelerator.num_processes} of them would train together"
+        seen = f"only {accelerator.num_processes} of them would train together"
         raise WrongCall(_other_world(launched, seen))
     return accelerator
 
@@ -60,11 +60,11 @@ def make_accelerator(precision: str) -> Accelerator:
 def _other_world(launched: int, seen: str) -> Finding:
     return OTHER_WORLD.finding(
         COMMAND_LINE,
-        f"This run was launched as {launched} processes, and {seen}.",
+        f"This run was launched with {launched} processes, but {seen}.",
         facts=[Fact("WORLD_SIZE", str(launched))],
-        why="They would be separate runs that know nothing of each other.",
+        why="The processes would be separate, unsynchronised runs.",
         fixes=[
-            Fix("Launch it anew:  torchrun --nproc-per-node N -m surefit sft ..."),
+            Fix("Launch it again:  torchrun --nproc-per-node N -m surefit sft ..."),
             Fix("Or unset `WORLD_SIZE` to train in one process."),
         ],
     )

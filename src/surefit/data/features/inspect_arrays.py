@@ -195,7 +195,7 @@ def _of_other_dtype(headers: Sequence[Header], data: Path) -> Iterator[Finding]:
     yield OTHER_DTYPE.finding(
         Place(most.name),
         f"`{most.name}` holds {name}, and rows are {USUAL_DTYPE} unless another type is declared.",
-        why="Numbers are not converted as they are read, so that training would refuse them.",
+        why="Values are not converted while reading, so training would refuse them.",
         fixes=(
             Fix(f"Declare it:  {sizes_as_flags(most)}"),
             Fix(

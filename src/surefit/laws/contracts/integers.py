@@ -10,8 +10,8 @@ from surefit.doctor.conditions.values import ValuesAt, Wanted
 from surefit.doctor.observations import Frame, Value
 from surefit.doctor.violations import Expression, Operand, Violation, in_code
 from surefit.laws.case import Case, use_of
-from surefit.laws.operands import fails_in_own_code, operand_in
-from surefit.laws.vocabularies import bound_name
+from surefit.laws.layers.vocabularies import bound_name
+from surefit.laws.operations.operands import fails_in_own_code, operand_in
 from surefit.source.reading import Source, called, dotted
 
 NEED_FLOATS = ("mean", "std", "var", "softmax", "log_softmax", "norm", "nanmean")

@@ -12,10 +12,9 @@ from surefit.doctor.recording import Recording
 from surefit.doctor.violations import Expression
 from surefit.doctor.words import counted
 from surefit.laws.case import Case
-from surefit.laws.idle_schedules import never_stepped, of_another_optimizer, rate_facts
-from surefit.laws.law import BrokenLaw, MeasuredOn
-from surefit.laws.rate_violations import (
-    LAW,
+from surefit.laws.law import BrokenLaw, Law, MeasuredOn
+from surefit.laws.training.idle_schedules import never_stepped, of_another_optimizer, rate_facts
+from surefit.laws.training.rate_violations import (
     FactorIsRate,
     RateRisesAgain,
     RateVanishes,
@@ -23,7 +22,9 @@ from surefit.laws.rate_violations import (
     ScheduleTooSlow,
     WarmupNeverEnds,
 )
-from surefit.laws.restarted_schedules import created_again, of_checkpoints
+from surefit.laws.training.restarted_schedules import created_again, of_checkpoints
+
+LAW = Law("learning_rate", "the learning rate follows a plan that fits the run")
 
 FEWEST_STEPS = 8
 MOST_LOW = 0.5
@@ -105,7 +106,6 @@ def vanished(course: RateCourse, schedule: ScheduleSeen | None, epochs: int) -> 
     if not course.highest or course.low < MOST_LOW * course.steps or place is None:
         return None
     return RateVanishes(
-        law=LAW,
         use=Expression(place),
         steps=course.steps,
         fault=f"rate of {course.serial}",
@@ -126,7 +126,6 @@ def squared(course: RateCourse, schedule: ScheduleSeen) -> BrokenLaw | None:
     if abs(factor - course.base) > SAME * course.base:
         return None
     return FactorIsRate(
-        law=LAW,
         use=Expression(schedule.made_at),
         steps=course.steps,
         fault=f"rate of {course.serial}",
@@ -150,7 +149,6 @@ def too_fast(course: RateCourse, schedule: ScheduleSeen, epochs: int) -> BrokenL
     if not fits or not by_batch or course.steps < SEVERAL * length:
         return None
     return ScheduleTooFast(
-        law=LAW,
         use=Expression(schedule.at),
         steps=course.steps,
         fault=f"rate of {course.serial}",
@@ -173,7 +171,6 @@ def too_slow(course: RateCourse, schedule: ScheduleSeen, epochs: int) -> BrokenL
         fits = 0.5 * course.steps <= length <= 2 * course.steps
         if fits and length >= SEVERAL * schedule.calls and course.steps >= SEVERAL * schedule.calls:
             return ScheduleTooSlow(
-                law=LAW,
                 use=Expression(schedule.at),
                 steps=course.steps,
                 fault=f"rate of {course.serial}",
@@ -199,7 +196,6 @@ def still_warming_up(course: RateCourse, schedule: ScheduleSeen | None) -> Broke
     warmup = warmup_of(course, schedule)
     words = f" A warm-up of {warmup[1]:,} steps is longer than the run." if warmup else ""
     return WarmupNeverEnds(
-        law=LAW,
         use=Expression(place),
         steps=course.steps,
         fault=f"rate of {course.serial}",
@@ -232,7 +228,6 @@ def rises_again(course: RateCourse, schedule: ScheduleSeen) -> BrokenLaw | None:
     if course.last < 0.05 * course.highest or lowest > 0.5 * course.last:
         return None
     return RateRisesAgain(
-        law=LAW,
         use=Expression(schedule.made_at),
         steps=course.steps,
         fault=f"rate of {course.serial}",

@@ -14,7 +14,7 @@ from surefit.doctor.recording import Recording
 from surefit.doctor.words import code, counted, shape_of
 from surefit.laws.case import Case
 from surefit.laws.law import BrokenLaw, Law, MeasuredOn
-from surefit.laws.loss_law import FEWEST_STEPS, expression_at
+from surefit.laws.losses.loss_law import FEWEST_STEPS, expression_at
 
 LAW = Law("loss_terms", "the terms of a loss are all summed or all averaged over the rows")
 FEWEST_ELEMENTS = 64
@@ -40,7 +40,6 @@ def violations_of(case: Case) -> Iterator[TermsReducedDifferently]:
             elements = prod(averaged.shape)
             yield TermsReducedDifferently(
                 use=expression_at(case.recording, loss.place),
-                law=LAW,
                 said=f"The loss adds a mean over {elements:,} elements and a sum over"
                 f" {prod(summed.shape):,}: an element of the sum counts {elements:,} times as"
                 " much.",

@@ -13,6 +13,7 @@ from surefit.doctor.words import code, counted
 from surefit.laws.case import Case
 from surefit.laws.law import BrokenLaw, Law, MeasuredOn
 from surefit.source.reading import Source, called
+from surefit.source.selection import the_only
 
 LAW = Law("trainer_requests", "what a script asks of a Trainer comes about")
 
@@ -66,7 +67,6 @@ def not_delivered(case: Case, dataset: DroppedColumns) -> Iterator[ColumnNotDeli
             use = case.expression(source, asked)
             yield ColumnNotDelivered(
                 use=use,
-                law=LAW,
                 said=f"`{use.text}` asks for the column {code(column)}, which the dataset has and"
                 f" {code(dataset.trainer)} drops: it is never there.",
                 facts=(
@@ -147,7 +147,6 @@ def overridden(case: Case, measure: TrainerRequests) -> Iterator[SettingOverridd
         at = case.expression(source, call)
         yield SettingOverridden(
             use=at,
-            law=LAW,
             said=f"`{setting}={measure.planned_epochs:g}` has no effect beside"
             f" `{by}={measure.most_steps}`: the run took {measure.epochs:.2g} epochs.",
             facts=(
@@ -165,10 +164,8 @@ def overridden(case: Case, measure: TrainerRequests) -> Iterator[SettingOverridd
 
 def settings_call(case: Case, measure: TrainerRequests) -> tuple[Source, ast.Call] | None:
     """The one call that creates the settings."""
-    found = [
+    return the_only(
         (source, call)
-        for source in case.recording.sources()
-        for call in source.every(ast.Call)
+        for source, call in case.recording.every(ast.Call)
         if called(call) == measure.arguments
-    ]
-    return found[0] if len(found) == 1 else None
+    )

@@ -26,14 +26,14 @@ from surefit.doctor.rule import Rule
 from surefit.doctor.words import counted
 from surefit.laws.case import Case
 from surefit.laws.invariants.fitted_rows import ScaledByAllRows
-from surefit.laws.runs import law_holds
-from surefit.laws.scaling_sources import (
+from surefit.laws.rows.scaling_sources import (
     Scaling,
     bound_late,
     is_read_between,
     scalings,
     training_rows,
 )
+from surefit.laws.runs import law_holds
 from surefit.remedies.change import Change
 from surefit.source.edits import replaced
 from surefit.source.line_edits import block_of, inserted_after, removed, shares_lines

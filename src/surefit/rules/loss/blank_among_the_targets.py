@@ -21,12 +21,12 @@ no target, it is the one that was meant.
 import ast
 from collections.abc import Iterator
 
-from surefit.doctor.findings import Finding, Fix, Place, Severity
+from surefit.doctor.findings import Finding, Fix, Severity
 from surefit.doctor.rule import Rule
 from surefit.laws.case import Case, Remedy
-from surefit.laws.evaluation_names import words_of
-from surefit.laws.loss_calls import WrittenLoss, loss_call_at
-from surefit.laws.loss_preconditions import BlankAmongTargets
+from surefit.laws.evaluation.evaluation_names import words_of
+from surefit.laws.losses.loss_calls import WrittenLoss, loss_call_at
+from surefit.laws.losses.loss_preconditions import BlankAmongTargets
 from surefit.laws.runs import law_holds
 from surefit.remedies.arguments import SetArgument
 from surefit.source.reading import Source
@@ -44,7 +44,7 @@ def a_target_is_the_blank(broken: BlankAmongTargets, case: Case) -> Finding:
     if loss is not None and names_its_blank(loss) and numbering is not None:
         place = numbering.place
     elif loss is not None:
-        place = Place(loss.source.file, loss.made.lineno, loss.made.end_lineno)
+        place = loss.place
     return case.finding(
         place,
         f"The blank of the CTC loss is {site.blank}, which is a real class: {site.blanks:,} of"

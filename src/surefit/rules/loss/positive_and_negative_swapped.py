@@ -19,7 +19,7 @@ as negatives of the same batch are made of its positives. Or the names of the ar
 from surefit.doctor.findings import Finding, Severity
 from surefit.doctor.rule import Rule
 from surefit.laws.case import Case
-from surefit.laws.loss_preconditions import TripletSwapped
+from surefit.laws.losses.loss_preconditions import TripletSwapped
 from surefit.laws.runs import law_holds
 from surefit.remedies.change import Change
 from surefit.source.patches import Edit, Replace

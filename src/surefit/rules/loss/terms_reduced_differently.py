@@ -32,9 +32,9 @@ from surefit.doctor.rule import Rule
 from surefit.doctor.words import code
 from surefit.laws.case import Case
 from surefit.laws.invariants.loss_terms import TermsReducedDifferently
-from surefit.laws.loss_calls import loss_call_at
-from surefit.laws.loss_law import measures
-from surefit.laws.loss_sources import entering_loss
+from surefit.laws.losses.loss_calls import loss_call_at
+from surefit.laws.losses.loss_law import measures
+from surefit.laws.losses.loss_sources import entering_loss
 from surefit.laws.runs import law_holds
 from surefit.remedies.change import Change
 from surefit.source.edits import argument_added, replaced

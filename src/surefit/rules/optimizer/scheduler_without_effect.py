@@ -20,14 +20,14 @@ call for its name. Or its optimizer took no step, and the only one that did is a
 from surefit.doctor.findings import Fact, Finding, Fix, Severity
 from surefit.doctor.rule import Rule
 from surefit.laws.case import Case, Remedy
-from surefit.laws.creation_order import both_in_one_block
-from surefit.laws.made_names import name_at
-from surefit.laws.rate_violations import (
+from surefit.laws.runs import law_holds
+from surefit.laws.training.creation_order import both_in_one_block
+from surefit.laws.training.made_names import name_at
+from surefit.laws.training.rate_violations import (
     SchedulerNeverStepped,
     SchedulerOfAnotherOptimizer,
 )
-from surefit.laws.runs import law_holds
-from surefit.laws.step_calls import calls_named, optimizer_of
+from surefit.laws.training.step_calls import calls_named, optimizer_of
 from surefit.remedies.change import Change
 from surefit.remedies.statements import Insert
 from surefit.source.line_edits import moved_after
