@@ -165,7 +165,8 @@ def test_what_an_adapter_adds_at_first_is_not_rounded_away() -> None:
     def added() -> torch.Tensor:
         with torch.no_grad(), torch.autocast("cpu", torch.bfloat16):
             both: torch.Tensor = layer(states).double()
-            return (both - layer.base_layer(states).double()).flatten()
+            without: torch.Tensor = layer.base_layer(states).double()
+            return (both - without).flatten()
 
     with torch.no_grad():
         to_weight = layer.lora_B["default"].weight @ layer.lora_A["default"].weight

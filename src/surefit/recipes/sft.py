@@ -196,8 +196,10 @@ def _train(
     # diagnosis
     first = train_set.tokens[0]
     check_read_back(first, to_write(train_set.rows[0], first, tokenizer), tokenizer)
-    # All weights in fp32 are compared in fp32; rounded ones only fit their states in autocast.
-    with nullcontext() if settings.full else accelerator.autocast():
+    # Weights in fp32 are compared in fp32; rounded ones fit their states in autocast alone. That of
+    # accelerate 1.15 would forget here that a model is to be sharded.
+    lower = held_in(precision, full=settings.full)
+    with torch.autocast(accelerator.device.type, lower, enabled=lower != torch.float32):
         if slower := settle_loss(loss_of, batches.made([0])):
             say(slower)
         if settings.packing:
