@@ -58,6 +58,21 @@ FILES = {
     "temporary: remove in C": LIBC + "libc.unlink((temporary + '/old').encode())",
     "temporary: write": "open(temporary + '/old', 'w').write('x')",
     "temporary: create": "open(temporary + '/new', 'w')",
+    "flags": "import fcntl; fcntl.ioctl(os.open(elsewhere + '/old', os.O_RDONLY), 0x40086602, (0x40).to_bytes(8, 'little'))",
+    "write to what was opened to be read": "os.write(os.open(f'/proc/self/fd/{os.open(elsewhere + \"/old\", os.O_RDONLY)}', os.O_WRONLY), b'x')",
+    "through folders of other processes": "import glob\nfor process in glob.glob('/proc/[0-9]*'):\n"
+    "    for way in ('root', 'cwd/../../../../../..'):\n"
+    "        try:\n            open(f'{process}/{way}{elsewhere}/new', 'w')\n        except OSError:\n            pass",
+    "through inherited descriptors": "for name in os.listdir('/proc/self/fd'):\n"
+    "    for up in range(9):\n"
+    "        try:\n            os.open('../' * up + elsewhere[1:] + '/new', 0o101, dir_fd=int(name))\n        except OSError:\n            pass",
+    "by handle": LIBC
+    + "import struct\nhandle = ctypes.create_string_buffer(struct.pack('Ii', 128, 0), 136)\nid = ctypes.c_int()\n"
+    "libc.name_to_handle_at(-100, (elsewhere + '/old').encode(), handle, ctypes.byref(id), 0)\n"
+    "libc.open_by_handle_at(os.open('/', 0), handle, 0o1001)",
+    "by another calling convention": LIBC
+    + "libc.syscall(0x40000000 + 2, (elsewhere + '/new').encode(), 0o101, 0o600)\n"
+    "libc.syscall(0x40000000 + 90, (elsewhere + '/old').encode(), 0o777)",
     "shared memory: create": "open('/dev/shm/' + mark + '-new', 'w')",
     "shared memory: remove": "os.remove('/dev/shm/' + mark + '-old')",
 }
@@ -78,6 +93,30 @@ MESSAGES = {
     "UDP in a program": "import subprocess; subprocess.run(['bash', '-c', f'echo x > /dev/udp/127.0.0.1/{udp}'])",
     "Unix socket": "import socket; s = socket.socket(socket.AF_UNIX); s.connect(unix); s.send(b'x')",
     "abstract socket": "import socket; s = socket.socket(socket.AF_UNIX)\ns.connect('\\0' + mark); s.send(b'x')",
+    "datagram of a pair": "import socket; socket.socketpair(type=socket.SOCK_DGRAM)[0].sendto(b'x', unix + '-datagrams')",
+    "message of a pair": "import socket; socket.socketpair(type=socket.SOCK_DGRAM)[0].sendmsg([b'x'], [], 0, '\\0' + mark + '-datagrams')",
+    "pair in C": LIBC
+    + "import struct\npair = (ctypes.c_int * 2)(); libc.socketpair(1, 2, 0, pair)\n"
+    "name = struct.pack('H', 1) + unix.encode() + b'-datagrams'\nlibc.sendto(pair[0], b'x', 1, 0, name, len(name))",
+    "pair led elsewhere": LIBC
+    + "import struct\npair = (ctypes.c_int * 2)(); libc.socketpair(1, 2, 0, pair)\n"
+    "name = struct.pack('H', 1) + unix.encode() + b'-datagrams'\nlibc.connect(pair[0], name, len(name)); libc.write(pair[0], b'x', 1)",
+    "socket by another calling convention": LIBC
+    + "import struct\ns = libc.syscall(0x40000000 + 41, 2, 2, 0)\n"
+    "libc.sendto(s, b'x', 1, 0, struct.pack('<H', 2) + struct.pack('>H4s8x', udp, bytes([127, 0, 0, 1])), 16)",
+    "pipe of a service": "os.write(os.open(elsewhere + '/pipe', os.O_WRONLY | os.O_NONBLOCK), b'x')",
+    "pipe in C": LIBC + "libc.write(libc.open((elsewhere + '/pipe').encode(), 0o4001), b'x', 1)",
+    "terminal": "open(terminal, 'wb', buffering=0).write(b'x')",
+    "terminal in C": LIBC + "libc.write(libc.open(terminal.encode(), 0o401), b'x', 1)",
+    "settings of a terminal": "import termios\nscreen = os.open(terminal, os.O_RDONLY | os.O_NOCTTY)\n"
+    "kept = termios.tcgetattr(screen); kept[3] &= ~termios.ECHO; termios.tcsetattr(screen, 0, kept)",
+    "size of a terminal": "import fcntl, termios\nfcntl.ioctl(os.open(terminal, os.O_RDONLY | os.O_NOCTTY), termios.TIOCSWINSZ, bytes([9, 0] * 4))",
+    "kernel log": "open('/dev/kmsg', 'w').write(mark)",
+    "kernel log in C": LIBC + "libc.write(libc.open(b'/dev/kmsg', 1), mark.encode(), len(mark))",
+    "key": LIBC + "libc.syscall(248, b'user', mark.encode(), b'x', 1, -4)",
+    "key of a session": LIBC + "libc.syscall(248, b'user', mark.encode(), b'x', 1, -3)",
+    "queue of messages": LIBC + "libc.mq_open(('/' + mark).encode(), 0o101, 0o600, None)",
+    "segment of memory": LIBC + "libc.shmget(key, 4096, 0o1600)",
 }
 """Sent to services on this machine."""
 
@@ -91,6 +130,16 @@ PROCESSES = {
     "lower priority": "os.setpriority(os.PRIO_PROCESS, bystander, 19)",
     "trace": LIBC + "libc.ptrace(16, bystander, 0, 0) == 0 and libc.ptrace(8, bystander, 0, 0)",
     "memory of another": "open(f'/proc/{bystander}/mem', 'wb')",
+    "limits": "import resource; resource.prlimit(bystander, resource.RLIMIT_NOFILE, (1, 1))",
+    "processors": "os.sched_setaffinity(bystander, {0})",
+    "scheduler": "os.sched_setscheduler(bystander, os.SCHED_IDLE, os.sched_param(0))",
+    "priority of input and output": LIBC + "libc.syscall(251, 1, bystander, 3 << 13)",
+    "likelihood to be killed": "open(f'/proc/{bystander}/oom_score_adj', 'w').write('1000')",
+    "kill by a descriptor": "import signal; signal.pidfd_send_signal(os.pidfd_open(bystander), 9)",
+    "kill a thread": LIBC + "libc.syscall(234, bystander, bystander, 9)",
+    "kill by a queue": LIBC + "libc.sigqueue(bystander, 9, None)",
+    "kill by a pipe": "import fcntl\nread, write = os.pipe()\nfcntl.fcntl(read, 10, 9)\nfcntl.fcntl(read, fcntl.F_SETOWN, bystander)\n"
+    "fcntl.fcntl(read, fcntl.F_SETFL, os.O_ASYNC)\nos.write(write, b'x')",
     "child": "os.fork() or __import__('time').sleep(600)",
     "daemon": DAEMON.format(SLEEP),
     "daemon in a program": "import subprocess; subprocess.Popen(['sleep', '600'], start_new_session=True)",

@@ -10,7 +10,7 @@ from surefit.doctor.observations import Process
 from surefit.doctor.recording import Recording
 from surefit.laws.case import Case
 from surefit.laws.invariants.row_pairs import violations_of
-from surefit.laws.rows.permuted_names import two_orders
+from surefit.laws.rows.permuted_names import partner, two_orders
 from surefit.rules.data.rows_and_labels_not_paired import made_for
 from surefit.source.reading import Source
 
@@ -76,3 +76,20 @@ def test_what_a_function_gives_back() -> None:
     found = made_for(source, Place("train.py", len(source.lines)), "y")
     assert found is not None
     assert source.segment(found) == "a.drop(2)"
+
+
+@pytest.mark.parametrize(
+    ("text", "beside"),
+    [
+        ("x = x[p]\nfor i in n:\n    yield x[i : i + 8], y[i : i + 8]\n", "y"),
+        ("x = x[p]\nrows = TensorDataset(x, t)\n", "t"),
+        ("x = x[p]\nrows = TensorDataset(x)\n", ""),
+        ("x = x[p]\nrows = TensorDataset(x, t, w)\n", ""),
+    ],
+)
+def test_what_stands_beside(text: str, beside: str) -> None:
+    indented = text.replace("\n", "\n    ").rstrip()
+    source = Source("train.py", f"def f(x, y):\n    p = torch.randperm(len(x))\n    {indented}\n")
+    orders = two_orders(source)
+    assert orders is not None
+    assert partner(orders.culprit) == beside

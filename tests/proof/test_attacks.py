@@ -1,9 +1,14 @@
 """Nothing that a script does in a trial gets out: every attack, behind both kinds of walls."""
 
+import ctypes
+import fcntl
 import os
+import resource
 import socket
+import struct
 import subprocess
 import sys
+import termios
 import threading
 import time
 from collections.abc import Iterator
@@ -48,6 +53,27 @@ for name, code in {attacks!r}.items():
     os.waitpid(child, 0)
 open("all-tried", "w")
 """
+LIBC = ctypes.CDLL(None, use_errno=True)
+INPUT_OUTPUT_PRIORITY = 252
+"""The system call that asks for it."""
+FLAGS_OF_A_FILE = 0x80086601
+
+
+def flags_of(file: Path) -> int:
+    with file.open() as opened:
+        raw = fcntl.ioctl(opened, FLAGS_OF_A_FILE, bytes(8))
+    return int(struct.unpack("l", raw)[0])
+
+
+def said_by_the_kernel(path: str) -> str:
+    """Nothing where it was built without."""
+    return Path(path).read_text() if Path(path).exists() else ""
+
+
+def kernel_log() -> str:
+    """Nothing where only root may read it."""
+    done = subprocess.run(["dmesg"], capture_output=True, text=True, check=False)
+    return done.stdout
 
 
 @dataclass
@@ -63,6 +89,7 @@ class World:
             (self.root / name).mkdir(parents=True)
         for name in ("elsewhere/old", "temporary/old", "home/.cache/model", "home/.bashrc"):
             (self.root / name).write_text("old")
+        self.key = int(uuid4().hex[:7], 16)
         self.shared = Path("/dev/shm") / f"{self.mark}-old"
         self.shared.write_text("old")
         self.bystander = subprocess.Popen(["sleep", "300"], start_new_session=True)
@@ -74,6 +101,16 @@ class World:
         self.unix = str(self.root / "elsewhere" / "service")
         self.listening(socket.socket(socket.AF_UNIX), self.unix)
         self.listening(socket.socket(socket.AF_UNIX), f"\0{self.mark}")
+        for address in (f"{self.unix}-datagrams", f"\0{self.mark}-datagrams"):
+            log = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+            log.bind(address)
+            threading.Thread(target=self.datagram, args=(log,), daemon=True).start()
+        os.mkfifo(self.root / "elsewhere" / "pipe")
+        pipe = os.open(self.root / "elsewhere" / "pipe", os.O_RDWR)
+        threading.Thread(target=self.bytes_of, args=(pipe,), daemon=True).start()
+        screen, self.window = os.openpty()
+        self.terminal = os.ttyname(self.window)
+        threading.Thread(target=self.bytes_of, args=(screen,), daemon=True).start()
 
     def listening(self, server: socket.socket, address: object) -> tuple[str, int]:
         server.bind(address)  # type: ignore[arg-type]
@@ -94,12 +131,24 @@ class World:
             while True:
                 self.received.append(f"a datagram {server.recv(100)!r}")
 
+    def bytes_of(self, descriptor: int) -> None:
+        with suppress(OSError):
+            while True:
+                self.received.append(f"{os.read(descriptor, 100)!r} by a pipe or a terminal")
+
     @property
     def names(self) -> dict[str, object]:
         """As the attacks know them."""
         folders = {name: str(self.root / name) for name in ("elsewhere", "temporary", "home")}
         numbers = {"tcp": self.tcp, "udp": self.udp, "bystander": self.bystander.pid}
-        return {**folders, **numbers, "unix": self.unix, "mark": self.mark}
+        return {
+            **folders,
+            **numbers,
+            "unix": self.unix,
+            "mark": self.mark,
+            "terminal": self.terminal,
+            "key": self.key,
+        }
 
     def state(self) -> dict[str, object]:
         """All that an attack could have changed."""
@@ -112,9 +161,28 @@ class World:
         }
         content = {path: Path(path).read_text() for path in files if Path(path).is_file()}
         memory = {path.name: path.read_text() for path in Path("/dev/shm").glob(f"{self.mark}*")}
-        alive = self.bystander.poll() is None
-        priority = os.getpriority(os.PRIO_PROCESS, self.bystander.pid) if alive else None
-        return {**files, **content, **memory, "bystander": (alive, priority)}
+        kernel = {
+            "queue": LIBC.mq_unlink(f"/{self.mark}".encode()) == 0,
+            "segments": f" {self.key} " in said_by_the_kernel("/proc/sysvipc/shm"),
+            "keys": self.mark in said_by_the_kernel("/proc/keys"),
+            "flags": flags_of(self.root / "elsewhere" / "old"),
+            "terminal": (termios.tcgetattr(self.window), os.get_terminal_size(self.window)),
+            "kernel log": self.mark in kernel_log(),
+        }
+        return {**files, **content, **memory, **kernel, "bystander": self.look_at_bystander()}
+
+    def look_at_bystander(self) -> tuple[object, ...]:
+        process = self.bystander.pid
+        if self.bystander.poll() is not None:
+            return ("ended",)
+        return (
+            os.getpriority(os.PRIO_PROCESS, process),
+            os.sched_getscheduler(process),
+            os.sched_getaffinity(process),
+            resource.prlimit(process, resource.RLIMIT_NOFILE),
+            LIBC.syscall(INPUT_OUTPUT_PRIORITY, 1, process),
+            Path(f"/proc/{process}/oom_score_adj").read_text(),
+        )
 
     def close(self) -> None:
         self.bystander.kill()
@@ -186,4 +254,4 @@ def test_nothing_gets_out(world: World, layer: str, hooks: bool) -> None:
 
 
 def test_there_are_as_many_attacks_as_promised() -> None:
-    assert len(ATTACKS) >= 60
+    assert len(ATTACKS) >= 100

@@ -12,7 +12,7 @@ from surefit.render.page import html
 from surefit.render.page.left_behind import LeftBehind
 from surefit.train.ranks import Ranks
 from surefit.train.record import RunFolder, start_run
-from surefit.train.run_page import begin_page, leaving_page
+from surefit.train.run_page import begin_page, ending, leaving_page
 
 
 def run(folder: Path, error: BaseException | None = None, rank: int = 0) -> LeftBehind:
@@ -85,3 +85,27 @@ def test_a_page_that_cannot_be_written_ends_no_run(
         begin_page(folder, DATA, "cpu")
     assert "could not be written: ZeroDivisionError" in capsys.readouterr().out
     assert json.loads((folder.path / "findings.json").read_text())["ended"]["code"] == 0
+
+
+@pytest.mark.parametrize("left", [(), ("findings.json",)], ids=["its findings", "its page"])
+def test_a_run_that_was_killed_before_its_page_has_it_when_it_is_asked_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, left: tuple[str, ...]
+) -> None:
+    folder = start_run(tmp_path / "run", {"data": "rows.jsonl"})
+    with monkeypatch.context() as there:
+        there.setattr("os.getpid", lambda: 2**22 + 1)  # a process that has died
+        begin_page(folder, DATA, "cpu")
+    (folder.path / "report.json").write_text("{}")
+    (folder.path / ".report.html.part").write_text("<html>")
+    for name in left:
+        (folder.path / name).write_bytes(ending("sft", None))
+    for _ in range(2):
+        with leaving_page(folder, Ranks()):
+            pass
+        assert LeftBehind(folder.path).ended is not None
+        assert "Running" not in (folder.path / "report.html").read_text()
+        assert not (folder.path / ".report.html.part").exists()
+    written = (folder.path / "report.html").stat().st_mtime_ns
+    with leaving_page(folder, Ranks()):
+        pass
+    assert (folder.path / "report.html").stat().st_mtime_ns == written

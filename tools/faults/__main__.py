@@ -1,7 +1,7 @@
 """Harms runs of every recipe and says what they lost.
 
     python -m tools.faults [--times 50] [--seed 18] [--recipes sft pretrain distill]
-                           [--only kills disks together clocks ranks]
+                           [--only kills disks together clocks ranks shards]
     python -m tools.faults --short [--seed 18]
 
 Prints one table: what was done, how often, and what was lost. Exits with 1 if anything was.
@@ -22,14 +22,15 @@ from .clocks import jumping_clocks
 from .disks import harmed_disks
 from .kills import killed
 from .outcomes import Outcome, table
-from .ranks import killed_ranks, run_alone
+from .ranks import killed_ranks, killed_shards, run_alone
 from .together import two_on_one_folder
 from .trainings import tiny_trainings
 from .unbroken import unbroken_run
 
 RECIPES = ("sft", "pretrain", "distill")
 OTHERS = {"disks": harmed_disks, "together": two_on_one_folder, "clocks": jumping_clocks}
-HARMS = ("kills", *OTHERS, "ranks")
+OF_RANKS = {"ranks": killed_ranks, "shards": killed_shards}
+HARMS = ("kills", *OTHERS, *OF_RANKS)
 SHORT_TIMES = 2
 
 
@@ -77,9 +78,10 @@ def _all(
         for name in harms:
             if name in OTHERS:
                 yield from OTHERS[name](unbroken, place, fewer, seed)
-        if "ranks" in harms:
+        if of_ranks := [harm for harm in OF_RANKS if harm in harms]:
             alone = run_alone(trainings[recipe], place / f"{recipe}-alone")
-            yield from killed_ranks(alone, place, fewer, seed)
+            for name in of_ranks:
+                yield from OF_RANKS[name](alone, place, fewer, seed)
 
 
 if __name__ == "__main__":

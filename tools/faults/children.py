@@ -11,8 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tools.patience import in_spite_of_others
+
 LONGEST = 180.0
-"""Seconds, on a machine that others use too; a run that takes longer hangs."""
+"""Seconds, where nothing else runs; a run that takes longer hangs."""
 
 BROKEN = 70
 """The exit code of a fork in which an exception was not caught."""
@@ -78,7 +80,7 @@ class Child:
 
     def wait(self, longest: float = LONGEST) -> int | None:
         """Until it has ended; None if it hangs, and then it is killed."""
-        ends = time.monotonic() + longest
+        ends = time.monotonic() + in_spite_of_others(longest)
         while self.code is None and time.monotonic() < ends:
             self._look(os.WNOHANG)
             time.sleep(0.005)
@@ -89,7 +91,7 @@ class Child:
 
     def wait_for_pause(self) -> bool:
         """Whether it paused; False if it ended before."""
-        ends = time.monotonic() + LONGEST
+        ends = time.monotonic() + in_spite_of_others(LONGEST)
         while self.code is None and time.monotonic() < ends:
             process, status = os.waitpid(self.process, os.WNOHANG | os.WUNTRACED)
             if process and os.WIFSTOPPED(status):

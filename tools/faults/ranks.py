@@ -2,6 +2,7 @@
 
 import os
 import socket
+import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -12,6 +13,9 @@ from .children import Child, begin, surefit
 from .ends import nearly, steps_of
 from .outcomes import Outcome, last_line, refused, succeeded
 from .trainings import Training
+
+TWICE = 0.4
+"""The share of sharded runs of which a process is killed again when they were resumed."""
 
 LAST_SAFE = 0.7
 """The share of a run's steps after which it could end before it is killed."""
@@ -45,23 +49,76 @@ def killed_ranks(alone: Alone, place: Path, times: int, seed: int) -> Iterator[O
         yield outcome
 
 
+def killed_shards(alone: Alone, place: Path, times: int, seed: int) -> Iterator[Outcome]:
+    """Weights are spread over two processes by `fully_shard`, before the kill and after it."""
+    recipe = alone.training.recipe
+    outcome = Outcome(f"{recipe}: a rank of 2 under FSDP killed, resumed under FSDP")
+    twice = 0
+    for number in range(times):
+        name = f"{recipe}-shard-{seed}-{number}"
+        random = Random(name)
+        here, kills = place / name, 1 + (random.random() < TWICE)
+        here.mkdir()
+        lost = _killed_in_shards(alone, here, random, kills)
+        twice += kills > 1
+        outcome.add(name, lost)
+    outcome.what += f", {twice} of them twice in a row" if twice else ""
+    yield outcome
+
+
 def _killed(alone: Alone, place: Path, random: Random, processes: int) -> list[str]:
     place.mkdir()
     out = place / "run"
-    step, rank = random.randint(1, int(alone.steps * LAST_SAFE)), random.randrange(processes)
+    step = random.randint(1, int(alone.steps * LAST_SAFE))
     ranks = launched(surefit(alone.training.started(out, processes)), processes, place, "killed")
+    lost = _kill_one(ranks, out, step, random)
+    again = random.choice([number for number in (1, 2, 4) if number != processes])
+    resumed = launched(surefit(alone.training.resumed(out)), again, place, "resumed")
+    return [*lost, *_losses_at_the_end(alone, resumed, out)]
+
+
+def _killed_in_shards(alone: Alone, place: Path, random: Random, kills: int) -> list[str]:
+    out, recipe = place / "run", alone.training.recipe
+    last = int(alone.steps * LAST_SAFE)
+    lost: list[str] = []
+    for kill in range(kills):
+        begun = (out / "settings.json").exists()
+        words = alone.training.resumed(out) if begun else alone.training.started(out, 2)
+        step = random.randint(1 + kill * last // kills, (kill + 1) * last // kills)
+        ranks = launched(in_shards(recipe, surefit(words)), 2, place, f"killed-{kill}")
+        lost += _kill_one(ranks, out, step, random)
+    words = alone.training.resumed(out)
+    resumed = launched(in_shards(recipe, surefit(words)), 2, place, "resumed")
+    return [*lost, *_losses_at_the_end(alone, resumed, out)]
+
+
+def in_shards(recipe: str, work: Callable[[], int]) -> Callable[[], int]:
+    """The command with its model sharded over the processes that run it."""
+
+    def sharded() -> int:
+        from .sharding import sharding
+
+        module = sys.modules[f"surefit.recipes.{recipe}"]
+        vars(module)["make_accelerator"] = sharding(vars(module)["make_accelerator"])
+        return work()
+
+    return sharded
+
+
+def _kill_one(ranks: list[Child], out: Path, step: int, random: Random) -> list[str]:
+    """Any of them, a moment after a step; what the others should have said and did not."""
+    rank = random.randrange(len(ranks))
     while steps_of(out) < step and all(child.is_running() for child in ranks):
         time.sleep(0.002)
     time.sleep(random.random() * 0.1)
     ranks[rank].kill()
-    lost = [f"rank {number}: {line}" for number, line in _others(ranks, rank)]
-    again = random.choice([number for number in (1, 2, 4) if number != processes])
-    resumed = launched(surefit(alone.training.resumed(out)), again, place, "resumed")
-    return [
-        *lost,
-        *(line for child in resumed for line in succeeded(child)),
-        *nearly(alone.out, out),
-    ]
+    return [f"rank {number}: {line}" for number, line in _others(ranks, rank)]
+
+
+def _losses_at_the_end(alone: Alone, ranks: list[Child], out: Path) -> Iterator[str]:
+    for child in ranks:
+        yield from succeeded(child)
+    yield from nearly(alone.out, out)
 
 
 def _others(ranks: list[Child], killed: int) -> Iterator[tuple[int, str]]:

@@ -11,11 +11,14 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from math import inf
 from pathlib import Path
 from random import Random
 from threading import Lock, Thread
+
+from tools.patience import in_spite_of_others
 
 from .readers import READERS, Attempt, Reader, attempt
 
@@ -30,6 +33,8 @@ class Bounds:
     """What a call may take."""
 
     seconds: float
+    """Where nothing else runs."""
+
     memory_mib: int
     """Above what the process had before it."""
 
@@ -63,7 +68,7 @@ class Worker:
         assert process.stdin
         process.stdin.write(json.dumps([str(folder), list(arguments)]) + "\n")
         process.stdin.flush()
-        line = self.answer(process, self.bounds.seconds)
+        line = self.answer(process, in_spite_of_others(self.bounds.seconds))
         if line:
             return "ended", json.loads(line)
         ended = "hangs" if process.poll() is None else "died"
@@ -84,7 +89,7 @@ class Worker:
             text=True,
             env=environment,
         )
-        if self.answer(self.process, 600) != "ready\n":
+        if self.answer(self.process, in_spite_of_others(600)) != "ready\n":
             raise RuntimeError("a process for calls did not start")
         return self.process
 
@@ -173,14 +178,18 @@ def outcomes(
         threads = [Thread(target=work, args=(name, Path(folder))) for name in range(workers)]
         for thread in threads:
             thread.start()
-        while ended or any(thread.is_alive() for thread in threads):
-            while ended:
-                result = ended.pop(0)
-                if isinstance(result, BaseException):
-                    rest.clear()
-                    raise result
-                yield result
-            time.sleep(0.05)
+        try:
+            while ended or any(thread.is_alive() for thread in threads):
+                while ended:
+                    result = ended.pop(0)
+                    if isinstance(result, BaseException):
+                        raise result
+                    yield result
+                time.sleep(0.05)
+        finally:
+            rest.clear()
+            for thread in threads:
+                thread.join()
 
 
 def table(counts: dict[str, Counter[str]]) -> str:
@@ -241,12 +250,13 @@ def main() -> int:
     slowest = (0.0, "")
     most = 0
     until = begun + 60 * options.minutes
-    for outcome in outcomes(todo, seed, bounds, options.workers, until):
-        count(counts, outcome)
-        slowest = max(slowest, (outcome.seconds, f"{outcome.seed}: {outcome.attempt.label}"))
-        most = max(most, outcome.memory)
-        if outcome.faults or options.verbose or options.again:
-            print(described(outcome), flush=True)
+    with suppress(KeyboardInterrupt):  # the table is of what was read until then
+        for outcome in outcomes(todo, seed, bounds, options.workers, until):
+            count(counts, outcome)
+            slowest = max(slowest, (outcome.seconds, f"{outcome.seed}: {outcome.attempt.label}"))
+            most = max(most, outcome.memory)
+            if outcome.faults or options.verbose or options.again:
+                print(described(outcome), flush=True)
     print(table(counts))
     took = f"{time.monotonic() - begun:.0f} s"
     print(

@@ -65,7 +65,7 @@ def demo(settings: Annotated[Demo, Parameter(name="*")] = DEFAULTS) -> None:
     else:
         say("Part 1 of 3: a script crashes, and Python's error message suggests the wrong fix.")
         type_in(scripts, CRASH, "run")
-        say("\nPart 2 of 3: nothing fails and the accuracy rises, but the gradients are wrong.")
+        say("\nPart 2 of 3: a script runs without errors, but its gradients are wrong.")
         type_in(scripts, SILENT, "run", "--stop-on", "error", "--no-proof")
     refuse_missing_packages()
     say("\nPart 3 of 3: surefit fine-tunes the embedded model with LoRA.\n")

@@ -40,6 +40,10 @@ class Recording:
     def all(self, kind: type[Kind]) -> Iterator[Kind]:
         return (one for one in self.observations if isinstance(one, kind))
 
+    def of_first_rank(self, kind: type[Kind]) -> Iterator[Kind]:
+        """Of several ranks, those of the first; all where there is no launcher."""
+        return (seen for seen in self.all(kind) if seen.process.rank in (None, 0))  # type: ignore[attr-defined]
+
     def crash(self, identity: str | None) -> Crash | None:
         return next((crash for crash in self.all(Crash) if crash.id == identity), None)
 

@@ -123,9 +123,10 @@ def train(
         folder, settings = ranks.first_does(partial(_folder, settings))
         if folder.is_done and not folder.extends:
             say(f"{folder.path} is complete; nothing to resume.")
-            report = folder.read_report_as(DistillReport)
-            refuse_if(_nothing_gained(report))
-            return report
+            with leaving_page(folder, ranks):
+                report = folder.read_report_as(DistillReport)
+                refuse_if(_nothing_gained(report))
+                return report
         with noticing_death(folder), sole_run(folder.path), leaving_page(folder, ranks):
             return _train(settings, rows, work, replace(folder, writes=ranks.is_first), ranks)
 

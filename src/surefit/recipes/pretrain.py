@@ -116,7 +116,8 @@ def train(settings: FeaturePretraining, model: Any = None) -> Pretrained:
         folder, settings = ranks.first_does(partial(_folder, settings))
         if folder.is_done and not folder.extends:
             say(f"{folder.path} is complete; nothing to resume.")
-            return _read_back(folder)
+            with leaving_page(folder, ranks):
+                return _read_back(folder)
         with noticing_death(folder), sole_run(folder.path), leaving_page(folder, ranks):
             writer = replace(folder, writes=ranks.is_first)
             return _train(settings, model, work, writer, ranks)

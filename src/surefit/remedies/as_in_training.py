@@ -20,6 +20,8 @@ from surefit.laws.rows.data_stages import (
 )
 from surefit.remedies.change import OperatorAt
 from surefit.remedies.wrap import TIGHT
+from surefit.source.callers import calls_that_run, given_in
+from surefit.source.classes import Method, set_on_self
 from surefit.source.edits import argument_added, argument_removed, inserted_after, removed, replaced
 from surefit.source.line_edits import shares_lines
 from surefit.source.patches import Edit, all_of
@@ -33,6 +35,7 @@ OF_ROWS = (
         ("split", "subset", "fold", "indices", "index", "seed", "shuffle", "batch", "path", "file")
         + ("rows", "start", "stop", "sampler", "augment", "name", "label", "labels", "target")
         + ("drop", "size", "workers", "root", "x", "y", "data", "device")
+        + ("n", "num", "count", "length", "total")
     )
 )
 """Words of settings that choose rows, not how they are prepared."""
@@ -59,6 +62,7 @@ class AsInTraining(OperatorAt):
 def remedies(parting: PartedWays, must: Condition) -> Iterator[AsInTraining]:
     """What follows from ranges of values first, then what follows from the source alone."""
     yield from left_out(parting, must)
+    yield from given_alike(parting, must)
     yield from applied(parting, must)
     yield from with_settings(parting, must)
     yield from written_alike(parting, must)
@@ -182,6 +186,54 @@ def for_others(text: str) -> str:
     for fitted, plain in FITS.items():
         text = text.replace(f".{fitted}(", f".{plain}(")
     return text
+
+
+def given_alike(parting: PartedWays, must: Condition) -> Iterator[AsInTraining]:
+    """Both come through the same expression, with another function or number in it: that which
+    training gave when its dataset was created."""
+    known = {stage.key for stage in parting.training}
+    shared = [stage for stage in parting.evaluation if stage.key in known]
+    arguments = {found: stage for stage in shared for found in arguments_in(stage)}
+    for argument, stage in arguments.items():
+        source = stage.source
+        given = [(call, value) for call, value in every_given(source, argument) if not draws(value)]
+        trained = {source.segment(value) for call, value in given if is_for(source, call, TRAINED)}
+        if len(trained) != 1:
+            continue
+        (text,) = trained
+        for call, value in given:
+            if source.segment(value) == text or not is_for(source, call, HELD_OUT):
+                continue
+            span, words = source.span(value), f"Give `{short(text)}`, as for training."
+            at = Expression(place_at(source, value), span, source.segment(value))
+            yield AsInTraining(at=at, words=words, must=must, to=replaced(source, value, text))
+
+
+def arguments_in(stage: Stage) -> Iterator[ast.arg]:
+    """Of functions of the file, also of the `__init__` that has kept them on `self`."""
+    for node in ast.walk(stage.node):
+        kept = set_on_self(stage.source, node) if isinstance(node, ast.Attribute) else node
+        bound = stage.source.bound_by(kept) if isinstance(kept, ast.Name) else []
+        for binder in bound if len(bound) == 1 else ():
+            if isinstance(binder, ast.arg) and not words_of(binder.arg) & OF_ROWS:
+                yield binder
+
+
+def every_given(source: Source, argument: ast.arg) -> list[tuple[ast.Call, ast.expr]]:
+    """What each call gives, where it gives something."""
+    function = source.parents[source.parents[argument]]
+    calls = calls_that_run(source, function) if isinstance(function, Method) else None
+    pairs = [(call, given_in(source, function, call, argument)) for call in calls or ()]
+    return [
+        (call, value) for call, value in pairs if value is not None and call in source.up(value)
+    ]
+
+
+def is_for(source: Source, call: ast.Call, words: frozenset[str]) -> bool:
+    """By the names of the statement, `train_loader = ...`, with none of the others."""
+    others = (TRAINED | HELD_OUT) - words
+    known = words_of(source.segment(source.statement_of(call)))
+    return bool(known & words) and not known & others
 
 
 def with_settings(parting: PartedWays, must: Condition) -> Iterator[AsInTraining]:

@@ -67,10 +67,10 @@ def source_of(frame: TracebackFrame, folder: Path) -> Iterator[str]:
 
 def what_fits(found: Sequence[Suspect]) -> Iterator[str]:
     if all(one.rule.general for one in found):
-        known = "".join(f" What must be known: {one.decides}." for one in found)
+        known = "".join(f" To decide: {one.decides}." for one in found)
         yield from wrap(f"No rule fits this exception.{known}", WIDTH)
         return
-    said = "A traceback holds no values, so it decides nothing. What fits, and what must be known:"
+    said = "A traceback has no values, so it cannot decide. Rules that fit, and what decides:"
     yield from wrap(said, WIDTH)
     for one in found:
         yield f"  {one.rule.name}  {one.rule.code}"
@@ -80,7 +80,9 @@ def what_fits(found: Sequence[Suspect]) -> Iterator[str]:
 
 def who_knows(found: Sequence[Suspect], command: str) -> Iterator[str]:
     yield f"  {command}"
-    yield from wrap("runs it, looks at the values and decides. Add the script's arguments.", WIDTH)
+    yield from wrap(
+        "runs the script, measures the values and decides. Add the script's arguments.", WIDTH
+    )
     named = next((one.rule.name for one in found if not one.rule.general), None)
     if named:
         yield from wrap(f"`surefit explain {named}` prints the page of a rule.", WIDTH)

@@ -57,7 +57,8 @@ def command() -> str:
 
 @contextmanager
 def leaving_page(folder: RunFolder, ranks: Ranks) -> Iterator[None]:
-    """However the run ends, its folder says how, and has the page; the first process writes it."""
+    """However the run ends, its folder says how, and has the page; the first process writes it. Of
+    a run that is done already, only what a kill kept it from."""
     try:
         yield
     except SystemExit:  # of another process, which says why
@@ -71,11 +72,12 @@ def leaving_page(folder: RunFolder, ranks: Ranks) -> Iterator[None]:
 
 
 def end_page(folder: RunFolder, error: BaseException | None) -> None:
-    """Only of a run whose training began in this process: what was refused before has changed
-    nothing."""
+    """Only of a run whose training began in this process, or has ended: what was refused before has
+    changed nothing."""
     environment = LeftBehind(folder.path).environment
     began_here = environment is not None and environment.pid == os.getpid()
-    if not began_here or (folder.path / FINDINGS).exists():
+    is_done = folder.is_done and not folder.extends
+    if not (began_here or is_done) or has_page_of_its_end(folder.path):
         return
     try:
         put(folder.path / FINDINGS, ending(folder.recipe, error))
@@ -83,6 +85,14 @@ def end_page(folder: RunFolder, error: BaseException | None) -> None:
         say(f"{folder.path / FINDINGS} could not be written: {failed.strerror}")
     if write_page(folder.path):
         say(f"Page: {folder.path / PAGE}")
+
+
+def has_page_of_its_end(run: Path) -> bool:
+    """How it ended is written first, and the page reads it."""
+    findings, page = run / FINDINGS, run / PAGE
+    if not (findings.exists() and page.exists()):
+        return False
+    return findings.stat().st_mtime_ns <= page.stat().st_mtime_ns
 
 
 def ending(recipe: str, error: BaseException | None) -> bytes:

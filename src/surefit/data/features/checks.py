@@ -116,7 +116,7 @@ def shown(shape: tuple[int, ...]) -> str:
 
 
 def _mend(layout: Layout, data: Path, what: str) -> Fix:
-    return Fix(f"Write it anew ({what}):  {inspect_command(layout, data)} --mend-to OUT")
+    return Fix(f"Rewrite it ({what}):  {inspect_command(layout, data)} --mend-to OUT")
 
 
 def _check_packed(header: Header, layout: Layout, form: Form) -> Iterator[Finding]:

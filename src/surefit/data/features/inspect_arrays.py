@@ -199,7 +199,7 @@ def _of_other_dtype(headers: Sequence[Header], data: Path) -> Iterator[Finding]:
         fixes=(
             Fix(f"Declare it:  {sizes_as_flags(most)}"),
             Fix(
-                f"Or write them again, every value kept or refused:  surefit inspect"
+                f"Or rewrite them, without loss of values:  surefit inspect"
                 f" {quote(str(data))} {sizes} --mend-to OUT"
             ),
         ),
@@ -342,7 +342,7 @@ def _kinds(verdicts: Sequence[Verdict]) -> Iterator[str]:
 
 
 def _read(whole: bool) -> list[str]:
-    return [] if whole else ["of the values a sample was read, and not every row"]
+    return [] if whole else ["only a sample of the rows was read"]
 
 
 def _notes(files: Files, shards: Shards | None, verified: bool) -> list[str]:

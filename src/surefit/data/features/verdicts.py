@@ -93,7 +93,7 @@ def _fixes(verdict: Verdict, layout: Layout, data: Path) -> Iterator[Fix]:
     command = inspect_command(layout, data)
     shape = verdict.header.shape
     if verdict.reading is not None:
-        yield Fix(f"Write it again, every value kept:  {command} --mend-to OUT")
+        yield Fix(f"Rewrite it in the declared layout:  {command} --mend-to OUT")
         return
     if verdict.scenario is Scenario.UNBATCHED:
         yield Fix(f"If it is {shape[0]} rows that were pooled: store them as they were before.")

@@ -18,7 +18,7 @@ KEEPS = frozenset(
 """Calls that keep a state; a copy of a module is one, too."""
 COPIES = frozenset(("deepcopy",))
 LOWER_IS_BETTER = re.compile(
-    r"(^|_|\.)(\w*loss|mae|mse|rmse|mape|smape|errors?|err|perplexity|ppl|wer|cer|nll|bpc|bpb|fid"
+    r"(^|_|\.)(\w*loss(?:es)?|mae|mse|rmse|mape|smape|errors?|err|perplexity|ppl|wer|cer|nll|bpc|bpb|fid"
     r"|distance|brier|ece)\d*($|_|\.)",
     re.IGNORECASE,
 )

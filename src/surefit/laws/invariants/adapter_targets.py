@@ -39,10 +39,9 @@ class UnmatchedTargets(BrokenLaw):
 
 
 def violations_of(case: Case) -> Iterator[BrokenLaw]:
-    for measure in case.recording.all(Adapters):
-        if measure.process.rank in (None, 0):
-            for adapter in measure.adapters:
-                yield from of_adapter(case, adapter)
+    for measure in case.recording.of_first_rank(Adapters):
+        for adapter in measure.adapters:
+            yield from of_adapter(case, adapter)
 
 
 def of_adapter(case: Case, adapter: AdapterSeen) -> Iterator[BrokenLaw]:

@@ -62,9 +62,8 @@ def fact(name: str, loss: JudgedLoss) -> Fact:
 
 
 def judged(recording: Recording) -> Iterator[JudgedLoss]:
-    for measure in recording.all(JudgedSamples):
-        if measure.process.rank in (None, 0):
-            yield from measure.losses
+    for measure in recording.of_first_rank(JudgedSamples):
+        yield from measure.losses
 
 
 def watched(recording: Recording) -> MeasuredOn:

@@ -90,12 +90,11 @@ def watched(recording: Recording) -> MeasuredOn:
 
 
 def violations_of(case: Case) -> Iterator[BrokenLaw]:
-    for modes in case.recording.all(Modes):
-        if modes.process.rank in (None, 0):
-            yield from dropouts(modes)
-            yield from evaluated(case, modes)
-            yield from trained(case, modes)
-            yield from changed(case, modes)
+    for modes in case.recording.of_first_rank(Modes):
+        yield from dropouts(modes)
+        yield from evaluated(case, modes)
+        yield from trained(case, modes)
+        yield from changed(case, modes)
 
 
 def last(calls: ModelCalls) -> LayerModes:

@@ -14,6 +14,7 @@ from surefit.doctor.words import counted
 from surefit.laws.case import Case
 from surefit.laws.law import BrokenLaw, Law, MeasuredOn
 from surefit.laws.training.idle_schedules import never_stepped, of_another_optimizer, rate_facts
+from surefit.laws.training.plateau_directions import backwards
 from surefit.laws.training.rate_violations import (
     FactorIsRate,
     RateRisesAgain,
@@ -43,8 +44,8 @@ LASTING = ("T_max", "total_steps", "num_training_steps", "total_iters", "max_ste
 
 def violations_of(case: Case) -> Iterator[BrokenLaw]:
     recording = case.recording
-    for rates in recording.all(LearningRates):
-        if rates.process.rank in (None, 0) and ran_to_its_end(rates, recording):
+    for rates in recording.of_first_rank(LearningRates):
+        if ran_to_its_end(rates, recording):
             yield from of_rates(rates, case)
 
 
@@ -62,7 +63,9 @@ def of_rates(rates: LearningRates, case: Case) -> Iterator[BrokenLaw]:
         return
     for course in rates.optimizers:
         own = [known for known in rates.schedules if known.optimizer == course.serial]
-        if course.steps >= FEWEST_STEPS:
+        turned = [found for schedule in own for found in backwards(case, schedule)]
+        yield from turned
+        if course.steps >= FEWEST_STEPS and not turned:
             yield from of_course(course, outermost(own), rates)
         for schedule in own:
             yield from never_stepped(course, schedule, case)
@@ -164,7 +167,7 @@ def too_fast(course: RateCourse, schedule: ScheduleSeen, epochs: int) -> BrokenL
 
 def too_slow(course: RateCourse, schedule: ScheduleSeen, epochs: int) -> BrokenLaw | None:
     """A plan as long as the run has steps, of which each epoch takes one."""
-    if schedule.at is None or schedule.calls > max(epochs, 1) + 1 or schedule.watches:
+    if schedule.at is None or schedule.calls > max(epochs, 1) + 1 or schedule.plateau:
         return None
     lengths = [(name, length) for name, length in schedule.plan if name in LASTING]
     for name, length in lengths:

@@ -11,6 +11,7 @@ from surefit.doctor.recording import Recording
 from surefit.doctor.words import counted
 from surefit.laws.case import Case
 from surefit.laws.law import BrokenLaw, MeasuredOn
+from surefit.laws.losses.class_weights import weights_of_other_classes
 from surefit.laws.losses.finite_losses import losses_not_finite
 from surefit.laws.losses.ignored_classes import ignored_classes
 from surefit.laws.losses.loss_law import LAW as LAW
@@ -26,6 +27,7 @@ def violations_of(case: Case) -> Iterator[BrokenLaw]:
     yield from violations_on_tokens(case.recording)
     yield from unmet_preconditions(case)
     yield from ignored_classes(case.recording)
+    yield from weights_of_other_classes(case)
     if not any(isinstance(violation, EveryLabelIgnored) for violation in at_losses):
         yield from losses_not_finite(case.recording)
 

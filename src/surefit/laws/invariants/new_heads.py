@@ -35,8 +35,8 @@ class HeadNotSaved(OfHead):
 
 
 def violations_of(case: Case) -> Iterator[BrokenLaw]:
-    for measure in case.recording.all(Adapters):
-        for adapter in measure.adapters if measure.process.rank in (None, 0) else ():
+    for measure in case.recording.of_first_rank(Adapters):
+        for adapter in measure.adapters:
             for head in adapter.heads:
                 if not head.trainable and not adapter.frozen:
                     yield frozen(case, adapter, head)

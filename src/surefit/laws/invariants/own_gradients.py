@@ -36,9 +36,7 @@ DROPPED = 0.1
 
 
 def violations_of(case: Case) -> Iterator[BrokenLaw]:
-    for use in case.recording.all(GradientUse):
-        if use.process.rank not in (None, 0):
-            continue
+    for use in case.recording.of_first_rank(GradientUse):
         yield from of_clips(use)
         yield from of_idle_clips(use)
         for optimizer in use.optimizers:

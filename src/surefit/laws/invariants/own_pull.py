@@ -78,9 +78,8 @@ def violations_of(case: Case) -> Iterator[PulledBroken]:
 
 
 def outputs(recording: Recording) -> Iterator[PulledOutput]:
-    for measure in recording.all(OutputPulls):
-        if measure.process.rank in (None, 0):
-            yield from measure.outputs
+    for measure in recording.of_first_rank(OutputPulls):
+        yield from measure.outputs
 
 
 def is_enough(target: TargetPull) -> bool:

@@ -57,9 +57,7 @@ def watched(recording: Recording) -> MeasuredOn:
 
 
 def violations_of(case: Case) -> Iterator[BrokenLaw]:
-    for measure in case.recording.all(Reported):
-        if measure.process.rank not in (None, 0):
-            continue
+    for measure in case.recording.of_first_rank(Reported):
         misreported = [entry for series in measure.series for entry in wrong_formulas(case, series)]
         yield from misreported
         explained = {entry.series.place for entry in misreported}

@@ -52,9 +52,7 @@ def watched(recording: Recording) -> MeasuredOn:
 
 
 def violations_of(case: Case) -> Iterator[BrokenLaw]:
-    for measure in case.recording.all(TrainerRequests):
-        if measure.process.rank not in (None, 0):
-            continue
+    for measure in case.recording.of_first_rank(TrainerRequests):
         for dataset in measure.datasets:
             yield from not_delivered(case, dataset)
         yield from overridden(case, measure)

@@ -19,14 +19,7 @@ LAST_AXIS = {
 }
 """Layers whose declared width is that of the last axis, and the attribute that declares it."""
 
-CHANNELS = {
-    "Conv1d": 1,
-    "Conv2d": 2,
-    "Conv3d": 3,
-    "ConvTranspose1d": 1,
-    "ConvTranspose2d": 2,
-    "ConvTranspose3d": 3,
-}
+CHANNELS = {f"{kind}{sides}d": sides for kind in ("Conv", "ConvTranspose") for sides in (1, 2, 3)}
 """Layers whose declared width is that of the channels, and how many axes follow that one."""
 
 NORMS = ("BatchNorm1d", "BatchNorm2d", "BatchNorm3d")
@@ -37,12 +30,8 @@ STATE = "expected_hidden_size"
 
 GIVES = (
     {"Linear": ("out_features", 1), "LazyLinear": ("out_features", 0)}
-    | {
-        f"{kind}{sides}d": ("out_channels", 1)
-        for kind in ("Conv", "ConvTranspose")
-        for sides in (1, 2, 3)
-    }
-    | {"Embedding": ("embedding_dim", 1), "EmbeddingBag": ("embedding_dim", 1)}
+    | dict.fromkeys(CHANNELS, ("out_channels", 1))
+    | dict.fromkeys(("Embedding", "EmbeddingBag"), ("embedding_dim", 1))
 )
 """Layers -> the argument that is the width they give: its name and its position."""
 

@@ -20,6 +20,8 @@ CLASSES = {
     "l1_loss": "L1Loss",
     "smooth_l1_loss": "SmoothL1Loss",
     "huber_loss": "HuberLoss",
+    "kl_div": "KLDivLoss",
+    "poisson_nll_loss": "PoissonNLLLoss",
     "ctc_loss": "CTCLoss",
     "triplet_margin_loss": "TripletMarginLoss",
     "triplet_margin_with_distance_loss": "TripletMarginWithDistanceLoss",

@@ -16,8 +16,7 @@ FEWEST_STEPS = 3
 
 def measures(recording: Recording) -> Iterator[LossMeasure]:
     """Of every process; of several ranks, of the first."""
-    every = recording.all(LossMeasure)
-    return (measure for measure in every if measure.process.rank in (None, 0))
+    return recording.of_first_rank(LossMeasure)
 
 
 def expression_at(recording: Recording, place: Place) -> Expression:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import takewhile
 
 from surefit.doctor.findings import Fact
 from surefit.doctor.measures.loss_preconditions import (
@@ -21,6 +22,13 @@ from surefit.laws.losses.loss_law import FEWEST_STEPS, LAW, expression_at
 
 POSITIVE = frozenset(("pos", "positive", "positives", "similar"))
 NEGATIVE = frozenset(("neg", "negative", "negatives", "dissimilar"))
+ROLES = ("anchor", "positive", "negative")
+SHORT = (
+    frozenset(("a", "anc", "anchor", "anchors", "q", "query", "ref")),
+    POSITIVE | {"p"},
+    NEGATIVE | {"n"},
+)
+"""What anchor, positive and negative are called side by side."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,6 +105,7 @@ def triplet_swapped(site: PreconditionSite, case: Case) -> Iterator[TripletSwapp
     loss = loss_call_at(case, site.place, site.name)
     positive, negative = sides_of(loss, case)
     by_name = is_named(positive, NEGATIVE, POSITIVE) and is_named(negative, POSITIVE, NEGATIVE)
+    by_name = by_name or is_in_order(loss, (0, 2, 1))
     if not (by_name or site.swapped == site.looked):
         return
     reason = (
@@ -120,6 +129,28 @@ def sides_of(loss: WrittenLoss | None, case: Case) -> tuple[Expression | None, E
     if first is None or second is None:
         return None, None
     return case.expression(loss.source, first), case.expression(loss.source, second)
+
+
+def is_in_order(loss: WrittenLoss | None, order: tuple[int, ...]) -> bool:
+    """Anchor, negative, positive, say, by all that their texts do not share: `x[a]`, `x[n]`,
+    `x[p]`."""
+    sides = (
+        [loss.source.argument(loss.call, name, at) for at, name in enumerate(ROLES)] if loss else []
+    )
+    texts = [loss.source.segment(side) for side in sides if loss and side is not None]
+    if len(texts) != len(ROLES):
+        return False
+    before = shared(texts)
+    after = shared([text[before:][::-1] for text in texts])
+    parts = [text[before : len(text) - after].strip("_").lower() for text in texts]
+    return all(part in SHORT[role] for part, role in zip(parts, order, strict=True))
+
+
+def shared(texts: list[str]) -> int:
+    """Letters that all begin with."""
+    return sum(
+        1 for _ in takewhile(lambda letters: len(set(letters)) == 1, zip(*texts, strict=False))
+    )
 
 
 def is_named(side: Expression | None, words: frozenset[str], others: frozenset[str]) -> bool:

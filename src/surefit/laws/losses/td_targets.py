@@ -15,7 +15,7 @@ ENDS = frozenset(
 """Words of names for whether an episode ended. Not `truncated`: there the value goes on."""
 GOES_ON = frozenset(("not", "non", "truncated", "truncations", "timeout", "timeouts"))
 DISCOUNTS = frozenset(("gamma", "discount"))
-MOST_STEPS = 8
+MOST_STEPS = 24
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,6 +34,10 @@ class TargetIsTheInput(OfTokens):
     """The target of each position is the token that the model is given at that position."""
 
 
+class PickedTargetIsTheInput(OfTokens):
+    """The same of a model that sees all positions, at those that were picked as targets."""
+
+
 class TargetIsTheTokenBefore(OfTokens):
     """The target of each position is the token before it."""
 
@@ -132,7 +136,11 @@ def shifted(site: TokenSite, recording: Recording) -> Iterator[OfTokens]:
         said = f"{of_all} the token two positions on: labels are shifted twice."
         yield TargetIsTheTokenAfterNext(**broken(site, recording, said, fact))  # type: ignore[arg-type]
     elif not is_causal(site, recording):
-        return
+        if all_at(0) and site.unscored > site.scored:
+            said = f"{of_all} the token that the model is given at that position."
+            yield PickedTargetIsTheInput(
+                **broken(site, recording, said, fact) | {"certain": False}  # type: ignore[arg-type]
+            )
     elif all_at(0):
         said = f"{of_all} the token that the model is given at that position: they are not shifted."
         yield TargetIsTheInput(**broken(site, recording, said, fact))  # type: ignore[arg-type]

@@ -6,16 +6,8 @@ from itertools import chain
 
 from surefit.doctor.observations import Value
 from surefit.laws.contracts.operations import DemandBroken
+from surefit.laws.operations.dtypes import TENSOR_CASTS
 
-TENSOR_CASTS = {
-    "int64": "long",
-    "float32": "float",
-    "float64": "double",
-    "float16": "half",
-    "bfloat16": "bfloat16",
-    "bool": "bool",
-    "int32": "int",
-}
 MOST_AXES = 5
 MOST = 4
 PARAMETER = "Parameter"

@@ -93,8 +93,10 @@ def away(first: FeatureFigures, second: FeatureFigures) -> float:
 
 
 def differ_in_sign(pairs: list[tuple[FeatureFigures, FeatureFigures]]) -> bool:
-    """Centred in one phase alone: noise and contrast leave the means where they were."""
-    if len(pairs) < FEWEST_FEATURES:
+    """Centred in one phase alone: noise and contrast leave the means where they were. A channel or
+    two must be much wider in it, too."""
+    widths = [second.spread / first.spread for first, second in pairs]
+    if len(pairs) < FEWEST_FEATURES and any(1 / CLEAR < width < CLEAR for width in widths):
         return False
     lost = [pair for pair in pairs if pair[0].negative > BELOW and pair[1].least >= 0]
     gained = [pair for pair in pairs if pair[1].negative > BELOW and pair[0].least >= 0]

@@ -116,5 +116,26 @@ def two_orders(source: Source) -> TwoOrders | None:
     return TwoOrders(alone[0], None) if len(alone) == 1 else None
 
 
+def partner(known: Permuted) -> str:
+    """The only name that stands beside the permuted one as the permuted one does: `y` of
+    `x[i:j], y[i:j]` and of `TensorDataset(x, y)`; empty where there is none or several."""
+    found: set[str] = set()
+    for node in ast.walk(known.source.scope_of(known.statement)):
+        parts = node.args if isinstance(node, ast.Call) else getattr(node, "elts", ())
+        alike = {without_name(part, known.target) for part in parts} - {None}
+        for part in parts if len(alike) == 1 else ():
+            names = {name.id for name in ast.walk(part) if isinstance(name, ast.Name)}
+            found |= {name for name in names if without_name(part, name) in alike}
+    found -= {known.target, known.name}
+    return found.pop() if len(found) == 1 else ""
+
+
+def without_name(node: ast.AST, name: str) -> str | None:
+    """Its form, whatever the name; None where the name is not in it."""
+    text = ast.dump(node)
+    form = text.replace(f"Name(id={name!r},", "Name(id=,")
+    return form if form != text else None
+
+
 def same_order(first: Permuted, second: Permuted) -> bool:
     return not first.is_new and not second.is_new and first.order == second.order

@@ -17,13 +17,16 @@ from surefit.laws.training.rate_violations import (
 from surefit.source.reading import Source, dotted
 
 FEWEST_STEPS = 8
+NEARLY_ALL, REPLACED = 0.9, 0.25
+"""Share of the calls before which another optimizer had stepped: of all, or where the own one of
+the schedule stepped until it was replaced."""
 
 
 def never_stepped(course: RateCourse, schedule: ScheduleSeen, case: Case) -> Iterator[BrokenLaw]:
     """Its name has no `step` anywhere in the source, and nothing else gets it."""
     place = schedule.made_at
     source = case.source(place)
-    idle = not (schedule.calls or schedule.inner or schedule.watches)
+    idle = not (schedule.calls or schedule.inner or schedule.plateau)
     if place is None or source is None or not idle or schedule.optimizer_steps < FEWEST_STEPS:
         return
     name = name_at(source, place)
@@ -58,14 +61,21 @@ def is_used(source: Source, name: str, line: int) -> bool:
 
 
 def of_another_optimizer(rates: LearningRates) -> Iterator[BrokenLaw]:
-    """At nearly every call another optimizer of the same parameters had stepped, not its own."""
+    """At nearly every call another optimizer of the same parameters had stepped, not its own; or
+    from some call on, where the other one was created later."""
     for schedule in rates.schedules:
-        place = schedule.at
-        if schedule.unheard < 2 or schedule.unheard < 0.9 * schedule.calls or place is None:
+        place, replaced = schedule.at, bool(schedule.optimizer_steps)
+        share = REPLACED if replaced else NEARLY_ALL
+        if schedule.unheard < 2 or schedule.unheard < share * schedule.calls or place is None:
             continue
-        if schedule.optimizer_steps or schedule.inner:
+        if schedule.inner:
             continue
-        stepping = [known for known in rates.optimizers if known.steps >= 2]
+        stepping = [
+            known
+            for known in rates.optimizers
+            if known.steps >= 2 and known.serial > schedule.serial * replaced
+            if known.serial != schedule.optimizer
+        ]
         if len(stepping) == 1 and schedule.made_at is not None and stays(stepping[0]):
             yield SchedulerOfAnotherOptimizer(
                 use=Expression(schedule.made_at),

@@ -85,3 +85,11 @@ class OptimizerCreatedAgain(BrokenLaw):
 
 class FactorIsRate(OfRate):
     """A function that is to give a factor gives the rate itself, so that rates are squared."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlateauBackwards(BrokenLaw):
+    """A scheduler that waits for a metric takes better for worse."""
+
+    schedule: ScheduleSeen
+    lower_is_better: bool

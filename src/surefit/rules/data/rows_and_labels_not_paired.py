@@ -39,12 +39,12 @@ from surefit.laws.case import Case
 from surefit.laws.invariants.column_rows import ColumnOfOtherRows
 from surefit.laws.invariants.row_pairs import LabelsInOtherOrder, LabelsOfOtherRows
 from surefit.laws.invariants.row_partners import TargetsOutOfStep
-from surefit.laws.rows.permuted_names import Permuted, TwoOrders, two_orders
+from surefit.laws.rows.permuted_names import Permuted, TwoOrders, partner, two_orders
 from surefit.laws.runs import law_holds
 from surefit.remedies.append import Append
 from surefit.remedies.change import Change
 from surefit.remedies.one_dataset import part_taken, put_into_the_dataset
-from surefit.source.edits import inserted_before, replaced
+from surefit.source.edits import inserted_after, inserted_before, replaced
 from surefit.source.line_edits import block_of, shares_lines
 from surefit.source.outcomes import outcomes
 from surefit.source.patches import all_of
@@ -89,7 +89,7 @@ def remedy(broken: LabelsOfOtherRows, orders: TwoOrders) -> Change | Fix:
     """With one order for both."""
     rows, labels = orders.rows, orders.labels
     if rows is None or labels is None:
-        return Fix(f"{WORDS}: `x[{ORDER}]`, `y[{ORDER}]`.")
+        return ordered_alike(broken, orders.culprit)
     source = rows.source
     first, second = sorted((rows, labels), key=lambda known: known.statement.lineno)
     if any(shares_lines(source, known.statement) for known in (first, second)):
@@ -106,6 +106,16 @@ def remedy(broken: LabelsOfOtherRows, orders: TwoOrders) -> Change | Fix:
         edits.append(replaced(source, known.statement, text))
     words = f"{WORDS}: `{name}`."
     return Change(to=all_of(edits), words=words, must=law_holds(broken))
+
+
+def ordered_alike(broken: LabelsOfOtherRows, alone: Permuted) -> Change | Fix:
+    """The same order for what stands beside it."""
+    source, other = alone.source, partner(alone)
+    if not other or alone.is_new or shares_lines(source, alone.statement):
+        return Fix(f"{WORDS}: `x[{ORDER}]`, `y[{ORDER}]`.")
+    edit = inserted_after(source, alone.statement, f"{other} = {other}[{alone.order}]")
+    words = f"{WORDS}: `{other}[{alone.order}]`, too."
+    return Change(to=edit, words=words, must=law_holds(broken))
 
 
 @RULE.on(LabelsInOtherOrder)

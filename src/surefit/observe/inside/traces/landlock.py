@@ -1,8 +1,8 @@
 """Has the kernel refuse writes and signals to what is outside a sandbox, for a process and its
 children.
 
-Landlock, in Linux since 5.13; truncation is governed since 6.2, signals and abstract sockets since
-6.12.
+Landlock, in Linux since 5.13; truncation is governed since 6.2, commands to devices since 6.10,
+signals and abstract sockets since 6.12.
 """
 
 import os
@@ -22,13 +22,15 @@ TO_FILES = 1 << 1 | 1 << 14
 TO_FOLDERS = sum(1 << bit for bit in range(4, 13))
 """Remove folders and files in a folder, and make any kind of thing in it."""
 ACROSS_FOLDERS = 1 << 13
+TO_DEVICES = 1 << 15
+"""Commands (`ioctl`), which a terminal takes from whoever may read it."""
 TO_OTHERS = 1 << 0 | 1 << 1
 """Connect to abstract sockets of processes outside, and send signals to these."""
 
 
 def restrict(free: Sequence[str], existing: Sequence[str]) -> bool:
-    """From now on this process writes to these folders only, and to existing files at or beneath
-    `existing`; whether the kernel took it."""
+    """From now on this process writes to these folders only, and to existing files and devices at
+    or beneath `existing`; whether the kernel took it."""
     try:
         return _restrict(free, existing)
     except (OSError, AttributeError) as error:
@@ -43,15 +45,16 @@ def _restrict(free: Sequence[str], existing: Sequence[str]) -> bool:
     version = libc.syscall(CREATE_RULESET, None, 0, ASK_VERSION)
     if version < 3:  # truncation is not governed before
         return False
-    rights = TO_FILES | TO_FOLDERS | ACROSS_FOLDERS
+    files = TO_FILES | (TO_DEVICES if version >= 5 else 0)
+    rights = files | TO_FOLDERS | ACROSS_FOLDERS
     raw = struct.pack("3Q", rights, 0, TO_OTHERS) if version >= 6 else struct.pack("Q", rights)
     wanted = ctypes.create_string_buffer(raw, len(raw))
     rules = _checked(libc.syscall(CREATE_RULESET, wanted, len(raw), 0))
     try:
         for path in free:
-            _allow(libc, rules, path, rights)
+            _allow(libc, rules, path, rights, files)
         for path in existing:
-            _allow(libc, rules, path, TO_FILES)
+            _allow(libc, rules, path, files, files)
         _checked(libc.prctl(SET_NO_NEW_PRIVILEGES, 1, 0, 0, 0))
         _checked(libc.syscall(RESTRICT_SELF, rules, 0))
     finally:
@@ -59,7 +62,7 @@ def _restrict(free: Sequence[str], existing: Sequence[str]) -> bool:
     return True
 
 
-def _allow(libc: object, rules: int, path: str, rights: int) -> None:
+def _allow(libc: object, rules: int, path: str, rights: int, of_files: int) -> None:
     import ctypes
 
     try:
@@ -67,7 +70,7 @@ def _allow(libc: object, rules: int, path: str, rights: int) -> None:
     except OSError:
         return
     try:
-        allowed = rights if stat.S_ISDIR(os.fstat(folder).st_mode) else rights & TO_FILES
+        allowed = rights if stat.S_ISDIR(os.fstat(folder).st_mode) else rights & of_files
         raw = allowed.to_bytes(8, "little") + folder.to_bytes(4, "little")
         rule = ctypes.create_string_buffer(raw, 12)
         _checked(libc.syscall(ADD_RULE, rules, BENEATH_A_PATH, rule, 0))  # type: ignore[attr-defined]

@@ -1,7 +1,8 @@
 """Walls around a sandbox that the kernel holds, also against compiled code and other programs.
 
-Namespaces where a user may create them; else Landlock and seccomp, which leave more in reach. Where
-the kernel offers neither, a run in a sandbox does not begin, unless the user trusts it.
+Namespaces where a user may create them, and what these leave in reach (devices, pipes, keys) held
+by Landlock and seccomp; else these two alone, more strictly. Where the kernel offers neither, a run
+in a sandbox does not begin, unless the user trusts it.
 """
 
 import os
@@ -24,8 +25,14 @@ WRITTEN_CACHES = (
     "NUMBA_CACHE_DIR",
 )
 """Caches that libraries cannot do without; all others are read."""
-SHARED = ("shm", "mqueue", "hugepages")
-"""In `/dev`: memory and queues that all processes of a user see."""
+DEVICES = ("full", "null", "random", "urandom", "zero")
+ACCELERATORS = (
+    *("accel", "apex", "davinci", "devmm_svm", "dma_heap", "dri", "dxg", "gdrdrv", "habanalabs"),
+    *("hisi_hdc", "hl", "infiniband", "kfd", "knem", "mali", "neuron", "nvhost", "nvidia", "nvmap"),
+    *("udmabuf", "vfio", "xpmem"),
+)
+"""How devices in `/dev` begin that programs compute on; all others (disks, terminals, the kernel's
+log, shared memory) are the machine's."""
 MOST_PROCESSES = 4096
 LARGEST_FILE = 64 << 30
 
@@ -50,20 +57,22 @@ def _build() -> Layer:
     assert folder is not None
     why_not = namespaces.enter([*own, str(folder)], [*private, "/dev/shm"])
     if not why_not:
+        landlock.restrict([*own, str(folder), *private, "/dev/shm", "/proc/self"], devices())
+        seccomp.restrict(alone=False)
         return "namespaces"
     os.environ[outside.NO_NAMESPACES] = why_not
     if sys.platform == "linux":
         relay.keep()
     free = [*own, str(folder), private_folder(own[0]), "/proc/self"]
-    if landlock.restrict(free, devices()) and seccomp.restrict():
+    if landlock.restrict(free, devices()) and seccomp.restrict(alone=True):
         return "landlock"
     return "trusted" if os.environ.get(TRUSTED) else "none"
 
 
 def devices() -> list[str]:
-    with os.scandir("/dev") as entries:
-        real = (entry for entry in entries if not entry.is_symlink())
-        return [entry.path for entry in real if entry.name not in SHARED]
+    names = os.listdir("/dev")
+    wanted = (name for name in names if name in DEVICES or name.startswith(ACCELERATORS))
+    return [os.path.join("/dev", name) for name in wanted]
 
 
 def private_folder(copy: str) -> str:
