@@ -34,7 +34,7 @@ def violations_of(case: Case) -> Iterator[NothingHeldStill]:
             use=expression_at(case.recording, loss.place),
             said="Every term of the loss pulls two outputs of the same layers together, and both"
             " sides get gradients: one vector for all rows is its best answer",
-            facts=(Fact("terms of the loss", f"{len(loss.terms)}, means over {shapes}"),),
+            facts=(Fact("terms of the loss", f"{len(loss.terms)}, of {shapes}"),),
             steps=FEWEST_STEPS,
             fault=f"{LAW.name} {loss.place}",
             side=min(side for side in sides if side is not None),
