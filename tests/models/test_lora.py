@@ -8,7 +8,8 @@ from torch import nn
 
 from surefit.doctor.findings import Finding
 from surefit.errors import BadInput
-from surefit.models.lora import ALL_LINEAR, add_lora, count_trainable
+from surefit.models.load import find_model, load_model, round_layers
+from surefit.models.lora import ALL_LINEAR, add_lora, count_trainable, sum_in_fp32
 
 
 @pytest.fixture
@@ -149,3 +150,27 @@ def test_gpt2s_layers_take_adapters_and_learn(gpt2: Any, targets: tuple[str, ...
 def test_gpt2s_names_are_listed(gpt2: Any) -> None:
     found = refusal_of(gpt2, "q_proj")
     assert "c_attn" in found.facts[0].value
+
+
+def test_what_an_adapter_adds_at_first_is_not_rounded_away() -> None:
+    """After a step of 1e-4 an output in bf16 is the nearest number still, and nothing was added."""
+    torch.manual_seed(0)
+    model = load_model(find_model("embedded"))
+    round_layers(model, torch.bfloat16)
+    model = add_lora(model, 8, None, 0.0, ("down_proj",))
+    (layer, *_) = (one for one in model.modules() if hasattr(one, "lora_A"))
+    torch.nn.init.uniform_(layer.lora_B["default"].weight, -1e-4, 1e-4)
+    states = torch.randn(1, 16, layer.in_features)
+
+    def added() -> torch.Tensor:
+        with torch.no_grad(), torch.autocast("cpu", torch.bfloat16):
+            both: torch.Tensor = layer(states).double()
+            without: torch.Tensor = layer.base_layer(states).double()
+            return (both - without).flatten()
+
+    with torch.no_grad():
+        to_weight = layer.lora_B["default"].weight @ layer.lora_A["default"].weight
+        exact = (layer.scaling["default"] * states @ to_weight.T).double().flatten()
+    assert ((added() - exact).norm() / exact.norm()) > 0.5
+    sum_in_fp32(model)
+    assert ((added() - exact).norm() / exact.norm()) < 0.01

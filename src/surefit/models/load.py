@@ -162,14 +162,17 @@ def held_in(precision: str, *, full: bool) -> Any:
     return torch.float32 if full else lower.get(precision, torch.float32)
 
 
-def hold_in(model: Any, dtype: Any) -> None:
-    """Rounds the weights of a model that was loaded in fp32 as loading in `dtype` would have done:
-    tables that are computed stay as they are."""
-    strict = getattr(model, "_keep_in_fp32_modules_strict", None) or ()
-    for name, parameter in model.named_parameters():
-        if not set(strict) & set(name.split(".")):
-            parameter.data = parameter.data.to(dtype)
-    model.config.dtype = dtype
+def round_layers(model: Any, dtype: Any) -> None:
+    """Holds the weights of linear layers in a lower type, and all else as it was: states stay fp32
+    from layer to layer. So does a head that shares its weight with the embedding."""
+    import torch
+
+    layers = list(model.modules())
+    kept = {id(layer.weight) for layer in layers if isinstance(layer, torch.nn.Embedding)}
+    for layer in layers:
+        is_linear = isinstance(layer, torch.nn.Linear) or type(layer).__name__ == "Conv1D"
+        if is_linear and id(layer.weight) not in kept:
+            layer.weight.data = layer.weight.data.to(dtype)
 
 
 def _plain(model: Any) -> Any:

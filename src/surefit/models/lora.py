@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
+import torch
 from torch import nn
 
 from surefit.did_you_mean import nearest
@@ -50,6 +51,22 @@ def add_lora(
         task_type="CAUSAL_LM",
     )
     return get_peft_model(model, config)
+
+
+def sum_in_fp32(model: nn.Module) -> None:
+    """Has the outputs of layers with adapters be fp32 where these are added to them.
+
+    In bf16 what an adapter adds in its first steps is less than half the distance from an output to
+    the next number, and adding it changes nothing.
+    """
+    for layer in model.modules():
+        below = getattr(layer, "base_layer", None)
+        if hasattr(layer, "lora_A") and isinstance(below, nn.Module):
+            below.register_forward_hook(_in_fp32)
+
+
+def _in_fp32(_layer: nn.Module, _given: Any, states: torch.Tensor) -> torch.Tensor:
+    return states.float()
 
 
 def count_trainable(model: nn.Module) -> Trainable:

@@ -23,11 +23,11 @@ from surefit.models.load import (
     ModelSource,
     find_model,
     held_in,
-    hold_in,
     load_model,
     load_tokenizer,
+    round_layers,
 )
-from surefit.models.lora import add_lora, count_trainable
+from surefit.models.lora import add_lora, count_trainable, sum_in_fp32
 from surefit.models.quantised import check_four_bit
 from surefit.render.console import progress, say, working
 from surefit.settings import Precision, as_dict
@@ -197,10 +197,14 @@ def _train(
     # diagnosis
     first = train_set.tokens[0]
     check_read_back(first, to_write(train_set.rows[0], first, tokenizer), tokenizer)
-    if slower := settle_loss(loss_of, batches.made([0])):
-        say(slower)
-    if settings.packing:
-        check_isolation(loss_of, train_set.features(range(min(3, len(train_set)))))
+    # Weights in fp32 are compared in fp32; rounded ones fit their states in autocast alone. That of
+    # accelerate 1.15 would forget here that a model is to be sharded.
+    lower = held_in(precision, full=settings.full)
+    with torch.autocast(accelerator.device.type, lower, enabled=lower != torch.float32):
+        if slower := settle_loss(loss_of, batches.made([0])):
+            say(slower)
+        if settings.packing:
+            check_isolation(loss_of, train_set.features(range(min(3, len(train_set)))))
     loss_of, stepper = accelerator.prepare(loss_of, optimizer)
     model.train()
     first_loss, memory = preflight(
@@ -388,14 +392,16 @@ def _trainable_model(settings: LoraSft, source: ModelSource, ranks: Ranks) -> tu
     asked = settings.precision
     if asked == "auto" and settings.load_in_4bit:
         asked = known_precision(asked) or "fp32"
-    dtype = held_in(known_precision(asked) or "fp32", full=settings.full)
+    # On a CPU all is loaded in fp32: what is not a linear layer stays so, whatever is measured.
+    whole = ranks.device == "cpu" and not settings.load_in_4bit
+    dtype = held_in("fp32" if whole else known_precision(asked) or "fp32", full=settings.full)
     with working(f"loading {settings.model}"):
         model = load_model(source, dtype, four_bit=settings.load_in_4bit)
     choose_threads(settings.threads, count_trainable(model).all)
     choose_products(model)
     precision = settled_precision(asked, model, ranks, frozen=not settings.full)
-    if held_in(precision, full=settings.full) != dtype:
-        hold_in(model, held_in(precision, full=settings.full))
+    if whole:
+        round_layers(model, held_in(precision, full=settings.full))
     if settings.gradient_checkpointing:
         model.gradient_checkpointing_enable({"use_reentrant": False})
     if not settings.full:
@@ -406,6 +412,8 @@ def _trainable_model(settings: LoraSft, source: ModelSource, ranks: Ranks) -> tu
             settings.lora_dropout,
             settings.lora_targets,
         )
+        if whole and precision != "fp32":
+            sum_in_fp32(model)
     count = count_trainable(model)
     what = "all weights" if settings.full else f"LoRA adapters of rank {settings.lora_r}"
     say(f"Training {what}: {count.trained:,} of {count.all:,} weights ({count.share:.1%})")

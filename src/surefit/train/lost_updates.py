@@ -21,7 +21,9 @@ MOST_LOST = 0.5
 
 ADAM_EPSILON = 1e-8
 SAMPLE = 65_536
-"""Elements looked at in one tensor, evenly spread."""
+ALL_SAMPLES = 2**19
+LEAST_SAMPLE = 256
+"""Elements looked at in one tensor, evenly spread: of many tensors fewer in each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +95,8 @@ def finding(lost: LostUpdates) -> Finding:
 def _lost(
     dtype: torch.dtype, held: list[nn.Parameter], learning_rate: float, epsilon: float
 ) -> LostUpdates | None:
-    samples = [_sample(parameter, epsilon) for parameter in held]
+    most = max(LEAST_SAMPLE, min(SAMPLE, ALL_SAMPLES // len(held)))
+    samples = [_sample(parameter, epsilon, most) for parameter in held]
     weights = torch.cat([weight for weight, _, _ in samples])
     if not len(weights):
         return None
@@ -117,11 +120,11 @@ def _lost(
 
 
 def _sample(
-    parameter: nn.Parameter, epsilon: float
+    parameter: nn.Parameter, epsilon: float, most: int
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """Weights other than 0; Adam's first step for a rate of 1; how many weights each stands for."""
     held = held_here(parameter.detach())
-    every = max(1, math.ceil(held.numel() / SAMPLE))
+    every = max(1, math.ceil(held.numel() / most))
     weights = held.flatten()[::every].cpu()
     if parameter.grad is None:
         gradient = torch.zeros(len(weights), dtype=torch.float64)

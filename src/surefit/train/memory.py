@@ -5,6 +5,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import torch
@@ -77,10 +78,12 @@ class LiveBytes(TorchDispatchMode):
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         made = func(*args, **(kwargs or {}))
-        for one in tree_iter(made):
+        for one in (made,) if isinstance(made, torch.Tensor) else tree_iter(made):
             if isinstance(one, torch.Tensor):
                 self._add(_storage(one))
-        self.peak = max(self.peak, self.now + _inside(func, args))
+        inside = _inside(_name(func), args)
+        if self.now + inside > self.peak:
+            self.peak = self.now + inside
         return made
 
     def _add(self, storage: torch.UntypedStorage) -> None:
@@ -157,9 +160,13 @@ def _storage(tensor: torch.Tensor) -> torch.UntypedStorage:
     return tensor.untyped_storage()
 
 
-def _inside(func: Any, args: Any) -> int:
+@cache
+def _name(operation: Any) -> str:
+    return str(operation.name())
+
+
+def _inside(name: str, args: Any) -> int:
     """What the losses' large operations hold for a moment, out of sight: logits of a chunk."""
-    name = str(func.name())
     if name.startswith("aten::logsumexp"):
         return int(args[0].nbytes)
     if "linear_cross_entropy" not in name or "backward" in name:

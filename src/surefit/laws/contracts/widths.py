@@ -113,16 +113,18 @@ class LayerWidth(LayerInput):
     def declared_at(self, case: Case) -> Written | None:
         """Where the declared width was chosen: the argument of the constructor, or of the user's
         function that passes it on."""
-        if self.layer.constructor is None or case.crash is None:
-            return self.layer.constructor
-        of = Value("self", self.kind)
-        lineage = case.lineage(Operand(value=of, name=self.layer.name, frame=self.given.frame))
-        for producer in lineage.all:
-            made = producer.value.layer
-            if producer.kind is ProducerKind.CALL and made is not None and made.kind == self.kind:
-                chosen = input_widths(lineage, producer)
-                if chosen:
-                    return chosen[-1]
+        if self.layer.constructor is None:
+            return None
+        if case.crash is not None:
+            of = Value("self", self.kind)
+            lineage = case.lineage(Operand(value=of, name=self.layer.name, frame=self.given.frame))
+            for producer in lineage.all:
+                layer = producer.value.layer
+                is_call = producer.kind is ProducerKind.CALL
+                if is_call and layer is not None and layer.kind == self.kind:
+                    chosen = input_widths(lineage, producer)
+                    if chosen:
+                        return chosen[-1]
         argument = case.argument(self.layer.constructor, declared_by(self.kind), 0)
         return argument or self.layer.constructor
 
