@@ -218,6 +218,8 @@ class CollatorSeen:
     nones: int = 0
     """How many of the rows are None; `numbers` are theirs in the dataset, where it has numbers."""
     numbers: tuple[int, ...] = ()
+    asked: tuple[int, ...] = ()
+    """The number of each row in the dataset, where a loader asked for them by numbers."""
     missing: dict[str, int] = field(default_factory=dict)
     """Column -> how many rows have None there."""
     lacking: dict[str, tuple[int, ...]] = field(default_factory=dict)

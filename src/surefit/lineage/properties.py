@@ -150,6 +150,23 @@ def array_axes(count: int) -> Property:
     return Property(words, holds, of_rows=array_axes(count - 1) if count > 0 else None)
 
 
+def beside_numbers(value: Value) -> set[str]:
+    """Of a table: dtypes of columns for which, beside those of the others, NumPy has no dtype but
+    that of Python objects."""
+    others = {kind for kind in value.kinds if not kind.startswith(("int", "uint", "float"))}
+    return others if value.kind == "DataFrame" and len(value.kinds) > 1 else set()
+
+
+def objects(beside: set[str]) -> Property:
+    """An array of them, or a table whose array is of them for the same reason."""
+
+    def holds(value: Value) -> bool:
+        columns = beside_numbers(value)
+        return value.dtype == "object" or (bool(columns) and columns == (beside or columns))
+
+    return Property("is of Python objects", holds)
+
+
 def alike(value: Value) -> Property:
     """Of the same class and shape, and where it is a number or a text, of the same content."""
 
@@ -265,7 +282,8 @@ empty = Property(
 
 def has_key(name: str) -> Property:
     def holds(value: Value) -> bool | None:
-        return name in value.members if value.members else None
+        are_settings = value.kind.endswith("DataLoader")
+        return name in value.members if value.members and not are_settings else None
 
     return Property(f"has the key {name}", holds)
 

@@ -15,12 +15,14 @@ from surefit.laws.contracts.operations import DemandBroken
 from surefit.laws.operations.conflict_story import SizeOrigin, alone
 from surefit.laws.operations.demands import AT_MOST, numbers_in
 from surefit.laws.operations.refits import Refit, refits
+from surefit.laws.values.fitting_siblings import entries_beside
 from surefit.lineage.producers import Producer, ProducerKind
 from surefit.lineage.properties import dtype
 from surefit.remedies.append import Append
 from surefit.remedies.arguments import SetArgument
 from surefit.remedies.cast import Cast
 from surefit.remedies.change import Change
+from surefit.remedies.reducing import along_another_axis, counted_in_full
 from surefit.remedies.replace import ReplaceWith
 from surefit.remedies.together import Together
 from surefit.source.edits import replaced
@@ -42,6 +44,8 @@ def remedies_of(
 ) -> Iterator[Remedy | Fix]:
     """At the birth of the odd size first, then in the failing line."""
     fitting = list(settings(broken, case))
+    if not fitting and broken.conflict.about == "size":
+        fitting = [*along_another_axis(known, case), *counted_in_full(known, case)]
     if fitting:
         yield from fitting
         return
@@ -144,10 +148,29 @@ def no_more_than_there_are(broken: DemandBroken, case: Case) -> Iterator[Remedy]
         words = f"{words} at {written.place}."
         yield ReplaceWith(at=written, text=str(other.number), words=words, choice=True)
     use, of = use_in_line(broken, operand, case), use_in_line(broken, sized, case)
+    if use is not None:
+        yield from another_entry(broken, use, case)
     if use is not None and of is not None:
-        text = f"min({use.text}, {of.text}.shape[{other.axis - len(sized.shape)}])"
+        most = f"{of.text}.shape[{other.axis - len(sized.shape)}]"
+        is_tensor = operand.value.shape is not None
+        text = f"{use.text}.clamp(max={most})" if is_tensor else f"min({use.text}, {most})"
         words = f"Take as many as there are: {code(text)}."
         yield ReplaceWith(at=use, text=text, words=words, choice=True)
+
+
+def another_entry(broken: DemandBroken, use: Expression, case: Case) -> Iterator[Remedy]:
+    """`batch["output_lengths"]`, which meets the demand, for `batch["lengths"]`."""
+    operand, call = broken.operand(broken.conflict.side), case.node(broken.use)
+    if operand is None or call is None:
+        return
+    taken = {part.value for part in ast.walk(call) if isinstance(part, ast.Constant)}
+    for entry in entries_beside(use, case):
+        same = (entry.value.shape, entry.value.dtype) == (operand.shape, operand.dtype)
+        if entry.name in taken or not same:
+            continue  # the call takes it already, as another argument
+        if broken.met_with({broken.conflict.side.argument: entry.value}):
+            words = f"{code(entry.text)} meets it, in the place of {code(entry.at.text)}."
+            yield ReplaceWith(at=entry.at, text=entry.text, words=words, choice=True)
 
 
 def number_at(broken: DemandBroken, case: Case) -> Producer | None:

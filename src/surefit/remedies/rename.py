@@ -21,6 +21,8 @@ class Rename(OperatorAt):
     new: str
     attribute: str = ""
     """That only the old value has."""
+    in_class: bool = False
+    """An attribute that hides a method: wherever the class reads it."""
 
     def edit(self, case: Case) -> Edit | None:
         source, statement = statement_at(case, self.at)
@@ -34,11 +36,14 @@ def renamed_in(
     source: Source, statement: ast.Assign | ast.AnnAssign, rename: Rename
 ) -> Iterator[ast.expr]:
     end = statement.end_lineno or statement.lineno
-    for node in ast.walk(source.scope_of(statement)):
+    scope: ast.AST | None = source.scope_of(statement)
+    if rename.in_class:
+        scope, end = source.class_around(statement), 0
+    for node in ast.walk(scope) if scope is not None else ():
         if not isinstance(node, ast.Name | ast.Attribute) or ast.unparse(node) != rename.name:
             continue
         if isinstance(node.ctx, ast.Store):
-            if source.statement_of(node) is statement:
+            if rename.in_class or source.statement_of(node) is statement:
                 yield node
         elif node.lineno > end and not is_old_use(source, node, rename):
             yield node

@@ -159,16 +159,19 @@ def bound_by(statement: ast.stmt) -> set[str]:
 
 
 def used_by(source: Source, statements: Sequence[ast.stmt]) -> set[str]:
-    """Every name that running the statements can touch, through functions of the file, too."""
+    """Every name that running the statements can touch, through functions of the file, too; names
+    of a function through those alone that are defined inside of it."""
     found: set[str] = set()
     open_nodes = list(run_at_once(statements))
+    scope = source.scope_of(statements[0]) if statements else source.tree
     while open_nodes:
         node = open_nodes.pop()
         name = name_of(node)
         if name and name not in found:
             found.add(name)
             for definition in source.definitions.get(name, ()):
-                open_nodes += ast.walk(definition)
+                if scope is source.tree or scope in source.up(definition):
+                    open_nodes += ast.walk(definition)
     return found
 
 

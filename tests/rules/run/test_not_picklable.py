@@ -47,10 +47,12 @@ def look(recording: Recording) -> list[Finding]:
 
 
 def found(
-    *parts: dict[str, Any], frames: tuple[Frame, ...] = (LOOP, ASKED, PICKLED)
+    *parts: dict[str, Any],
+    frames: tuple[Frame, ...] = (LOOP, ASKED, PICKLED),
+    text: str = TEXT,
 ) -> list[Finding]:
     crash = Crash("1-1", 1.0, Process(1), "AttributeError", "AttributeError: no", frames)
-    seen = Recording([Script("train.py", TEXT), crash])
+    seen = Recording([Script("train.py", text), crash])
     look(seen)
     seen.observations += [
         Answer(one, {"parts": list(parts)} if one.kind == "unpicklable" else None)
@@ -71,9 +73,30 @@ def test_a_lambda_becomes_a_function_of_the_module() -> None:
     assert "collate_fn=collate_fn)" in after
 
 
-def test_names_of_the_function_around_it_stay_with_it() -> None:
-    (finding,) = found({**LAMBDA, "needs": ["tokenizer"]})
-    assert finding.fixes[0].edit is None
+def test_names_of_the_function_around_it_are_given_to_it() -> None:
+    text = TEXT.replace("f(rows)", "f(rows, tokenizer)")
+    (finding,) = found({**LAMBDA, "needs": ["tokenizer"]}, text=text)
+    edit = finding.fixes[0].edit
+    assert edit is not None
+    after = patched(edit, text)
+    assert "from functools import partial" in after
+    assert "def collate_fn(tokenizer, rows):\n    return f(rows, tokenizer)\n" in after
+    assert "collate_fn=partial(collate_fn, tokenizer))" in after
+
+
+def test_functions_deep_in_a_dataset_are_all_moved() -> None:
+    inside = "    def scale(x):\n        return 2 * x\n    loader ="
+    text = TEXT.replace("    loader =", inside)
+    inner = {**LAMBDA, "part": "dataset", "attribute": "transform.steps[0]", "line": 5}
+    inner = {**inner, "name": "main.<locals>.scale"}
+    (finding,) = found(inner, {**LAMBDA, "line": 7}, text=text)
+    assert "`dataset.transform.steps[0]`, a function inside a function" in finding.headline
+    edit = finding.fixes[0].edit
+    assert edit is not None
+    after = patched(edit, text)
+    assert "\ndef scale(x):\n    return 2 * x\n" in after
+    assert "collate_fn=collate_fn)" in after
+    assert "    def scale" not in after
 
 
 def test_an_open_file_is_named_where_it_is_opened() -> None:

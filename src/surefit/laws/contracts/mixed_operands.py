@@ -20,6 +20,8 @@ ONE_DTYPE = frozenset(
     )
 )
 """Operations that take floats of one dtype, and nothing else."""
+COUNTS = ("batch_sizes", "lengths", "input_lengths", "target_lengths", "offsets")
+"""Arguments that count rows, and are integers beside floats."""
 INTO_THE_FIRST = frozenset(
     ("setitem", "index_put", "index_add", "index_copy", "scatter", "scatter_add")
 )
@@ -121,6 +123,7 @@ def failing_node(case: Case, frame: Frame) -> ast.AST | None:
 def mixed_among(
     case: Case, number: int, operation: str, values: list[Value]
 ) -> MixedOperands | None:
+    values = [value for value in values if value.text.rpartition(".")[2] not in COUNTS]
     for kind, stray_of in ((TwoDevices, stray_device), (TwoDtypes, stray_dtype)):
         takes, stray = stray_of(operation, values)
         if stray is None or case.own is None:

@@ -1,16 +1,19 @@
-"""What an optimizer takes: at least one parameter."""
+"""What an optimizer takes: at least one parameter; what a gradient scaler takes: an optimizer some
+of whose parameters have a gradient."""
 
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
-from surefit.doctor.observations import Crash
+from surefit.doctor.observations import Crash, Frame, Value
 from surefit.doctor.violations import Expression, Violation
 from surefit.laws.case import Case, use_of
+from surefit.laws.contracts.gradients import Gradients
 from surefit.source.reading import Source
 
 OPTIMIZER = "torch/optim/optimizer.py"
+SCALER = "torch/amp/grad_scaler.py"
 GIVES_ALL = ("parameters", "named_parameters")
 
 
@@ -54,9 +57,21 @@ class NoParameters(Violation):
     """The model whose parameters were asked for, where that can be read."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NothingToUnscale(Violation):
+    """A gradient scaler was to step an optimizer that holds no tensor with a gradient, and the
+    model has tensors with one."""
+
+    optimizer: Value
+    gradients: Gradients
+
+
 def violations_of(case: Case) -> Iterator[Violation]:
     crash, own = case.crash, case.own
-    if crash is None or own is None or not was_empty(crash):
+    if crash is None or own is None:
+        return
+    yield from nothing_to_unscale(case, own)
+    if not was_empty(crash):
         return
     params = case.argument(use_of(own), "params", 0)
     source, node = case.source(own.place), case.node(params)
@@ -64,6 +79,21 @@ def violations_of(case: Case) -> Iterator[Violation]:
         text, number = model_asked(source, node), crash.frames.index(own)
         module = case.ask(OwnParameters, frame=number, text=text) if text else None
         yield NoParameters(use=use_of(own), params=params, module=module)
+
+
+def nothing_to_unscale(case: Case, own: Frame) -> Iterator[NothingToUnscale]:
+    last = case.frames[-1]
+    if not last.place.file.replace("\\", "/").endswith(SCALER) or not last.function.endswith(
+        "step"
+    ):
+        return
+    optimizer = last.value("optimizer")
+    noted = next((value for value in last.values if "found_inf" in value.text), None)
+    if optimizer is None or noted is None or noted.length != 0:
+        return
+    gradients = case.ask(Gradients)
+    if gradients is not None and gradients.present:
+        yield NothingToUnscale(use=use_of(own), optimizer=optimizer, gradients=gradients)
 
 
 def was_empty(crash: Crash) -> bool:

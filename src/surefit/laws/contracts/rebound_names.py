@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from surefit.doctor.observations import Frame, Value
 from surefit.doctor.violations import Expression, Violation
 from surefit.laws.case import Case, use_of
+from surefit.source.installed import find, own_method
 from surefit.source.reading import Source, targets
 
 RAISED = ("TypeError", "AttributeError")
@@ -27,6 +28,8 @@ class NameRebound(Violation):
     """Else an attribute is asked for that the value does not have."""
     first: str
     """What it was before: `a function of Python's`, `imported at line 2`."""
+    hides: bool = False
+    """An attribute that hides a method of its class."""
 
 
 def violations_of(case: Case) -> Iterator[NameRebound]:
@@ -43,6 +46,10 @@ def violations_of(case: Case) -> Iterator[NameRebound]:
         return
     last = binding_in_force(source, used, own)
     first = first_meaning(source, used, last) if last is not None else ""
+    hiding = hidden_method(used, own, case) if is_called and not first else None
+    if hiding is not None:
+        source, last, first = hiding
+        name = f"self.{name.rpartition('.')[2]}"
     if last is None or last.value is None or not first:
         return
     yield NameRebound(
@@ -52,7 +59,36 @@ def violations_of(case: Case) -> Iterator[NameRebound]:
         rebound=case.expression(source, last.value),
         is_called=is_called,
         first=first,
+        hides=hiding is not None,
     )
+
+
+def hidden_method(
+    used: ast.Name | ast.Attribute, own: Frame, case: Case
+) -> tuple[Source, Binding, str] | None:
+    """`self.eval = 3` in the class of a model, whose method `eval` it hides."""
+    owner = own.value(ast.unparse(used.value)) if isinstance(used, ast.Attribute) else None
+    if owner is None or not isinstance(used, ast.Attribute):
+        return None
+    for source in case.recording.sources():
+        for kind in source.definitions.get(owner.kind, ()):
+            bases = kind.bases if isinstance(kind, ast.ClassDef) else []
+            having = [
+                source.imported(base)
+                for base in bases
+                if is_method(source.imported(base), used.attr)
+            ]
+            for node in ast.walk(kind) if having else ():
+                if isinstance(node, Binding) and f"self.{used.attr}" in map(
+                    ast.unparse, targets(node)
+                ):
+                    return source, node, f"a method of `{having[0]}`"
+    return None
+
+
+def is_method(kind: str, name: str) -> bool:
+    found = find(kind) if kind else None
+    return found is not None and own_method(found, name) is not None
 
 
 def used_name(node: ast.expr | None) -> ast.Name | ast.Attribute | None:

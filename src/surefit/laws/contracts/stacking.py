@@ -46,6 +46,9 @@ class RowColumn:
             return f"`{self.called}`"
         if self.name == "row":
             return "the rows"
+        item, dot, inner = self.name.partition(".")
+        if dot and item.isdigit():
+            return f"`{inner}`"
         return f"item {self.name} of each row" if self.name.isdigit() else f"`{self.name}`"
 
     @property

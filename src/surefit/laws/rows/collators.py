@@ -59,6 +59,23 @@ def loader_at(source: Source, place: Place) -> ast.Call | None:
     return next(iter(here if len(calls) > 1 else here or free), None)
 
 
+def of_another_loader(source: Source, loader: ast.Call) -> ast.expr | None:
+    """The `collate_fn` of the user's that the other loaders of the file are given, where it is
+    known at this one."""
+    given: list[ast.expr] = []
+    for call in source.calls_named("DataLoader"):
+        collator = source.argument(call, "collate_fn", 6)
+        if call is not loader and collator is not None and not is_free(source, collator):
+            given.append(collator)
+    here = source.scope_of(loader)
+    known = [
+        collator
+        for collator in given
+        if source.scope_of(collator) is here or ast.unparse(collator) in source.definitions
+    ]
+    return known[0] if known and len({ast.unparse(collator) for collator in given}) == 1 else None
+
+
 def only_trainer(source: Source) -> ast.Call | None:
     calls = [call for call in source.every(ast.Call) if source.argument(call, "train_dataset")]
     free = [call for call in calls if is_free(source, source.argument(call, "data_collator"))]

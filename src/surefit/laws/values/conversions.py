@@ -8,18 +8,22 @@ from dataclasses import dataclass, field, replace
 from math import prod
 
 from surefit.doctor.observations import Value
+from surefit.doctor.words import spoken
 from surefit.laws.case import Case
 from surefit.laws.values.failing_values import ITERATORS, FailingValue
 from surefit.lineage.properties import (
     FLOATING,
     Property,
     alike,
+    beside_numbers,
     dtype,
     in_a_graph,
     negative_strides,
     not_contiguous,
+    objects,
     read_only,
     repeated_elements,
+    tensor_dtype,
 )
 
 ARRAYS = ("ndarray", "memmap")
@@ -404,15 +408,32 @@ def array_of(side: FailingValue, why: str) -> Conversion:
 def of_dtypes(side: FailingValue, taker: Taker) -> Iterator[Conversion]:
     """One that torch has not; a floating point dtype that the other values do not have."""
     value = side.value
-    if value.kind in ARRAYS and value.dtype == "object" and taker.takes_tensors:
+    is_array = value.kind in ARRAYS and value.dtype == "object"
+    beside = beside_numbers(value)
+    minus = isinstance(taker.node, ast.BinOp) and isinstance(taker.node.op, ast.Sub)
+    minus |= isinstance(taker.node, ast.UnaryOp) and isinstance(taker.node.op, ast.USub)
+    if minus and value.dtype == "bool" and value.shape is not None:
+        yield Conversion(
+            of=side,
+            noun="a bool tensor" if value.device is not None else "a bool array",
+            verb="Make numbers of it",
+            has=tensor_dtype("bool") if value.device is not None else dtype("bool"),
+            after=".float()" if value.device is not None else '.astype("float32")',
+            why="Neither torch nor NumPy subtracts bool: it is 0 and 1 only where it is converted.",
+        )
+    if (is_array or beside) and taker.takes_tensors:
+        noun = "an array of Python objects (dtype object)"
+        if not is_array:
+            noun = f"a table of {spoken(value.kinds)} columns, whose array is of Python objects"
         for name in ("float32", "int64"):
             yield Conversion(
                 of=side,
-                noun="an array of Python objects (dtype object)",
+                noun=noun,
                 verb=f"Convert it to {name}",
-                has=dtype("object"),
+                has=objects(beside),
                 after=f'.astype("{name}")',
-                why="An array is of objects where rows or columns of different types are joined.",
+                why="An array has one dtype. Where rows or columns of different types are joined,"
+                " as numbers and bool, that is object.",
             )
     floats = [
         other.dtype

@@ -19,21 +19,23 @@ that and something more (`at + self.width + self.ahead - 1`), and lies beyond th
 """
 
 import ast
-from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from surefit.doctor.conditions.positions import PositionsInside
+from surefit.doctor.conditions.rows import RowsArrive
 from surefit.doctor.findings import Fact, Finding, Place, Severity
-from surefit.doctor.observations import Frame
+from surefit.doctor.observations import Crash, Frame
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.violations import fact_at
 from surefit.doctor.words import code, counted
 from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.keys import PositionAbsent
+from surefit.laws.contracts.stacking import UnequalLengths
+from surefit.laws.rows.arrivals import batch_arrives
+from surefit.laws.rows.cut_windows import counted_by, cut_windows, terms_of
 from surefit.laws.values.frame_numbers import integer_in
 from surefit.remedies.replace import ReplaceWith
-from surefit.source.classes import method
 from surefit.source.reading import called
 
 SYMPTOM = Symptom(
@@ -42,9 +44,6 @@ SYMPTOM = Symptom(
     r"__getitem__|fetch",
 )
 RULE = Rule("SF218", "length-beyond-the-data", Severity.ERROR, __doc__, symptoms=(SYMPTOM,))
-
-Term = tuple[int, ast.expr]
-"""A part of a sum, with its sign."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +88,41 @@ def a_row_was_promised(broken: PositionAbsent, case: Case) -> Finding | None:
     )
 
 
+@RULE.on(UnequalLengths)
+def last_windows_are_cut_short(broken: UnequalLengths, case: Case) -> Finding | None:
+    found = cut_windows(broken, case)
+    if found is None:
+        return None
+    row, length = found.cut[0]
+    crash = case.crash
+    assert crash is not None
+    return case.finding(
+        found.counts.place,
+        f"`__len__` counts {code(found.counts.text)}, and row {row:,} is cut short by the end of"
+        f" the data: {found.column.words} has {length:,} of {found.usual:,} there.",
+        facts=(
+            *fact_at("cut by", found.window),
+            *(Fact(f"row {row:,}", f"length {length:,}") for row, length in found.cut[1:4]),
+            *fact_at("stacked at", broken.use),
+        ),
+        why="A slice that goes beyond the end is shorter, and raises nothing.",
+        remedies=(
+            ReplaceWith(
+                at=found.counts,
+                text=found.instead,
+                words=f"Let `__len__` give `{found.instead}`: each window is whole then.",
+                must=arrives(crash, case),
+            ),
+        ),
+    )
+
+
+def arrives(crash: Crash, case: Case) -> RowsArrive | None:
+    """Shuffled numbers of fewer rows are others, from the first batch on."""
+    must = batch_arrives(crash, case.recording)
+    return replace(must, changes_the_past=True) if must is not None else None
+
+
 def shorter(broken: PositionAbsent, case: Case, position: RowPosition, counts: ast.expr) -> Remedy:
     """A choice where `__len__` counts something else: rows can be missing here instead."""
     source, holder = broken.asked.source, ast.unparse(broken.asked.base)
@@ -105,12 +139,9 @@ def shorter(broken: PositionAbsent, case: Case, position: RowPosition, counts: a
 
 
 def returned_by_len(broken: PositionAbsent) -> ast.expr | None:
-    """What the one `return` of `__len__` of the class gives."""
     source = broken.asked.source
     owner = source.class_around(broken.asked.node)
-    length = method(source, owner, "__len__") if owner is not None else None
-    returns = [node for node in ast.walk(length) if isinstance(node, ast.Return)] if length else []
-    return returns[0].value if len(returns) == 1 else None
+    return counted_by(source, owner) if owner is not None else None
 
 
 def is_whole(counts: ast.expr, broken: PositionAbsent) -> bool:
@@ -142,13 +173,3 @@ def position_of(frame: Frame, key: ast.expr, length: int) -> RowPosition | None:
     less = "".join(f" {'-' if sign > 0 else '+'} {ast.unparse(node)}" for sign, node in others)
     beyond = added >= 0 and row + added >= length > 0
     return RowPosition(number, row, added, less) if beyond else None
-
-
-def terms_of(node: ast.expr, sign: int = 1) -> Iterator[Term]:
-    """`a + b - c`: each with its sign."""
-    match node:
-        case ast.BinOp(left=left, op=ast.Add() | ast.Sub() as between, right=right):
-            yield from terms_of(left, sign)
-            yield from terms_of(right, sign if isinstance(between, ast.Add) else -sign)
-        case _:
-            yield sign, node

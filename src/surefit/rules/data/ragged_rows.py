@@ -20,6 +20,7 @@ does not pad; a collator of your own must have failed on that column. Where labe
 see ragged-labels.
 """
 
+import ast
 from collections.abc import Iterator
 
 from surefit.doctor.conditions.values import ValuesAt, Wanted
@@ -31,9 +32,12 @@ from surefit.doctor.words import code, counted, listed, shape_of, spoken
 from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.odd_rows import row_facts
 from surefit.laws.contracts.stacking import RowColumn, UnequalLengths
-from surefit.laws.rows.collators import chooser_of, constructor_of
+from surefit.laws.rows.collators import chooser_of, constructor_of, of_another_loader
+from surefit.laws.rows.cut_windows import cut_windows
+from surefit.remedies.arguments import SetArgument
 from surefit.remedies.padding import PadWhereStacked, fillings, padding_collator
 from surefit.remedies.statements import assigned_name
+from surefit.source.reading import called
 
 SYMPTOM = Symptom(
     r"stack expects each tensor to be equal size|expected sequence of length"
@@ -49,6 +53,8 @@ MOST_SHAPES = 4
 def rows_cannot_be_stacked(broken: UnequalLengths, case: Case) -> Finding | None:
     if broken.collator is not None and all(column.labels for column in broken.wrong):
         return None
+    if cut_windows(broken, case) is not None:
+        return None  # the last rows are cut short: padding them would hide it
     first = broken.wrong[0]
     chosen = chosen_at(broken, case)
     if not first.only_first_axis:
@@ -96,6 +102,13 @@ def sizes(column: RowColumn) -> Fact:
 
 def remedies(broken: UnequalLengths, chosen: Written, case: Case) -> Iterator[Remedy | Fix]:
     uneven = next((column for column in broken.wrong if not column.only_first_axis), None)
+    source, loader = case.source(chosen.place), case.node(chosen)
+    if source is not None and isinstance(loader, ast.Call) and called(loader) == "DataLoader":
+        other = of_another_loader(source, loader)
+        if other is not None:
+            text = source.segment(other)
+            words = f"Collate as the other loader does: `collate_fn={text}`."
+            yield SetArgument(at=chosen, name="collate_fn", value=text, words=words)
     if uneven is not None:
         how = "`transforms.Resize((height, width))`" if uneven.is_picture else "`F.pad`"
         text = f"Bring {uneven.words} to one size where the row is created, with {how}."
@@ -105,8 +118,9 @@ def remedies(broken: UnequalLengths, chosen: Written, case: Case) -> Iterator[Re
     else:
         names = spoken(column.words for column in broken.wrong)
         text = f"Pad {names} in a `collate_fn` of your own with `pad_sequence`."
+        inside = broken.pads or any("." in column.name for column in broken.wrong)
         collator = padding_collator(case, chosen, broken.columns, broken.wrong)
-        yield (None if broken.pads else collator) or Fix(text, choice=True)
+        yield (None if inside else collator) or Fix(text, choice=True)
 
 
 def pad_where_stacked(broken: UnequalLengths, case: Case) -> Remedy:

@@ -10,7 +10,8 @@ models do not take, `labels`, which only training needs, and numbers and texts o
 With another model the same script runs; a misspelled argument of `generate` looks the same.
 
 ## What to do
-`return_token_type_ids=False` where texts are tokenized; give `generate` what it needs by name:
+`return_token_type_ids=False` where texts are tokenized; `preserve_index=False` where a dataset is
+made of a frame of pandas; give `generate` what it needs by name:
 `model.generate(input_ids=batch["input_ids"], attention_mask=batch["attention_mask"])`.
 
 ## How it is recognised
@@ -19,7 +20,9 @@ In the frame of the library that checks the arguments, or by the signature of th
 """
 
 import ast
+import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from difflib import get_close_matches
 
 from surefit.doctor.conditions.condition import All, Condition
@@ -37,6 +40,7 @@ from surefit.lineage.producers import Producer
 from surefit.lineage.properties import has_key
 from surefit.remedies.arguments import DropArgument, RenameArgument, SetArgument
 from surefit.remedies.spread import GiveOnly, spread_of
+from surefit.source.reading import called
 
 SYMPTOM = Symptom(
     r"`model_kwargs` are not used by the model"
@@ -45,7 +49,10 @@ SYMPTOM = Symptom(
 )
 RULE = Rule("SF508", "keys-not-taken", Severity.ERROR, __doc__, symptoms=(SYMPTOM,))
 
-OF_A_TOKENIZER = {"token_type_ids": "return_token_type_ids"}
+RETURNED = re.compile(r"token_type_ids|attention_mask|special_tokens_mask")
+"""Keys that a tokenizer leaves out where `return_...` is False."""
+INDEX = "preserve_index"
+"""Argument of `Dataset.from_pandas`, which keeps the labels of the rows as a column."""
 PROMPTS = ("input_ids", "inputs", "pixel_values", "input_features")
 ALIKE = 0.8
 
@@ -64,16 +71,16 @@ def keys_are_not_taken(broken: KeysNotTaken, case: Case) -> Finding | None:
     if not isinstance(call, ast.Call):
         return None
     typo, batch = misspelled(broken, call), spread_of(call)
-    created = tokenized_at(broken, batch, case) if batch is not None else None
+    created = left_out_by(broken, batch, case) if batch is not None else None
     return case.finding(
-        (created or broken.use).place,
+        (created.at if created is not None else broken.use).place,
         f"`{broken.function}` of `{broken.model}` is given {spoken(map(code, broken.strange))},"
         f" which it does not take{f': `{typo}` is' if typo else ''}.",
         facts=(
             Fact("it takes of these", ", ".join(map(code, broken.taken)) or "none"),
             *fact_at("given at", broken.use),
         ),
-        why=why(batch, typo),
+        why=created.why if created is not None else why(batch, typo),
         remedies=remedies(broken, case, typo, batch, created),
     )
 
@@ -95,28 +102,54 @@ def misspelled(broken: KeysNotTaken, call: ast.Call) -> str:
     return next(iter(get_close_matches(words[0] or "", GENERATION_SETTINGS, 1, ALIKE)), "")
 
 
-def tokenized_at(broken: KeysNotTaken, batch: ast.keyword, case: Case) -> Producer | None:
-    """The call of a tokenizer that returned the one strange key."""
-    text = ast.unparse(batch.value)
+@dataclass(frozen=True, slots=True)
+class KeySource:
+    """A call that made the strange key, and its argument that leaves it out."""
+
+    at: Producer
+    argument: str
+    words: str
+    why: str
+
+
+def left_out_by(broken: KeysNotTaken, batch: ast.keyword, case: Case) -> KeySource | None:
+    """Where a library, and no line of the script's, gives the one strange key its name."""
+    text, key = ast.unparse(batch.value), broken.strange[0]
     value = case.own.value(text) if case.own is not None else None
-    if value is None or len(broken.strange) != 1 or broken.strange[0] not in OF_A_TOKENIZER:
+    if value is None or len(broken.strange) != 1:
         return None
     lineage = case.lineage(Operand(value=value, name=code(text), frame=case.number))
-    birth = lineage.birth(of=has_key(broken.strange[0]))
-    return birth if isinstance(case.node(birth), ast.Call) else None
+    birth = lineage.birth(of=has_key(key))
+    node = case.node(birth)
+    if birth is None or not isinstance(node, ast.Call):
+        return None
+    if called(node) == "from_pandas":
+        said = "the labels of its rows are no column, where it is made of the frame."
+        index = "A frame whose rows were selected or sorted has an index of its own, and"
+        index = f"{index} `from_pandas` stores that as a column."
+        return KeySource(birth, INDEX, f"`{INDEX}=False`: {said}", index)
+    if RETURNED.fullmatch(key):
+        name = f"return_{key}"
+        said = f"`{name}=False` where the texts are tokenized: the model has no use for them."
+        return KeySource(birth, name, said, why(batch, ""))
+    return None
 
 
 def remedies(
-    broken: KeysNotTaken, case: Case, typo: str, batch: ast.keyword | None, created: Producer | None
+    broken: KeysNotTaken,
+    case: Case,
+    typo: str,
+    batch: ast.keyword | None,
+    created: KeySource | None,
 ) -> Iterator[Remedy]:
     must = condition(broken, case)
     if typo:
         words = f"Write `{typo}`."
         yield RenameArgument(at=broken.use, name=broken.strange[0], to=typo, words=words, must=must)
     if created is not None:
-        name = OF_A_TOKENIZER[broken.strange[0]]
-        words = f"`{name}=False` where the texts are tokenized: the model has no use for them."
-        yield SetArgument(at=created, name=name, value="False", words=words, must=must)
+        yield SetArgument(
+            at=created.at, name=created.argument, value="False", words=created.words, must=must
+        )
     if batch is not None and not typo:
         yield GiveOnly(at=broken.use, taken=broken.taken, strange=broken.strange, must=must)
     elif not typo:

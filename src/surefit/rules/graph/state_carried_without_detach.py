@@ -11,8 +11,9 @@ through all steps before it, and the optimizer has written into the weights that
 
 ## What to do
 Keep the value and let the graph go: `state = state.detach()`, for `(h, c)` each of the two. This is
-truncated backpropagation through time (BPTT). For a running loss call `backward` on the loss of the
-batch, and add `loss.detach()` or `loss.item()` to the sum.
+truncated backpropagation through time (BPTT). A value that is cached (`if self.table is None:`) and
+computed from weights that are trained must be computed in every step. For a running loss call
+`backward` on the loss of the batch, and add `loss.detach()` or `loss.item()` to the sum.
 
 ## How it is recognised
 All that the graph had kept is gone, or a step has written to it. A second run marks what each
@@ -37,6 +38,7 @@ from surefit.laws.training.carriers import Carrier, carriers_of
 from surefit.laws.training.rounds import standing
 from surefit.remedies.change import Change
 from surefit.remedies.detach import detached, running_loss_detached, without_retaining
+from surefit.remedies.without_memo import memo_of, without_memo
 from surefit.source.edits import both
 
 SYMPTOMS = (
@@ -62,6 +64,10 @@ WHY_RETAINED = (
     " `retain_graph=True` keeps every earlier graph, so that each step goes back through all steps"
     " before it."
 )
+WHY_KEPT = (
+    "{} is computed once and kept, and with it the graph of that step. `retain_graph=True` is no"
+    " cure: an optimizer trains what it is computed from, so that it is out of date after a step."
+)
 TRUNCATED = "; that is truncated backpropagation through time (BPTT)"
 
 
@@ -74,13 +80,24 @@ def state_of_an_earlier_step_has_its_graph(broken: BackwardFailed, case: Case) -
         return None
     (carrier, joint), carriers = carried[0], [other for other, _ in carried]
     statement = carrier.statement
+    memo = memo_of(carrier) if joint.held else None
+    why = WHY_KEPT if memo is not None else WHY
     return case.finding(
         Place(carrier.source.file, statement.lineno, statement.end_lineno),
-        headline(broken, carriers, joint),
+        headline(broken, carriers, joint, memo),
         facts=facts(case, carrier, joint),
-        why=WHY_RETAINED if joint.retained else WHY.format(code(carrier.text)),
-        remedies=(remedy(broken, case, carriers),),
+        why=WHY_RETAINED if joint.retained else why.format(code(carrier.text)),
+        remedies=(
+            computed_in_every_step(carrier, memo) if memo else remedy(broken, case, carriers),
+        ),
     )
+
+
+def computed_in_every_step(carrier: Carrier, memo: ast.If) -> Remedy | Fix:
+    words = f"Compute {code(carrier.text)} in every step: an optimizer trains its weights."
+    edit = without_memo(carrier.source, memo)
+    must = GradientsStay(changes_the_past=True, together=1)
+    return Change(to=edit, words=words, must=must) if edit else Fix(words, choice=True)
 
 
 def is_running_loss(broken: BackwardFailed, carrier: Carrier) -> bool:
@@ -88,8 +105,16 @@ def is_running_loss(broken: BackwardFailed, carrier: Carrier) -> bool:
     return "".join(broken.loss.value.text.split()) == "".join(carrier.text.split())
 
 
-def headline(broken: BackwardFailed, carriers: Sequence[Carrier], joint: Joint) -> str:
+def headline(
+    broken: BackwardFailed, carriers: Sequence[Carrier], joint: Joint, memo: ast.If | None
+) -> str:
     name = spoken([code(carrier.text) for carrier in carriers])
+    if memo is not None:
+        return (
+            f"{code(carriers[0].text)} is cached with the graph of the step that computed it, which"
+            f" that step's `backward` has {'used up' if joint.retained else 'freed'}; every later"
+            " step reuses it."
+        )
     if is_running_loss(broken, carriers[0]):
         return f"{name} is a sum over steps, with the graphs of earlier steps, which were freed."
     verb, must = ("is", "it must") if len(carriers) == 1 else ("are", "they must")

@@ -34,8 +34,9 @@ from surefit.laws.contracts.graphs import ValueOverwritten
 from surefit.laws.training.rounds import when_computed
 from surefit.remedies.change import Change
 from surefit.remedies.computed_again import computed_again, first_detached
-from surefit.source.edits import both
-from surefit.source.line_edits import moved_after
+from surefit.source.edits import both, inserted_after, removed
+from surefit.source.line_edits import moved_after, shares_lines
+from surefit.source.patches import Edit
 from surefit.source.reading import Source
 
 SYMPTOM = Symptom(
@@ -89,10 +90,64 @@ def remedies(
         name = code(ast.unparse(assigned.targets[0])) if assigned else "the loss"
         words = f"Compute {name} after that step."
         edit = moved_after(source, assigned, stepping) if source and assigned and stepping else None
+        both_done = after_both(source, stepping, broken.story.here)
         if edit is None and source and assigned and stepping:
             yield from again(source, assigned, stepping, must)
             return
+        if edit is None and both_done is not None:
+            yield both_done
+            return
     yield Change(to=edit, words=words, must=must) if edit else Fix(words, choice=True)
+
+
+def after_both(
+    source: Source | None, stepping: ast.stmt | None, failing: Sequence[Stood]
+) -> Remedy | None:
+    """The step behind the backward pass that fails, also where that is another function's."""
+    place = failing[-1] if failing else None
+    if source is None or stepping is None or place is None or place.file != source.file:
+        return None
+    last = source.statement_at(place.line)
+    if last is None:
+        return None
+    edit = moved_after(source, stepping, last) or moved_to(source, stepping, last)
+    words = (
+        f"Take the step after both backward passes: {code(source.segment(stepping))} behind line"
+        f" {last.lineno}. It then uses the gradients of both losses; where it must not, compute the"
+        " second loss after that step."
+    )
+    must = GradientsStay(changes_the_past=True, together=1)
+    return Change(to=edit, words=words, must=must, choice=True) if edit else None
+
+
+def moved_to(source: Source, statement: ast.stmt, after: ast.stmt) -> Edit | None:
+    """From one function to another, in which all of its names mean the same."""
+    here, there = source.scope_of(statement), source.scope_of(after)
+    if here is there or shares_lines(source, statement) or shares_lines(source, after):
+        return None
+    names = {node.id for node in ast.walk(statement) if isinstance(node, ast.Name)}
+    if class_of(source, here) is class_of(source, there):
+        names -= {"self"}
+    bound = {
+        node.id if isinstance(node, ast.Name) else node.arg
+        for scope in (here, there)
+        if not isinstance(scope, ast.Module)
+        for node in ast.walk(scope)
+        if isinstance(node, ast.arg) or (isinstance(node, ast.Name) and is_bound(node))
+    }
+    if names & bound:
+        return None
+    text = source.segment(statement)
+    return both(removed(source, statement), inserted_after(source, after, text))
+
+
+def class_of(source: Source, scope: ast.AST) -> ast.AST | None:
+    parent = source.parents.get(scope)
+    return parent if isinstance(parent, ast.ClassDef) else None
+
+
+def is_bound(node: ast.Name) -> bool:
+    return isinstance(node.ctx, ast.Store)
 
 
 def again(

@@ -29,6 +29,7 @@ from surefit.doctor.words import code, counted
 from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.tables import ItemsOutside
 from surefit.laws.layers.table_rows import TableRows, rows_of
+from surefit.laws.values.fitting_siblings import of_the_name
 from surefit.laws.values.written_numbers import VOCABULARY, written_in_model
 from surefit.lineage.producers import Producer
 from surefit.lineage.properties import holds_at_least, of_several
@@ -60,10 +61,13 @@ def ids_have_no_row(broken: ItemsOutside, case: Case) -> Finding:
     size = size or written_in_model(case, broken.rows, VOCABULARY)
     now = length_now(rows, broken.greatest) if rows else None
     birth = case.lineage(broken.ids).birth(of=of_several(holds_at_least(broken.rows)))
+    other = of_the_name(rows.of(rows.argument), case) if rows is not None else None
     place: Written = size or broken.use
     if rows is not None:
         shared = not how and rows.birth is not rows.handed_in(case)
         place = rows.call if shared or (how == "length" and now is None) else rows.birth
+    if other is not None:
+        place = other[0]
     return case.finding(
         place.place,
         f"{broken.table} has {counted(broken.rows, 'row')}, for the ids 0 to {broken.rows - 1:,},"
@@ -74,8 +78,17 @@ def ids_have_no_row(broken: ItemsOutside, case: Case) -> Finding:
             *fact_at("ids from", birth),
         ),
         why=why(broken, how, rows, now),
-        remedies=remedies(broken, case, rows, size, now or broken.greatest + 1, birth),
+        remedies=(
+            *([the_other_size(broken, *other)] if other is not None else ()),
+            *remedies(broken, case, rows, size, now or broken.greatest + 1, birth),
+        ),
     )
+
+
+def the_other_size(broken: ItemsOutside, at: Producer, text: str) -> Remedy:
+    words = f"Take the size that is called as the parameter: {code(text)}."
+    must = broken.holds(None, broken.rows, past=True)
+    return ReplaceWith(at=at, text=text, words=words, must=must)
 
 
 def why(broken: ItemsOutside, how: str, rows: TableRows | None, now: int | None) -> str:

@@ -6,7 +6,8 @@ optimizer was created, or if the optimizer was given the parameters of another m
 arrive at tensors that it does not hold. The same if `backward` is never called.
 
 ## Why it matters
-Every step passes over all of its tensors, because they have no gradient, and says nothing.
+Every step passes over all of its tensors, because they have no gradient, and says nothing. Only a
+gradient scaler raises: `No inf checks were recorded for this optimizer.`
 
 ## What to do
 Create the optimizer last, from the parameters of the very model that the loss is computed with.
@@ -24,9 +25,11 @@ from surefit.doctor.findings import Fact, Finding, Fix, Severity
 from surefit.doctor.observations import ParameterSeen, RootSeen, Steps
 from surefit.doctor.progress import final_steps
 from surefit.doctor.rule import Rule
-from surefit.doctor.violations import Expression
+from surefit.doctor.symptoms import Symptom
+from surefit.doctor.violations import Expression, fact_at
 from surefit.doctor.words import code, counted, some
 from surefit.laws.case import Case, Remedy
+from surefit.laws.contracts.optimizers import NothingToUnscale
 from surefit.laws.invariants.weights_learn import NoGradientArrives
 from surefit.laws.runs import law_holds
 from surefit.remedies.change import Change
@@ -35,7 +38,11 @@ from surefit.source.edits import inserted_before, moved_after
 from surefit.source.line_edits import block_of, shares_lines
 from surefit.source.reading import Source, called, dotted, targets
 
-RULE = Rule("SF614", "optimizer-of-another-model", Severity.ERROR, __doc__)
+SYMPTOM = Symptom(
+    r"No inf checks were recorded for this optimizer",
+    "whether the optimizer holds the parameters of the model that is trained",
+)
+RULE = Rule("SF614", "optimizer-of-another-model", Severity.ERROR, __doc__, symptoms=(SYMPTOM,))
 
 
 @RULE.on(NoGradientArrives)
@@ -63,6 +70,37 @@ def gradients_go_elsewhere(broken: NoGradientArrives, case: Case) -> Finding | N
         why="An optimizer holds the tensors that it was given when it was created. A model that is"
         " created, copied or loaded again afterwards has other tensors.",
         remedies=tuple(remedies(broken, case, steps, others)),
+    )
+
+
+@RULE.on(NothingToUnscale)
+def scaler_finds_no_gradient(broken: NothingToUnscale, case: Case) -> Finding | None:
+    made_at = broken.optimizer.made_at
+    source = case.source(made_at)
+    statement = source.statement_at(made_at.line) if source and made_at and made_at.line else None
+    given = given_model(source, statement) if source and statement else None
+    if made_at is None or source is None or statement is None or given is None:
+        return None
+    name, gradients = code(dotted(given)), broken.gradients
+    again = bound_later(source, statement, dotted(given))
+    edit = moved_after(source, statement, again) if again is not None else None
+    words = f"Create the optimizer after the last line that binds {name}."
+    return case.finding(
+        made_at,
+        f"The optimizer was given the parameters that {name} had here, and none of them has a"
+        f" gradient: {code(broken.use.text)} has nothing to unscale.",
+        facts=(
+            *([Fact(f"{name} is bound again", f"{source.file}:{again.lineno}")] if again else ()),
+            Fact(
+                "with a gradient",
+                f"{counted(gradients.present, 'parameter')} of the {code(gradients.root)} that is"
+                " trained",
+            ),
+            *fact_at("fails at", broken.use),
+        ),
+        why="An optimizer holds the tensors that it was given when it was created. A model that is"
+        " created, copied or loaded again afterwards has other tensors.",
+        remedies=(Change(to=edit, words=words) if edit is not None else Fix(words, choice=True),),
     )
 
 

@@ -26,10 +26,11 @@ from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
 from surefit.doctor.observations import Value
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
-from surefit.doctor.violations import Expression, Operand
+from surefit.doctor.violations import Expression, Operand, fact_at
 from surefit.doctor.words import code, spoken
 from surefit.laws.case import Case, Remedy, use_of
 from surefit.laws.contracts.failed_checks import RefusedByCheck
+from surefit.laws.libraries.earlier_calls import DecidedBefore, decided_before
 from surefit.laws.values.constructor_settings import ConstructorSetting, settings_behind
 from surefit.laws.values.earlier import unlike_before
 from surefit.laws.values.failing_values import parts, raised_at, says_something
@@ -57,6 +58,11 @@ RULE = Rule(
 
 LONGEST = 100
 MOST_OPERANDS = 3
+
+ONE_FOR_ALL = (
+    "The library keeps one state for the whole process. The first call decides it, and a later one"
+    " can only ask for the same."
+)
 
 LOADER = "torch.utils.data.DataLoader"
 
@@ -101,6 +107,7 @@ def a_check_failed(broken: RefusedByCheck, case: Case) -> Finding | None:
         failed, sides = f"{asked.name} is {in_words(asked.value)}", ""
     settings = [setting for operand in broken.operands for setting in settings_of(operand, case)]
     low = too_low(broken, case)
+    before = decided_before(broken, case)
     if innermost_is_own(case):
         headline = (
             f"Your own check {code(said)}{holds} in `{broken.function}` raises {kind}{sides}."
@@ -118,10 +125,22 @@ def a_check_failed(broken: RefusedByCheck, case: Case) -> Finding | None:
     return case.finding(
         broken.use.place if innermost_is_own(case) else culprit(broken, settings, low, case),
         headline,
-        facts=tuple(facts(broken, case)),
-        why=low.why if low is not None else "",
-        remedies=(low.remedy,) if low is not None else set_where_created(broken, case),
+        facts=(*facts(broken, case), *(fact_at("decided at", before.call) if before else ())),
+        why=low.why if low is not None else ONE_FOR_ALL if before is not None else "",
+        remedies=remedies(broken, case, low, before),
     )
+
+
+def remedies(
+    broken: RefusedByCheck, case: Case, low: RoundedDown | None, before: DecidedBefore | None
+) -> Iterator[Remedy | Fix]:
+    if low is not None:
+        yield low.remedy
+    elif before is not None:
+        words = f"Pass `{before.name}={before.written}` to the first, which decides it."
+        yield SetArgument(at=before.call, name=before.name, value=before.written, words=words)
+    else:
+        yield from set_where_created(broken, case)
 
 
 def innermost_is_own(case: Case) -> bool:

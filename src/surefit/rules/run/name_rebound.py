@@ -52,10 +52,16 @@ def name_was_bound_to_something_else(broken: NameRebound, case: Case) -> Finding
     owner = broken.name.rpartition(".")[0]
     new = f"{owner}.{new}" if owner else new
     use = "calls it" if broken.is_called else f"asks it for `{attribute}`"
+    variable = "attribute" if broken.hides else "variable"
+    if broken.hides:
+        said = f"{code(broken.name)} hides {broken.first} with {in_words(broken.value)}, and line"
+        said = f"{said} {broken.use.place.line} calls the method."
+    else:
+        said = f"{code(broken.name)} is rebound here to a {broken.value.kind}, and line"
+        said = f"{said} {broken.use.place.line} still {use}."
     return case.finding(
         broken.rebound.place,
-        f"{code(broken.name)} is rebound here to a {broken.value.kind}, and line"
-        f" {broken.use.place.line} still {use}.",
+        said,
         facts=(
             Fact(f"{code(broken.name)} before", broken.first),
             *fact_at("bound again at", broken.rebound),
@@ -70,7 +76,8 @@ def name_was_bound_to_something_else(broken: NameRebound, case: Case) -> Finding
                 name=broken.name,
                 new=new,
                 attribute=attribute,
-                words=f"Rename the variable: {code(new)}.",
+                in_class=broken.hides,
+                words=f"Rename the {variable}: {code(new)}.",
             ),
         ),
     )

@@ -19,17 +19,19 @@ the loader that cannot be pickled are known.
 """
 
 import ast
+import re
 from collections.abc import Iterator
 
 from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
-from surefit.doctor.words import code, spoken
+from surefit.doctor.words import code
 from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.processes import PartNotPicklable, Unpicklable
 from surefit.laws.rows.arrivals import batch_arrives, loader_call
 from surefit.remedies.arguments import SetArgument
-from surefit.remedies.to_module import LambdaToModule
+from surefit.remedies.to_module import FunctionsToModule, InnerFunction
+from surefit.source.reading import Source
 
 SYMPTOM = Symptom(
     r"[Cc]an't pickle|cannot pickle|Can't get local object|PicklingError",
@@ -48,20 +50,22 @@ def a_part_cannot_be_sent(broken: PartNotPicklable, case: Case) -> Finding:
         place_of(first, broken, case),
         f"{subject(first)} cannot be pickled, and the workers of this loader start as a new Python:"
         " what they work with is pickled and sent to them.",
-        facts=(
-            Fact(code(f"{part.part}.{part.attribute}".rstrip(".")), what(part))
-            for part in broken.parts
-        ),
+        facts=(Fact(code(whole_path(part)), what(part)) for part in broken.parts),
         why="Only what a module has under a name can be found again by a new Python, and only"
         " values, not open files or locks, can be sent.",
         remedies=remedies(first, broken, case),
     )
 
 
+def whole_path(part: Unpicklable) -> str:
+    """`dataset.transform.steps[0]`."""
+    dot = "." if part.attribute and not part.attribute.startswith("[") else ""
+    return f"{part.part}{dot}{part.attribute}"
+
+
 def subject(part: Unpicklable) -> str:
-    if part.attribute:
-        return f"`{part.attribute}` of the dataset, a {code(part.kind)},"
-    return f"The `{part.part}`, {what(part)},"
+    article = "" if part.attribute else "The "
+    return f"{article}{code(whole_path(part))}, {what(part)},"
 
 
 def what(part: Unpicklable) -> str:
@@ -72,16 +76,22 @@ def what(part: Unpicklable) -> str:
     return f"a `{part.name}`"
 
 
+def source_of(part: Unpicklable, broken: PartNotPicklable, case: Case) -> Source | None:
+    """The file that a function stands in; without one, the file of the loop."""
+    return case.recording.source(part.file or None) or case.source(broken.use.place)
+
+
 def place_of(part: Unpicklable, broken: PartNotPicklable, case: Case) -> Place:
     """Where the function stands, where the attribute gets its value, or where the class is."""
-    source = case.source(broken.use.place)
+    source = source_of(part, broken, case)
     if source is None:
         return broken.use.place
     if part.line:
         return Place(source.file, part.line)
-    for node in source.every(ast.Assign) if part.attribute else ():
+    names = re.findall(r"\w+", part.attribute)
+    for node in source.every(ast.Assign) if names else ():
         for target in node.targets:
-            if isinstance(target, ast.Attribute) and target.attr == part.attribute:
+            if isinstance(target, ast.Attribute) and target.attr == names[-1]:
                 return Place(source.file, node.lineno)
     for definition in source.definitions.get(part.name.rpartition(".")[2], ()):
         return Place(source.file, definition.lineno)
@@ -93,17 +103,16 @@ def place_of(part: Unpicklable, broken: PartNotPicklable, case: Case) -> Place:
 def remedies(
     part: Unpicklable, broken: PartNotPicklable, case: Case
 ) -> Iterator[Remedy | Fix | None]:
-    source, crash = case.source(broken.use.place), case.crash
+    source, crash = source_of(part, broken, case), case.crash
     assert crash is not None
     must = batch_arrives(crash, case.recording)
     if part.attribute and not part.line:
         where = "in `__getitem__` where it is first needed, once in each worker"
         yield Fix(f"Open `{part.attribute}` {where}, and not in `__init__`.", choice=True)
-    elif part.is_lambda and not part.needs and source is not None:
-        yield LambdaToModule(source=source, line=part.line, name=part.part, must=must)
+    elif source is not None and part.line:
+        yield FunctionsToModule(source=source, functions=inner_functions(broken), must=must)
     else:
-        needs = f"; it uses {spoken(map(code, part.needs))} from there" if part.needs else ""
-        yield Fix(f"Make a function or class of the module of it{needs}.", choice=True)
+        yield Fix("Make a function or class of the module of it.", choice=True)
     loader = loader_call(crash, case.recording)
     if loader is not None and not {word.arg for word in loader[1].keywords} & ONLY_WITH_WORKERS:
         yield SetArgument(
@@ -114,3 +123,18 @@ def remedies(
             must=must,
             choice=True,
         )
+
+
+def inner_functions(broken: PartNotPicklable) -> tuple[InnerFunction, ...]:
+    """Every function that cannot be sent: where one is moved, the next one fails."""
+    found = [part for part in broken.parts if part.line and part.file == broken.parts[0].file]
+    return tuple(
+        dict.fromkeys(InnerFunction(part.line, name_of(part), part.needs) for part in found)
+    )
+
+
+def name_of(part: Unpicklable) -> str:
+    """Its own name; of a lambda, what holds it: `transform_steps` for `transform.steps[0]`."""
+    if not part.is_lambda:
+        return part.name.rpartition(".")[2]
+    return "_".join(re.findall(r"[A-Za-z]\w*", part.attribute)) or part.part

@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from types import CodeType, FrameType, FunctionType, MethodType
@@ -29,16 +29,17 @@ def collator_in(frames: Sequence[FrameType]) -> CollatorSeen | None:
         return None
     collator, rows, dataset = found
     seen = _seen(_unwrapped(collator), _kept(collator, rows), dataset)
-    return replace(seen, numbers=_numbers_of_none(frames, rows)) if seen.nones else seen
+    asked = _asked(frames, rows)
+    none = (at for at, row in zip(asked, rows, strict=False) if row is None)
+    return replace(seen, asked=asked, numbers=tuple(none))
 
 
-def _numbers_of_none(frames: Sequence[FrameType], rows: list[Any]) -> tuple[int, ...]:
-    """In the dataset, of the rows that are None, as the loader's fetcher asked for them."""
+def _asked(frames: Sequence[FrameType], rows: list[Any]) -> tuple[int, ...]:
+    """The numbers in the dataset of the rows, as the loader's fetcher asked for them."""
     for frame in frames:
         asked = frame.f_locals.get("possibly_batched_index")
         if type(asked) is list and len(asked) == len(rows):
-            wanted = zip(asked, rows, strict=True)
-            return tuple(at for at, row in wanted if row is None and type(at) is int)
+            return tuple(at for at in asked if type(at) is int)
     return ()
 
 
@@ -124,9 +125,12 @@ def _seen(collator: Any, rows: list[Any], dataset: Any) -> CollatorSeen:
     totals: dict[str, int] = {}
     texts: dict[str, None] = {}
     missing: dict[str, int] = {}
+    nested = _uneven_inside(
+        [table or _unnamed(row) for table, row in zip(tables, rows, strict=True)]
+    )
     for table, row in zip(tables, rows, strict=True):
         items = table if table is not None else _unnamed(row)
-        for key, value in items.items():
+        for key, value in (*items.items(), *_nested(items, nested)):
             column = str(key) if type(key) in (str, int) else type(key).__name__
             kind = type(value).__name__
             if kind not in kinds.get(column, ()):
@@ -233,6 +237,25 @@ def _supervised(value: Any) -> int | None:
     if type(value).__module__ == "numpy" and is_a(value, "numpy", "ndarray"):
         return int((value != IGNORED).sum())
     return None
+
+
+def _nested(items: dict[Any, Any], keys: Iterable[str]) -> Iterator[tuple[str, Any]]:
+    """`1.boxes` of a row `(image, {"boxes": ...})`."""
+    for key, value in items.items():
+        for name, inner in (mapping(value) or {}).items():
+            if f"{key}.{name}" in keys:
+                yield f"{key}.{name}", inner
+
+
+def _uneven_inside(rows: list[dict[Any, Any]]) -> list[str]:
+    """What mappings inside of the rows hold in tensors or arrays of unequal shapes."""
+    shapes: dict[str, set[tuple[int, ...]]] = {}
+    for row in rows:
+        for key, value in row.items():
+            for name, inner in (mapping(value) or {}).items():
+                if is_tensor(inner) or is_a(inner, "numpy", "ndarray"):
+                    shapes.setdefault(f"{key}.{name}", set()).add(_shape(inner))
+    return [name for name, several in shapes.items() if len(several) > 1]
 
 
 def _unnamed(row: Any) -> dict[str, Any]:

@@ -12,6 +12,8 @@ from surefit.observe.inside.autopsy.values import attributes, is_module, is_tens
 
 DEEPEST = 6
 """Attributes and subscripts in one name."""
+TABLES = ("_parameters", "_buffers", "_modules")
+"""Attributes of every module, whose members it gives under names of their own."""
 MOST_MEMBERS = 200
 MOST_SEEN = 20_000
 
@@ -49,7 +51,7 @@ def own_members(module: Any) -> Iterator[tuple[str, Any]]:
     own = attributes(module)
     yield from list(own.get("_buffers", {}).items())
     for name, value in list(own.items()):
-        if not name.startswith("_") and not is_module(value):
+        if name not in TABLES and not is_module(value):
             yield name, value
 
 
@@ -98,6 +100,5 @@ def members(value: Any) -> Iterator[tuple[str, Any]]:
     for table in ("_buffers", "_modules"):
         if is_module(value):
             yield from list(own.get(table, {}).items())
-    yield from ((name, one) for name, one in list(own.items()) if not name.startswith("_"))
-    if not is_module(value):
-        yield from ((name, one) for name, one in list(own.items()) if name.startswith("_"))
+    known = [pair for pair in own.items() if pair[0] not in TABLES]
+    yield from sorted(known, key=lambda pair: pair[0].startswith("_"))

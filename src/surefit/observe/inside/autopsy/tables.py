@@ -38,6 +38,7 @@ def _frame(frame: Any, text: str, members: bool) -> Value:
         "DataFrame",
         id(frame),
         length=rows,
+        kinds={str(kind): int(count) for kind, count in frame.dtypes.value_counts().items()},
         members={str(name): _series(frame[name], str(name)) for name in columns[:MOST_MEMBERS]},
         numbered=is_numbered(frame.index),
     )
