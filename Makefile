@@ -1,5 +1,5 @@
-# Everything is set up in .venv by the targets themselves; nothing else on the machine is touched, but
-# for Debian's Chromium, in which pages are tested.
+# Every target installs what it needs into .venv. Outside the folder only Debian's Chromium is installed, for the
+# tests of pages.
 PYTHON ?= python3.11
 VENV := .venv
 BIN := $(VENV)/bin
@@ -16,7 +16,7 @@ test: $(VENV)/dev $(VENV)/browser check ## set up, check and run all tests
 test-oldest: $(OLDEST)/ready ## the doctor on the oldest transformers, peft and accelerate that it supports
 	$(OLDEST)/bin/python -m pytest -n 2 --dist loadfile tests/test_cases.py tests/rules
 
-test-pythons: $(VENV)/dev ## the doctor without torch on every Python from 3.11 to 3.13 that is here
+test-pythons: $(VENV)/dev ## the doctor without torch on every installed Python from 3.11 to 3.13
 	$(BIN)/python -m tools.pythons
 
 fast: $(VENV)/dev $(VENV)/browser ## the tests that take seconds
@@ -34,25 +34,25 @@ check: $(VENV)/dev ## format, lint, types, import contracts, generated pages, wo
 FILES ?= 10000
 SEED ?= 0
 
-fuzz: $(VENV)/dev ## hostile files through every reader: one table; FILES=... and SEED=... for others
+fuzz: $(VENV)/dev ## hostile files for every reader, as a table; FILES=... and SEED=...
 	$(BIN)/python -m tools.fuzz --files $(FILES) --seed $(SEED)
 
-controls: $(VENV)/train ## the score of the same training on weights that were not pretrained
+controls: $(VENV)/train ## the score of the same training without pretrained weights
 	$(BIN)/python -m tools.controls
 
-bench-sft: $(VENV)/dev ## fine-tuning against its peers; goes on where it was stopped
+bench-sft: $(VENV)/dev ## fine-tuning against its peers; can be interrupted and resumed
 	$(BIN)/python -m benchmarks.sft --set-up
 	$(BIN)/python -m benchmarks.sft --results runs/benchmark-sft/results.jsonl
 
-bench-loader: $(VENV)/dev ## loading feature arrays against its peers and the limit; goes on where it was stopped
+bench-loader: $(VENV)/dev ## loading feature arrays against its peers and the limit; can be interrupted and resumed
 	$(BIN)/python -m benchmarks.loader --set-up
 	$(BIN)/python -m benchmarks.loader --results runs/benchmark-loader/results.jsonl
 
-bench-distill: $(VENV)/dev ## losses and whole steps of distillation against their peers and the limit; goes on where it was stopped
+bench-distill: $(VENV)/dev ## losses and whole steps of distillation against their peers and the limit; can be interrupted and resumed
 	$(BIN)/python -m benchmarks.distill --set-up
 	$(BIN)/python -m benchmarks.distill --results runs/benchmark-distill/results.jsonl
 
-faults: $(VENV)/dev ## runs that are killed, starved and disturbed, and a table of what they lost: half an hour and more
+faults: $(VENV)/dev ## fault injection: killed and disturbed runs, and what they lost; half an hour or more
 	$(BIN)/python -m tools.faults $(FAULTS)
 
 load: $(VENV)/dev ## large inputs, and what they take: one table; 12 GB of disk for a while
@@ -64,10 +64,10 @@ dist: $(VENV)/dev ## wheel and source distribution, in dist/
 	rm -rf dist
 	$(BIN)/python -m hatchling build
 
-docs: $(VENV)/docs ## the pages in docs/ as a site, in site/, without a network
+docs: $(VENV)/docs ## build the documentation site in site/, without a network
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
 
-recording: $(VENV)/dev ## docs/recording.svg again, from a real run
+recording: $(VENV)/dev ## update docs/recording.svg from a real run
 	$(BIN)/python -m tools.recording
 
 $(VENV)/pip:
@@ -95,7 +95,7 @@ $(VENV)/docs: $(VENV)/pip pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --group docs
 	touch $@
 
-# Where there is none and none can be installed, the tests of pages fail and say so.
+# Without a browser the tests of pages fail and say so.
 BROWSERS := chromium chromium-browser google-chrome google-chrome-stable
 AS_ROOT := $(if $(filter 0,$(shell id -u)),,sudo -n)
 $(VENV)/browser: $(VENV)/pip
@@ -107,7 +107,7 @@ $(VENV)/browser: $(VENV)/pip
 	@if [ -n "$$(which $(BROWSERS))" ]; then touch $@; \
 	else echo "Chromium could not be installed: the tests of pages will fail."; fi
 
-# Behind what is installed here stands all of the first environment, torch too: it is not taken twice.
+# Packages that are not installed here, such as torch, are taken from the first environment.
 $(OLDEST)/ready: $(VENV)/dev constraints-oldest.txt
 	rm -rf $(OLDEST)
 	$(PYTHON) -m venv $(OLDEST) || python3 -m venv $(OLDEST)

@@ -5,9 +5,10 @@
 
 2.1 GB of float32 rows are made in a temporary folder and removed at the end; each peer's own form
 of them, too. Every contender is a process of its own with one thread for its arithmetic. The limit
-is a sequential read of the page-cached files, a batch at a time into one buffer; it runs before
-and after every contender's epoch, and the ratio is to the mean of the two. What is kept in a file
-of results is not measured again.
+is a sequential read of the page-cached files, a batch at a time into one buffer; the limit of a
+shuffled epoch reads the same rows in a random order, 256 reads to a system call, and does nothing
+else. Both run before and after every contender's epoch; ratios are to the mean of the two. What is
+kept in a file of results is not measured again.
 """
 
 import argparse
@@ -29,8 +30,9 @@ from benchmarks.loading.workload import BATCH, ROW_BYTES, ROWS
 
 ROOT = Path(__file__).parents[1]
 HEAD = """\
-| loader | rows per CPU-s | of the limit, bare | with a consumer | memory added | design effect |
-| --- | --- | --- | --- | --- | --- |"""
+| loader | rows per CPU-s | of the limit, bare | with a consumer | of the shuffled limit, bare \
+| with a consumer | memory added | design effect |
+| --- | --- | --- | --- | --- | --- | --- | --- |"""
 
 
 def python_of(contender: Contender) -> Path:
@@ -108,10 +110,10 @@ def private(process: Any) -> int:
     return sum(int(line.split()[1]) * 1024 for line in lines if line.startswith(names))
 
 
-def ratio(answers: list[dict[str, Any]], kind: str) -> float:
+def ratio(answers: list[dict[str, Any]], kind: str, limits: str) -> float:
     """The median over the rounds."""
     every = [one[kind] for one in answers]
-    return float(statistics.median(one["rows"] / statistics.mean(one["limits"]) for one in every))
+    return float(statistics.median(one["rows"] / statistics.mean(one[limits]) for one in every))
 
 
 def line(answers: list[dict[str, Any]]) -> str:
@@ -122,30 +124,40 @@ def line(answers: list[dict[str, Any]]) -> str:
     told = "" if effect is None else f"{effect:.2f}"
     lost = "" if last.get("once", True) is not False else " (rows lost or twice)"
     return (
-        f"| {last['title']}{lost} | {rate:,.0f} | {ratio(answers, 'bare'):.2f} |"
-        f" {ratio(answers, 'consumed'):.2f} | +{added:.2f} GB | {told} |"
+        f"| {last['title']}{lost} | {rate:,.0f} | {ratio(answers, 'bare', 'limits'):.2f} |"
+        f" {ratio(answers, 'consumed', 'limits'):.2f} |"
+        f" {ratio(answers, 'bare', 'shuffled limits'):.2f} |"
+        f" {ratio(answers, 'consumed', 'shuffled limits'):.2f} | +{added:.2f} GB | {told} |"
     )
 
 
 def print_table(results: dict[str, list[dict[str, Any]]]) -> None:
     print(f"\n{HEAD}")
     versions: dict[str, str] = {}
-    limits = []
+    limits: dict[str, list[float]] = {"limits": [], "shuffled limits": []}
     for name in CONTENDERS:
         if results.get(name):
             print(line(results[name]))
             versions |= results[name][-1]["versions"]
-            limits += [rate for one in results[name] for rate in one["bare"]["limits"]]
-    if not limits:
+            for kind, found in limits.items():
+                found += [rate for one in results[name] for rate in one["bare"][kind]]
+    if not limits["limits"]:
         return
-    low, middle, high = min(limits), statistics.median(limits), max(limits)
     print(
-        f"\nThe limit: {middle:,.0f} rows per CPU-s ({middle * ROW_BYTES / 1e9:.1f} GB), from"
-        f" {low:,.0f} to {high:,.0f} over {len(limits)} runs. {ROWS:,} rows of {ROW_BYTES:,} bytes,"
+        f"\nThe limit: {told(limits['limits'])}. Of a shuffled epoch: "
+        f"{told(limits['shuffled limits'])}. {ROWS:,} rows of {ROW_BYTES:,} bytes,"
         f" batch {BATCH}; {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} at the end,"
         f" {platform.system()} {platform.release()}. "
         + ", ".join(f"{name} {number}" for name, number in versions.items())
         + "."
+    )
+
+
+def told(rates: list[float]) -> str:
+    middle = statistics.median(rates)
+    return (
+        f"{middle:,.0f} rows per CPU-s ({middle * ROW_BYTES / 1e9:.1f} GB), from {min(rates):,.0f} "
+        f"to {max(rates):,.0f} over {len(rates)} runs"
     )
 
 

@@ -38,10 +38,12 @@ MODULES = {
     "surefit": "train_surefit",
     "surefit-packing": "train_surefit",
     "surefit-all": "train_surefit",
+    "surefit-auto": "train_surefit",
     "trainer": "train_trainer",
     "trainer-all": "train_trainer",
     "trl": "train_trl",
     "trl-packed": "train_trl",
+    "trl-bf16": "train_trl",
     "llamafactory-packed": "train_llamafactory",
     "axolotl-packed": "train_axolotl",
     "same-batches": "same_batches",
@@ -77,7 +79,7 @@ SMOLLM2 = Model(
     "smollm2",
     "SmolLM2-135M-Instruct, 30 layers, hidden 576, vocabulary 49,152",
     None,  # its padding is EOS
-    ("surefit", "surefit-packing", "trainer", "trl", "trl-packed"),
+    ("surefit", "surefit-packing", "surefit-auto", "trainer", "trl", "trl-packed", "trl-bf16"),
 )
 MODELS = (QWEN3, SMOLLM2)
 

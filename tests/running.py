@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from textwrap import dedent
 from typing import Any
+from unittest.mock import patch
 
 import forked
 from surefit.doctor.observations import Crash, NotObserved, Swallowed
@@ -123,12 +124,22 @@ def forked_observed(words: Sequence[object], cwd: Path) -> Ran:
 
 def forked_run(words: Sequence[object], cwd: Path, flags: Sequence[str] = ()) -> Ran:
     """`surefit_run`, with the command in this process and the script in such forks."""
+    with forked.forking():
+        return run_here(words, cwd, flags)
+
+
+def run_here(words: Sequence[object], cwd: Path, flags: Sequence[str] = (), **more: str) -> Ran:
+    """`surefit_run`, with the command in this process and the script in a Python of its own."""
     from surefit.cli import main
 
-    with tempfile.TemporaryDirectory() as folder, chdir(cwd):
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        chdir(cwd),
+        patch.dict(os.environ, more),
+    ):
         document, record = Path(folder) / "document.json", Path(folder) / "record.jsonl"
         tell = ["--json", str(document), "--record", str(record)]
-        with forked.forking(), forked.captured() as said:
+        with forked.captured() as said:
             code = main(["run", *tell, *flags, *map(str, words)])
         seen = read(record.read_text().splitlines()) if record.exists() else Recording([])
         told = json.loads(document.read_text()) if document.exists() else {}

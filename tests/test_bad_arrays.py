@@ -152,7 +152,7 @@ CASES = {
     ),
     "ids": Case(
         lambda: np.save("data.npy", np.zeros((8, 20), "int64")),
-        ("data.npy", "whole number for each step", "np.eye(271, dtype='float32')[ids]"),
+        ("data.npy", "integer per step", "np.eye(271, dtype='float32')[ids]"),
         f"data.npy {SIZES}",
     ),
     "other data": Case(

@@ -198,12 +198,12 @@ CASES = {
     "the rows to train on as rows to validate on": Case(
         lambda: write(rows()),
         f"{TRAIN} --eval-data rows.jsonl",
-        ("SF140", "No row is left to train on: all 8 have a twin in `rows.jsonl`", "--held-out"),
+        ("SF140", "No training rows are left: all 8 duplicate rows in `rows.jsonl`", "--held-out"),
     ),
     "learning rate so small that steps round away": Case(
         lambda: write(rows()),
         f"{TRAIN} --learning-rate 1e-12",
-        ("SF166", "% of the weights", "1e-12", "`float32`", "--learning-rate "),
+        ("SF166", "% of the trainable weights", "1e-12", "`float32`", "--learning-rate "),
     ),
     "all weights trained in 4 bits": Case(
         lambda: write(rows()),
@@ -263,7 +263,7 @@ def test_bad_rows_can_be_left_out(
     flags = f"{TRAIN} --max-tokens 128 --skip-bad-rows --held-out 0 --no-evaluate-before"
     assert main(["sft", *flags.split()]) == 0
     assert RunFolder(Path("out")).read_report().training_rows == 7
-    assert "eft out" in capsys.readouterr().out
+    assert "kipped" in capsys.readouterr().out
 
 
 @pytest.fixture

@@ -132,14 +132,14 @@ def test_settings_written_as_yaml_are_read_back(
             "seed: 1\nepochs: 2\nseed: 3\n",
             3,
             "broken-config",
-            "`seed` stands on line 1 and on line 3.",
+            "`seed` is set on line 1 and on line 3.",
         ),
         (
             "a.yaml",
             "sft:\n  seed: 1\n  seed: 3\n",
             3,
             "broken-config",
-            "`seed` stands on line 2 and on line 3.",
+            "`seed` is set on line 2 and on line 3.",
         ),
         ("a.yaml", "- 1\n- 2\n", 1, "broken-config", "`a.yaml` holds no `key: value` lines."),
         (
@@ -163,7 +163,7 @@ def test_each_refusal_names_its_line(
 
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     missing = tmp_path / "none.toml"
-    assert refusal_of(missing).headline == f"There is no config file `{missing}`."
+    assert refusal_of(missing).headline == f"The config file `{missing}` does not exist."
     folder = tmp_path / "folder.toml"
     folder.mkdir()
     assert refusal_of(folder).headline == "`folder.toml` cannot be read: Is a directory."

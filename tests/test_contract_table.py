@@ -15,8 +15,8 @@ from torch.nn import functional
 from torch.nn.utils.rnn import pack_padded_sequence
 
 from surefit.doctor.observations import Value
-from surefit.laws.contract_table import ROWS
-from surefit.laws.demands import Conflict, conflicts
+from surefit.laws.operations.contract_table import ROWS
+from surefit.laws.operations.demands import Conflict, conflicts
 from surefit.observe.inside.autopsy.values import describe
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")

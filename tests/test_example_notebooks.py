@@ -11,7 +11,7 @@ from tools.notebooks import EXAMPLES, executed
 
 CHANGES = re.compile(
     r"\x1b\[[0-9;?]*[a-zA-Z]|\d+\.\d+(e-\d+)?|\d+ s\b|free now.*"
-    r"|[\d,]+ (?=tokens/s|of them supervised|steps of rows a second)|(?<=peak memory )[\d,]+"
+    r"|[\d,]+ (?=tokens/s|of them supervised|sequence steps/s)|(?<=peak memory )[\d,]+"
 )
 """Colours, seconds, speed, memory, what is free, and fractions, whose last digit depends on the
 processor."""

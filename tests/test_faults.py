@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from running import Ran, plainly, surefit_run, written
+from running import Ran, plainly, run_here, written
 
 FAILS = """
     import os
@@ -93,9 +93,9 @@ def test_fault_in_the_observer(part: str, text: str, tmp_path: Path) -> None:
     (tmp_path / "fault").mkdir()
     plain = plainly([script], tmp_path)
     written(tmp_path / "fault", sitecustomize=BROKEN_OBSERVER[part])
-    ran = surefit_run([script], tmp_path, PYTHONPATH=str(tmp_path / "fault"))
+    ran = run_here([script], tmp_path, PYTHONPATH=str(tmp_path / "fault"))
     assert_own_error_is_whole(plain, ran)
-    assert "This is a fault of surefit" not in ran.err
+    assert "This is a bug in surefit" not in ran.err
     assert "Traceback" not in ran.err[len(plain.err) :]
 
 
@@ -104,7 +104,7 @@ def test_fault_in_the_observer_is_a_line(part: str, tmp_path: Path) -> None:
     script = written(tmp_path, script=FAILS)
     (tmp_path / "fault").mkdir()
     written(tmp_path / "fault", sitecustomize=BROKEN_OBSERVER[part])
-    ran = surefit_run([script], tmp_path, PYTHONPATH=str(tmp_path / "fault"))
+    ran = run_here([script], tmp_path, PYTHONPATH=str(tmp_path / "fault"))
     told = [line for line in lines_of_surefit(ran) if "broken on purpose" in line]
     assert told
     assert all(re.match(r"surefit: not observed: .*: RuntimeError: broken", line) for line in told)
@@ -116,7 +116,7 @@ def test_what_else_was_seen_is_still_told(tmp_path: Path) -> None:
     script = written(tmp_path, script=FAILS)
     (tmp_path / "fault").mkdir()
     written(tmp_path / "fault", sitecustomize=BROKEN_OBSERVER["values"])
-    ran = surefit_run([script], tmp_path, PYTHONPATH=str(tmp_path / "fault"))
+    ran = run_here([script], tmp_path, PYTHONPATH=str(tmp_path / "fault"))
     (finding,) = ran.document["findings"]
     assert finding["place"]["line"] == 3
     assert finding["python_said"] == "IndexError: list index out of range"
@@ -218,7 +218,7 @@ def test_a_spool_that_cannot_be_written(tmp_path: Path) -> None:
         """,
     )
     plain = plainly([script], tmp_path)
-    ran = surefit_run([script], tmp_path)
+    ran = run_here([script], tmp_path)
     assert_own_error_is_whole(plain, ran)
     assert "not observed: the whole run" in ran.err
 
@@ -239,6 +239,6 @@ def test_another_version_of_python_internals(tmp_path: Path) -> None:
         """,
     )
     plain = plainly([script], tmp_path)
-    ran = surefit_run([script], tmp_path, PYTHONPATH=str(tmp_path / "fault"))
+    ran = run_here([script], tmp_path, PYTHONPATH=str(tmp_path / "fault"))
     assert (ran.out, ran.code) == (plain.out, plain.code)
     assert "IndexError: list index out of range" in ran.err

@@ -72,9 +72,9 @@ def test_one_run_where_all_is_well_and_what_it_did_not_see_is_said(checked: Any)
     assert [one[ROWS] for one in script.environments] == ["4"]
     assert few_rows.on(made) == ", on 4 rows of 32"
     (said,) = few_rows.not_checked(made)
-    assert said.startswith("what needs whole batches (32 -> 4 rows): ")
+    assert said.startswith("full batches (cut: 32 -> 4 rows): ")
     assert list(few_rows.lines(made)) == [
-        "Batches of train.py:5 are taken whole: its dataset is a stream"
+        "Batches of train.py:5 are not cut: its dataset is a stream"
     ]
     assert few_rows.part(made, None) == {
         "shrunk": [
@@ -103,8 +103,8 @@ def test_a_crash_on_few_rows_alone_is_a_line_and_no_finding(checked: Any) -> Non
     assert few_rows.on(made) == ""
     assert few_rows.not_checked(made) == []
     assert list(few_rows.lines(made)) == [
-        "With 4 rows of 32 it stopped at train.py:20 (RuntimeError: shape '[32]'); with its own"
-        " batches it did not"
+        "With 4 rows of 32 it stopped at train.py:20 (RuntimeError: shape '[32]'), but not"
+        " with full batches"
     ]
     assert list(made.examined.recording.all(Chance)) == [BEGAN]
 
@@ -142,15 +142,14 @@ def test_a_silent_fault_must_show_with_whole_batches_too(
     made = checked(script)
     assert made.examined.findings == found_on_own
     assert script.proved == [False, True]
-    said = "With 4 rows of 32 `dead-layer` showed at train.py:3; with its own batches it did not"
+    said = "With 4 rows of 32 `dead-layer` was found at train.py:3, but not with full batches"
     assert list(few_rows.lines(made)) == [said] * lines
 
 
 def test_an_end_without_a_step_on_few_rows_alone(checked: Any) -> None:
     made = checked(Script([CUT], [STEP]))
     assert list(few_rows.lines(made)) == [
-        "With 4 rows of 32 it ended before its first optimizer step; with its own batches it did"
-        " not"
+        "With 4 rows of 32 it ended before its first optimizer step, but not with full batches"
     ]
 
 

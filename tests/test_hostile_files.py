@@ -236,7 +236,7 @@ def refused(hostile: Hostile, capsys: pytest.CaptureFixture[str]) -> str:
     hostile.write(RANDOM, Path(hostile.file))
     code = main([*hostile.call, hostile.file])
     shown = "".join(capsys.readouterr())
-    assert "This is a fault of surefit" not in shown, shown[-3000:]
+    assert "This is a bug in surefit" not in shown, shown[-3000:]
     assert code == hostile.code, shown[-3000:]
     for words in hostile.says:
         assert words in " ".join(shown.split()), shown[-3000:]

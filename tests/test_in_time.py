@@ -52,7 +52,7 @@ def test_a_run_is_ended_where_an_error_is_certain(tmp_path: Path) -> None:
     assert ran.out.splitlines() == ["restored", "cleaned up"]
     assert ran.rules() == ["state-dict-not-copied"]
     assert ran.err.count(HEAD) == 1
-    ended = "surefit: the run was ended at its first error that is certain"
+    ended = "surefit: stopped at the first certain error (--stop-on)"
     assert ran.err.index(HEAD) < ran.err.index("KeyboardInterrupt") < ran.err.index(ended)
     assert ran.err.count("script.py:18: error state-dict-not-copied: ") == 1
     assert ran.document["ended"] == {"code": 1, "exception": None}

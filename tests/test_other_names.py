@@ -103,9 +103,9 @@ def test_a_hint_never_changes_the_meaning(
 @pytest.mark.parametrize(
     ("flag", "advised"),
     [
-        ("--warmup-steps", "`warmup` takes the share of all steps, and not their number."),
-        ("--bf16", "Write `precision` with the value `bf16`."),
-        ("--resume-from-checkpoint", "`resume` takes the folder of a run"),
+        ("--warmup-steps", "`warmup` is a fraction of all steps, not a number of steps."),
+        ("--bf16", "Use `precision=bf16`."),
+        ("--resume-from-checkpoint", "`resume` takes a run folder"),
     ],
 )
 def test_what_is_almost_the_same_is_told_apart(

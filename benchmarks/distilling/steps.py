@@ -44,7 +44,9 @@ def surefit(given: StepWorkload, meter: StepMeter) -> None:
     from surefit.recipes.distill_report import Tally
     from surefit.recipes.distill_teacher import Teaching
     from surefit.recipes.distill_update import Updating
+    from surefit.train.arithmetic import choose_products
     from surefit.train.device import make_accelerator
+    from surefit.train.optimizer import adamw
     from surefit.train.ranks import ranks_of
     from surefit.train.schedule import linear_decay
     from surefit.train.teacher import Teacher
@@ -53,7 +55,10 @@ def surefit(given: StepWorkload, meter: StepMeter) -> None:
     teaching = Teaching(VOCABULARY, "", Teacher(given.teacher))
     divergence = Divergence("forward-kl", TEMPERATURE)
     student = StudentLoss(given.student, teaching.voice, divergence, ALPHA, VOCABULARY)
-    optimizer = torch.optim.AdamW(given.student.parameters(), lr=LEARNING_RATE, weight_decay=0.0)
+    choose_products(given.student)
+    optimizer = adamw(
+        given.student.parameters(), accelerator, learning_rate=LEARNING_RATE, weight_decay=0.0
+    )
     schedule = linear_decay(optimizer, NOT_COUNTED + COUNTED, 0.0)
     prepared, stepper = accelerator.prepare(student, optimizer)
     given.student.train()

@@ -19,6 +19,7 @@ import torch
 
 from benchmarks.loading.contenders import CONTENDERS
 from benchmarks.loading.workload import BATCH, FEW_ROWS, ROW_BYTES, ROWS, SHARD_ROWS, npy_files
+from surefit.data.features.many_reads import ManyReads, spare
 
 MOST_CPU = 4.0
 """Seconds after which an epoch is cut: what is wanted is a rate."""
@@ -50,6 +51,27 @@ def limit(folder: Path, buffer: memoryview) -> float:
             assert got == len(buffer)
         os.close(file)
     return ROWS / (cpu() - began)
+
+
+def shuffled_limit(folder: Path, buffer: memoryview) -> float:
+    """The same of reading them in a random order, each row to its place in the batch: as many reads
+    to a system call as a batch has rows, and nothing else."""
+    reads = ManyReads()
+    files = np.array([os.open(path, os.O_RDONLY) for path in npy_files(folder)])
+    order = np.random.default_rng(0).permutation(ROWS)
+    places = np.frombuffer(buffer, np.uint8).ctypes.data + np.arange(BATCH) * ROW_BYTES
+    pieces = np.stack([places, np.full(BATCH, ROW_BYTES)], axis=1).astype(np.uint64)
+    ends = np.arange(BATCH + 1)
+    began = cpu()
+    for first in range(0, ROWS, BATCH):
+        shards, rows = np.divmod(order[first : first + BATCH], SHARD_ROWS)
+        got = reads.read(files[shards], HEADER + rows * ROW_BYTES, pieces, ends)
+        assert (got == ROW_BYTES).all()
+    took = cpu() - began
+    for file in files.tolist():
+        os.close(file)
+    spare(reads)
+    return ROWS / took
 
 
 def epoch(batches: Iterable[torch.Tensor], most: float, consumed: list[np.ndarray] | None) -> float:
@@ -88,10 +110,11 @@ def measured(name: str, folder: Path) -> dict[str, Any]:
     epoch(open_epoch(), WARM_UP, None)
     found: dict[str, Any] = {"title": contender.title, "opening": opening, "before": before}
     for kind, consumed in (("bare", None), ("consumed", [])):
-        first = limit(folder, buffer)
+        before_it = limit(folder, buffer), shuffled_limit(folder, buffer)
         rate = epoch(open_epoch(), MOST_CPU, consumed)
-        second = limit(folder, buffer)
-        found[kind] = {"rows": rate, "limits": [first, second]}
+        after_it = limit(folder, buffer), shuffled_limit(folder, buffer)
+        limits, shuffled = zip(before_it, after_it, strict=True)
+        found[kind] = {"rows": rate, "limits": limits, "shuffled limits": shuffled}
         if consumed and contender.data != "packed":
             rows = FEW_ROWS if contender.data in ("mds", "litdata") else ROWS
             found["design effect"] = design_effect(consumed, rows)

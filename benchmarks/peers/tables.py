@@ -11,6 +11,8 @@ NAMES = {
     "surefit": "**surefit**, default (bucketed)",
     "surefit-packing": "**surefit** `--packing`",
     "surefit-all": "**surefit** `--loss-on all`",
+    "surefit-auto": "**surefit** `--precision auto`",
+    "trl-bf16": "TRL, weights and arithmetic in bf16, adapters in fp32",
     "trl": "TRL SFTTrainer, defaults",
     "trl-packed": "TRL `packing=True`, batch 1",
     "trainer": "Trainer + DataCollatorForSeq2Seq, grouped by length",

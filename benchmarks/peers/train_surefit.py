@@ -13,6 +13,7 @@ SET_UPS: dict[str, dict[str, Any]] = {
     "surefit": {},
     "surefit-packing": {"packing": True},
     "surefit-all": {"loss_on": "all"},
+    "surefit-auto": {"precision": "auto"},
 }
 
 

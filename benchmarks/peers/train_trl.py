@@ -33,7 +33,7 @@ def main() -> None:
     meter = Meter(job.pad_id)
     watch_trainer(meter)
     rows = load_dataset("json", data_files=job.rows, split="train")
-    packed = job.set_up == "trl-packed"
+    packed, bf16 = job.set_up == "trl-packed", job.set_up == "trl-bf16"
     settings = SFTConfig(
         output_dir=f"{job.folder}/run",
         num_train_epochs=1,
@@ -41,7 +41,7 @@ def main() -> None:
         packing=packed,
         max_length=MAX_TOKENS,
         learning_rate=LEARNING_RATE,
-        bf16=False,
+        bf16=bf16,
         # surefit and the plain Trainer have none either; with it TRL is slower and smaller.
         gradient_checkpointing=False,
         save_strategy="no",
@@ -50,7 +50,9 @@ def main() -> None:
         seed=SEED,
     )
     trainer = SFTTrainer(
-        model=AutoModelForCausalLM.from_pretrained(job.model, dtype=torch.float32),
+        model=AutoModelForCausalLM.from_pretrained(
+            job.model, dtype=torch.bfloat16 if bf16 else torch.float32
+        ),
         args=settings,
         train_dataset=rows.map(prompt_and_completion, remove_columns=rows.column_names),
         processing_class=tokenizer,

@@ -57,16 +57,16 @@ def ask(
     *,
     system: str | None = None,
 ) -> ModelAnswer:
-    """Asks a trained model one question: `surefit.ask("runs/sft-1", "Who has to pay?")`.
+    """Sends one prompt to a trained model: `surefit.ask("runs/sft-1", "Who has to pay?")`.
 
-    The prompt is built as the rows of the training were.
+    The prompt is built like the training rows.
 
     run
-        The folder of a run.
+        A run folder.
     text
-        The prompt, as it would stand in the `input` of a row.
+        The prompt, like the `input` of a row.
     system
-        The system turn, in place of the one that all training rows had; an empty one is none.
+        Replaces the system message of the training rows; an empty text removes it.
 
     """
     ...
@@ -142,206 +142,201 @@ def distill(
     Settings, as `surefit distill --help` has them:
 
     teacher_model: str = 'embedded-teacher'
-        A hub name, a folder, a GGUF file, `smollm2`, or `embedded-teacher`.
+        A Hub model, a folder, a GGUF file, `smollm2`, or `embedded-teacher`.
         (also: teacher)
     student_model: str = 'embedded-student'
-        The same for the student, which is trained whole; it must have the
-        teacher's tokenizer. (also: student)
+        The student, in the same forms; all its weights are trained. It must
+        share the teacher's tokenizer. (also: student)
     data: str | Path | Iterable[Mapping[str, Any]] | DataFrameLike | DatasetLike = 'embedded-text'
-        Rows as for `surefit sft`, of whose answers alone the loss is taken, or
-        plain texts: a `.txt` file, or rows with a column `text`.
+        Rows as for `surefit sft`, with the loss on their answers, or plain
+        texts: a `.txt` file, or rows with a column `text`.
     text_field: str = 'text'
-        The column that holds plain texts.
+        The column of plain texts.
     input_field: str = 'input'
-        The column that holds the prompt.
+        The column of the prompt.
     target_field: str = 'target'
-        The column that holds the answer.
+        The column of the answer.
     numbers_as_text: bool = False
-        Read a number in these columns as text, as `1` or `0.5`, instead of
-        refusing it.
+        Read numbers in these columns as text instead of rejecting them.
     template: str = 'auto'
-        How turns become text: `plain`, `chat` (the tokenizer's own), `verbatim`
-        (as they stand), a text with `{input}`, or `auto`: `chat` for
-        conversations, `verbatim` for rows of `prompt` and `completion`, `plain`
-        otherwise.
+        Prompt template: `plain`, `chat` (the tokenizer's chat template),
+        `verbatim` (no template), or a text with `{input}`. `auto` uses `chat`
+        for conversations, `verbatim` for `prompt` and `completion` rows, and
+        `plain` otherwise.
     loss_on: Literal['target', 'all'] = 'target'
-        Which tokens of rows the loss sees: the answers alone, or everything.
+        Tokens to compute the loss on: the answers (`target`) or all tokens.
     held_out: float = 0.1
-        The share of rows to evaluate on; rounded to whole rows.
+        Fraction of rows to hold out for evaluation.
     eval_data: str | None = None
-        Rows to evaluate on, in place of held-out ones; rows of `data` with a
-        twin among them are not trained on. (also: validation_data)
+        Evaluation rows, instead of held-out rows. Rows of `data` that duplicate
+        one of them are not trained on. (also: validation_data)
     augmentation_factor: int = 1
-        How many times as many rows to train on; the added ones carry spelling
+        Multiply the training rows by this factor; the added rows have spelling
         noise.
     augment_with: str | None = None
-        Your own augmentation, `module:function`; it is given a row's input, its
-        target and a `random.Random`, and gives back the new input.
+        Your own augmentation as `module:function`. It is called with a row's
+        input, its target and a `random.Random`, and returns the new input.
     skip_bad_rows: bool = False
-        Go on without rows that cannot be used, and count them, instead of
-        refusing.
+        Skip rows that cannot be used and report how many, instead of stopping.
     max_tokens: int = 256
-        The longest row, in tokens; a longer text becomes several rows. (also:
+        Maximum tokens per row; longer texts are split into several rows. (also:
         max_seq_length)
     pad_token: str | None = None
-        The token to fill batches with, for models that name none; it is masked
-        everywhere.
+        The padding token, for tokenizers without one; it is always masked.
     trust_remote_code: bool = False
-        Run the Python code that some models on the hub bring with them.
+        Allow models from the Hub to execute their own Python code.
     out: str | Path | None = None
-        The run folder to make; by default the next free `runs/distill-N`.
+        The run folder to create; by default the next free `runs/distill-N`.
         (also: output_dir)
     resume: str | Path | None = None
-        A run folder to resume, under the settings it was started with.
+        The run folder to resume, with the settings it was started with.
     steps: int = 600
-        Batches to learn from, each in one or several updates of the student.
-        (also: train_steps, max_steps)
+        Number of training steps, one batch each. (also: train_steps, max_steps)
     updates: int | None = None
-        Updates of the student on each batch: 1, and 2 with `--router ka`, where
-        each has a teacher of its own. (also: M)
+        Student updates per batch; by default 1, or 2 with `--router ka`, which
+        uses another subset of experts for each. (also: M)
     batch_size: int = 16
-        Rows in a batch.
+        Rows per batch.
     accumulate: int = 1
-        Batches to an optimizer step; their gradients are weighed by tokens.
-        (also: gradient_accumulation_steps)
+        Batches per optimizer step; gradients are weighted by their number of
+        tokens. (also: gradient_accumulation_steps)
     rows_per_step: int | None = None
-        Rows to an optimizer step over all processes; by default batch size
-        times accumulated batches times processes. A run that goes on with other
+        Rows per optimizer step over all processes; by default batch size x
+        accumulated batches x processes. A run resumed with another number of
         processes keeps it.
     learning_rate: float | None = None
-        The student's highest learning rate; by default the model's own, or
-        5e-5. (also: student_lr, lr)
+        Peak learning rate of the student; by default the model's recommended
+        rate, or 5e-5. (also: student_lr, lr)
     warmup: float = 0.05
-        The share of steps over which the learning rate rises; then it falls
+        Fraction of the steps for linear warmup; afterwards the rate decays
         linearly to 0.
     weight_decay: float = 0.0
-        Decay of the student's weights, as in AdamW.
+        Weight decay of AdamW.
     max_grad_norm: float = 1.0
-        Gradients longer than this are shortened to it.
+        Clip the gradient to this norm.
     objective: Literal['forward-kl', 'reverse-kl', 'jsd', 'skew-kl', 'skew-reverse-kl'] | None = None
-        The divergence between teacher and student: `forward-kl`, and
+        Divergence between teacher and student; by default `forward-kl`, or
         `reverse-kl` with a router.
     temperature: float | None = None
-        Both distributions are taken at it, and the divergence is multiplied by
-        its square: 2, and 1 with a router.
+        Temperature of both distributions; the divergence is multiplied by its
+        square. By default 2, or 1 with a router.
     alpha: float | None = None
-        The share of the divergence in the loss, cross entropy having the rest:
-        0.5, and 1 with a router. 0 is plain training, without a teacher's part
-        in it. (also: alpha_kd)
+        Weight of the divergence in the loss; cross entropy has weight 1 -
+        alpha. By default 0.5, or 1 with a router. 0 trains without the teacher.
+        (also: alpha_kd)
     mixture: float = 0.5
-        Of `jsd`: how much of the mixture that both are compared with is the
-        teacher's.
+        Weight of the teacher in the mixture distribution of `jsd`.
     skew: float = 0.1
-        Of the skewed forms: how much of the first distribution is mixed into
-        the second.
+        Skew of the skewed divergences: how much of the first distribution is
+        mixed into the second.
     on_policy: float | None = None
-        The share of batches whose answers the student writes itself: 0, and 1
-        with a router.
+        Fraction of batches with answers generated by the student (on-policy).
+        By default 0, or 1 with a router.
     max_new_tokens: int | None = None
-        The longest answer that the student writes; by default as long as the
-        longest of the rows.
+        Maximum tokens that the student generates on-policy; by default the
+        length of the longest answer.
     router: Literal['none', 'sar', 'ka'] = 'none'
-        For a mixture of experts: `sar` trains the teacher's routers for this
-        student before each of its updates, with all experts active; `ka` leaves
-        out one expert of each layer, another one in each update. Both are
-        experimental.
+        For mixture-of-experts teachers: `sar` trains the teacher's routers
+        before each student update, with all experts active; `ka` leaves out
+        another expert of each layer in each update. Both are experimental.
     router_lr: float | None = None
-        Learning rate of the routers with `sar`; by default the student's.
+        Learning rate of the routers with `sar`; by default that of the student.
     balance: float = 0.01
-        Weight of the routers' even use of experts with `sar`. (also: beta)
+        Weight of the load-balancing loss with `sar`. (also: beta)
     by_chance: float = 0.05
-        With `ka`, how often the expert that a layer leaves out is drawn by its
-        weight, in place of the least likely. (also: lambda)
+        With `ka`: probability of sampling the expert to leave out by its
+        weight, instead of leaving out the least likely. (also: lambda)
     compare: bool = False
-        Train the student a second time, without the router's part and with as
-        many updates, beside this run: a gain can come from the updates alone.
+        Also train a baseline with the same number of updates and without the
+        router method, because additional updates alone can improve the student.
     teacher_dtype: Literal['auto', 'fp32', 'bf16', 'fp16', 'float32', 'bfloat16', 'float16'] = 'auto'
-        What the teacher's weights are held in; `auto`: the arithmetic of this
-        run.
+        Dtype of the teacher's weights; `auto`: as `precision`.
     offload_teacher: Literal['none', 'cpu', 'disk'] = 'none'
-        Where the teacher's layers wait until they are used, one after the
-        other.
+        Keep the teacher's layers on the CPU or on disk, and load each one when
+        it is needed.
     cache_teacher: str | Path | None = None
-        A folder of what the teacher says of these rows: it is made if it is not
-        there, and the teacher is not loaded where it is.
+        Folder for the teacher's outputs. If it does not exist, it is written;
+        otherwise it is read and the teacher is not loaded.
     top_k: int = 64
-        Tokens of each place whose probabilities such a folder holds; the rest
-        is one sum.
+        Number of token probabilities that the cache stores per position; the
+        rest is summed.
     evaluate_every: int = 100
-        Steps between evaluations on the held-out rows; one comes before and
-        after training, too.
+        Steps between evaluations on held-out rows; also run before and after
+        training.
     precision: Literal['auto', 'fp32', 'bf16', 'fp16', 'float32', 'bfloat16', 'float16'] = 'auto'
-        Arithmetic of the forward pass; trained weights stay fp32. `auto`: bf16
-        where the GPU has it, fp32 otherwise. (also: model_dtype)
+        Precision of the forward pass; trained weights stay fp32. `auto`: bf16
+        on a GPU that supports it and on a CPU where it is measured to be
+        faster, else fp32. (also: model_dtype)
     threads: int | None = None
-        CPU threads; by default 1 for models under 10 million weights, where
-        more only wait for each other, and torch's own choice for larger ones.
+        CPU threads. By default 1 for models with fewer than 10 million weights,
+        for which more threads are slower, and torch's default for larger
+        models.
     gradient_checkpointing: bool = False
-        Compute the student's activations twice to hold fewer of them.
+        Recompute the student's activations in the backward pass to save memory.
     force: bool = False
-        Go on at a learning rate at which most weights would stay as they are.
+        Train even if the learning rate is too small to change most weights.
     save_every: int = 200
-        Steps between checkpoints; one is written after each evaluation, too.
+        Steps between checkpoints; one is also saved after each evaluation.
     log_every: int = 10
-        Steps between lines of the log when there is no terminal.
+        Steps between log lines, if the output is not a terminal.
     report_to: Literal['tensorboard', 'trackio', 'wandb', 'mlflow'] | Sequence[Literal['tensorboard', 'trackio', 'wandb', 'mlflow']] = ()
-        Trackers that get what the run's metrics file gets.
+        Experiment trackers to report the metrics to.
     project: str | None = None
-        The trackers' project (mlflow's experiment); by default what their own
-        variables say, or `surefit`.
+        Project (in mlflow: experiment) in the trackers; by default from their
+        environment variables, else `surefit`.
     run_name: str | None = None
-        What trackers call the run; by default the name of its folder.
+        Name of the run in the trackers; by default the name of its folder.
     seed: int = 0
-        Decides the split, the order of rows, and what is drawn by chance.
+        Random seed of the split, the row order and all sampling.
 
     It gives back a `DistillReport`:
 
     folder: str
         The run folder.
     trained: str
-        The folder of the weights to use: those with the lowest perplexity on
+        The folder of the best weights: those with the lowest perplexity on
         held-out rows.
     steps: int
-        Batches that were learned from.
+        Number of training steps.
     updates: int
-        Steps that the student's optimizer really took.
+        Updates that the student's optimizer applied.
     skipped: int
-        Steps that it left out, since gradients had overflowed.
+        Updates that the gradient scaler skipped because gradients overflowed.
     best_step: int
-        The one whose weights and figures these are.
+        The step of the best weights.
     cross_entropy_before: float
-        The student's, before the first step.
+        Of the student, before training.
     cross_entropy: float
-        The student's, at the best step.
+        Of the student, at the best step.
     teacher_cross_entropy: float | None
-        None where a cache stands for the teacher and does not tell it.
+        Of the teacher; None if it is unknown because a cache replaces the
+        teacher.
     divergence_before: float
-        Of the student from the teacher, before the first step.
+        Of the student from the teacher, before training.
     divergence: float
         The same at the best step.
     agreement_before: float
-        The share of places where both find the same token likeliest, before the
-        first step.
+        Fraction of positions where both predict the same token, before
+        training.
     agreement: float
         The same at the best step.
     teacher_passes: int
-        Forward passes of the teacher, in the first process. A run that was
-        killed and resumed has as many as one that was not: what is done again
-        is counted once.
+        Forward passes of the teacher in the first process. Passes that are
+        repeated after a resume are counted once.
     peak_memory: int
-        In bytes, of this process.
+        Bytes, of this process.
     seconds: float
-        From the beginning of the call to its end.
+        Duration of the call.
     training_rows: int
-        Rows that were trained on.
+        Number of training rows.
     held_out_rows: int
-        Rows that the figures are over.
+        Number of held-out rows.
     held_out_tokens: int
-        Their supervised tokens.
+        Supervised tokens of the held-out rows.
     baseline: dict[str, Any] | None
-        With `--compare`: the report of the run without the router's part.
+        With `--compare`: the report of the baseline without the router method.
     pace: Pace | None
-        Tokens a second, and the memory that the run took.
+        Tokens per second and peak memory.
     """
     ...
 
@@ -357,19 +352,19 @@ def eval(
 ) -> RunEvaluation | FeatureScore:
     """Scores a trained model: `surefit.eval("runs/sft-1", "held-out.jsonl").score.f1`.
 
-    A run of `pretrain` is scored on a folder of arrays, and gives a `FeatureScore`.
+    A run of `pretrain` is scored on a folder of arrays and returns a `FeatureScore`.
 
     run
-        The folder of a run.
+        A run folder.
     data
-        Rows: a file, a folder, a hub name, `embedded`, or rows in memory.
+        Rows: a file, a folder, a Hub dataset, `embedded`, or rows in memory.
     input_field, target_field, text_field
-        The columns that hold prompts, answers and plain texts; by default the run's.
+        The columns of prompts, answers and plain texts; by default as in training.
     system
-        The system turn of rows that have none; by default the one that all training rows had, and
-        an empty one is none.
+        The system message for rows without one; by default that of the training rows, if they all
+        had the same. An empty text means none.
     skip_bad_rows
-        Go on without rows that cannot be used, instead of refusing.
+        Skip rows that cannot be used instead of stopping.
 
     """
     ...
@@ -418,92 +413,94 @@ def pretrain(
 
     surefit.pretrain(data="arrays/", steps=30, features=12, epochs=3)
 
-    A `model` of one's own is a transformers model that takes `inputs_embeds`; a projection and a
-    head are put around it, and it is trained in place.
+    `model` can be your own transformers model that accepts `inputs_embeds`. A projection and a head
+    are added to it, and it is trained in place.
 
     Settings, as `surefit pretrain --help` has them:
 
     data: str = 'made'
         A folder of arrays (`.npy`, safetensors, Arrow, Parquet, `.npz`, `.pt`,
-        or packed), or `made`: 5000 rows of a known source. (also: data_path)
+        or packed), or `made`: 5000 generated rows with a known best possible
+        loss. (also: data_path)
     steps: int | None = None
-        Steps of each row; by default what the folder's layout file declares.
+        Steps per row; by default from the folder's layout file.
     features: int | None = None
-        Features of each step; by default what the folder's layout file
-        declares.
+        Features per step; by default from the folder's layout file.
     dtype: str | None = None
-        Of the stored values, by its name in NumPy.
+        NumPy dtype of the stored values.
     kind: Literal['one-hot', 'multi-hot', 'continuous'] | None = None
-        What the features are, which decides the loss; by default what the data
-        shows.
+        Kind of features, which decides the loss; by default detected from the
+        data.
     out: str | Path | None = None
-        The run folder to make; by default the next free `runs/pretrain-N`.
+        The run folder to create; by default the next free `runs/pretrain-N`.
         (also: output_dir)
     resume: str | Path | None = None
-        A run folder to resume, under the settings it was started with.
+        The run folder to resume, with the settings it was started with.
     batch_size: int = 64
-        Rows in a batch, of each process.
+        Rows per batch and process.
     rows_per_step: int | None = None
-        Rows to an optimizer step over all processes; by default batch size
-        times processes. A run that goes on with other processes keeps it.
+        Rows per optimizer step over all processes; by default batch size x
+        processes. A run resumed with another number of processes keeps it.
     max_memory_gb: float = 12.0
-        What loading may take beside the model, in GB of private and shared
-        memory.
+        Memory limit for loading data, in GB of private and shared memory.
     readers: int = 1
-        Threads that read ahead.
+        Number of prefetch threads.
     held_out: float = 0.1
-        The share of rows to validate on; rounded to whole rows.
+        Fraction of rows to hold out for validation.
     epochs: int = 15
-        How often every training row is seen.
+        Number of passes over the training rows.
     max_steps: int | None = None
-        Stop after so many optimizer steps, however many epochs that is.
+        Stop after this many optimizer steps, regardless of `epochs`.
     causal: bool = False
-        Each step from all before it, in place of masked steps from all others.
+        Predict each step from the steps before it, instead of masked steps from
+        all others.
     mask: float = 0.15
-        The share of steps that are masked, without `--causal`.
+        Fraction of steps to mask; not used with `--causal`.
     encoder: str = 'auto'
-        A model type of transformers, such as `bert`, or a config.json; `auto`:
+        A transformers model type such as `bert`, or a config.json. `auto`:
         `bert`, or `llama` with `--causal`.
     hidden_size: int = 128
-        Width of the encoder, where no config.json gives it.
+        Hidden size of the encoder, if no config.json sets it.
     layers: int = 2
-        Layers of the encoder, where no config.json gives them.
+        Number of encoder layers, if no config.json sets it.
     heads: int = 4
-        Attention heads of the encoder, where no config.json gives them.
+        Number of attention heads, if no config.json sets it.
     dropout: float = 0.0
-        Dropout inside the encoder, where it has any.
+        Dropout of the encoder.
     learning_rate: float = 0.002
-        The highest learning rate. (also: lr)
+        Peak learning rate. (also: lr)
     warmup: float = 0.05
-        The share of steps over which the learning rate rises; then it falls
+        Fraction of the steps for linear warmup; afterwards the rate decays
         linearly to 0.
     weight_decay: float = 0.01
-        Decay of the trained weights, as in AdamW.
+        Weight decay of AdamW.
     max_grad_norm: float = 1.0
-        Gradients longer than this are shortened to it.
+        Clip the gradient to this norm.
     precision: Literal['auto', 'fp32', 'bf16', 'fp16'] = 'auto'
-        Arithmetic of the forward pass; trained weights stay fp32. `auto`: bf16
-        where the GPU has it, fp32 elsewhere.
+        Precision of the forward pass; trained weights stay fp32. `auto`: bf16
+        on a GPU that supports it and on a CPU where it is measured to be
+        faster, else fp32.
     threads: int | None = None
-        CPU threads; by default 1 for models under 10 million weights, where
-        more only wait for each other, and torch's own choice for larger ones.
+        CPU threads. By default 1 for models with fewer than 10 million weights,
+        for which more threads are slower, and torch's default for larger
+        models.
     seed: int = 0
-        Decides the split, the order of rows, masks and first weights.
+        Random seed of the split, the row order, the masks and the initial
+        weights.
     evaluate_every: int | None = None
-        Optimizer steps between evaluations within an epoch, beside the one
-        after each; the best weights are those of an epoch's end.
+        Optimizer steps between additional evaluations within an epoch. The best
+        weights are still chosen among those at the end of each epoch.
     save_every: int = 200
-        Optimizer steps between checkpoints; one is written after each epoch
-        too.
+        Optimizer steps between checkpoints; one is also saved after each epoch.
     log_every: int = 25
-        Optimizer steps between lines of the log when there is no terminal.
+        Optimizer steps between log lines, if the output is not a terminal.
     report_to: Literal['tensorboard', 'trackio', 'wandb', 'mlflow'] | Sequence[Literal['tensorboard', 'trackio', 'wandb', 'mlflow']] = ()
-        Trackers that get what the run's metrics file gets.
+        Experiment trackers to report the metrics to.
     project: str | None = None
-        The trackers' project (mlflow's experiment); by default what their own
-        variables say, or `surefit`.
+        Project (in mlflow: experiment) in the trackers; by default from their
+        environment variables, else `surefit`.
     run_name: str | None = None
-        What trackers call the run; by default the name of its folder.
+        Name of the run in the trackers; by default the name of its folder.
 
     It gives back a `Pretrained`:
 
@@ -581,169 +578,167 @@ def sft(
     surefit.sft(resume="runs/sft-1")
 
     `data` can be rows in memory: dictionaries from a list or a generator, a `datasets.Dataset` or a
-    DataFrame; they are kept in the run folder. Names of the Hugging Face Trainer, TRL and Axolotl
-    are taken, too, and it is said what they are here.
+    DataFrame; they are saved in the run folder. Setting names of the Hugging Face Trainer, TRL and
+    Axolotl are accepted, too.
 
     Settings, as `surefit sft --help` has them:
 
     data: str | Path | Iterable[Mapping[str, Any]] | DataFrameLike | DatasetLike = 'embedded'
-        Rows: a JSONL, JSON, CSV or Parquet file, a `datasets` folder, a hub
-        name, or `embedded`.
+        A JSONL, JSON, CSV or Parquet file, a `datasets` folder, a Hub dataset,
+        or `embedded`.
     model: str = 'embedded'
-        A hub name, a folder, a GGUF file, `smollm2`, or `embedded`. (also:
+        A Hub model, a folder, a GGUF file, `smollm2`, or `embedded`. (also:
         model_name)
     pad_token: str | None = None
-        The token to fill batches with, for a model that names none; it is
-        masked everywhere.
+        The padding token, for tokenizers without one; it is always masked.
     trust_remote_code: bool = False
-        Run the Python code that some models on the hub bring with them.
+        Allow models from the Hub to execute their own Python code.
     out: str | Path | None = None
-        The run folder to make; by default the next free `runs/sft-N`. (also:
+        The run folder to create; by default the next free `runs/sft-N`. (also:
         output_dir)
     resume: str | Path | None = None
-        A run folder to resume, under the settings it was started with.
+        The run folder to resume, with the settings it was started with.
     input_field: str = 'input'
-        The column that holds the prompt.
+        The column of the prompt.
     target_field: str = 'target'
-        The column that holds the answer.
+        The column of the answer.
     numbers_as_text: bool = False
-        Read a number in these columns as text, as `1` or `0.5`, instead of
-        refusing it.
+        Read numbers in these columns as text instead of rejecting them.
     template: str = 'auto'
-        How turns become text: `plain`, `chat` (the tokenizer's own), `verbatim`
-        (as they stand), a text with `{input}`, or `auto`: `chat` for
-        conversations, `verbatim` for rows of `prompt` and `completion`, `plain`
-        otherwise.
+        Prompt template: `plain`, `chat` (the tokenizer's chat template),
+        `verbatim` (no template), or a text with `{input}`. `auto` uses `chat`
+        for conversations, `verbatim` for `prompt` and `completion` rows, and
+        `plain` otherwise.
     loss_on: Literal['target', 'all'] = 'target'
-        Which tokens the loss sees: the answers alone, or everything.
+        Tokens to compute the loss on: the answers (`target`) or all tokens.
     held_out: float = 0.1
-        The share of rows to validate on; rounded to whole rows.
+        Fraction of rows to hold out for validation.
     eval_data: str | None = None
-        Rows to validate on, in place of held-out ones; rows of `data` with a
-        twin among them are not trained on. (also: validation_data)
+        Validation rows, instead of held-out rows. Rows of `data` that duplicate
+        one of them are not trained on. (also: validation_data)
     augmentation_factor: int = 1
-        How many times as many rows to train on; the added ones carry spelling
+        Multiply the training rows by this factor; the added rows have spelling
         noise.
     augment_with: str | None = None
-        Your own augmentation, `module:function`; it is given a row's input, its
-        target and a `random.Random`, and gives back the new input.
+        Your own augmentation as `module:function`. It is called with a row's
+        input, its target and a `random.Random`, and returns the new input.
     skip_bad_rows: bool = False
-        Go on without rows that cannot be used, and count them, instead of
-        refusing.
+        Skip rows that cannot be used and report how many, instead of stopping.
     max_tokens: int = 512
-        The longest row, in tokens; longer prompts lose their beginning, answers
-        lose nothing. (also: max_seq_length)
+        Maximum tokens per row. Longer prompts are truncated on the left;
+        answers are never cut. (also: max_seq_length)
     epochs: int = 4
-        How often every training row is seen.
+        Number of passes over the training rows.
     max_steps: int | None = None
-        Stop after so many optimizer steps, however many epochs that is.
+        Stop after this many optimizer steps, regardless of `epochs`.
     batch_size: int = 4
-        Rows in a batch.
+        Rows per batch.
     accumulate: int = 1
-        Batches to an optimizer step; their gradients are weighed by tokens.
-        (also: gradient_accumulation_steps)
+        Batches per optimizer step; gradients are weighted by their number of
+        tokens. (also: gradient_accumulation_steps)
     rows_per_step: int | None = None
-        Rows to an optimizer step over all processes; by default batch size
-        times accumulated batches times processes. A run that goes on with other
+        Rows per optimizer step over all processes; by default batch size x
+        accumulated batches x processes. A run resumed with another number of
         processes keeps it.
     bucket: bool = True
-        Put rows of like length into one batch, which saves padding.
+        Group rows of similar length into batches, which saves padding.
     packing: bool = False
-        Lay the rows of a step end to end, blind to each other, in place of
-        padded batches: the same gradients without padding.
+        Pack the rows of a step into sequences instead of padding them.
+        Attention does not cross rows, so the gradients are the same.
     pack_tokens: int | None = None
-        The most tokens that packed rows have together; by default as many as
-        the longest row.
+        Maximum tokens per packed sequence; by default the length of the longest
+        row.
     learning_rate: float | None = None
-        The highest learning rate; by default the model's own, or 2e-4. (also:
-        lr)
+        Peak learning rate; by default the model's recommended rate, or 2e-4.
+        (also: lr)
     warmup: float = 0.05
-        The share of steps over which the learning rate rises; then it falls
+        Fraction of the steps for linear warmup; afterwards the rate decays
         linearly to 0.
     weight_decay: float = 0.0
-        Decay of the trained weights, as in AdamW.
+        Weight decay of AdamW.
     max_grad_norm: float = 1.0
-        Gradients longer than this are shortened to it.
+        Clip the gradient to this norm.
     lora_r: int = 16
-        Rank of the adapters.
+        LoRA rank.
     lora_alpha: int | None = None
-        Scale of the adapters, divided by the rank; by default twice the rank.
+        LoRA alpha; adapters are scaled by alpha / rank. By default twice the
+        rank.
     lora_dropout: float = 0.0
-        Dropout on the input of the adapters.
+        Dropout on the adapters' input.
     lora_targets: str | Sequence[str] = ('all-linear',)
-        Names of the layers that get adapters, or `all-linear`.
+        Names of the layers to adapt, or `all-linear`.
     full: bool = False
-        Train all weights, without adapters.
+        Train all weights instead of adapters.
     precision: Literal['auto', 'fp32', 'bf16', 'fp16'] = 'auto'
-        Arithmetic of the forward pass; trained weights stay fp32. `auto`: bf16
-        where the GPU has it, fp32 otherwise.
+        Precision of the forward pass; trained weights stay fp32. `auto`: bf16
+        on a GPU that supports it and on a CPU where it is measured to be
+        faster, else fp32.
     threads: int | None = None
-        CPU threads; by default 1 for models under 10 million weights, where
-        more only wait for each other, and torch's own choice for larger ones.
+        CPU threads. By default 1 for models with fewer than 10 million weights,
+        for which more threads are slower, and torch's default for larger
+        models.
     load_in_4bit: bool = False
-        Hold the frozen weights in 4 bits (QLoRA); needs bitsandbytes.
+        Quantise the frozen weights to 4 bits (QLoRA); requires bitsandbytes.
     gradient_checkpointing: bool = False
-        Compute activations twice to hold fewer of them.
+        Recompute activations in the backward pass to save memory.
     max_new_tokens: int | None = None
-        The longest answer to generate; by default a little more than the
-        longest training answer.
+        Maximum tokens to generate; by default slightly more than the longest
+        training answer.
     generate_batch_size: int = 50
-        Rows that answer together after each epoch.
+        Rows per batch during generation.
     evaluate_before: bool = True
-        Score the held-out rows before the first step, too.
+        Also evaluate before the first step.
     evaluate_every: int | None = None
-        Optimizer steps between evaluations within an epoch, beside the one
-        after each; the best weights are those of an epoch's end.
+        Optimizer steps between additional evaluations within an epoch. The best
+        weights are still chosen among those at the end of each epoch.
     early_stopping: int | None = None
-        Stop when F1 has not risen for so many epochs.
+        Stop if F1 has not improved for this many epochs.
     save_every: int = 200
-        Optimizer steps between checkpoints; one is written after each epoch
-        too.
+        Optimizer steps between checkpoints; one is also saved after each epoch.
     log_every: int = 25
-        Optimizer steps between lines of the log when there is no terminal.
+        Optimizer steps between log lines, if the output is not a terminal.
     report_to: Literal['tensorboard', 'trackio', 'wandb', 'mlflow'] | Sequence[Literal['tensorboard', 'trackio', 'wandb', 'mlflow']] = ()
-        Trackers that get what the run's metrics file gets.
+        Experiment trackers to report the metrics to.
     project: str | None = None
-        The trackers' project (mlflow's experiment); by default what their own
-        variables say, or `surefit`.
+        Project (in mlflow: experiment) in the trackers; by default from their
+        environment variables, else `surefit`.
     run_name: str | None = None
-        What trackers call the run; by default the name of its folder.
+        Name of the run in the trackers; by default the name of its folder.
     seed: int = 0
-        Decides the split, the order of rows, the noise and the start of the
-        adapters.
+        Random seed of the split, the row order, the augmentation and the
+        adapter weights.
 
     It gives back a `Report`:
 
     folder: str
         The run folder.
     trained: str
-        The folder of the weights to use, those of the best epoch.
+        The folder of the weights of the best epoch.
     epochs: int
-        Epochs that were trained.
+        Number of epochs.
     steps: int
-        Optimizer steps.
+        Number of optimizer steps.
     loss: float
         Mean over the supervised tokens of the last epoch.
     seconds: float
-        From the beginning of the call to its end.
+        Duration of the call.
     training_rows: int
-        Rows that were trained on, those that augmentation added included.
+        Number of training rows, including augmented rows.
     held_out_rows: int
-        Rows that answers were scored on.
+        Number of held-out rows.
     best_epoch: int
-        The one whose weights these are: that with the highest F1, or the last.
+        The epoch with the highest F1, or the last one.
     f1_before: float | None
-        Mean token F1 before the first step; None where that was not measured.
+        Mean token F1 before training; None if not measured.
     f1: float | None
-        Mean token F1 after the best epoch; None where no rows are held out.
+        Mean token F1 after the best epoch; None if no rows are held out.
     exact_match: float | None
-        The share of answers that are their target, after the best epoch.
+        Fraction of answers equal to their target, after the best epoch.
     validation_loss_before: float | None
-        Mean over the supervised tokens of the held-out rows, before the first
-        step.
+        Mean over the supervised tokens of the held-out rows, before training.
     validation_loss: float | None
         The same at the best epoch.
     pace: Pace | None
-        Tokens a second, and the memory that the run took.
+        Tokens per second and peak memory.
     """
     ...

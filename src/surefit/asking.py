@@ -14,32 +14,32 @@ from surefit.train.record import recipe_of
 
 @dataclass(frozen=True, slots=True)
 class ModelAnswer:
-    """What a trained model answered; printed, it is the answer."""
+    """The answer of a trained model; `str()` gives its text."""
 
     text: str
-    """The answer, without the token that ends it."""
+    """The answer, without EOS."""
 
     question: str
-    """What was asked."""
+    """The prompt."""
 
     run: str
-    """The folder of the run that answered."""
+    """The run folder of the model."""
 
     def __str__(self) -> str:
         return self.text
 
 
 def ask(run: str | Path, text: str, *, system: str | None = None) -> ModelAnswer:
-    """Asks a trained model one question: `surefit.ask("runs/sft-1", "Who has to pay?")`.
+    """Sends one prompt to a trained model: `surefit.ask("runs/sft-1", "Who has to pay?")`.
 
-    The prompt is built as the rows of the training were.
+    The prompt is built like the training rows.
 
     run
-        The folder of a run.
+        A run folder.
     text
-        The prompt, as it would stand in the `input` of a row.
+        The prompt, like the `input` of a row.
     system
-        The system turn, in place of the one that all training rows had; an empty one is none.
+        Replaces the system message of the training rows; an empty text removes it.
     """
     return ModelAnswer(load_trained(Path(run)).ask(text, system), text, str(run))
 
@@ -56,19 +56,19 @@ def evaluate(
 ) -> RunEvaluation | FeatureScore:
     """Scores a trained model: `surefit.eval("runs/sft-1", "held-out.jsonl").score.f1`.
 
-    A run of `pretrain` is scored on a folder of arrays, and gives a `FeatureScore`.
+    A run of `pretrain` is scored on a folder of arrays and returns a `FeatureScore`.
 
     run
-        The folder of a run.
+        A run folder.
     data
-        Rows: a file, a folder, a hub name, `embedded`, or rows in memory.
+        Rows: a file, a folder, a Hub dataset, `embedded`, or rows in memory.
     input_field, target_field, text_field
-        The columns that hold prompts, answers and plain texts; by default the run's.
+        The columns of prompts, answers and plain texts; by default as in training.
     system
-        The system turn of rows that have none; by default the one that all training rows had, and
-        an empty one is none.
+        The system message for rows without one; by default that of the training rows, if they all
+        had the same. An empty text means none.
     skip_bad_rows
-        Go on without rows that cannot be used, instead of refusing.
+        Skip rows that cannot be used instead of stopping.
     """
     if recipe_of(Path(run)) == "pretrain":
         if not isinstance(data, str | Path):

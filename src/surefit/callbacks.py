@@ -58,10 +58,10 @@ class WatchHooks:
 
 
 def Watch(*, stop_on: Severity | str | None = None, quiet: bool = False) -> Any:  # noqa: N802
-    """A callback for whichever of both trainers is imported.
+    """A callback for the Hugging Face Trainer or Lightning, whichever is imported.
 
-    `findings` holds what was found, `laws` which laws were measured. With `stop_on="error"`
-    training ends with `StoppedByFinding` at the first finding of that severity.
+    `findings` holds the findings and `laws` the laws that were measured. With `stop_on="error"`
+    training stops with `StoppedByFinding` at the first finding of that severity.
     """
     kind = type("Watch", (WatchHooks, *bases()), {})
     return kind(stop_on=stop_on, quiet=quiet)

@@ -82,7 +82,7 @@ def config_text(path: Path) -> str:
     try:
         return read_plain(path, LARGEST).decode("utf-8-sig")
     except FileNotFoundError:
-        headline = f"There is no config file `{path}`."
+        headline = f"The config file `{path}` does not exist."
     except UnicodeDecodeError as error:
         headline = f"`{path.name}` is not UTF-8: byte {error.start + 1} is wrong."
     except OSError as error:
@@ -192,7 +192,7 @@ def yaml_lines(path: Path, node: yaml.MappingNode, above: tuple[str, ...], found
         name, line = (*above, str(key.value)), key.start_mark.line + 1
         if name in found:
             raise broken(
-                path, line, f"`{name[-1]}` stands on line {found[name]} and on line {line}."
+                path, line, f"`{name[-1]}` is set on line {found[name]} and on line {line}."
             )
         found[name] = line
         if isinstance(value, yaml.MappingNode):

@@ -14,7 +14,7 @@ from surefit.doctor.findings import Finding
 
 
 class SurefitError(Exception):
-    """Something the user can mend, as findings."""
+    """An error that the user can fix, with its findings."""
 
     exit_code: ClassVar[int] = 1
 

@@ -129,7 +129,7 @@ def concluded(watched: Watched, subject: Subject, seat: launched.Seat | None = N
     diagnosis = diagnosed(seen, subject)
     findings = diagnosis.findings
     if subject.proofs.wanted and findings:
-        with subject.proofs.progress("trying the fixes on a copy"):
+        with subject.proofs.progress("testing the fixes on a copy"):
             findings = subject.guarded(
                 lambda: proved(findings, seen, subject), findings, "the proof"
             )

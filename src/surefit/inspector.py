@@ -32,7 +32,7 @@ from surefit.render.html import report_html
 UNKNOWN_THING = refusal(
     "SF045",
     "nothing-to-inspect",
-    "What was given is neither a folder, an array, a batch, a loader nor a model.",
+    "The argument is not a folder, an array, a batch, a loader or a model.",
 )
 
 FEATURES = ("inputs_embeds", "features", "input_features", "x", "inputs", "data")
@@ -62,10 +62,10 @@ def inspect(
     max_memory_gb: float = 12.0,
     quiet: bool = False,
 ) -> Looked:
-    """Prints what it is and what is wrong with it, and gives both back.
+    """Inspects a folder, array, batch, loader or model; prints and returns what it finds.
 
-    It raises only where there is nothing to look at. A loader is asked for one batch; `model` is a
-    module, a folder or a `config.json`.
+    An error is raised only if there is nothing to inspect. One batch is taken from a loader;
+    `model` is a module, a folder or a `config.json`.
     """
     declared = Declared(steps, features, dtype, Kind(kind) if kind else None)
     found = _look(thing, declared)
@@ -153,7 +153,7 @@ def _mask_faults(arrays: Mapping[str, "np.ndarray"], layout: Layout | None) -> I
         Place("batch['attention_mask']"),
         f"The mask is {list(mask.shape)}, and rows have {layout.steps} steps.",
         why="A mask of ones of the wrong length goes unnoticed in some attention backends.",
-        fixes=(Fix(f"Make it [batch, {layout.steps}], a place for every step."),),
+        fixes=(Fix(f"Make it [batch, {layout.steps}], a position for every step."),),
     )
 
 

@@ -33,17 +33,17 @@ OTHER_NAMES: dict[str, str] = {
 """Name there -> name here: the same setting, in the same unit, counted in the same way."""
 
 ALMOST: dict[str, tuple[str, str]] = {
-    "warmup_steps": ("warmup", "`warmup` takes the share of all steps, and not their number."),
-    "bf16": ("precision", "Write `precision` with the value `bf16`."),
-    "fp16": ("precision", "Write `precision` with the value `fp16`."),
-    "train_on_inputs": ("loss_on", "Write `loss_on` with the value `all`, or leave it out."),
-    "completion_only_loss": ("loss_on", "`loss_on` says it: `target`, its default, or `all`."),
-    "assistant_only_loss": ("loss_on", "`loss_on` says it: `target`, its default, or `all`."),
-    "resume_from_checkpoint": ("resume", "`resume` takes the folder of a run, not a checkpoint."),
-    "load_best_model_at_end": ("epochs", "The weights of the best epoch are always kept."),
+    "warmup_steps": ("warmup", "`warmup` is a fraction of all steps, not a number of steps."),
+    "bf16": ("precision", "Use `precision=bf16`."),
+    "fp16": ("precision", "Use `precision=fp16`."),
+    "train_on_inputs": ("loss_on", "Use `loss_on=all`, or omit it."),
+    "completion_only_loss": ("loss_on", "Use `loss_on`: `target` (the default) or `all`."),
+    "assistant_only_loss": ("loss_on", "Use `loss_on`: `target` (the default) or `all`."),
+    "resume_from_checkpoint": ("resume", "`resume` takes a run folder, not a checkpoint."),
+    "load_best_model_at_end": ("epochs", "The weights of the best epoch are always saved."),
     "per_device_eval_batch_size": (
         "generate_batch_size",
-        "`generate_batch_size` is how many rows answer together.",
+        "`generate_batch_size` is the number of rows per batch during generation.",
     ),
 }
 """Name there -> the setting here that comes nearest, and how it differs."""

@@ -165,7 +165,7 @@ def preflight(launch: Launch, terms: Terms) -> Preflight:
 
 def to_the_first_step(subject: Subject, terms: Terms) -> Preflight:
     few = replace(subject, launch=with_rows(subject.launch, terms.rows))
-    with terms.proofs.progress("running to the first step, in a copy"):
+    with terms.proofs.progress("running a copy to its first step"):
         small = run_to_its_first_step(few, terms)
     if not small.cut:
         return Preflight(small, examined(small, subject), small)
@@ -191,7 +191,7 @@ def with_rows(launch: Launch, rows: int) -> Launch:
 def with_own_batches(subject: Subject, small: Ran, terms: Terms) -> Ran:
     """The same chances as in the first run: its rows are the first of these batches."""
     with (
-        terms.proofs.progress("running it again with its own batches"),
+        terms.proofs.progress("running it again with full batches"),
         again(subject.launch, small.recording) as same,
     ):
         ran = run_to_its_first_step(replace(subject, launch=same), terms)

@@ -38,6 +38,6 @@ class DeclaredProjection(Projection):
 
 
 def projection_for(data: FeatureData | Layout, width: int) -> Any:
-    """A linear layer from the features that `surefit.loaders` reads, or that a layout declares."""
+    """A linear layer of the right size for the features of `surefit.loaders` or of a layout."""
     layout = data if isinstance(data, Layout) else data.layout
     return DeclaredProjection(layout, width)

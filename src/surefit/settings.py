@@ -15,6 +15,9 @@ from surefit.doctor.rule import refusal
 from surefit.errors import WrongCall
 from surefit.other_names import ALMOST, known_elsewhere, mapping
 
+Precision = Literal["fp32", "bf16", "fp16"]
+AskedPrecision = Literal["auto", "fp32", "bf16", "fp16"]
+
 UNKNOWN_SETTING = refusal(
     "SF001", "unknown-setting", "A flag, config key or argument that no setting has."
 )

@@ -18,11 +18,11 @@ from surefit.metrics.evaluation import Evaluation, evaluate
 
 
 class AnswerF1(TrainerCallback):
-    """Answers held-out rows of `input` and `target` after each epoch and prints the mean F1.
+    """A Trainer callback that answers held-out rows after each epoch and prints the mean F1.
 
-    It generates greedily from prompts padded on the left, whatever side the tokenizer pads on, and
-    leaves the model in the mode it was in. Scores are kept in `scores`, an `Evaluation` an epoch,
-    and go into the Trainer's log as `eval_f1` and `eval_exact_match`.
+    Answers are generated greedily from left-padded prompts, whatever the padding side of the
+    tokenizer. The mode of the model is restored. `scores` holds an `Evaluation` per epoch; the
+    Trainer logs them as `eval_f1` and `eval_exact_match`.
     """
 
     def __init__(

@@ -24,7 +24,7 @@ from surefit.laws.runs import LawState, states
 from surefit.observe.in_process import InProcess
 from surefit.render import console, html, terminal
 
-INSIDE = "watched inside your own process; `surefit run SCRIPT` tries fixes on a copy"
+INSIDE = "observed in your own process; `surefit run SCRIPT` tests fixes on a copy"
 CHECK_STEPS = 3
 
 
@@ -50,10 +50,10 @@ def untried_findings(recording: Recording, answer: AnswerQuestions | None = None
 
 
 class watch:  # noqa: N801 - used as `with surefit.watch(...):`, like torch.no_grad
-    """Watches training in this process and prints what is wrong when it ends.
+    """Watches training in this process and prints the findings when the block ends.
 
-    `findings` holds what was found, `laws` which laws were measured and on how much. The model and
-    the optimizer are taken for readability; whatever trains in the block is watched.
+    `findings` holds the findings and `laws` the laws that were measured, and on how much. All
+    training in the block is watched, so `model` and `optimizer` are optional.
     """
 
     def __init__(
@@ -120,11 +120,11 @@ def check(
     steps: int = CHECK_STEPS,
     quiet: bool = False,
 ) -> Findings:
-    """Trains a few steps on the first batches, measures the laws, and undoes it all.
+    """Trains a few steps on the first batches, measures the laws, and restores everything.
 
     A batch is a pair (inputs, targets), for `loss(model(inputs), targets)`, or a mapping, for
-    `model(**batch)`; without `loss` the model must give its own. Weights, buffers, optimizer state,
-    modes, gradients and random streams are afterwards as they were.
+    `model(**batch)`. Without `loss` the model must return its own. Weights, buffers, optimizer
+    state, modes, gradients and random streams are restored.
     """
     with ExitStack() as undo, watch(model, optimizer, quiet=quiet) as watched:
         undo.callback(restorer(model, optimizer))
@@ -157,7 +157,7 @@ def loss_of(model: Any, batch: Any, loss: Callable[[Any, Any], Any] | None) -> A
 def own_loss(outputs: Any) -> Any:
     own = getattr(outputs, "loss", None)
     if own is None:
-        raise TypeError("the model gives no loss of its own: pass `loss=` to surefit.check")
+        raise TypeError("the model returns no loss: pass `loss=` to surefit.check")
     return own
 
 

@@ -13,7 +13,7 @@ from surefit.doctor.findings import Fact, Finding, Fix, Place
 from surefit.doctor.rule import refusal
 from surefit.errors import BadInput
 
-DISK_FULL = refusal("SF193", "disk-full", "The disk had no room for what was to be saved.")
+DISK_FULL = refusal("SF193", "disk-full", "The disk is full.")
 NOT_WRITTEN = refusal("SF194", "not-written", "A file or folder could not be written.")
 
 RESUME = "go on with `--resume` and the run's folder"

@@ -65,7 +65,7 @@ def test_a_script_is_run_to_its_first_step_and_writes_nothing(folder: Path) -> N
     assert "Read: nothing found\n" in made.out
     assert "Run to its first optimizer step, in a copy: " in made.out
     assert ", loss " in made.out
-    assert "Not checked: evaluation and save: the script ended without one" in made.out
+    assert "Not checked: evaluation and save: the script ended without it" in made.out
     assert made.document["not_observed"][-1].startswith("not checked: later batches")
     assert made.document["script"] == "train.py"
     assert "starts" not in made.out + made.err
@@ -162,9 +162,9 @@ def test_what_fails_on_few_rows_alone_is_no_finding(folder: Path) -> None:
     made = Checked(folder, written(folder, train=HARD_CODED).name)
     assert [one for one in made.findings if one["severity"] == "error"] == []
     assert made.code == 0, made.err
-    assert "Batches of train.py:8 are taken whole: its dataset is a stream" in made.out
+    assert "Batches of train.py:8 are not cut: its dataset is a stream" in made.out
     assert "With 4 rows of 32 it stopped at train.py:14 (RuntimeError: shape '[32]'" in made.out
-    assert "; with its own batches it did not\n" in made.out
+    assert ", but not with full batches\n" in made.out
     assert "Run to its first optimizer step, in a copy: " in made.out
     batches = made.document["batches"]
     assert [(one["place"]["line"], one["rows"]) for one in batches["shrunk"]] == [(13, 32)]
@@ -253,8 +253,8 @@ def test_a_script_that_ends_early(folder: Path) -> None:
     made = Checked(folder, written(folder, train="print('usage: x')\nraise SystemExit(3)\n").name)
     assert made.code == 1
     assert made.rules == ["not-checked"]
-    assert "It ended with code 3 after" in made.findings[0]["headline"]
-    assert made.findings[0]["facts"] == [{"name": "the last that it printed", "value": "usage: x"}]
+    assert "The script exited with code 3 after" in made.findings[0]["headline"]
+    assert made.findings[0]["facts"] == [{"name": "last output", "value": "usage: x"}]
 
 
 def test_a_script_without_a_step(folder: Path) -> None:
@@ -271,8 +271,8 @@ def test_a_script_that_takes_too_long(folder: Path) -> None:
     made = Checked(folder, "--seconds", "2", script.name)
     assert made.code == 1
     assert made.rules == ["not-checked"]
-    assert "came to no optimizer step in" in made.findings[0]["headline"]
-    assert "Give it longer: `--seconds " in made.findings[0]["fixes"][0]["text"]
+    assert "reached no optimizer step within" in made.findings[0]["headline"]
+    assert "Allow more time: `--seconds " in made.findings[0]["fixes"][0]["text"]
 
 
 def test_a_script_that_reaches_outside(folder: Path) -> None:
@@ -313,9 +313,9 @@ def test_wrong_calls(
 ) -> None:
     monkeypatch.chdir(folder)
     assert cli.main(["check"]) == 2
-    assert "`surefit check` was given no script." in capsys.readouterr().err
+    assert "`surefit check` needs a script." in capsys.readouterr().err
     assert cli.main(["check", "train.py"]) == 2
-    assert "There is no file `train.py`" in capsys.readouterr().err
+    assert "There is no file and no command named `train.py`" in capsys.readouterr().err
     (folder / "odd.ipynb").write_text("{")
     assert cli.main(["check", "odd.ipynb"]) == 2
     assert "it is not JSON" in capsys.readouterr().err

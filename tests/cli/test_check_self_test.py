@@ -58,7 +58,7 @@ def test_without_torch_it_says_so(
 
 def test_a_script_is_still_needed_without_it(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["check", "--brief"]) == 2
-    assert "`surefit check` was given no script." in capsys.readouterr().err
+    assert "`surefit check` needs a script." in capsys.readouterr().err
 
 
 def test_a_script_that_is_named_is_looked_for_after_it(
@@ -68,4 +68,4 @@ def test_a_script_that_is_named_is_looked_for_after_it(
     assert cli.main(["check", "--self-test", "--brief", "no_such_script.py"]) == 2
     told = capsys.readouterr()
     assert "4 of 4 hold\n" in told.out
-    assert "There is no file `no_such_script.py`" in told.err
+    assert "There is no file and no command named `no_such_script.py`" in told.err

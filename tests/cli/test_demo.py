@@ -31,5 +31,22 @@ def test_the_tour(
     assert learned == [(7, Path("runs/demo-1"))]
     said = capsys.readouterr().out
     assert "\x1b" not in said
-    assert said.index("1 of 3") < said.index("$ cd runs/demo-1-scripts && surefit run carried")
+    assert said.index("Part 1 of 3") < said.index("$ cd runs/demo-1-scripts && surefit run carried")
     assert said.rstrip().endswith("runs/demo-1/report.html")
+
+
+def test_without_torch_the_scripts_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ran: list[list[str]] = []
+    monkeypatch.setattr(
+        "surefit.cli.demo.subprocess.run", lambda command, **_: ran.append(command[3:])
+    )
+    monkeypatch.setattr(demo, "find_spec", lambda _: None)
+    monkeypatch.chdir(tmp_path)
+    assert main(["demo"]) == 1
+    assert ran == [["lint", "carried_memory.py"]]
+    shown = capsys.readouterr()
+    assert "torch is not installed, so the example scripts are read" in shown.out
+    assert "missing-part" in shown.err
+    assert "pip install" in shown.err

@@ -49,7 +49,7 @@ def test_refusals_have_a_name_and_an_explanation(capsys: pytest.CaptureFixture[s
 def test_a_name_that_there_is_not(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["explain", "raged-labels"]) == 2
     told = capsys.readouterr().err
-    assert "surefit has no rule `raged-labels`, and there is no file of that name." in told
+    assert "There is no rule and no file named `raged-labels`." in told
     assert "Write `surefit explain ragged-labels`, the nearest name." in told
     assert cli.main(["explain", "xyz"]) == 2
     assert "ragged-labels" in capsys.readouterr().err
@@ -183,7 +183,7 @@ def test_what_no_rule_knows(
     [
         ("", 2, "The input is empty."),
         ("  \n", 2, "The input is empty."),
-        ("step 1  loss 2.3\n", 1, "The input holds no traceback, and"),
+        ("step 1  loss 2.3\n", 1, "The input has no traceback and no losses"),
     ],
 )
 def test_nothing_to_explain(
@@ -205,10 +205,10 @@ def test_files_that_cannot_be_explained(
     assert cli.main(["explain", "nowhere.log"]) == 2
     assert "`nowhere.log` cannot be read: No such file or directory." in capsys.readouterr().err
     assert cli.main(["explain", str(tmp_path)]) == 2
-    assert "is a folder without a training log in it." in " ".join(capsys.readouterr().err.split())
+    assert "has no training log." in " ".join(capsys.readouterr().err.split())
     Path("train.py").write_text("import torch\n")
     assert cli.main(["explain", "train.py"]) == 1
-    assert "`surefit run train.py` runs it" in capsys.readouterr().err
+    assert "Run it with `surefit run train.py`" in capsys.readouterr().err
     Path("odd.log").write_bytes(b"\xff\x00\nKeyError: '\xff'\n")
     assert cli.main(["explain", "odd.log"]) == 0
     assert "KeyError: '\\xff'" in capsys.readouterr().out

@@ -46,7 +46,7 @@ def test_the_embedded_rows_are_the_default(
     assert cli.main(["inspect", "--json", str(file)]) == 0
     said = capsys.readouterr()
     assert said.err == ""
-    assert "embedded: 1,000 rows, none of them bad\n" in said.out
+    assert "embedded: 1,000 rows, none bad\n" in said.out
     assert "first row, embedded:1: " in said.out
     assert "<eos>⟧\n" in said.out
     assert max(map(cell_len, said.out.splitlines())) <= 80
@@ -74,8 +74,8 @@ def test_counts_of_a_small_file(
     }
     assert found["targets"]["distinct"] == 4
     assert "`Rome` in 2 of 5 rows (40.0%)" in said
-    assert "every row it scores F1 0.4000" in said
-    assert "word for word in input 4 of 5 rows (80.0%)" in said
+    assert "as the answer to every row: F1 0.4000" in said
+    assert "verbatim in the input 4 of 5 rows (80.0%)" in said
     assert (found["duplicates"]["exact"], found["duplicates"]["near"]) == (2, 0)
     assert "exact 2 rows, such as rows.jsonl:1 and rows.jsonl:5 near 0 rows" in said
     assert found["duplicates"]["held_out"] == 2
@@ -95,7 +95,7 @@ def test_all_bad_rows_are_told_and_the_exit_code_is_1(
     assert cli.main(call) == 1
     said = capsys.readouterr()
     told = "".join(said.out.split())  # a long path wraps anywhere
-    assert "".join(f"{data}: 9 rows, 5 of them bad".split()) in told
+    assert "".join(f"{data}: 9 rows, 5 bad".split()) in told
     assert "the target leaves no room for any input" in " ".join(said.out.split())
     for rule in ("invalid-json", "null-value", "empty-text", "target-too-long"):
         assert f"── error: {rule} ──" in said.err
@@ -112,8 +112,8 @@ def test_all_bad_rows_are_told_and_the_exit_code_is_1(
     assert cli.main([*call, "--skip-bad-rows"]) == 0
     said = capsys.readouterr()
     assert said.err == ""
-    assert said.out.count("Left out: ") == 4
-    assert "Left out: `target` is null in 2 of 9 rows, first on line 6.\n" in said.out
+    assert said.out.count("Skipped: ") == 4
+    assert "Skipped: `target` is null in 2 of 9 rows, first on line 6.\n" in said.out
     assert len(part(file)["left_out"]) == 4
     assert json.loads(file.read_bytes())["findings"] == []
 
@@ -163,7 +163,7 @@ def test_fields_template_and_config_file(
     assert cli.main(["inspect", "--config", str(config), "--examples", "1"]) == 0
     said = capsys.readouterr().out
     assert "  Q what is up A⟦ up<eos>⟧\n" in said
-    assert "at 64, as asked" in said
+    assert "at 64, current" in said
     assert "another row" not in said
 
 
@@ -175,7 +175,7 @@ def test_text_of_rows_is_not_obeyed_by_the_terminal(
     assert cli.main(["inspect", data]) == 0
     said = capsys.readouterr().out
     assert "  red \\x1b[31m and \\u202e back↵\n  next <eos>↵\n  Answer:⟦ a\\x07b<eos>⟧\n" in said
-    assert "special tokens 1 of 2 rows (50.0%) hold the name of one: it stays text" in " ".join(
+    assert "special tokens 1 of 2 rows (50.0%) contain the text of one: it stays text" in " ".join(
         said.split()
     )
     assert not set("\x1b\u202e\x07") & set(said)

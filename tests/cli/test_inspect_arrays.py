@@ -72,7 +72,7 @@ def test_mending_leaves_the_originals_and_ends_with_0(capsys: pytest.CaptureFixt
     said = capsys.readouterr()
     assert code == 0, said.err
     assert "Was: `part-0.npy` is [30, 5420]" in said.out
-    assert "Mended: 60 rows in 2 files, read back and found equal" in said.out
+    assert "Rewritten: 60 rows in 2 files, read back and compared" in said.out
     assert {path.name: path.read_bytes() for path in Path("data").iterdir()} == before
     for name in ("part-0.npy", "part-1.npy"):
         np.testing.assert_array_equal(np.load(Path("out") / name), rows)
@@ -148,7 +148,7 @@ def test_a_layout_is_not_written_for_rows_that_are_wrong(
     write_shards(Path("data"), rows)
     sizes = ["--steps", "4", "--features", "6"]
     assert main(["inspect", "data", *sizes, "--no-verify"]) == 0
-    assert "a sample was read" in capsys.readouterr().out
+    assert "only a sample of the rows was read" in capsys.readouterr().out
     assert main(["inspect", "data", *sizes, "--write-layout"]) == 1
     assert "holds nan in row 3,001, step 2, feature 1" in " ".join(capsys.readouterr().err.split())
     assert not Path("data", LAYOUT_FILE).exists()

@@ -86,7 +86,7 @@ def test_help_of_a_command_shows_its_example_and_its_settings(
     page = capsys.readouterr().out
     assert "\nExample:\n\n    surefit sft --epochs 10 --augmentation_factor 3\n" in page
     assert "--max-seq-length" in page
-    assert "How often every training row is seen." in page
+    assert "Number of passes over the training rows." in page
     assert "[default: yes]" in page
     assert "[default: None]" not in page
     assert "--json FILE" in page
@@ -305,7 +305,7 @@ def test_any_other_exception_is_surefits_own_fault(
     assert cli.main(["fail", how]) == 1
     said = capsys.readouterr().err
     assert "Traceback" in said
-    assert "This is a fault of surefit." in said
+    assert "This is a bug in surefit." in said
     assert "`surefit env`" in said
 
 

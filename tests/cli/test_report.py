@@ -58,10 +58,10 @@ def test_a_comparison_goes_beside_the_runs(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("call", "says"),
     [
-        ([], "was given no run"),
-        (["nothing"], "There is no folder `nothing`"),
-        (["."], "`.` holds no run"),
-        (["a", "--out", "notes.txt"], "is there already and is no page of surefit"),
+        ([], "needs a run folder"),
+        (["nothing"], "The folder `nothing` does not exist"),
+        (["."], "`.` is not a run folder"),
+        (["a", "--out", "notes.txt"], "exists and is not a surefit page"),
         (["a", "--out", "a"], "is a folder"),
         (["a", "--out", "none/page.html"], "in a folder that does not exist"),
         (["a", "--serve", "--port", "99999"], "Port 99999 of this machine cannot be used"),
@@ -104,7 +104,7 @@ def test_a_page_of_a_script_replaces_no_other_file(
     monkeypatch.chdir(tmp_path)
     (tmp_path / "train.py").write_text("open('ran', 'w')")
     assert main(["run", "--html", "train.py", "train.py"]) == 2
-    assert "is no page of surefit" in capsys.readouterr().err
+    assert "is not a surefit page" in capsys.readouterr().err
     assert not (tmp_path / "ran").exists()
 
 

@@ -40,5 +40,5 @@ def test_the_list_as_json(tmp_path: Path) -> None:
 def test_nothing_is_found(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["rules", "paddding"]) == 2
     told = capsys.readouterr().err
-    assert "No rule speaks of `paddding`." in told
+    assert "No rule contains `paddding`." in told
     assert "Try `surefit rules padding`." in told

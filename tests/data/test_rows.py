@@ -160,7 +160,7 @@ def test_a_bad_target_is_named(value: object, rule: str, headline: str, fact: st
     assert finding.headline == headline
     assert facts(finding).get("`target`") == fact
     assert facts(finding)["bad rows"] == "1 of 3: line 2"
-    assert finding.fixes[-1].text == "Mend this line, or go on without it: `--skip-bad-rows`."
+    assert finding.fixes[-1].text == "Fix this line, or skip it: `--skip-bad-rows`."
 
 
 @pytest.mark.parametrize("value", [None, 1.5, "", "\t"])
@@ -212,7 +212,7 @@ def test_a_long_value_is_shortened() -> None:
         (
             messages(("user", "a"), ("assistant", "b"), ("user", "c")),
             "unanswered-turn",
-            "`messages` ends with a turn that the assistant does not answer",
+            "`messages` ends with a turn that has no assistant answer",
         ),
         (
             messages(("assistant", "b")),
@@ -264,7 +264,7 @@ def test_bad_rows_are_grouped_by_rule_and_field() -> None:
     first, second = error.value.findings
     assert first.headline == "`target` is null in 3 of 6 rows, first on line 2."
     assert facts(first)["bad rows"] == "3 of 6: lines 2, 5, 6"
-    assert first.fixes[-1].text == ("Mend these lines, or go on without the 3: `--skip-bad-rows`.")
+    assert first.fixes[-1].text == ("Fix these lines, or skip all 3: `--skip-bad-rows`.")
     assert (second.rule, str(second.place)) == ("not-text", "rows.jsonl:3")
 
 

@@ -331,7 +331,7 @@ def test_nan_is_a_number_as_python_writes_it() -> None:
 def test_a_key_that_stands_twice_is_named() -> None:
     finding = bad(write("rows.jsonl", '{"target": "a", "input": "b", "target": "c"}'))
     assert (finding.rule, str(finding.place)) == ("repeated-key", "rows.jsonl:1")
-    assert finding.headline == "`target` stands twice in the object on line 1."
+    assert finding.headline == "`target` occurs twice in the object on line 1."
 
 
 def test_a_key_in_a_value_or_inside_is_not_twice() -> None:

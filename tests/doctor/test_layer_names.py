@@ -1,8 +1,8 @@
 """Layers in words."""
 
 from surefit.doctor.observations import Layer
-from surefit.laws.layer_words import described
-from surefit.laws.layer_words import layer_name as name
+from surefit.laws.layers.layer_words import described
+from surefit.laws.layers.layer_words import layer_name as name
 
 
 def test_names() -> None:

@@ -1,7 +1,7 @@
 """Objects get the names that the source gives them, in the order in which they were made."""
 
 from surefit.doctor.findings import Place
-from surefit.laws.made_names import name_at, names_of_made
+from surefit.laws.training.made_names import name_at, names_of_made
 from surefit.source.reading import Source
 
 SOURCE = Source(

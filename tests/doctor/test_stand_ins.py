@@ -7,7 +7,8 @@ from textwrap import dedent
 import pytest
 
 from surefit.doctor.findings import Place
-from surefit.laws.stand_ins import StandIn, carried_on, number_of
+from surefit.laws.evaluation.stand_ins import StandIn, carried_on, number_of
+from surefit.source import snippets
 from surefit.source.reading import Source
 
 
@@ -104,4 +105,4 @@ def test_a_name_that_is_given_something_unknown_is_forgotten() -> None:
     ],
 )
 def test_plain_numbers(text: str, value: float | None) -> None:
-    assert number_of(text) == value
+    assert number_of(snippets.expression(text)) == value

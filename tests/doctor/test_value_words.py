@@ -3,7 +3,7 @@
 import pytest
 
 from surefit.doctor.observations import Layer, Value
-from surefit.laws.value_words import in_words
+from surefit.laws.values.value_words import in_words
 
 FOUR = {str(at): Value(str(at), "int", scalar=at) for at in range(4)}
 

@@ -179,7 +179,7 @@ def test_a_watched_cell_shows_a_silent_failure(ran: Ran) -> None:
 def test_a_healthy_cell_that_is_watched(ran: Ran) -> None:
     assert ran.next_cells["healthy"] is None
     printed = ran.printed("healthy")
-    assert printed.startswith("surefit: nothing wrong was seen; ")
+    assert printed.startswith("surefit: no findings; ")
     assert int(printed.split(";")[1].split()[0]) > 3  # laws that were measured
 
 
@@ -220,7 +220,7 @@ def test_bars_share_one_output_and_messages_another(ran: Ran) -> None:
 
 
 def test_findings_have_html(ran: Ran) -> None:
-    assert ran.shown("findings") == "<div>surefit: nothing wrong was seen.</div>"
+    assert ran.shown("findings") == "<div>surefit: no findings.</div>"
 
 
 def test_cells_of_the_guide_do_as_it_says(ran: Ran) -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from surefit.doctor.gradient_births import ForwardValue, TakenOperand
-from surefit.laws.birth_words import is_of_nothing, is_of_single_elements, reason
+from surefit.laws.losses.birth_words import is_of_nothing, is_of_single_elements, reason
 
 
 def value(name: str, *operands: TakenOperand, elements: int = 1) -> ForwardValue:

@@ -6,9 +6,9 @@ import pytest
 
 from surefit.doctor.findings import Place
 from surefit.doctor.observations import FailedCheck, Frame, Value
-from surefit.laws.constructor_settings import constructor_in, names_behind
 from surefit.laws.contracts.failed_checks import how_little, said_to_be_none
-from surefit.laws.sibling_values import by_pattern
+from surefit.laws.values.constructor_settings import constructor_in, names_behind
+from surefit.laws.values.sibling_values import by_pattern
 from surefit.rules.run.failed_check import rounded_down, rounded_up
 from surefit.source.installed import find
 from surefit.source.reading import Source

@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 
 from surefit.doctor.observations import Value
-from surefit.laws.conversions import Taker, conversions, package_of, writes
-from surefit.laws.failing_values import FailingValue
+from surefit.laws.values.conversions import Taker, conversions, package_of, writes
+from surefit.laws.values.failing_values import FailingValue
 
 ARRAY = Value("x", "ndarray", shape=(4, 4), dtype="float32", stride=(16, 4), contiguous=True)
 TENSOR = Value(

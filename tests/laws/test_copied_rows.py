@@ -2,7 +2,7 @@
 
 import pytest
 
-from surefit.laws.copied_rows import copied_before_split
+from surefit.laws.rows.copied_rows import copied_before_split
 from surefit.source.reading import Source
 
 SPLIT = "train, test = table[:80], table[80:]\n"

@@ -5,7 +5,7 @@ from textwrap import dedent
 import pytest
 
 from surefit.doctor.findings import Place
-from surefit.laws.creation_order import both_in_one_block, put_in_order
+from surefit.laws.training.creation_order import both_in_one_block, put_in_order
 from surefit.source.edits import patched
 from surefit.source.reading import Source
 

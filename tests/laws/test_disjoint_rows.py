@@ -15,8 +15,7 @@ from surefit.doctor.measures.row_sets import (
 from surefit.doctor.observations import Process, Script
 from surefit.doctor.recording import Recording
 from surefit.laws.case import Case
-from surefit.laws.copied_rows import copied_before_split
-from surefit.laws.evaluation_names import is_held_out
+from surefit.laws.evaluation.evaluation_names import is_held_out
 from surefit.laws.invariants.disjoint_rows import (
     CopiesInBothSets,
     EvaluatedOnTrainingRows,
@@ -26,6 +25,7 @@ from surefit.laws.invariants.disjoint_rows import (
     violations_of,
     watched,
 )
+from surefit.laws.rows.copied_rows import copied_before_split
 from surefit.source.reading import Source
 
 FILE = "train.py"

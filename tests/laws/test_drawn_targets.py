@@ -5,7 +5,7 @@ import ast
 import pytest
 
 from surefit.laws.invariants.own_targets import drawn_target
-from surefit.laws.loss_calls import WrittenLoss
+from surefit.laws.losses.loss_calls import WrittenLoss
 from surefit.source.reading import Source, called
 
 BEFORE = "import torch\nfrom torch.nn import functional as F\ndef step(model, data, t, fixed):\n"

@@ -3,7 +3,7 @@
 import pytest
 
 from surefit.doctor.observations import Value
-from surefit.laws.earlier import difference
+from surefit.laws.values.earlier import difference
 
 
 def tensor(*shape: int, dtype: str = "float32", least: float = 0, greatest: float = 0) -> Value:

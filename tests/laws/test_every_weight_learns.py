@@ -11,7 +11,7 @@ from surefit.doctor.observations import OptimizerSeen, ParameterSeen, Process, R
 from surefit.doctor.recording import Recording
 from surefit.laws.case import Case
 from surefit.laws.invariants import adapter_targets, weights_learn
-from surefit.laws.parameter_groups import smallest_groups
+from surefit.laws.layers.parameter_groups import smallest_groups
 
 HERE = Process(1, "main")
 LINE = Place("train.py", 7)

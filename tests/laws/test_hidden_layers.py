@@ -5,7 +5,7 @@ from textwrap import dedent
 import pytest
 
 from surefit.doctor.findings import Place
-from surefit.laws.hidden_layers import Hidden, hidden_at, hidden_in
+from surefit.laws.layers.hidden_layers import Hidden, hidden_at, hidden_in
 from surefit.source.reading import Source
 
 

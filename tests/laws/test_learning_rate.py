@@ -9,6 +9,7 @@ from surefit.doctor.findings import Place
 from surefit.doctor.measures.rates import (
     CheckpointRead,
     LearningRates,
+    PlateauSeen,
     RateCourse,
     ScheduleSeen,
 )
@@ -16,6 +17,8 @@ from surefit.doctor.observations import Ended, Process, Script
 from surefit.doctor.recording import Recording
 from surefit.laws.case import Case
 from surefit.laws.invariants import learning_rate
+from surefit.laws.training.plateau_directions import lower_is_better
+from surefit.source.reading import Source
 
 RESUMES = """
 saved = torch.load(path)
@@ -160,3 +163,47 @@ def test_what_it_was_measured_on() -> None:
     assert learning_rate.watched(Recording([whole])).on == "200 steps, 1 scheduler"
     cut = replace(whole, complete=False)
     assert "end" in learning_rate.watched(Recording([cut])).why_not
+
+
+FALLING = PlateauSeen(
+    mode="max",
+    patience=2,
+    threshold=1e-4,
+    relative=True,
+    numbers=tuple(1 / (1 + number) for number in range(12)),
+    reduced=(3, 6, 9),
+    steps=tuple(range(10, 130, 10)),
+)
+
+
+@pytest.mark.parametrize(
+    ("plateau", "given", "found"),
+    [
+        (FALLING, "val_loss", True),
+        (FALLING, "np.mean(val_losses)", True),
+        (FALLING, "-val_loss", False),
+        (FALLING, "accuracy", False),
+        (FALLING, "number", False),
+        (replace(FALLING, mode="min", reduced=()), "val_loss", False),
+        (replace(FALLING, mode="min"), "metrics['val_acc']", False),
+        (replace(FALLING, mode="min", numbers=FALLING.numbers[::-1]), "metrics['val_acc']", True),
+        (replace(FALLING, numbers=(0.5,) * 12), "val_loss", False),
+    ],
+)
+def test_a_plateau_in_the_wrong_direction(plateau: PlateauSeen, given: str, found: bool) -> None:
+    schedule = {"kind": "ReduceLROnPlateau", "plateau": plateau, "calls": 12}
+    steady = replace(COURSE, low=0, last=0.1)
+    source = f"optimizer = o\nplateau = p\nplateau.step({given})\n"
+    assert ("PlateauBackwards" in broken(steady, schedule, source)) is found
+
+
+def test_which_way_a_number_is_better() -> None:
+    def way(text: str) -> bool | None:
+        source = Source("train.py", text)
+        (call,) = source.calls_named("step")
+        return lower_is_better(source, call.args[0])
+
+    assert way("v = F.mse_loss(a, b).item()\ns.step(v)\n") is True
+    assert way("s.step(float(acc))\n") is False
+    assert way("s.step(sum(losses) / len(losses))\n") is True
+    assert way("s.step(evaluate())\n") is None

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from surefit.doctor.observations import Operation
-from surefit.laws.loss_stories import LossStory
+from surefit.laws.losses.loss_stories import LossStory
 from surefit.rules.loss import saturated_logits
 from surefit.rules.loss.saturated_logits import UniformGuess, is_uniform
 

@@ -69,6 +69,25 @@ def test_terms_that_go_together(loss_of: Callable[[Tensor, Tensor, Tensor], Tens
     assert not uneven(loss_of(*forward()))
 
 
+@pytest.mark.parametrize(
+    ("scale", "vanished"), [(0.01, True), (2.0, False)], ids=["variances of 1", "others"]
+)
+def test_a_divergence_that_has_vanished(scale: float, vanished: bool) -> None:
+    """Summed over the latent code and averaged over the rows."""
+    mean, log_variance = (encoder(x) * scale).chunk(2, dim=1)
+    inside = 1 + log_variance - mean.pow(2) - log_variance.exp()
+    ratio = torch.distributions.kl_divergence(
+        torch.distributions.Normal(mean, (0.5 * log_variance).exp()),
+        torch.distributions.Normal(0.0, 1.0),
+    )
+    pixels = F.mse_loss(decoder(mean), x)
+    assert uneven(pixels - 0.5 * inside.sum(1).mean()) is vanished
+    assert uneven(pixels + torch.mean(-0.5 * inside.sum(dim=1), dim=0)) is vanished
+    assert uneven(pixels + ratio.sum(-1).mean()) is vanished
+    assert not uneven(pixels - 0.05 * inside.sum(1).mean())
+    assert not uneven(pixels + mean.pow(2).sum(1).mean())
+
+
 def test_terms_are_read_from_the_graph() -> None:
     logits, _, kl = forward()
     first, second = terms((F.mse_loss(logits, x) + 0.1 * kl.sum()) / ROWS)

@@ -7,7 +7,7 @@ from surefit.doctor.observations import Script, Value
 from surefit.doctor.recording import Recording
 from surefit.doctor.violations import Expression
 from surefit.laws.case import Case
-from surefit.laws.lost_axes import named, reshaped, usual_shape
+from surefit.laws.layers.lost_axes import named, reshaped, usual_shape
 from surefit.source.spans import Span
 
 

@@ -3,7 +3,7 @@
 import ast
 
 from surefit.doctor.findings import Place
-from surefit.laws.metric_sources import nodes_for
+from surefit.laws.evaluation.metric_sources import nodes_for
 from surefit.source.reading import Source
 
 TEXT = """

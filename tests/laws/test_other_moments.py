@@ -8,9 +8,9 @@ import pytest
 
 from surefit.doctor.observations import Script
 from surefit.doctor.recording import Recording
-from surefit.laws import other_moments
 from surefit.laws.case import Case
-from surefit.laws.other_moments import OnTheWay, OtherMoment
+from surefit.laws.values import other_moments
+from surefit.laws.values.other_moments import OnTheWay, OtherMoment
 from surefit.source.patches import patched
 
 LEFT_IN = """

@@ -10,8 +10,8 @@ from surefit.doctor.observations import Process
 from surefit.doctor.recording import Recording
 from surefit.laws.case import Case
 from surefit.laws.invariants.row_pairs import violations_of
-from surefit.laws.permuted_names import two_orders
-from surefit.laws.returned_names import expression_of
+from surefit.laws.rows.permuted_names import partner, two_orders
+from surefit.rules.data.rows_and_labels_not_paired import made_for
 from surefit.source.reading import Source
 
 PAIR = ArrayPair(
@@ -73,6 +73,23 @@ def test_orders_in_the_source(text: str, line: int | None) -> None:
 
 def test_what_a_function_gives_back() -> None:
     source = Source("a.py", "def f(a):\n  b, c = a[1:], a.drop(2)\n  return b, c\nx, y = f(z)\n")
-    found = expression_of(source, "y", source.tree)
+    found = made_for(source, Place("train.py", len(source.lines)), "y")
     assert found is not None
     assert source.segment(found) == "a.drop(2)"
+
+
+@pytest.mark.parametrize(
+    ("text", "beside"),
+    [
+        ("x = x[p]\nfor i in n:\n    yield x[i : i + 8], y[i : i + 8]\n", "y"),
+        ("x = x[p]\nrows = TensorDataset(x, t)\n", "t"),
+        ("x = x[p]\nrows = TensorDataset(x)\n", ""),
+        ("x = x[p]\nrows = TensorDataset(x, t, w)\n", ""),
+    ],
+)
+def test_what_stands_beside(text: str, beside: str) -> None:
+    indented = text.replace("\n", "\n    ").rstrip()
+    source = Source("train.py", f"def f(x, y):\n    p = torch.randperm(len(x))\n    {indented}\n")
+    orders = two_orders(source)
+    assert orders is not None
+    assert partner(orders.culprit) == beside

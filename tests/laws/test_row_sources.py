@@ -2,8 +2,8 @@
 
 import pytest
 
-from surefit.laws.joined_lists import joined_list
-from surefit.laws.scaling_sources import bound_late, scalings, training_rows
+from surefit.laws.rows.joined_lists import joined_list
+from surefit.laws.rows.scaling_sources import bound_late, scalings, training_rows
 from surefit.source.reading import Source
 
 

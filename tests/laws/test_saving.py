@@ -17,9 +17,9 @@ from surefit.doctor.measures.saving import (
 )
 from surefit.doctor.observations import Measure, Process, Script, Steps
 from surefit.doctor.recording import Recording
-from surefit.laws.best_choices import choice_at, choices
-from surefit.laws.best_directions import correlation
 from surefit.laws.case import Case
+from surefit.laws.evaluation.best_choices import choice_at, choices
+from surefit.laws.evaluation.best_directions import correlation
 from surefit.laws.invariants.saving import violations_of, watched
 from surefit.laws.law import BrokenLaw
 from surefit.source.reading import Source

@@ -10,7 +10,7 @@ from surefit.doctor.observations import Process
 from surefit.doctor.recording import Recording
 from surefit.laws.case import Case
 from surefit.laws.invariants.stored_rows import violations_of
-from surefit.laws.stored_views import stored_view
+from surefit.laws.rows.stored_views import stored_view
 from surefit.source.reading import Source
 
 CHANGE = StoredChange(

@@ -5,7 +5,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from surefit.laws.strides import (
+from surefit.laws.operations.strides import (
     can_view,
     contiguous_strides,
     inferred,

@@ -5,9 +5,9 @@ from textwrap import dedent
 
 import pytest
 
-from surefit.laws.flags import flag_of
-from surefit.laws.gates import gates, is_true, varies
-from surefit.laws.zero_terms import is_zero
+from surefit.laws.losses.zero_terms import is_zero
+from surefit.laws.training.flags import flag_of
+from surefit.laws.training.gates import gates, is_true, varies
 from surefit.source.reading import Source, called
 
 FLAGS = """

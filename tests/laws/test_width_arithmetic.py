@@ -3,7 +3,7 @@
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from surefit.laws.width_arithmetic import (
+from surefit.laws.layers.width_arithmetic import (
     axes_as_wide,
     axes_that_make,
     items_in_a_row,

@@ -101,7 +101,7 @@ def test_through_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     healthy = tmp_path / "train.log"
     healthy.write_text("".join(f"step {n} loss {v:.4f}\n" for n, v in enumerate(falling())))
     assert cli.main(["explain", str(healthy)]) == 0
-    assert "Nothing wrong is visible in it." in capsys.readouterr().out
+    assert "The log shows nothing wrong." in capsys.readouterr().out
     state = tmp_path / "trainer_state.json"
     history = [{"loss": 1.0986, "step": step} for step in range(10)]
     state.write_text(json.dumps({"log_history": history}))

@@ -47,4 +47,4 @@ def test_a_head_of_few_bits() -> None:
     model = tiny("llama")
     weight = torch.zeros(VOCABULARY, 32, dtype=torch.uint8)
     model.lm_head.weight = nn.Parameter(weight, requires_grad=False)
-    assert why_inseparable(model) == "its head is no plain linear layer (`Linear`)"
+    assert why_inseparable(model) == "its head is not a plain linear layer (`Linear`)"

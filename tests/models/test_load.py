@@ -17,7 +17,7 @@ from surefit.embedded import MODEL
 from surefit.errors import BadInput
 from surefit.installing import install_command
 from surefit.models.answer import answers
-from surefit.models.load import find_model, held_in, load_model, load_tokenizer
+from surefit.models.load import find_model, held_in, hold_in, load_model, load_tokenizer
 
 
 @pytest.fixture
@@ -268,3 +268,15 @@ def test_a_gguf_file_loads_saves_and_loads_again(tmp_path: Path, smollm2_tokeniz
     again = load_model(find_model(str(tmp_path / "saved")))
     with torch.no_grad():
         assert torch.equal(again(ids).logits, first)
+
+
+def test_rounded_afterwards_as_if_loaded_so() -> None:
+    model, loaded = (load_model(find_model("embedded"), dtype) for dtype in (None, torch.bfloat16))
+    hold_in(model, torch.bfloat16)
+    for both in (zip(model.named_parameters(), loaded.named_parameters(), strict=True),
+                 zip(model.named_buffers(), loaded.named_buffers(), strict=True)):  # fmt: skip
+        for (name, tensor), (_, other) in both:
+            assert tensor.dtype == other.dtype, name
+            assert torch.equal(tensor, other), name
+    assert model.config.dtype == loaded.config.dtype == model.dtype
+    assert model.get_output_embeddings().weight is model.get_input_embeddings().weight

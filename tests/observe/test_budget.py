@@ -9,9 +9,10 @@ from surefit.observe.inside.training.budget import Budget
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """The time, to be set."""
+    """The time, to be set: of the day, and of this thread on a core."""
     now = [100.0]
     monkeypatch.setattr(time, "perf_counter", lambda: now[0])
+    monkeypatch.setattr(time, "thread_time", lambda: now[0])
     return now
 
 
@@ -45,6 +46,17 @@ def test_a_proof_has_no_limit(clock: list[float], monkeypatch: pytest.MonkeyPatc
     spend(budget, clock, 1e6)
     assert budget.allows(1e6)
     assert budget.spent == 1e6
+
+
+def test_waiting_for_a_core_costs_nothing(
+    clock: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(time, "thread_time", lambda: 3.0)
+    budget = Budget(share=0.01, opening=0.5)
+    assert budget.allows()
+    spend(budget, clock, 60.0)
+    assert budget.spent == 0.0
+    assert budget.allows()
 
 
 def test_it_says_when_to_ask_again(clock: list[float], monkeypatch: pytest.MonkeyPatch) -> None:

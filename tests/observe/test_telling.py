@@ -10,7 +10,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from surefit.doctor.findings import Place
-from surefit.laws.loss_stories import LossStory
+from surefit.laws.losses.loss_stories import LossStory
 from surefit.observe.inside.stories.recorder import Recorder, recording_mode
 from surefit.observe.inside.stories.telling import MOST_TOLD, story
 

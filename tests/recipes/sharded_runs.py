@@ -14,10 +14,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tools.faults.sharding import sharding
-
 from tools.faults.children import Child, begin, load_libraries, surefit
 from tools.faults.ranks import launched
+from tools.faults.sharding import sharding
 from tools.faults.trainings import Training, tiny_trainings
 
 STOPPED_AFTER = 5

@@ -133,7 +133,7 @@ def test_it_can_be_scored_and_asked(
     report = RunFolder(plain, "distill").read_report_as(DistillReport)
     page = tmp_path / "page.json"
     assert main(["eval", str(plain), str(texts), "--json", str(page)]) == 0
-    assert "36 of 40 rows were in training; over the other 4: Loss" in capsys.readouterr().out
+    assert "36 of 40 rows were trained on; on the other 4: Loss" in capsys.readouterr().out
     others = json.loads(page.read_text())["not_in_training"]
     assert others["loss"] == pytest.approx(report.cross_entropy, rel=1e-5)
     assert others["tokens"] == report.held_out_tokens
@@ -243,9 +243,9 @@ def test_sar_trains_routers_and_leaves_the_teacher_as_it_was(
     report = distill.run(**few_steps(texts, tmp_path / "run", **more))
     assert file.read_bytes() == before
     said = capsys.readouterr().out
-    assert "Routers: 4 layers of 8 experts, 2 used" in said
+    assert "Routers: 4 layers with 8 experts, 2 active" in said
     assert re.search(
-        r"Teacher on the held-out rows: ppl [\d.]+ with 2 experts a token, [\d.]+", said
+        r"Teacher on the held-out rows: ppl [\d.]+ with 2 experts per token, [\d.]+", said
     )
     assert "0 cross entropy + 1 KL(student ‖ teacher)" in said
     steps = records(tmp_path / "run", "router_divergence")
@@ -281,7 +281,7 @@ def test_a_dense_teacher_has_no_router_and_teaches_all_the_same(
     more = {"teacher_model": "embedded", "router": "sar", "steps": 2}
     distill.run(**few_steps(texts, tmp_path / "run", **more))
     said = capsys.readouterr().out
-    assert "`embedded` has no router: it is a dense model" in said
+    assert "`embedded` is a dense model without routers" in said
     assert "KL(teacher ‖ student) at temperature 2" in said
     assert not any(record["on_policy"] for record in records(tmp_path / "run", "learning_rate"))
 
@@ -342,7 +342,7 @@ def test_rows_that_fill_up_a_head_are_left_out(
 ) -> None:
     student = str(padded(tmp_path, 64))
     distill.run(**few_steps(texts, tmp_path / "run", student_model=student))
-    assert "of the 1,536 rows of the teacher's head and 1,600 of the student's" in (
+    assert "teacher's head (1,536 rows) and of the student's (1,600 rows)" in (
         capsys.readouterr().out
     )
     one, other = records(tmp_path / "run", "loss"), records(plain, "loss")

@@ -12,6 +12,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
+import preloaded
 from surefit import embedded
 from surefit.recipes import distill
 from surefit.train.pace import without_pace
@@ -50,8 +51,10 @@ def as_words(names: dict[str, Any]) -> list[str]:
     return [f"--{name}={value}" for name, value in names.items()]
 
 
-def started(*words: str, launcher: tuple[str, ...] = ()) -> subprocess.Popen[bytes]:
-    command = [sys.executable, *launcher, "-m", "surefit", "distill", *words]
+def started(
+    *words: str, launcher: tuple[str, ...] = (), python: str | None = None
+) -> subprocess.Popen[bytes]:
+    command = [python or preloaded.python(), *launcher, "-m", "surefit", "distill", *words]
     return subprocess.Popen(
         command,
         env={**os.environ, "OMP_NUM_THREADS": "1"},
@@ -101,7 +104,7 @@ def test_two_processes_take_the_steps_of_one(texts: Path, tmp_path: Path) -> Non
     more = {"router": "sar", "on_policy": 0.0, "balance": 0.0}
     distill.run(**flags(texts, alone, **more))
     shared = flags(texts, together, **more) | {"batch_size": 2}
-    process = started(*as_words(shared), launcher=tuple(TORCHRUN))
+    process = started(*as_words(shared), launcher=tuple(TORCHRUN), python=sys.executable)
     said = [text.decode() for text in process.communicate()]
     assert process.returncode == 0, said
     assert said[0].count("Run folder:") == 1
@@ -121,7 +124,7 @@ def resident(process: int) -> int:
 def test_memory_stays_flat_over_500_steps(texts: Path, tmp_path: Path) -> None:
     out = tmp_path / "run"
     more = {"steps": 500, "evaluate_every": 250, "save_every": 250, "max_tokens": 16}
-    process = started(*as_words(flags(texts, out, **more)))
+    process = started(*as_words(flags(texts, out, **more)), python=sys.executable)
     sizes = []
     for step in (100, 300, 490):
         wait_for(out, step, process)

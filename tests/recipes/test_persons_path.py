@@ -51,8 +51,8 @@ def test_from_ones_own_csv_to_a_model_that_transformers_loads(
 
     scored = said("eval", "run", "validation.csv")
     assert f"Average F1 Score = {report['f1']:.4f}" in scored
-    assert "None of them was in training" in scored
-    assert "rows were in training" in said("eval", "run", "train.csv")
+    assert "None of the rows was trained on" in scored
+    assert "rows were trained on" in said("eval", "run", "train.csv")
 
     question = json.loads(lines[120])["input"]
     answer = said("ask", "run", question).strip()

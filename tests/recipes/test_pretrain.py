@@ -15,6 +15,7 @@ import torch
 import torch.nn.functional as F
 from safetensors.torch import load_file
 
+import preloaded
 import surefit
 from surefit.cli import main
 from surefit.data.features.layout import Kind
@@ -300,8 +301,9 @@ def weights(out: Path) -> dict[str, torch.Tensor]:
 
 
 def start(*words: str, launcher: tuple[str, ...] = ()) -> subprocess.Popen[bytes]:
+    python = sys.executable if launcher else preloaded.python()
     return subprocess.Popen(
-        [sys.executable, *launcher, "-m", "surefit", "pretrain", "--quiet", *words],
+        [python, *launcher, "-m", "surefit", "pretrain", "--quiet", *words],
         env={**os.environ, "OMP_NUM_THREADS": "1"},
         stderr=subprocess.PIPE,
     )

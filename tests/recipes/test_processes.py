@@ -16,7 +16,6 @@ import psutil
 import pytest
 import torch
 from safetensors.torch import load_file
-from tools.faults.sharding import sharding
 
 from surefit import embedded
 from surefit.cli import main
@@ -26,6 +25,7 @@ from surefit.train.checkpoint import checkpoints
 from surefit.train.device import make_accelerator
 from surefit.train.pace import without_pace
 from surefit.train.record import RunFolder
+from tools.faults.sharding import sharding
 
 STEPS = 30
 BATCH = 8

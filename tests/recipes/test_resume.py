@@ -5,7 +5,6 @@ import random
 import shutil
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,6 +16,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
+import preloaded
 from surefit import embedded
 from surefit.cli import main
 from surefit.recipes import sft
@@ -70,7 +70,7 @@ def assert_same_end(one: Path, other: Path, epochs: int = 4) -> None:
 
 
 def start(*words: str) -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-m", "surefit", "sft", "--quiet", *words]
+    command = [preloaded.python(), "-m", "surefit", "sft", "--quiet", *words]
     return subprocess.Popen(
         command, env={**os.environ, "OMP_NUM_THREADS": "1"}, stderr=subprocess.PIPE
     )
@@ -123,10 +123,28 @@ def test_ctrl_c_saves_and_says_how_to_go_on(rows: Path, unbroken: Path, tmp_path
     assert_same_end(unbroken, out)
 
 
-def stop_at(out: Path, rows: Path, step: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A run that stops itself after a step, as Ctrl-C would stop it."""
-    with stopped_after(step, monkeypatch):
-        assert main(["sft", *as_words(flags(rows, out))]) == 130
+STOP = 9
+
+
+@pytest.fixture(scope="module")
+def data(rows: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same rows, in a file that a test may change for a while."""
+    return Path(shutil.copy(rows, tmp_path_factory.mktemp("data")))
+
+
+@pytest.fixture(scope="module")
+def stopped_once(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run that stopped itself after a step, as Ctrl-C would stop it."""
+    out = tmp_path_factory.mktemp("stopped") / "run"
+    with pytest.MonkeyPatch.context() as patch, stopped_after(STOP, patch):
+        assert main(["sft", *as_words(flags(data, out))]) == 130
+    return out
+
+
+@pytest.fixture
+def stopped(stopped_once: Path, tmp_path: Path) -> Path:
+    """Its copy, to be changed."""
+    return Path(shutil.copytree(stopped_once, tmp_path / "run"))
 
 
 @contextmanager
@@ -159,30 +177,22 @@ def test_a_run_that_is_done_stays_as_it_is(
 ) -> None:
     before = (unbroken / "metrics.jsonl").read_bytes()
     assert main(["sft", "--resume", str(unbroken)]) == 0
-    assert "nothing to go on with" in capsys.readouterr().out
+    assert "nothing to resume" in capsys.readouterr().out
     assert (unbroken / "metrics.jsonl").read_bytes() == before
 
 
-def test_other_settings_are_refused(
-    rows: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    out = tmp_path / "run"
-    stop_at(out, rows, 5, monkeypatch)
-    capsys.readouterr()
-    assert main(["sft", "--resume", str(out), "--epochs", "7"]) == 2
+def test_other_settings_are_refused(stopped: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["sft", "--resume", str(stopped), "--epochs", "7"]) == 2
     said = " ".join(capsys.readouterr().err.split())
-    assert "other `epochs`" in said
+    assert "different `epochs`" in said
     assert "3 in the run, 7 now" in said
 
 
 def test_what_was_typed_counts_and_not_what_differs_from_the_default(
-    rows: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    stopped: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    out = tmp_path / "run"
-    stop_at(out, rows, 2, monkeypatch)
-    capsys.readouterr()
     assert LoraSft().epochs == 4
-    assert main(["sft", "--resume", str(out), "--epochs", "4"]) == 2
+    assert main(["sft", "--resume", str(stopped), "--epochs", "4"]) == 2
     assert "3 in the run, 4 now" in " ".join(capsys.readouterr().err.split())
 
 
@@ -197,7 +207,7 @@ def test_a_finished_run_is_extended_and_the_segment_is_recorded(
     assert main(["sft", "--resume", str(out), "--epochs", "2"]) == 0
     said = capsys.readouterr().out
     assert "Resuming at step 16 of 30" in said
-    assert "segment 2 begins after step 15" in said
+    assert "segment 2 starts after step 15" in said
     report = RunFolder(out).read_report()
     assert (report.epochs, report.steps) == (2, 30)
     assert (out / "adapter/adapter_model.safetensors").read_bytes() != adapter
@@ -219,58 +229,45 @@ def test_a_finished_run_is_extended_and_the_segment_is_recorded(
     before = (out / "settings.json").read_bytes()
     assert main(["sft", "--resume", str(out), "--epochs", "1"]) == 2
     said = " ".join(capsys.readouterr().err.split())
-    assert "has taken 30 steps, and what was typed makes 15" in said
+    assert "already has 30 steps; the new settings give 15" in said
     assert (out / "settings.json").read_bytes() == before
 
 
 def test_a_damaged_checkpoint_is_named_and_an_earlier_one_offered(
-    rows: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    stopped: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    out = tmp_path / "run"
-    stop_at(out, rows, 9, monkeypatch)
-    newest = checkpoints(out / "checkpoints")[-1]
+    newest = checkpoints(stopped / "checkpoints")[-1]
     weights = bytearray((newest / "weights.safetensors").read_bytes())
     weights[-5] ^= 1
     (newest / "weights.safetensors").write_bytes(weights)
-    metrics = (out / "metrics.jsonl").read_bytes()
-    capsys.readouterr()
-    assert main(["sft", "--resume", str(out)]) == 1
+    metrics = (stopped / "metrics.jsonl").read_bytes()
+    assert main(["sft", "--resume", str(stopped)]) == 1
     said = " ".join(capsys.readouterr().err.split())
     assert "checkpoint-damaged" in said
     assert "`weights.safetensors` of checkpoint step-0000009 is damaged" in said
-    assert "to go on from step-0000008" in said
-    assert (out / "metrics.jsonl").read_bytes() == metrics
+    assert "to resume from step-0000008" in said
+    assert (stopped / "metrics.jsonl").read_bytes() == metrics
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"{}", b'{"progress": {"x": 1}}'])
 def test_a_checkpoint_without_its_page_is_damaged(
-    content: bytes,
-    rows: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    content: bytes, stopped: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    out = tmp_path / "run"
-    stop_at(out, rows, 1, monkeypatch)
-    (checkpoints(out / "checkpoints")[-1] / "checkpoint.json").write_bytes(content)
-    capsys.readouterr()
-    assert main(["sft", "--resume", str(out)]) == 1
-    assert "`checkpoint.json` of checkpoint step-0000001 is damaged" in " ".join(
+    (checkpoints(stopped / "checkpoints")[-1] / "checkpoint.json").write_bytes(content)
+    assert main(["sft", "--resume", str(stopped)]) == 1
+    assert "`checkpoint.json` of checkpoint step-0000009 is damaged" in " ".join(
         capsys.readouterr().err.split()
     )
 
 
 def test_a_checkpoint_of_another_run_is_refused(
-    rows: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    data: Path, stopped: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    data = tmp_path / "rows.jsonl"
-    shutil.copy(rows, data)
-    out = tmp_path / "run"
-    stop_at(out, data, 3, monkeypatch)
-    lines = data.read_text().splitlines()
-    data.write_text("\n".join([*lines[:-1], '{"input": "another row", "target": "other"}']))
-    capsys.readouterr()
-    assert main(["sft", "--resume", str(out)]) == 1
+    text = data.read_text()
+    other = '{"input": "another row", "target": "other"}'
+    data.write_text("\n".join([*text.splitlines()[:-1], other]))
+    assert main(["sft", "--resume", str(stopped)]) == 1
+    data.write_text(text)
     said = " ".join(capsys.readouterr().err.split())
     assert "checkpoint-of-another-run" in said
     assert "other `rows`" in said
@@ -280,7 +277,7 @@ def test_resume_of_a_folder_that_is_no_run(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["sft", "--resume", str(tmp_path / "nothing")]) == 1
-    assert "is not the folder of a run" in " ".join(capsys.readouterr().err.split())
+    assert "is not a run folder" in " ".join(capsys.readouterr().err.split())
     assert list(tmp_path.iterdir()) == []
 
 

@@ -13,6 +13,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
+import preloaded
 import surefit
 from surefit.errors import WrongCall
 from surefit.train.pace import without_pace
@@ -91,7 +92,7 @@ def started(rows: list[Any], settings: dict[str, Any], *launcher: str) -> subpro
     (folder / "program.py").write_text(PROGRAM)
     program = [str(folder / "program.py"), str(folder / "rows.json"), json.dumps(settings)]
     return subprocess.Popen(
-        [sys.executable, *launcher, *program],
+        [sys.executable if launcher else preloaded.python(), *launcher, *program],
         env={**os.environ, "OMP_NUM_THREADS": "1"},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

@@ -5,6 +5,7 @@ import math
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -14,11 +15,13 @@ from safetensors.torch import load_file
 from surefit import embedded
 from surefit.cli import main
 from surefit.errors import BadInput
+from surefit.losses.next_token import NextTokenLoss
 from surefit.models.load import find_model, load_model, load_tokenizer
 from surefit.recipes import sft
 from surefit.recipes.sft_settings import LoraSft
 from surefit.recipes.token_rows import part_rows, tokenize_rows
 from surefit.render.page.left_behind import LeftBehind
+from surefit.train import arithmetic
 from surefit.train.record import Report, RunFolder
 
 
@@ -126,8 +129,8 @@ def test_the_sources_flags_print_the_sources_numbers(
     assert "Original dataset size: 900" in printed
     assert "Augmented dataset size: 2700" in printed
     assert "Training on 2700 examples" in printed
-    assert "Validating on 100 examples, not 300: held out before augmentation" in printed
-    assert "Batches: 675 an epoch" in printed
+    assert "Validating on 100 examples, not 300: they are held out before augmentation" in printed
+    assert "Batches: 675 per epoch" in printed
     assert "Average F1 Score = " in printed
     assert (tmp_path / "runs/sft-1/adapter").is_dir()
 
@@ -149,6 +152,29 @@ def test_low_precision_keeps_fp32_weights(rows: Path, tmp_path: Path, precision:
     weights = load_file(out / "adapter/adapter_model.safetensors")
     assert {tensor.dtype for tensor in weights.values()} == {torch.float32}
     assert all(math.isfinite(record["loss"]) for record in records(out, "loss"))
+
+
+def test_a_measured_precision_is_that_of_the_run(
+    rows: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever is measured when it goes on."""
+    out, computed_in = tmp_path / "run", []
+    forward = NextTokenLoss.forward
+
+    def noting(*args: Any, **given: Any) -> torch.Tensor:
+        lower = torch.is_autocast_enabled("cpu")
+        computed_in.append(torch.get_autocast_dtype("cpu") if lower else torch.float32)
+        return forward(*args, **given)
+
+    monkeypatch.setattr(arithmetic, "times_as_fast_in_bf16", lambda *_, **__: 3.0)
+    sft.train(few_steps(rows, out, max_steps=2, evaluate_before=False))
+    assert json.loads((out / "settings.json").read_text())["precision"] == "bf16"
+
+    monkeypatch.setattr(arithmetic, "times_as_fast_in_bf16", lambda *_, **__: 0.5)
+    monkeypatch.setattr(NextTokenLoss, "forward", noting)
+    sft.run(resume=out, max_steps=4)
+    assert [record["step"] for record in records(out, "loss")] == [1, 2, 3, 4]
+    assert set(computed_in[-2:]) == {torch.bfloat16}
 
 
 def test_gradient_checkpointing_gives_the_same_losses(rows: Path, tmp_path: Path) -> None:
@@ -202,7 +228,7 @@ def test_several_processes_are_refused(
 ) -> None:
     monkeypatch.setenv("WORLD_SIZE", "2")
     assert main(["sft", "--data", str(rows), "--out", str(tmp_path / "run")]) == 2
-    assert "launched as 2 processes" in capsys.readouterr().err
+    assert "launched with 2 processes" in capsys.readouterr().err
     assert not (tmp_path / "run").exists()
 
 

@@ -79,7 +79,7 @@ def test_rows_that_became_no_tokens_are_left_out_on_both_sides(
         data="rows.jsonl", max_tokens=64, held_out=0.25, augmentation_factor=1, skip_bad_rows=True
     )
     made, again = prepare(chosen, small_tokenizer, folder), open_prepared(folder)
-    assert "Left out: The target leaves no room" in capsys.readouterr().out
+    assert "Skipped: The target leaves no room" in capsys.readouterr().out
     for one, other in (
         (made.train_set, again.train_set),
         (made.held_out, again.held_out),
@@ -101,7 +101,7 @@ def test_what_many_rows_cost_is_said(
     prepare(settings(), small_tokenizer, folder)
     tokens = int(made.train_set.lengths.sum() + made.held_out.lengths.sum())
     (line,) = (said for said in capsys.readouterr().out.splitlines() if "Prepared" in said)
-    assert line.startswith(f"Prepared 2,800 rows of {tokens:,} tokens in ")
+    assert line.startswith(f"Prepared 2,800 rows with {tokens:,} tokens in ")
     megabytes = line.partition("peak memory ")[2].removesuffix(" MB").replace(",", "")
     assert 50 < int(megabytes) < 100_000
 
@@ -154,7 +154,7 @@ def test_rows_to_validate_on_come_from_a_file_of_their_own(
     assert [row.number for row in made.train_set.rows] == [n for n in range(20) if n != 3]
     said = capsys.readouterr().out
     assert "Validating on all 5 examples of validation.jsonl" in said
-    assert "Not trained on, since a twin is among them: 1 of the rows of train.jsonl" in said
+    assert "Duplicates of validation rows removed from the training rows: 1" in said
     again = open_prepared(folder)
     assert all_of(again.train_set) == all_of(made.train_set)
     assert all_of(again.held_out) == all_of(made.held_out)

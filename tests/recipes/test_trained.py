@@ -62,8 +62,8 @@ def test_eval_tells_rows_that_were_trained_on_from_the_others(
     report, page = RunFolder(run).read_report(), tmp_path / "page.json"
     assert main(["eval", str(run), str(run.parent / "rows.jsonl"), "--json", str(page)]) == 0
     said = capsys.readouterr().out
-    assert "36 of 40 rows were in training; over the other 4: " in said
-    assert f"over the other 4: Average F1 Score = {report.f1:.4f}" in said
+    assert "36 of 40 rows were trained on; on the other 4: " in said
+    assert f"on the other 4: Average F1 Score = {report.f1:.4f}" in said
     told = json.loads(page.read_text())
     assert (told["in_training"], told["not_in_training"]["rows"]) == (36, 4)
     assert told["not_in_training"]["f1"] == report.f1
@@ -76,7 +76,7 @@ def test_an_export_loads_without_surefit_and_names_no_machine(
     out = tmp_path / "exported"
     tokenizer: Any
     assert main(["export", str(run), "--out", str(out), "--gguf"]) == 0
-    assert "Merged: no logit is more than" in capsys.readouterr().out
+    assert "Merged: logits differ from the adapted model by at most" in capsys.readouterr().out
     held = GGUFReader(out / "model-f16.gguf")
     assert len(held.tensors) == len(AutoModelForCausalLM.from_pretrained(out).state_dict()) - 1
     fields = {name: held.fields[name].contents() for name in held.fields}
@@ -191,4 +191,4 @@ def test_eval_takes_the_columns_of_the_run(
     few = ["--max-steps", "1", "--held-out", "0", "--max-new-tokens", "1"]
     assert main(["sft", "--data", str(data), "--out", str(out), *columns, *few]) == 0
     assert main(["eval", str(out), str(data)]) == 0
-    assert "12 of 12 rows were in training: this says how well" in capsys.readouterr().out
+    assert "12 of 12 rows were trained on: the score measures mem" in capsys.readouterr().out

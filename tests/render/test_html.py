@@ -69,7 +69,7 @@ def test_hostile_text_stays_text() -> None:
 
 
 def test_nothing_found_is_said() -> None:
-    assert Findings()._repr_html_() == "<div>surefit: nothing wrong was seen.</div>"
+    assert Findings()._repr_html_() == "<div>surefit: no findings.</div>"
     assert Findings([FINDING, replace(FINDING, why="")])._repr_html_().count("ragged-labels") == 2
     assert FINDING._repr_html_().startswith('<div class="surefit-finding"')
 

@@ -3,7 +3,7 @@
 import pytest
 
 from surefit.laws.invariants.used_values import receiver
-from surefit.laws.td_targets import is_end, td_targets
+from surefit.laws.losses.td_targets import is_end, td_targets
 from surefit.source.reading import Source
 from surefit.source.unread import bound_together, unread_names
 
@@ -16,6 +16,8 @@ def test_names_that_nothing_reads() -> None:
     assert unread("a, b = f()\nprint(a)\n") == ["b"]
     assert unread("def f(x, done):\n    return x\n") == ["done"]
     assert unread("for i, (x, w) in f():\n    g(x)\n") == ["i", "w"]
+    assert unread("a, b = f()\nb = g(b)\nprint(a)\n") == ["b"]
+    assert unread("a, b = f()\na, b = g(a), g(b)\nprint(a)\n") == ["b"]
 
 
 @pytest.mark.parametrize(
@@ -25,6 +27,8 @@ def test_names_that_nothing_reads() -> None:
         "a = f()\nprint(locals())\n",
         "_, _a = f()\n",
         "a = f()\na = g()\n",
+        "a, b = f()\na, b = g(b), g(a)\nprint(a)\n",
+        "a, b = f()\nb = g(b)\nprint(a, b)\n",
         "a = f()\nprint(f'{a}')\n",
         "class A:\n    a = 1\n",
     ],

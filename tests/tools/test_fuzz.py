@@ -46,7 +46,7 @@ def test_every_reader_says_something_and_runs_nothing(
         hostile = attempt(reader, Random(f"{reader.name} {number}"), folder, number)
         code = main(hostile.arguments)
         said = "".join(capsys.readouterr())
-        assert "This is a fault of surefit" not in said, (hostile, said[-3000:])
+        assert "This is a bug in surefit" not in said, (hostile, said[-3000:])
         assert code in (0, 1, 2), hostile
         assert not loud(said), hostile
         assert not list(tmp_path.rglob("executed")), hostile

@@ -8,23 +8,10 @@ import torch
 from surefit.errors import WrongCall
 from surefit.train.device import (
     TINY,
-    choose_precision,
     choose_threads,
     make_accelerator,
     threads_put_back,
 )
-
-
-def test_auto_is_fp32_without_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    assert choose_precision("auto") == "fp32"
-    assert choose_precision("bf16") == "bf16"
-
-
-def test_auto_is_bf16_on_a_gpu_that_has_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
-    monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda: True)
-    assert choose_precision("auto") == "bf16"
 
 
 @threads_put_back()
@@ -61,14 +48,16 @@ def test_a_world_that_is_not_the_launchers_is_a_wrong_call(
     make_accelerator("fp32")  # a process that trains alone already
     monkeypatch.setenv("WORLD_SIZE", "4")
     monkeypatch.setenv("RANK", "2")
-    with pytest.raises(WrongCall, match="as 4 processes, and 1 of them would train together"):
+    with pytest.raises(
+        WrongCall, match="with 4 processes, but only 1 of them would train together"
+    ):
         make_accelerator("fp32")
 
 
 def test_a_world_without_a_rank_is_a_wrong_call(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WORLD_SIZE", "4")
     monkeypatch.delenv("RANK", raising=False)
-    with pytest.raises(WrongCall, match="launched as 4 processes, and `RANK` is not set"):
+    with pytest.raises(WrongCall, match="launched with 4 processes, but `RANK` is not set"):
         make_accelerator("fp32")
 
 

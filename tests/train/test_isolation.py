@@ -1,4 +1,4 @@
-"""Packing is refused for a model in which packed rows see each other, and for no other."""
+"""Packing is refused for a model in which attention crosses packed rows, and for no other."""
 
 import math
 from typing import Any
@@ -52,7 +52,7 @@ def test_half_precision(dtype: torch.dtype) -> None:
 def test_a_convolution_runs_over_the_end_of_a_row() -> None:
     found = refused(tiny("lfm2"))
     assert found.rule == "packed-rows-see-each-other"
-    assert "In `Lfm2ForCausalLM` packed rows see each other" in found.headline
+    assert "In `Lfm2ForCausalLM` attention crosses packed rows" in found.headline
     assert "the gradients of 3 rows change by" in found.headline
     assert found.facts[0].value == "9 tokens and 16 tokens and 6 tokens"
     assert "`--packing`" in found.fixes[0].text
@@ -61,7 +61,7 @@ def test_a_convolution_runs_over_the_end_of_a_row() -> None:
 def test_a_model_that_goes_from_state_to_state() -> None:
     found = refused(tiny("mamba", "eager"))
     assert found.rule == "packed-rows-see-each-other"
-    assert "In `MambaForCausalLM` packed rows see each other" in found.headline
+    assert "In `MambaForCausalLM` attention crosses packed rows" in found.headline
 
 
 def test_a_model_without_positions() -> None:
@@ -85,7 +85,7 @@ def test_a_mask_of_ones_undoes_packing() -> None:
         return args, given | {"attention_mask": torch.ones_like(given["input_ids"])}
 
     model.model.register_forward_pre_hook(with_mask, with_kwargs=True)
-    assert "packed rows see each other" in refused(with_adapters(model)).headline
+    assert "attention crosses packed rows" in refused(with_adapters(model)).headline
 
 
 def test_one_row_is_packed_with_itself() -> None:

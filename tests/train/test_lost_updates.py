@@ -104,7 +104,7 @@ def test_the_finding_has_the_figures() -> None:
     lost = only(weights_of(torch.bfloat16), 1e-6)
     found = finding(lost)
     assert found.code == "SF166"
-    assert found.headline.startswith(f"{lost.share:.1%} of the weights")
+    assert found.headline.startswith(f"{lost.share:.1%} of the trainable weights")
     assert "1e-06" in found.headline
     assert "`bfloat16`" in found.headline
     assert "float32" in found.fixes[0].text

@@ -49,10 +49,12 @@ def test_a_model_that_changes_its_logits_falls_back_aloud(name: str, found: str)
     model = with_adapters(tiny(name, "eager"))
     way, said = settled(model)
     assert way == "places"
-    assert said.startswith("The loss is made from the model's own logits of supervised tokens: ")
+    assert said.startswith(
+        "The loss is computed from the model's own logits of supervised tokens, because "
+    )
     assert found in said
     own = compare(NextTokenLoss(model), "chunks", some_batch()).own
-    assert f"on {TOKENS} tokens the loss is {own:.6f} with these" in said
+    assert f"on {TOKENS} tokens the model's own loss is {own:.6f}" in said
 
 
 def test_a_cap_that_does_not_show_yet_is_found_by_its_name() -> None:
@@ -70,8 +72,10 @@ def test_a_change_that_no_config_names_is_found_by_comparison() -> None:
     model.lm_head.register_forward_hook(lambda _, __, logits: 1.01 * logits)
     way, said = settled(model)
     assert way == "places"
-    assert said.startswith("The loss is made from the model's own logits of supervised tokens: ")
-    assert "without, and gradients differ by 0.99%" in said
+    assert said.startswith(
+        "The loss is computed from the model's own logits of supervised tokens, because "
+    )
+    assert "; gradients differ by 0.99%" in said
 
 
 def test_a_loss_that_agrees_with_gradients_that_do_not() -> None:
@@ -87,8 +91,8 @@ def test_a_loss_that_agrees_with_gradients_that_do_not() -> None:
 @pytest.mark.parametrize(
     ("how", "found"),
     [
-        ({"targets": ["q_proj", "lm_head"]}, "its head carries an adapter (`Linear`)"),
-        ({"targets": ["q_proj"], "modules_to_save": ["lm_head"]}, "its head carries an adapter"),
+        ({"targets": ["q_proj", "lm_head"]}, "its head has an adapter (`Linear`)"),
+        ({"targets": ["q_proj"], "modules_to_save": ["lm_head"]}, "its head has an adapter"),
     ],
 )
 def test_an_adapter_on_the_head_is_not_passed_over(how: dict[str, Any], found: str) -> None:
@@ -96,7 +100,9 @@ def test_an_adapter_on_the_head_is_not_passed_over(how: dict[str, Any], found: s
     assert NextTokenLoss(model).way == "tokens", "known without a comparison"
     way, said = settled(model)
     assert way == "places"
-    assert said.startswith("The loss is made from the model's own logits of supervised tokens: ")
+    assert said.startswith(
+        "The loss is computed from the model's own logits of supervised tokens, because "
+    )
     assert found in said
     ids = some_batch()["input_ids"]
     NextTokenLoss(model)(input_ids=ids, labels=ids, places=1).backward()
@@ -111,8 +117,10 @@ def test_a_head_that_is_no_linear_layer() -> None:
     model.lm_head = nn.Sequential(model.lm_head, nn.Tanh())
     way, said = settled(model)
     assert way == "places"
-    assert said.startswith("The loss is made from the model's own logits of supervised tokens: ")
-    assert "its head is no plain linear layer (`Sequential`)" in said
+    assert said.startswith(
+        "The loss is computed from the model's own logits of supervised tokens, because "
+    )
+    assert "its head is not a plain linear layer (`Sequential`)" in said
 
 
 def test_logits_that_are_made_of_their_neighbours() -> None:
@@ -121,7 +129,9 @@ def test_logits_that_are_made_of_their_neighbours() -> None:
     model.lm_head.register_forward_hook(lambda _, __, logits: logits + logits.roll(1, dims=1))
     way, said = settled(model)
     assert way == "tokens"
-    assert said.startswith("The loss is made from the model's own logits of all tokens: ")
+    assert said.startswith(
+        "The loss is computed from the model's own logits of all tokens, because "
+    )
 
 
 def test_a_model_without_a_head_of_its_own() -> None:

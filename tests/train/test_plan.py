@@ -69,5 +69,5 @@ def test_an_uneven_step_is_refused() -> None:
     with pytest.raises(WrongCall) as caught:
         StepRows.of(4, 3, asked=16)
     (found,) = caught.value.findings
-    assert found.headline == "16 rows to a step are no multiple of 3 batches."
-    assert found.fixes[1].text == "Or take  --rows-per-step 18"
+    assert found.headline == "16 rows per step cannot be divided into 3 batches."
+    assert found.fixes[1].text == "Or use  --rows-per-step 18"

@@ -138,7 +138,7 @@ def test_trained_weights_that_the_loss_does_not_use(tiny_model: Any) -> None:
     )
     found = refusal_of(preflight, NextTokenLoss(tiny_model), some_batch())
     assert found.rule == "no-gradient"
-    assert "none of the 2 tensors" in found.headline
+    assert "none of the 2 trainable tensors" in found.headline
 
 
 def test_a_trained_layer_that_is_never_called(tiny_model: Any) -> None:
@@ -240,7 +240,7 @@ def test_a_row_longer_than_the_model(tiny_model: Any, small_tokenizer: Any) -> N
     rows = sets_of(row_of([5, 6]), row_of([5] * 129, number=8))
     found = refusal_of(check_tokens, rows, small_tokenizer, tiny_model)
     assert found.rule == "row-longer-than-model"
-    assert found.headline == "The longest row has 129 tokens; the model has 128 places."
+    assert found.headline == "The longest row has 129 tokens; the model has 128 positions."
     assert found.facts[0].value == "9"
     assert found.fixes[0].text.endswith("--max-tokens 128")
 

@@ -191,5 +191,5 @@ def test_a_try_that_raises_an_error_has_not_held(monkeypatch: pytest.MonkeyPatch
 def test_a_finding_has_the_figures() -> None:
     tried = Tried("chunked loss = naive loss", "relative difference 0.3", "at most 1e-05", False)
     assert finding(tried).headline == (
-        "Chunked loss = naive loss: relative difference 0.3, and the bound is: at most 1e-05."
+        "Chunked loss = naive loss: relative difference 0.3, but expected: at most 1e-05."
     )

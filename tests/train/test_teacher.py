@@ -173,7 +173,7 @@ def test_without_a_gpu_main_memory_is_where_the_weights_are(tmp_path: Path) -> N
     assert "no GPU" in teacher.where
     assert teacher.where == where_weights_lie("cpu", CPU)
     assert "GPU (cuda:0) one by one" in where_weights_lie("cpu", torch.device("cuda", 0))
-    assert "in files" in where_weights_lie("disk", CPU)
+    assert "on disk" in where_weights_lie("disk", CPU)
 
 
 def test_a_packed_file_cannot_be_read_in_parts(tmp_path: Path) -> None:

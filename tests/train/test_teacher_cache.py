@@ -248,7 +248,7 @@ def test_what_differs_is_said_with_both_values(
     written(tmp_path / "kept", parts, identity_of(parts))
     found = refused(tmp_path / "kept", identity_of(parts, **changes))
     assert found.code == "SF145"
-    assert f"other `{name}`" in found.headline
+    assert f"different `{name}`" in found.headline
     assert [(fact.name, fact.value) for fact in found.facts] == [(name, value)]
     assert "--cache-teacher FOLDER" in found.fixes[1].text
 

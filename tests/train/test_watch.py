@@ -48,7 +48,7 @@ def test_gradients_of_exactly_zero_end_it_at_once() -> None:
     run.takes()
     found = run.dies(norm=0.0)
     assert found.rule == "gradients-all-zero"
-    assert found.headline.startswith("All gradients are exactly zero, since step 2:")
+    assert found.headline.startswith("All gradients have been exactly zero since step 2:")
 
 
 def test_the_step_since_which_gradients_are_zero() -> None:
@@ -79,7 +79,7 @@ def test_a_uniform_student_that_nothing_moves() -> None:
     run.takes(UNIFORM, norm=5e-9)
     found = run.dies(UNIFORM, norm=1e-9)
     assert found.rule == "loss-stays-uniform"
-    assert "has been 10.8249 for 3 steps, that is ln(50257)" in found.headline
+    assert "has been 10.8249 = ln(50257) for 3 steps" in found.headline
     assert "1.0e-09" in found.headline
 
 
@@ -97,7 +97,7 @@ def test_a_teacher_that_is_not_heard() -> None:
     run = Run(alpha=0.3)
     found = run.dies(apart=0.0)
     assert found.rule == "teacher-not-heard"
-    assert "exactly 0, at step 1, and its weight is 0.3" in found.headline
+    assert "exactly 0, at step 1; its weight in the loss is 0.3" in found.headline
 
 
 def test_without_a_weight_the_teacher_need_not_be_heard() -> None:
@@ -119,7 +119,7 @@ def test_a_student_that_begins_as_its_teacher() -> None:
 def test_a_student_that_is_its_teacher_and_hears_nothing_else() -> None:
     found = Run(same=True, alpha=1.0).dies(apart=0.0, norm=0.0)
     assert found.rule == "teacher-not-heard"
-    assert "nothing else pulls it" in found.headline
+    assert "equals the teacher's to the last bit" in found.headline
 
 
 def test_steps_skipped_at_the_start_are_usual() -> None:
@@ -136,8 +136,8 @@ def test_a_scaler_that_skips_every_step() -> None:
         run.takes(norm=math.nan, skipped=True)
     found = run.dies(norm=math.nan, skipped=True)
     assert found.rule == "every-step-skipped"
-    assert "skipped 40 steps in a row, to step 40" in found.headline
-    assert found.facts[1].value == "halved 40 times: 9e-13 of what it was"
+    assert "skipped 40 steps in a row, up to step 40" in found.headline
+    assert found.facts[1].value == "halved 40 times, to 9e-13 of its initial value"
 
 
 def test_a_loss_that_is_not_finite_is_the_recipes_to_tell() -> None:

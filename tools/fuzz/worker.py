@@ -78,7 +78,7 @@ def run(folder: str, arguments: list[str]) -> dict[str, object]:
     return {
         "code": code,
         "said": said[-20_000:],
-        "escaped": bool(escaped) or "This is a fault of surefit" in said,
+        "escaped": bool(escaped) or "This is a bug in surefit" in said,
         "memory": max(0, status("VmHWM") - before),
         "loud": loud(said),
     }

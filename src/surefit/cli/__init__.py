@@ -9,7 +9,7 @@ from inspect import BoundArguments, cleandoc
 from pathlib import Path
 from typing import Any
 
-from cyclopts import App, Parameter
+from cyclopts import App, Group, Parameter
 from cyclopts.exceptions import CycloptsError
 from cyclopts.help import DefaultFormatter, HelpPanel
 from rich.console import Console, ConsoleOptions
@@ -38,38 +38,47 @@ UNUSABLE_PATH = refusal(
 UNWRITABLE_JSON = refusal("SF012", "unwritable-json", "The file for `--json` cannot be written.")
 
 COMMANDS = {
+    "demo": "surefit.cli.demo:demo",
+    "env": "surefit.cli.env:env",
     "run": "surefit.cli.run:run",
-    "lint": "surefit.cli.lint:lint",
     "check": "surefit.cli.check:check",
+    "lint": "surefit.cli.lint:lint",
     "explain": "surefit.cli.explain:explain",
     "rules": "surefit.cli.rules:rules",
     "lsp": "surefit.cli.lsp:lsp",
     "sft": "surefit.cli.sft:sft",
     "pretrain": "surefit.cli.pretrain:pretrain",
     "distill": "surefit.cli.distill:distill",
+    "report": "surefit.cli.report:report",
     "eval": "surefit.cli.evaluate:evaluate",
     "ask": "surefit.cli.ask:ask",
     "export": "surefit.cli.export:export",
-    "report": "surefit.cli.report:report",
     "inspect": "surefit.cli.inspect:inspect",
     "pack": "surefit.cli.pack:pack",
     "make-data": "surefit.cli.make_data:make_data",
-    "env": "surefit.cli.env:env",
-    "demo": "surefit.cli.demo:demo",
 }
 """Command -> its function, imported when the command or its help is asked for."""
+
+FIRST_OF_GROUP = {
+    "demo": "Start",
+    "run": "Diagnose",
+    "sft": "Train",
+    "report": "Use a run",
+    "inspect": "Data",
+}
+"""Command -> the heading that it and the commands after it have in the help."""
 
 INSPECT_ARRAYS = "surefit.cli.inspect_arrays:inspect"
 """The same command for data of the other kind: its files say which."""
 
-ABOUT = "Trains models, and says what is wrong where training cannot work."
+ABOUT = "Diagnoses PyTorch and Hugging Face training scripts, and trains models."
 
 GLOBAL_FLAGS = """\
 Every command takes:
-  --config FILE  Settings from a TOML or YAML file; flags win over it.
-  --json FILE    Findings as JSON, written at the end, also when there are none.
-  --brief        One line for each finding.
-  --quiet        No messages and no bars; findings only."""
+  --config FILE  Read settings from a TOML or YAML file; flags override it.
+  --json FILE    Write the findings as JSON when the command ends.
+  --brief        Print one line per finding.
+  --quiet        Print findings only: no messages, no progress bars."""
 
 PARTS = {
     "accelerate": "train",
@@ -223,7 +232,7 @@ def run_command(call: Call, config: ConfigFlags) -> int:
     app, form = make_app(config, functions_for(call))
     function, bound = parsed(app, call)
     if function == app.help_print:
-        form.description = cleandoc(app[call.command].help) if call.command else ABOUT
+        form.description = described(app[call.command].help) if call.command else ABOUT
         for name in () if call.command else COMMANDS:
             app[name]  # imports it: the first line of its docstring stands in the list
     for value in (*bound.args, *bound.kwargs.values()):
@@ -280,17 +289,26 @@ def make_app(
         help_format="plaintext",
         help_formatter=form,
         help_epilogue=GLOBAL_FLAGS,
+        group_commands=Group("About", sort_key=len(functions)),
         version=f"surefit {__version__}",
         config=config,
         default_parameter=Parameter(negative_iterable=(), show_default=default_in_words),
     )
-    for name, function in functions.items():
-        app.command(function, name=name, sort_key=list(COMMANDS).index(name))
+    heading = Group("Commands")
+    for number, (name, function) in enumerate(functions.items()):
+        if name in FIRST_OF_GROUP:
+            heading = Group(FIRST_OF_GROUP[name], sort_key=number)
+        app.command(function, name=name, sort_key=number, group=heading)
     return app, form
 
 
+def described(docstring: str) -> str:
+    """Without the section on parameters, which the help shows in a table."""
+    return cleandoc(docstring).partition("\n\nParameters\n---")[0]
+
+
 class Form(DefaultFormatter):
-    """A page of help that shows the whole docstring of a command as it is written."""
+    """A page of help that shows the docstring of a command as it is written."""
 
     description = ABOUT
 
@@ -353,8 +371,8 @@ def missing_package(package: str, error: ImportError) -> Finding:
 def own_fault(error: BaseException) -> json_document.Ended:
     console.errors.print(Text("".join(traceback.format_exception(error)).rstrip()), soft_wrap=True)
     console.errors.print(
-        "\nThis is a fault of surefit. Report it with the lines above and with what `surefit env`"
-        " prints.",
+        "\nThis is a bug in surefit. Please report it with the lines above and the output of"
+        " `surefit env`.",
         soft_wrap=True,
     )
     return json_document.Ended(1, said(error))

@@ -14,25 +14,26 @@ NEW, STDIN, GOES_ON = "/new", "-", "\\"
 
 
 def ask(run: Path, text: str | None = None, *, system: str | None = None) -> None:
-    """Ask a trained model; without a text, in a conversation.
+    """Send a prompt to a trained model, or chat with it.
 
     surefit ask runs/sft-1 "Mara Lind lent 40 crowns to Otto Berg. Who has to pay?"
-    surefit ask runs/sft-1                       a conversation, which Ctrl-D ends
-    surefit ask runs/sft-1 - < question.txt      one question from standard input
+    surefit ask runs/sft-1                       chat; Ctrl-D ends it
+    surefit ask runs/sft-1 - < question.txt      one prompt from stdin
 
-    In a conversation, /new begins another one, and a line that ends with a backslash goes on.
+    In a chat, /new starts over, and a line that ends with a backslash continues on
+    the next.
 
-    The prompt is built as the rows of the training were, with the template and the system turn
-    that all of them had.
+    The prompt is built like the training rows: same template, and the same system
+    message if all training rows had one.
 
     Parameters
     ----------
     run
-        The folder of a run.
+        A run folder.
     text
-        The prompt, as it would stand in the `input` of a row; `-` reads it from standard input.
+        The prompt, like the `input` of a row; `-` reads it from stdin.
     system
-        The system turn, in place of the one that all training rows had; an empty one is none.
+        Replaces the system message of the training rows; an empty text removes it.
     """
     from surefit.train.record import refuse_no_run
 
@@ -55,7 +56,7 @@ def _converse(trained: "Trained", system: str | None) -> None:
 
     about = trained.known.about if trained.known else None
     if about is not None and about.turns <= 1 and sys.stdin.isatty():
-        say(f"No training row had a second question; {NEW} asks without what was said before.")
+        say(f"The training rows had a single turn each; {NEW} starts a new conversation.")
     conversation = Conversation(trained, system)
     for line in _lines():
         if line.strip() == NEW:
@@ -86,9 +87,10 @@ def _say_system(trained: "Trained", system: str | None) -> None:
         return
     if trained.system:
         shown = trained.system if len(trained.system) <= 60 else f"{trained.system[:60]}..."
-        console.errors.print(f"System turn, as in all training rows: {shown}")
+        console.errors.print(f"System message, as in all training rows: {shown}")
     elif known.about.systems:
         console.errors.print(
-            f"The training rows had {known.about.systems} different system turns, and this prompt "
-            "has none; `--system TEXT` gives it one."
+            f"The training rows had {known.about.systems} different system messages; this prompt "
+            "has "
+            "none. Set one with `--system TEXT`."
         )

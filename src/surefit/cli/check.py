@@ -33,44 +33,44 @@ NO_STEP = Rule(
     "SF024",
     "no-optimizer-step",
     Severity.WARNING,
-    "A script ended well without a step of an optimizer: nothing of a training was checked.",
+    "The script succeeded without an optimizer step, so no training was checked.",
 )
 
 NOT_FINITE = Rule(
     "SF025",
     "first-losses-not-finite",
     Severity.ERROR,
-    "The loss of a script is NaN or infinite in the first steps of a check.",
+    "The loss is NaN or infinite in the first steps of a check.",
 )
 
 LAST_LINES = 6
-LATER = "later batches, memory that grows, and faults that show only over many steps"
+LATER = "later batches, growing memory, and faults that appear only after many steps"
 FEWEST = 2
 """Rows that batch normalisation and a loss over pairs can do with."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Check:
-    """How much is tried, and how long it may take. These flags stand before the script."""
+    """What to check, and time limits. These flags go before the script."""
 
     rows: int = 4
-    """Rows that are kept of each batch of a `DataLoader`, its first ones, 2 or more; 0: all."""
+    """Rows to keep of each `DataLoader` batch (at least 2); 0 keeps all."""
 
     seconds: float = 300.0
-    """Seconds in which the script must come to its first optimizer step."""
+    """Time limit for the first optimizer step, in seconds."""
 
     further: float = 30.0
-    """Seconds after the first step in which it goes on to its first evaluation and its first save;
-    0: it is ended at the first step."""
+    """Seconds to continue after the first step, towards the first evaluation and save; 0 stops at
+    the first step."""
 
     proof: bool = True
-    """Try fixes on a copy of the folder."""
+    """Try each fix on a copy of the folder."""
 
     proof_seconds: float = 60.0
-    """Seconds that all tries together take at most."""
+    """Time limit for all trials together, in seconds."""
 
     self_test: bool = False
-    """Try what a training relies on, on the device that is here; a script need not be named."""
+    """Test operations that training relies on, on this device; no script needed."""
 
     def __post_init__(self) -> None:
         some = Bound(lambda rows: rows == 0 or rows >= FEWEST, f"0 or at least {FEWEST}")
@@ -81,7 +81,7 @@ DEFAULTS = Check()
 
 
 def check(*command: str, settings: Annotated[Check, Parameter(name="*")] = DEFAULTS) -> int:
-    """Check a training script before a long run: read it, then run its first steps.
+    """Check a training script before a long run: lint it, then run its first steps.
 
     surefit check train.py --lr 3e-4
     surefit check train.ipynb
@@ -89,22 +89,25 @@ def check(*command: str, settings: Annotated[Check, Parameter(name="*")] = DEFAU
     surefit check --rows 0 train.py
     surefit check --self-test
 
-    The run is made in a copy of the folder, offline, and ended after the first optimizer
-    step, the first evaluation and the first save, or half a minute after the first step:
-    nothing of yours is written. Batches of a `DataLoader` are cut to their first rows,
-    in the order that they have anyway, and then epochs to a few batches. What goes wrong
-    then is told only if it goes wrong with whole batches, too: the script is run again with
-    these. Streams, batches that a class of yours puts together, and launched runs are taken
-    as they are. What it prints is not shown. The exit code is 0 if there is no error, 1 if
-    there is one, if a law is broken, if the loss is not finite, or if no step was reached.
+    The script runs offline in a copy of the folder; your files are not changed and
+    its output is not shown. The run ends after the first optimizer step, evaluation
+    and save, or 30 s after the first step (`--further`).
 
-    `--self-test` tries views of slices, the gradient scaler, precisions and losses on the
-    device that is here, in seconds; a script that is named is checked after it.
+    To save time, `DataLoader` batches are cut to their first rows (`--rows`) and
+    epochs to a few batches. If something fails, the script runs again with full
+    batches, and the failure is reported only if it happens there, too. Iterable
+    datasets, custom batch samplers and launched runs are not cut.
+
+    The exit code is 1 if there is an error, a law is broken, the loss is not
+    finite, or no optimizer step was reached.
+
+    `--self-test` tests views of slices, the gradient scaler, precisions and losses
+    on this device in seconds, before the script if one is given.
 
     Parameters
     ----------
     command
-        The script and its arguments; or `-m`, a module and its arguments; or a launcher.
+        A script, `-m MODULE`, or a launcher such as `torchrun`, followed by its arguments.
     """
     from surefit.laws.runs import states
     from surefit.proof.snapshot import CannotTry
@@ -145,13 +148,13 @@ def read_first(script: str | None) -> list[Finding]:
     from .lint import counted
 
     if script is None:
-        console.say("Not read: no file of its own is named")
+        console.say("Not linted: the command names no Python file")
         return []
     linted = lint_file(Path(script), Path.cwd())
     for line in linted.faults:
         console.errors.print(f"surefit: {line}", soft_wrap=True)
     count = len(linted.findings)
-    console.say(f"Read: {counted(count, 'finding') if count else 'nothing found'}")
+    console.say(f"Lint: {counted(count, 'finding') if count else 'no findings'}")
     return list(linted.findings)
 
 
@@ -176,10 +179,9 @@ def run_to_the_first_step(
 def cannot_be_checked(script: str, reason: str) -> Finding:
     return NOT_CHECKED.finding(
         Place(script),
-        f"It was not run to its first step: {reason}.",
-        why="A check writes nothing outside of a copy and talks to nobody, so that it can be made"
-        " at any time.",
-        fixes=(Fix(f"`surefit run {script}` runs it as it is, and watches."),),
+        f"The script was not run to its first step: {reason}.",
+        why="A check runs offline and writes only to a copy of the folder.",
+        fixes=(Fix(f"`surefit run {script}` runs the script itself."),),
     )
 
 
@@ -207,33 +209,34 @@ def how_it_ended(made: "Preflight", script: str | None) -> Iterator[Finding]:
         return
     if ran.lacked is not None:
         said = ran.lacked.said.partition("\n")[0]
-        reason = f"it stops with {said}, and a copy is offline and writes nowhere else"
+        reason = f"in the copy, which is offline and cannot write elsewhere, it stops with {said}"
         yield cannot_be_checked(script or "", reason)
     elif ran.stopped:
         yield NOT_CHECKED.finding(
             place,
-            f"It came to no optimizer step in {ran.seconds:,.0f} s, and was ended.",
+            f"The script reached no optimizer step within {ran.seconds:,.0f} s and was stopped.",
             facts=[*few_rows.facts(made), *last_lines(made)],
-            fixes=(Fix(f"Give it longer: `--seconds {2 * round(ran.seconds)}`."),),
+            fixes=(Fix(f"Allow more time: `--seconds {2 * round(ran.seconds)}`."),),
         )
     elif ran.code:
         yield NOT_CHECKED.finding(
             place,
-            f"It ended with code {ran.code} after {seconds}, before its first optimizer step.",
+            f"The script exited with code {ran.code} after {seconds}, before its first optimizer "
+            "step.",
             facts=last_lines(made),
         )
     else:
         yield NO_STEP.finding(
             place,
-            f"It ended well after {seconds}, and no optimizer took a step: nothing of a training"
-            " was checked.",
+            f"The script succeeded after {seconds} without an optimizer step, so no training was"
+            " checked.",
             facts=last_lines(made),
         )
 
 
 def last_lines(made: "Preflight") -> list[Fact]:
     lines = [line for line in made.ran.printed.splitlines() if line.strip()][-LAST_LINES:]
-    return [Fact("the last that it printed", "\n".join(lines))] if lines else []
+    return [Fact("last output", "\n".join(lines))] if lines else []
 
 
 def is_same(one: Finding, other: Finding) -> bool:
@@ -263,11 +266,11 @@ def not_reached(made: "Preflight") -> list[str]:
     if not missing:
         return []
     if made.ran.lacked is not None:
-        why = f"it stops with {made.ran.lacked.said.partition(chr(10))[0]}, as it does in a copy"
+        why = f"in the copy it stops with {made.ran.lacked.said.partition(chr(10))[0]}"
     elif reached.ended:
-        why = "it was ended before one; `--further` gives it longer"
+        why = "stopped before it was reached; `--further SECONDS` allows more time"
     else:
-        why = "the script ended without one"
+        why = "the script ended without it"
     return [f"{spoken(missing)}: {why}"]
 
 
@@ -282,7 +285,7 @@ def tell(made: "Preflight", findings: Sequence[Finding], cells: Cells | None) ->
     if ran.reached_a_step:
         loss = "" if ran.loss is None else f", loss {ran.loss:.4f}"
         where = f"in a copy{few_rows.on(made)}"
-        console.say(f"Run to {as_far_as(made)}, {where}: {ran.seconds:,.1f} s{loss}")
+        console.say(f"Ran {where} to {as_far_as(made)}: {ran.seconds:,.1f} s{loss}")
     outcome.tell(*findings)
     outcome.add_part("batches", few_rows.part(made, cells))
     for line in outcome.not_observed:

@@ -31,62 +31,66 @@ class Demo:
     """`embedded`, or `smollm2` for a real model of 135 million weights."""
 
     out: Path | None = None
-    """The run folder to make; by default the next free `runs/demo-N`. The scripts that the tour
-    diagnoses are copied to a folder beside it, `runs/demo-N-scripts`."""
+    """The run folder to create; by default the next free `runs/demo-N`. The example scripts are
+    copied to `runs/demo-N-scripts`."""
 
     seed: int = 0
-    """Decides the split, the order of rows and the start of the adapters."""
+    """Random seed of the split, the row order and the adapter weights."""
 
     examples: int = 4
-    """Held-out rows whose answers are shown."""
+    """Number of held-out rows to show with their answers."""
 
 
 DEFAULTS = Demo()
 
 
 def demo(settings: Annotated[Demo, Parameter(name="*")] = DEFAULTS) -> None:
-    """A tour of three minutes: a crash, a silent failure, a training run.
+    """A three-minute tour: diagnose a crash, catch a silent failure, train a model.
 
-    It diagnoses a script that crashes and proves the fix, stops a run whose accuracy rises
-    although its gradients are wrong, and trains the embedded model on the embedded rows.
+    Part 1 diagnoses a script that crashes and tests the fix. Part 2 stops a run
+    whose accuracy rises although its gradients are wrong. Part 3 trains the
+    embedded model.
 
-    surefit demo                      the embedded model, three minutes on two cores
-    surefit demo --model smollm2      SmolLM2-135M, about five minutes more
+    surefit demo                      three minutes on two cores
+    surefit demo --model smollm2      trains SmolLM2-135M, about five minutes more
     """
-    refuse_missing_packages()
     from surefit.train.record import next_free
 
     out = settings.out or next_free(Path("runs"), "demo")
     scripts = out.with_name(f"{out.name}-scripts")
     scripts.mkdir(parents=True, exist_ok=True)
-    say("1 of 3: a script crashes, and the message suggests what would not help.")
-    examine(scripts, CRASH)
-    say("\n2 of 3: the accuracy rises, nothing fails, and the gradients are wrong.")
-    examine(scripts, SILENT, "--stop-on", "error", "--no-proof")
-    say("\n3 of 3: surefit trains a model: LoRA on the embedded model and rows.\n")
+    if find_spec("torch") is None:
+        say("torch is not installed, so the example scripts are read instead of run.")
+        type_in(scripts, CRASH, "lint")
+    else:
+        say("Part 1 of 3: a script crashes, and Python's error message suggests the wrong fix.")
+        type_in(scripts, CRASH, "run")
+        say("\nPart 2 of 3: a script runs without errors, but its gradients are wrong.")
+        type_in(scripts, SILENT, "run", "--stop-on", "error", "--no-proof")
+    refuse_missing_packages()
+    say("\nPart 3 of 3: surefit fine-tunes the embedded model with LoRA.\n")
     learn(settings, out)
-    say(f"Ask it yourself:            surefit ask {out} 'A message, and a question about it?'")
-    say(f"The scripts of 1 and 2:     {scripts}")
-    say(f"The page of this training:  {out / 'report.html'}")
+    say(f"Ask the model:         surefit ask {out} 'A message, and a question about it?'")
+    say(f"Scripts of parts 1, 2: {scripts}")
+    say(f"Page of this run:      {out / 'report.html'}")
 
 
 def refuse_missing_packages() -> None:
-    """Before the first script fails of it."""
+    """Before anything is trained; the first two parts need torch alone."""
     for package in ("torch", "transformers", "peft", "accelerate", "datasets"):
         if find_spec(package) is None:
             raise ModuleNotFoundError(f"No module named {package!r}", name=package)
 
 
-def examine(folder: Path, name: str, *flags: str) -> None:
-    """`surefit run` on a copy of a script, as it would be typed there; its output goes where
-    that of the tour goes."""
+def type_in(folder: Path, name: str, command: str, *flags: str) -> None:
+    """A command of surefit on a copy of a script; it writes to the terminal of the tour."""
     at = next(place for place in SCRIPTS if (place / name).is_file())
     copy(at / name, folder)
-    say(f"\n$ cd {folder} && surefit run {' '.join((*flags, name))}\n")
+    say(f"\n$ cd {folder} && surefit {' '.join((command, *flags, name))}\n")
     console.out.file.flush()
     quiet = ("--quiet",) if console.quiet else ()
     subprocess.run(
-        [sys.executable, "-m", "surefit", *quiet, "run", *flags, name], cwd=folder, check=False
+        [sys.executable, "-m", "surefit", *quiet, command, *flags, name], cwd=folder, check=False
     )
 
 

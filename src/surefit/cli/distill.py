@@ -12,13 +12,12 @@ DEFAULTS = Distillation()
 def distill(settings: Annotated[Distillation, Parameter(name="*")] = DEFAULTS) -> None:
     """Distil a student from a dense or mixture-of-experts teacher.
 
-    surefit distill                              the embedded models and text, a few minutes
-    surefit distill --teacher_model microsoft/DialoGPT-medium --student_model distilgpt2
-        --data dialogues.txt --model_dtype float16 --train_steps 500 --student_lr 5e-6
-    surefit distill --router sar --compare       routers trained for the student, and a baseline
-    surefit distill --cache-teacher cache/       later runs need no teacher
+    surefit distill                              embedded models, a few minutes
+    surefit distill --teacher TEACHER --student STUDENT --data texts.txt
+    surefit distill --router sar --compare       train routers; add a baseline
+    surefit distill --cache-teacher cache/       run the teacher only once
     surefit distill --resume runs/distill-1
-    torchrun --nproc-per-node 2 -m surefit distill   two processes, each half of every step
+    torchrun --nproc-per-node 2 -m surefit distill   two processes share a step
     """
     from surefit.recipes.token_rows import part_rows
     from surefit.render.console import importing

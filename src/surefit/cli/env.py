@@ -8,9 +8,9 @@ from surefit.render.visible import wrap
 
 
 def env() -> None:
-    """Versions, devices, precisions and backends that work here, each tried.
+    """Test which devices, precisions and backends work here; list versions.
 
-    For a bug report: it names no folder, no user and no host.
+    Attach the output to bug reports: it contains no folder, user or host names.
 
     Example:
 

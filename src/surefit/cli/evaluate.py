@@ -18,23 +18,23 @@ class Evaluate:
     """How rows are scored."""
 
     input_field: str | None = None
-    """The column that holds the prompt; by default the run's."""
+    """The column of the prompt; by default as in training."""
 
     target_field: str | None = None
-    """The column that holds the answer; by default the run's."""
+    """The column of the answer; by default as in training."""
 
     text_field: str | None = None
-    """The column that holds plain texts; by default the run's."""
+    """The column of plain texts; by default as in training."""
 
     system: str | None = None
-    """The system turn of rows that have none; by default the one that all training rows had, and
-    an empty one is none."""
+    """The system message for rows without one; by default that of the training rows, if they all
+    had the same. An empty text means none."""
 
     skip_bad_rows: bool = False
-    """Go on without rows that cannot be used, and count them, instead of refusing."""
+    """Skip rows that cannot be used and report how many, instead of stopping."""
 
     predictions: Path | None = None
-    """A JSONL file to write every row to, with its target, answer and F1."""
+    """Write every row with its target, answer and F1 to this JSONL file."""
 
 
 DEFAULTS = Evaluate()
@@ -43,21 +43,21 @@ DEFAULTS = Evaluate()
 def evaluate(
     run: Path, data: str, settings: Annotated[Evaluate, Parameter(name="*")] = DEFAULTS
 ) -> None:
-    """Score a trained model on rows: token F1, exact match and loss, or perplexity of texts.
+    """Score a trained model on rows: token F1, exact match, loss and perplexity.
 
     surefit eval runs/sft-1 held-out.jsonl
     surefit eval runs/distill-1 texts.txt
-    surefit eval runs/pretrain-1 arrays/         loss and accuracy of a model of features
+    surefit eval runs/pretrain-1 arrays/         loss and accuracy on feature arrays
 
-    Prompts are built as in the training. Rows that were trained on are counted, and the others
-    scored by themselves.
+    Prompts are built as in training. Rows that the model was trained on are
+    counted, and the remaining rows are scored separately.
 
     Parameters
     ----------
     run
-        The folder of a run.
+        A run folder.
     data
-        Rows: a JSONL, JSON, CSV or Parquet file, a `datasets` folder, a hub name, or `embedded`.
+        A JSONL, JSON, CSV or Parquet file, a `datasets` folder, a Hub dataset, or `embedded`.
         For a run of `surefit pretrain`, a folder of arrays.
     """
     from surefit.train.record import recipe_of, refuse_no_run
@@ -93,17 +93,20 @@ def _of_rows(run: Path, data: str, settings: Evaluate) -> None:
     say(f"{_figures(found.every)} over {found.every.rows} rows")
     add_part("score", _as_json(found.every))
     if found.in_training is None:
-        say("Which of them were trained on is not known: this run kept nothing of its rows.")
+        say(
+            "The run has no record of its training rows, so it is unknown whether these were "
+            "among them."
+        )
         return
     add_part("in_training", found.in_training)
-    counted = f"{found.in_training} of {found.every.rows} rows were in training"
+    counted = f"{found.in_training} of {found.every.rows} rows were trained on"
     if found.others is not None:
-        say(f"{counted}; over the other {found.others.rows}: {_figures(found.others)}")
+        say(f"{counted}; on the other {found.others.rows}: {_figures(found.others)}")
         add_part("not_in_training", _as_json(found.others))
     elif found.in_training:
-        say(f"{counted}: this says how well they are remembered, and nothing of other rows")
+        say(f"{counted}: the score measures memorisation, not generalisation")
     else:
-        say("None of them was in training")
+        say("None of the rows was trained on")
 
 
 def _of_features(run: Path, data: Path) -> None:

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 UNKNOWN_RULE = refusal("SF018", "unknown-rule", "surefit has no rule of that name or code.")
 NOTHING_TO_EXPLAIN = refusal(
-    "SF019", "nothing-to-explain", "There is no text, or none that can be read, to explain."
+    "SF019", "nothing-to-explain", "There is nothing to explain, or it cannot be read."
 )
-NO_TRACEBACK = refusal("SF020", "no-traceback", "A text that was to be explained has no traceback.")
+NO_TRACEBACK = refusal("SF020", "no-traceback", "The text has no traceback and no training log.")
 
 WIDTH = 80
 STDIN = "-"
@@ -38,23 +38,23 @@ def explain(what: str = STDIN) -> int:
     """Explain a pasted traceback, a training log, or a rule.
 
     surefit explain error.log
-    surefit explain train.ipynb                    an error that its last run left there
+    surefit explain train.ipynb                    the error saved in its outputs
     python train.py 2>&1 | surefit explain -
     surefit explain out/checkpoint-500/trainer_state.json
     surefit explain runs/                          the newest log in a folder
     surefit explain ragged-labels
     surefit explain SF201
 
-    A traceback holds no values, so that no cause is claimed: it says which rules fit,
-    what must be known to decide, and the command that would know. Of a training log
-    (text, CSV, JSON Lines, TensorBoard events, the Trainer's state) it says what
-    follows from its numbers: exit code 1 where something is wrong with them.
+    A traceback holds no values, so no cause is claimed: surefit lists the rules
+    that fit, what would decide between them, and the command that finds out. From a
+    training log (text, CSV, JSON Lines, TensorBoard events, `trainer_state.json`)
+    it reports what the numbers show. The exit code is 1 if they show an error.
 
     Parameters
     ----------
     what
-        A file with a traceback or a log in it, a folder with a log, `-` for standard input,
-        or a rule by name or code.
+        A file that holds a traceback or a log, a folder with a log, `-` for stdin, or the
+        name or code of a rule.
     """
     if what == STDIN or is_file(what):
         return explain_file(what)
@@ -75,7 +75,7 @@ def explain_file(name: str) -> int:
     if name != STDIN and Path(name).is_dir():
         inside = newest_log(Path(name))
         if inside is None:
-            raise WrongCall(nothing(f"`{name}` is a folder without a training log in it."))
+            raise WrongCall(nothing(f"The folder `{name}` has no training log."))
         name = str(inside)
     try:
         if name != STDIN and is_events(Path(name)):
@@ -99,9 +99,9 @@ def explain_log(log: "TrainingLog") -> int:
 
     findings = judge(log)
     names = [str(series) for series in log.series if series.role.value][:MOST_SERIES]
-    console.say(f"{log.file}: {log.kind}; {'; '.join(names) or 'no loss and no score in it'}")
+    console.say(f"{log.file}: {log.kind}; {'; '.join(names) or 'no loss and no score'}")
     if not findings:
-        console.say("Nothing wrong is visible in it.")
+        console.say("The log shows nothing wrong.")
     outcome.tell(*findings)
     return int(any(finding.severity is Severity.ERROR for finding in findings))
 
@@ -128,9 +128,7 @@ def read_text(name: str) -> str:
     """Bytes that are not UTF-8 are escaped: a log may hold anything."""
     if name == STDIN:
         if sys.stdin is None or sys.stdin.isatty():
-            raise WrongCall(
-                nothing("`surefit explain` was given no file, and nothing is piped in.")
-            )
+            raise WrongCall(nothing("`surefit explain` needs a file, a rule, or text on stdin."))
         text = sys.stdin.buffer.read().decode("utf-8", "backslashreplace")
     else:
         path = Path(name)
@@ -153,21 +151,24 @@ def errors_in(text: str, name: str) -> str:
     try:
         return errors_left(text) or "no error"
     except NotANotebook as error:
-        raise WrongCall(nothing(f"`{name}` is no notebook: {error}.")) from error
+        raise WrongCall(nothing(f"`{name}` is not a notebook: {error}.")) from error
 
 
 def nothing(headline: str) -> Finding:
-    fix = Fix("Name a file, pipe a text in, or name a rule; `surefit explain --help` shows how.")
+    fix = Fix("Give a file, pipe text in, or name a rule; see `surefit explain --help`.")
     return NOTHING_TO_EXPLAIN.finding(COMMAND_LINE, headline, fixes=(fix,))
 
 
 def no_traceback(name: str) -> Finding:
     place = COMMAND_LINE if name == STDIN else Place(name)
-    fix = Fix("`surefit run` with the script shows what goes wrong without an exception, too.")
+    fix = Fix("`surefit run SCRIPT` also finds faults that raise no exception.")
     if name.endswith(".py"):
-        fix = Fix(f"It is a script: `surefit run {name}` runs it, `surefit lint {name}` reads it.")
+        fix = Fix(
+            f"This is a script. Run it with `surefit run {name}`, or read it with `surefit lint "
+            f"{name}`."
+        )
     what = "The input" if name == STDIN else f"`{name}`"
-    headline = f"{what} holds no traceback, and no series of losses or scores."
+    headline = f"{what} has no traceback and no losses or scores."
     return NO_TRACEBACK.finding(place, headline, fixes=(fix,))
 
 
@@ -224,7 +225,7 @@ def unknown(name: str, catalogue: "Iterable[Known]", known: "Mapping[str, Known]
     meant = nearest(name.replace("_", "-"), known)
     return UNKNOWN_RULE.finding(
         COMMAND_LINE,
-        f"surefit has no rule `{name}`, and there is no file of that name.",
+        f"There is no rule and no file named `{name}`.",
         facts=() if meant else (Fact("its rules", ", ".join(one.name for one in catalogue)),),
         fixes=(Fix(f"Write `surefit explain {meant}`, the nearest name."),) if meant else (),
     )

@@ -12,22 +12,23 @@ def export(
     out: Annotated[Path | None, Parameter(alias="--output-dir")] = None,
     gguf: bool = False,
 ) -> None:
-    """Put a run's trained model into a folder to give away, with a model card.
+    """Export the trained model of a run to a folder, with a model card.
 
     surefit export runs/sft-1                    into runs/sft-1/export
     surefit export runs/sft-1 --out my-model
 
-    Adapters are merged into their base, and the merged model is held against both. The card names
-    base, data, settings and scores, and nothing of this machine.
+    Adapters are merged into the base model, and the merged model is compared with
+    the adapted one. The card lists base model, data, settings and scores, and
+    nothing about this machine.
 
     Parameters
     ----------
     run
-        The folder of a run.
+        A run folder.
     out
-        The folder to make; by default `export` in the run folder.
+        The folder to write; by default `export` in the run folder.
     gguf
-        Write the model as a GGUF file, too; needs the package `gguf`.
+        Also write a GGUF file; requires the package `gguf`.
     """
     from surefit.render import console
     from surefit.render.outcome import add_part

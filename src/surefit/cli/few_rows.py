@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from surefit.preflight import Preflight
 
 OF_THE_WHOLE_BATCH = (
-    "what needs whole batches ({}): their other rows, the memory that they take, sizes that are"
-    " written into the code, the last batch; `--rows 0` takes them whole"
+    "full batches (cut: {}): their remaining rows, their memory, hard-coded batch sizes, the last"
+    " batch; `--rows 0` keeps all rows"
 )
 
 
@@ -50,7 +50,7 @@ def lines(made: "Preflight") -> Iterator[str]:
 
 def taken_whole(one: "Shrunk") -> str:
     where = f" of {one.place}" if one.place else ""
-    return f"Batches{where} are taken whole: {one.why_not}"
+    return f"Batches{where} are not cut: {one.why_not}"
 
 
 def only_with_few_rows(made: "Preflight") -> str | None:
@@ -70,11 +70,11 @@ def only_with_few_rows(made: "Preflight") -> str | None:
     else:
         told = {one.rule for one in made.examined.findings}
         gone = [one for one in made.found_in_small if one.rule not in told]
-        what = " and ".join(f"`{one.rule}` showed at {one.place}" for one in gone)
+        what = " and ".join(f"`{one.rule}` was found at {one.place}" for one in gone)
         differs = bool(gone)
     if not differs:
         return None
-    return f"With {parts_of(few.cut)} {what}; with its own batches it did not"
+    return f"With {parts_of(few.cut)} {what}, but not with full batches"
 
 
 def part(made: "Preflight", cells: Cells | None) -> Json:

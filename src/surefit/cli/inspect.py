@@ -24,56 +24,56 @@ from surefit.settings import as_dict, at_least, between, check
 
 @dataclass(frozen=True)
 class InspectRows:
-    """An inspection of rows of `input` and `target`, or of conversations."""
+    """What to inspect, and the settings to inspect it under."""
 
     data: str = "embedded"
-    """Rows: a JSONL, JSON, CSV or Parquet file, a `datasets` folder, a hub name, or `embedded`."""
+    """A JSONL, JSON, CSV or Parquet file, a `datasets` folder, a Hub dataset, or `embedded`."""
 
     _: KW_ONLY
 
     model: Annotated[str, Parameter(alias="--model-name")] = "embedded"
-    """A hub name, a folder, a GGUF file, `smollm2`, or `embedded`; only its tokenizer is read."""
+    """A Hub model, a folder, a GGUF file, `smollm2`, or `embedded`; only its tokenizer is used."""
 
     pad_token: str | None = None
-    """The token to fill batches with, for a model that names none; it is masked everywhere."""
+    """The padding token, for tokenizers without one; it is always masked."""
 
     trust_remote_code: bool = False
-    """Run the Python code that some models on the hub bring with them."""
+    """Allow models from the Hub to execute their own Python code."""
 
     input_field: str = "input"
-    """The column that holds the prompt."""
+    """The column of the prompt."""
 
     target_field: str = "target"
-    """The column that holds the answer."""
+    """The column of the answer."""
 
     numbers_as_text: bool = False
-    """Read a number in these columns as text, as `1` or `0.5`, instead of refusing it."""
+    """Read numbers in these columns as text instead of rejecting them."""
 
     template: str = "auto"
-    """How turns become text: `plain`, `chat` (the tokenizer's own), `verbatim` (as they stand), a
-    text with `{input}`, or `auto`: `chat` for conversations, `verbatim` for rows of `prompt` and
-    `completion`, `plain` otherwise."""
+    """Prompt template: `plain`, `chat` (the tokenizer's chat template), `verbatim` (no template),
+    or a text with `{input}`. `auto` uses `chat` for conversations, `verbatim` for `prompt` and
+    `completion` rows, and `plain` otherwise."""
 
     loss_on: Literal["target", "all"] = "target"
-    """Which tokens the loss sees: the answers alone, or everything."""
+    """Tokens to compute the loss on: the answers (`target`) or all tokens."""
 
     held_out: float = 0.1
-    """The share of rows to validate on; rounded to whole rows."""
+    """Fraction of rows to hold out for validation."""
 
     skip_bad_rows: bool = False
-    """Take rows that cannot be used as known: count them, and end with exit code 0."""
+    """Only count rows that cannot be used, and exit with 0."""
 
     max_tokens: Annotated[int, Parameter(alias="--max-seq-length")] = 512
-    """The longest row, in tokens; longer prompts lose their beginning, answers lose nothing."""
+    """Maximum tokens per row. Longer prompts are truncated on the left; answers are never cut."""
 
     batch_size: int = 4
-    """Rows in a batch."""
+    """Rows per batch."""
 
     examples: int = 3
-    """How many rows to show as the model will see them."""
+    """Number of rows to show as the model sees them."""
 
     seed: int = 0
-    """Decides the split and the order of rows."""
+    """Random seed of the split and the row order."""
 
     def __post_init__(self) -> None:
         check(
@@ -89,13 +89,13 @@ DEFAULTS = InspectRows()
 
 
 def inspect(settings: Annotated[InspectRows, Parameter(name="*")] = DEFAULTS) -> int:
-    """Show what is in text rows: lengths, duplicates, what a limit costs.
+    """Inspect a dataset: lengths, duplicates, truncation, bad rows.
 
-    Rows are shown as the model will see them, and what the loss sees is marked.
-    Bad rows do not stop it: all of them are told at the end, and the exit code
-    is 1, unless `--skip-bad-rows` takes them as known.
+    Rows are shown as the model sees them, with the supervised tokens marked. All
+    bad rows are listed at the end, and the exit code is then 1 unless
+    `--skip-bad-rows` is set.
 
-    surefit inspect                              the embedded rows
+    surefit inspect                              the embedded dataset
     surefit inspect rows.jsonl --model Qwen/Qwen3-0.6B-Base --max-tokens 256
     surefit inspect rows.csv --input-field question --target-field answer
     surefit inspect rows.jsonl --json inspection.json --quiet
@@ -124,7 +124,7 @@ def inspect(settings: Annotated[InspectRows, Parameter(name="*")] = DEFAULTS) ->
     if bad or refused:
         console.say()
     for finding in left_out:
-        console.say(f"Left out: {finding.headline}")
+        console.say(f"Skipped: {finding.headline}")
     outcome.tell(*told)
     return 1 if told else 0
 

@@ -51,7 +51,7 @@ WayName = Literal[
 
 @dataclass(frozen=True)
 class InspectArrays:
-    """An inspection of feature arrays `[rows, steps, features]`."""
+    """Feature arrays `[rows, steps, features]` to inspect."""
 
     data: Path
     """A folder of `.npy`, `.npz`, safetensors, Arrow, Feather, Parquet or `.pt` files; or one."""
@@ -59,41 +59,40 @@ class InspectArrays:
     _: KW_ONLY
 
     steps: int | None = None
-    """How many steps a row has; by default what the folder's layout file says."""
+    """Steps per row; by default from the folder's layout file."""
 
     features: int | None = None
-    """How many features a step has; by default what the folder's layout file says."""
+    """Features per step; by default from the folder's layout file."""
 
     dtype: DtypeName | None = None
-    """The type of the stored numbers; by default what the layout file says, or float32."""
+    """The stored dtype; by default from the layout file, else float32."""
 
     kind: KindName | None = None
-    """What features are: one of them 1, some of them 1, or any finite number."""
+    """The kind of features: one 1 per step, several, or any finite numbers."""
 
     taken_as: Annotated[WayName | None, Parameter(name="--as")] = None
-    """Where neither sizes nor values can tell how rows were stored: the way that you know of."""
+    """How the rows are stored, if neither shapes nor values decide it."""
 
     write_layout: bool = False
-    """Write `surefit-layout.json` into the folder: the layout, and checksums of all rows."""
+    """Write the layout and checksums of all rows to `surefit-layout.json` in the folder."""
 
     mend_to: Path | None = None
-    """A new folder to write the rows to as they were declared, where that is certain."""
+    """Rewrite the rows in the declared layout to this new folder, if the conversion is certain."""
 
     model: str | None = None
-    """The folder of a model or of a run, or a `config.json`, to hold the layout against."""
+    """A model folder, run folder or `config.json` to compare the layout with."""
 
     batch_size: int = 256
-    """Rows in a batch."""
+    """Rows per batch."""
 
     max_memory_gb: float = 12.0
-    """What a loader may use, in GB."""
+    """Memory limit for loading, in GB."""
 
     verify: bool = True
-    """Read every row: whether its values are finite and of the declared kind, and its checksum
-    where there is one."""
+    """Check every row: finite values of the declared kind, and its checksum if there is one."""
 
     examples: int = 2
-    """How many rows to draw."""
+    """Number of rows to display."""
 
     def __post_init__(self) -> None:
         check(
@@ -132,12 +131,13 @@ def speaks_of_arrays(tokens: Sequence[str], config: Mapping[str, object] = EMPTY
 
 
 def inspect(settings: Annotated[InspectArrays, Parameter(name="*")]) -> int:
-    """Show what feature arrays are, beside what was declared, and how to mend them.
+    """Inspect feature arrays: compare them with the declared layout, and repair them.
 
-    Headers are read, and a sample of every file: shapes, kinds, ranges; which of
-    the usual scenarios it is (flattened, swapped, merged, pooled, other data),
-    by arithmetic and by the values; whether a model fits. The exit code is 1 if
-    anything is wrong.
+    Headers and a sample of every file are read: shapes, kinds of values, ranges. If
+    the arrays differ from the declaration, surefit determines how (flattened,
+    swapped axes, merged, pooled, other data) from shapes and values. With
+    `--model`, it checks that the model fits. The exit code is 1 if anything is
+    wrong.
 
     surefit inspect data --steps 20 --features 271
     surefit inspect data --steps 20 --features 271 --mend-to mended
@@ -212,13 +212,13 @@ def mend_to(settings: InspectArrays, found: "Inspected", out: Path) -> int:
     from surefit.data.features.mend import mend
 
     layout = declared_layout(settings, found)
-    with console.progress("Mending rows", None) as bar:
+    with console.progress("Rewriting rows", None) as bar:
         made = mend(settings.data, out, layout, settings.taken_as, bar.step)
     for one in found.findings:
         console.say(f"Was: {one.headline}")
     console.say(
-        f"Mended: {made.rows:,} rows in {len(made.shards)} files, read back and found equal; the"
-        f" originals are as they were.\nUse:  {out}"
+        f"Rewritten: {made.rows:,} rows in {len(made.shards)} files, read back and compared."
+        f" The originals are unchanged.\nTo use them:  {out}"
     )
     return 0
 

@@ -42,7 +42,7 @@ def lint(
     ignore: tuple[str, ...] = (),
     fail_on: FailOn | None = None,
 ) -> int:
-    """Read training scripts without running them, and say what is wrong in them.
+    """Find faults in training scripts and notebooks without running them.
 
     surefit lint train.py
     surefit lint src experiments/train.ipynb
@@ -50,25 +50,24 @@ def lint(
     surefit lint --format sarif > surefit.sarif
     surefit lint --select SF4 --ignore view-of-a-slice,SF302 --fail-on warning
 
-    `# surefit: allow[rule-name]` on a line, or alone on the line above it, silences
-    a rule there, for `surefit run` too. `select`, `ignore` and `fail-on` may also stand
-    under `[tool.surefit]` in the nearest `pyproject.toml` above a script; flags win.
-    The exit code is 1 if there is an error.
+    `# surefit: allow[rule-name]` on a line, or alone on the line above, silences a
+    rule there, also for `surefit run`. `select`, `ignore` and `fail-on` can be set
+    under `[tool.surefit]` in the nearest `pyproject.toml` above a script; flags
+    override it. The exit code is 1 if there is an error (see `--fail-on`).
 
     Parameters
     ----------
     paths
-        Scripts and notebooks, and folders to look through; by default the current folder.
+        Scripts, notebooks and folders; by default the current folder.
     format
-        How findings are written: `text` for people, on standard error; the others on
-        standard output, for programs (`json`, `sarif`), for annotations of a workflow on
-        GitHub, and as compilers write them, for editors.
+        Output format: `text` is written to stderr; `json`, `sarif`, `github` (workflow
+        annotations) and `gcc` (compiler messages, for editors) to stdout.
     select
-        Rules to tell and no others: names, codes, or how codes begin; commas between them.
+        Report only these rules: names, codes or prefixes of codes, separated by commas.
     ignore
-        Rules not to tell, in the same way.
+        Do not report these rules: names, codes or prefixes of codes.
     fail_on
-        The least severity that makes the exit code 1; by default `error`.
+        The lowest severity that makes the exit code 1; by default `error`.
     """
     from surefit.observe.scripts import python_files
 

@@ -7,18 +7,19 @@ from surefit.render import console
 
 
 def lsp() -> int:
-    """Serve an editor: findings while you type, quick fixes, the rule's page on hover.
+    """Run the language server: findings while you type, quick fixes, rule pages on
+    hover.
 
     surefit lsp
 
-    It speaks the Language Server Protocol on standard input and output, and an editor
-    starts it. Nothing is run. `[tool.surefit]` in `pyproject.toml` says which rules are
-    told, as for `surefit lint`.
+    An editor starts it and talks to it over stdin and stdout. Your code is never
+    executed. `[tool.surefit]` in `pyproject.toml` selects rules, as for `surefit
+    lint`.
     """
     from surefit.language_server.server import EditorServer
 
     if sys.stdin.isatty():
-        console.errors.print("Waiting for an editor on standard input; Ctrl-C ends it.")
+        console.errors.print("Waiting for an editor on stdin; press Ctrl-C to stop.")
     # A thread that still reads would hold the lock of `sys.stdin`, which Python closes at its end.
     incoming = os.fdopen(os.dup(sys.stdin.fileno()), "rb")
     outgoing = sys.stdout.buffer

@@ -12,33 +12,33 @@ from surefit.settings import at_least, check
 
 @dataclass(frozen=True)
 class MadeFeatures:
-    """Rows to be made."""
+    """Rows to generate."""
 
     what: Literal["features"] = "features"
-    """The only kind so far: feature sequences."""
+    """What to generate; only feature sequences so far."""
 
     _: KW_ONLY
 
     out: Path = Path("features")
-    """The folder to make; it must not hold anything yet."""
+    """The folder to write; it must be empty or absent."""
 
     rows: int = 5000
-    """How many."""
+    """Number of rows."""
 
     steps: int = 20
-    """Steps of each row."""
+    """Steps per row."""
 
     features: int = 271
-    """Features of each step."""
+    """Features per step."""
 
     kind: Literal["one-hot", "multi-hot", "continuous"] = "one-hot"
-    """What the features of a step are."""
+    """The kind of features."""
 
     files: int = 4
-    """Files to share the rows among."""
+    """Number of files to split the rows into."""
 
     seed: int = 0
-    """Decides the source and the rows."""
+    """Random seed of the source and the rows."""
 
     def __post_init__(self) -> None:
         check(
@@ -55,7 +55,7 @@ DEFAULTS = MadeFeatures()
 
 
 def make_data(settings: Annotated[MadeFeatures, Parameter(name="*")] = DEFAULTS) -> None:
-    """Make feature rows that can be learned, with the best possible loss on them known.
+    """Generate learnable feature rows with a known best possible loss.
 
     surefit make-data features --rows 5000 --out DIR
     surefit make-data features --kind continuous --steps 50 --features 16 --out DIR
@@ -71,11 +71,13 @@ def make_data(settings: Annotated[MadeFeatures, Parameter(name="*")] = DEFAULTS)
         kind=Kind(settings.kind),
         seed=settings.seed,
     )
-    with console.progress("Making rows", settings.rows) as bar:
+    with console.progress("Generating rows", settings.rows) as bar:
         make_features(settings.out, source, settings.rows, settings.files, bar.step)
     size = settings.rows * source.layout.row_bytes
     console.say(f"{settings.out}: {settings.rows:,} rows {source.layout}, {size / 1e6:,.1f} MB")
     sample = source.draw(min(settings.rows, 512), 0)
     best = source.best_loss(sample, None)
-    console.say(f"Best possible loss of the next step: {best:.4f}, known from the source")
+    console.say(
+        f"Best possible loss when predicting the next step: {best:.4f}, computed from the source"
+    )
     console.say(f"Train on it:  surefit pretrain --data {settings.out}")

@@ -15,7 +15,7 @@ from surefit.source.notebooks import (
 )
 from surefit.user_files import read_plain
 
-NOT_A_NOTEBOOK = refusal("SF021", "not-a-notebook", "A file is no notebook with Python in it.")
+NOT_A_NOTEBOOK = refusal("SF021", "not-a-notebook", "A file is not a notebook with Python cells.")
 CELL_NOT_PYTHON = refusal("SF022", "cell-not-python", "A cell of a notebook is not Python.")
 
 
@@ -43,7 +43,7 @@ def shown_name(path: Path) -> str:
 
 def not_a_notebook(name: str, error: OSError | NotANotebook) -> Finding:
     why = f"it cannot be read: {error.strerror}" if isinstance(error, OSError) else str(error)
-    return NOT_A_NOTEBOOK.finding(Place(name), f"`{name}` is no notebook to work on: {why}.")
+    return NOT_A_NOTEBOOK.finding(Place(name), f"`{name}` cannot be used as a notebook: {why}.")
 
 
 def refuse_unparsed(cells: Cells) -> None:

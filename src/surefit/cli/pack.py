@@ -13,40 +13,41 @@ from .inspect_arrays import DtypeName, KindName
 
 @dataclass(frozen=True)
 class Pack:
-    """Rows to pack; what is left open is in the folder's layout file."""
+    """Rows to pack; omitted sizes are read from the folder's layout file."""
 
     data: Path
-    """A folder of feature arrays, or one file; nothing of it is changed."""
+    """A folder of feature arrays, or one file; it is not changed."""
 
     out: Path
-    """A new folder: the packed rows, their layout and checksums."""
+    """A new folder for the packed rows, their layout and checksums."""
 
     _: KW_ONLY
 
     steps: int | None = None
-    """How many steps a row has."""
+    """Steps per row."""
 
     features: int | None = None
-    """How many features a step has."""
+    """Features per step."""
 
     dtype: DtypeName | None = None
-    """The type of the stored numbers, and of those that are given back."""
+    """The dtype of the stored arrays and of the batches that loaders return."""
 
     kind: KindName | None = None
-    """One-hot rows become ids, multi-hot rows bits; by default a sample decides."""
+    """The kind of features; by default detected from a sample."""
 
     def __post_init__(self) -> None:
         check(self, steps=at_least(1), features=at_least(1))
 
 
 def pack(settings: Annotated[Pack, Parameter(name="*")]) -> None:
-    """Store one-hot rows as ids, multi-hot rows as bits: 542 and 32 times smaller.
+    """Pack one-hot rows as ids and multi-hot rows as bits: 542 and 32 times smaller.
 
-    Loaders give the same batches. Every row is checked, packed, unpacked and
-    compared. Continuous rows are refused. 542 is for 271 features in float32.
+    Loaders return the same batches as before. Every row is packed, unpacked and
+    compared. Continuous rows are refused. The ratio 542 is for 271 features in
+    float32.
 
     surefit pack data packed --steps 20 --features 271
-    surefit pack data packed                     where data has a layout file
+    surefit pack data packed                     if `data` has a layout file
     """
     from surefit.data.features.folder import read_shards
     from surefit.data.features.layout_file import declare
@@ -69,6 +70,6 @@ def pack(settings: Annotated[Pack, Parameter(name="*")]) -> None:
         f"  a row        {made.row_bytes:,} bytes -> {made.packed_row_bytes:,}:"
         f" {times:.0f} times smaller\n"
         f"  all files    {size(before)} -> {size(after)}\n"
-        f"Every row was unpacked again and compared, and the files read back. Use:  {settings.out}"
+        f"Every row was unpacked and compared. To use the packed rows:  {settings.out}"
     )
     add_part("packed", {"rows": made.shards.rows, "bytes": after, "times_smaller": times})

@@ -13,11 +13,11 @@ DEFAULTS = FeaturePretraining()
 def pretrain(settings: Annotated[FeaturePretraining, Parameter(name="*")] = DEFAULTS) -> None:
     """Pretrain a transformer on feature sequences `[rows, steps, features]`.
 
-    surefit pretrain                             made rows of a known source, a minute or two
+    surefit pretrain                             generated rows, a minute or two
     surefit pretrain --data-path ./data/pretrain/ --steps 20 --features 271
     surefit pretrain --data packed/ --causal --batch-size 256 --max-memory-gb 12
     surefit pretrain --resume runs/pretrain-1
-    torchrun --nproc-per-node 2 -m surefit pretrain   two processes, each half of every step
+    torchrun --nproc-per-node 2 -m surefit pretrain   two processes share a step
     """
     from surefit.data.features.files import array_paths
     from surefit.render.console import importing

@@ -15,23 +15,23 @@ from surefit.render.page.left_behind import LeftBehind, read_run_folder
 from surefit.render.page.serving import serve
 from surefit.render.page.write import COMPARISON, write_comparison, write_run_page
 
-NO_RUN_NAMED = refusal("SF098", "no-run-named", "A report was asked for without a run.")
+NO_RUN_NAMED = refusal("SF098", "no-run-named", "A report needs a run folder.")
 
 
 @dataclass(frozen=True, kw_only=True)
 class PageOptions:
-    """Where a page goes."""
+    """Where the page is written or served."""
 
     out: Path | None = None
-    """The file to write. By default the page of one run is `report.html` in its folder, and that of
-    several is `comparison.html` in the folder that holds the first."""
+    """The file to write; by default `report.html` in the run folder, or `comparison.html` next to
+    the first of several run folders."""
 
     serve: bool = False
-    """Show the page at an address of this machine that no other machine can reach, and follow runs
-    that are not done. Ctrl-C ends it."""
+    """Serve the page on the loopback interface and update it while the runs train. Ctrl-C stops
+    the server, not the runs."""
 
     port: int = 0
-    """The port of that address; 0 takes a free one."""
+    """The port to serve on; 0 picks a free port."""
 
     open: bool = False
     """Open the page in a browser."""
@@ -41,16 +41,16 @@ DEFAULTS = PageOptions()
 
 
 def report(*runs: Path, settings: Annotated[PageOptions, Parameter(name="*")] = DEFAULTS) -> None:
-    """Write the page of a run, or of several runs beside each other.
+    """Write the HTML page of a run, or compare several runs.
 
     surefit report runs/sft-1                 writes runs/sft-1/report.html
     surefit report runs/sft-1 runs/sft-2      compares: writes runs/comparison.html
     surefit report --serve runs/sft-3         follows a run while it trains
 
-    A page is one file that opens from the disk and needs no network: the verdict, curves, rows
-    as the model sees them, predictions before and after, findings, settings, versions. Of
-    several runs it shows which settings differ, curves over each other, and predictions side
-    by side.
+    A page is one HTML file that needs no network: verdict, findings, curves,
+    predictions before and after training, rows as the model sees them, settings and
+    versions. A comparison shows the settings that differ, overlaid curves, and
+    predictions side by side.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ def named_runs(runs: Sequence[Path]) -> list[LeftBehind]:
         raise WrongCall(
             NO_RUN_NAMED.finding(
                 COMMAND_LINE,
-                "`surefit report` was given no run.",
+                "`surefit report` needs a run folder.",
                 fixes=(Fix("Name a run folder:  surefit report runs/sft-1"),),
             )
         )

@@ -17,21 +17,21 @@ INDENT = 7
 
 
 def rules(*words: str) -> None:
-    """List all rules, or those that speak of a word.
+    """List all rules, or search them.
 
     surefit rules
     surefit rules padding
     surefit rules learning rate
     surefit rules SF4
 
-    A rule is found by its name, its code, or its page. The names are those of
-    `# surefit: allow[...]`, of `--select` and `--ignore`, and of `surefit explain`.
+    Rules are searched by name, code and page. Use the names in `# surefit:
+    allow[...]`, `--select`, `--ignore` and `surefit explain`.
 
     Parameters
     ----------
     words
-        All of them stand in what is listed; without any, every rule that speaks of a run.
-        What surefit refuses to work on is searched, too.
+        List the rules that contain all of these words. Without words, every rule about runs is
+        listed; refusals of bad input are listed only by a search.
     """
     from surefit.doctor import catalogue
     from surefit.doctor.pages import refusals, summary
@@ -75,5 +75,5 @@ def nothing_found(words: Sequence[str], rules: Sequence[Rule]) -> Finding:
     meant = [nearest(word, in_names) or word for word in words]
     fixes = (Fix(f"Try `surefit rules {' '.join(meant)}`."),) if meant != list(words) else ()
     return NO_RULE_SPEAKS.finding(
-        COMMAND_LINE, f"No rule speaks of `{' '.join(words)}`.", fixes=fixes
+        COMMAND_LINE, f"No rule contains `{' '.join(words)}`.", fixes=fixes
     )

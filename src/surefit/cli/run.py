@@ -23,54 +23,53 @@ if TYPE_CHECKING:
     from surefit.examination import Examination
     from surefit.laws.in_time import InTime
 
-NO_SCRIPT = refusal("SF014", "no-such-script", "There is no script of that name to run.")
+NO_SCRIPT = refusal("SF014", "no-such-script", "The script does not exist.")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Run:
-    """How a script is run and what is done about its faults. These flags stand before it."""
+    """How to run the script and what to do with the findings. These flags go before the script."""
 
     fix: bool = False
-    """Write the patches that held to your files, after showing them."""
+    """Show the patches whose trial held, then apply them to your files."""
 
     proof: bool = True
-    """Try fixes on a copy of the folder."""
+    """Try each fix on a copy of the folder."""
 
     proof_seconds: float = 60.0
-    """Seconds that all tries together take at most."""
+    """Time limit for all trials together, in seconds."""
 
     trust_trial: bool = False
-    """Try fixes also where the system has nothing to keep the copy's run from your files."""
+    """Try fixes even if this system cannot sandbox the trial run."""
 
     hang_after: float | None = None
-    """Seconds without an event of training after which the run counts as hung: the stack of every
-    process is taken, and the run is ended."""
+    """Treat the run as hung after this many seconds without training activity: record the stack of
+    every process, then end the run."""
 
     exit_zero: bool = False
-    """Exit with 0 if the script does, whatever was found."""
+    """Exit with 0 if the script does, even if there are findings of severity error."""
 
     record: Path | None = None
-    """A file that keeps all observations, as JSON Lines."""
+    """Write all observations of the run to this file, as JSON Lines."""
 
     html: Path | None = None
-    """A file for the page of this run: verdict, findings with patches and proofs, losses, laws."""
+    """Write an HTML page of this run: verdict, findings with patches and proofs, losses, laws."""
 
     in_time: bool = True
-    """Print what is certain while the run goes on, not only at its end."""
+    """Print findings as soon as they are certain, while the script still runs."""
 
     stop_on: Literal["error", "warning"] | None = None
-    """End the run, with exit code 1, at the first finding of this severity, or a graver, that is
-    certain."""
+    """End the run with exit code 1 at the first certain finding of at least this severity."""
 
     laws: bool = False
-    """Say of each law whether it holds, on what it was measured, or why it was not."""
+    """List every law: whether it holds, what it was measured on, or why it was not measured."""
 
 
 DEFAULTS = Run()
 
 
 def run(*command: str, settings: Annotated[Run, Parameter(name="*")] = DEFAULTS) -> int:
-    """Run a training script as it is, and say what went wrong in it, loudly or silently.
+    """Run a training script unchanged and diagnose crashes and silent failures.
 
     surefit run train.py --lr 3e-4
     surefit run train.ipynb
@@ -78,14 +77,15 @@ def run(*command: str, settings: Annotated[Run, Parameter(name="*")] = DEFAULTS)
     surefit run torchrun --nproc-per-node 2 train.py
     torchrun --nproc-per-node 2 -m surefit run train.py
 
-    The script's output and exit code are its own; what surefit has to say follows on stderr.
-    A notebook's cells run in order as one script, in the current folder and without Jupyter;
-    magics and shell lines are left out.
+    The script keeps its output and its exit code; findings are printed to stderr.
+    The exit code is 1 if the script succeeds but a finding has severity error. The
+    cells of a notebook run in order as one script, in the current folder, without
+    Jupyter; magics and shell commands are skipped.
 
     Parameters
     ----------
     command
-        The script and its arguments; or `-m`, a module and its arguments; or a launcher.
+        A script, `-m MODULE`, or a launcher such as `torchrun`, followed by its arguments.
     """
     refuse_missing(command)
     if settings.html is not None:
@@ -116,7 +116,7 @@ def run(*command: str, settings: Annotated[Run, Parameter(name="*")] = DEFAULTS)
             return examined.code
         atexit.register(examined.seat.close)  # when all is told, on stderr and in files
     if examined.stopped == FINDING:
-        said = f"the run was ended at its first {settings.stop_on} that is certain"
+        said = f"stopped at the first certain {settings.stop_on} (--stop-on)"
         console.errors.print(f"surefit: {said}", soft_wrap=True)
     tell(examined, cells, in_time, each_law=settings.laws)
     if settings.record is not None:
@@ -137,7 +137,7 @@ def refuse_missing(command: tuple[str, ...], name_of_command: str = "run") -> No
         raise WrongCall(
             NO_SCRIPT.finding(
                 COMMAND_LINE,
-                f"`surefit {name_of_command}` was given no script.",
+                f"`surefit {name_of_command}` needs a script.",
                 fixes=(Fix(f"Name one:  surefit {name_of_command} train.py"),),
             )
         )
@@ -147,7 +147,7 @@ def refuse_missing(command: tuple[str, ...], name_of_command: str = "run") -> No
     beside = [str(path) for kind in ("*.py", "*.ipynb") for path in Path(name).parent.glob(kind)]
     meant = nearest(name, beside)
     fixes = (Fix(f"Write `{meant}`, the nearest name."),) if meant else ()
-    headline = f"There is no file `{name}`, and no command of that name."
+    headline = f"There is no file and no command named `{name}`."
     raise WrongCall(NO_SCRIPT.finding(COMMAND_LINE, headline, fixes=fixes))
 
 
@@ -248,12 +248,14 @@ def write_html(examined: "Examination", command: Sequence[str], file: Path) -> N
     findings = [as_struct(finding) for finding in outcome.findings]
     laws: Any = outcome.parts["laws"]
     write_page(page_of_script(examined, command, findings, laws, outcome.not_observed), file)
-    console.errors.print(f"surefit: the page of this run: {file}", soft_wrap=True)
+    console.errors.print(f"surefit: page of this run: {file}", soft_wrap=True)
 
 
 def mend(examined: "Examination") -> None:
     """Writes what held; the diffs have been shown with the findings."""
     from surefit.proof.trial import apply
 
-    for line in apply(examined.findings, Path.cwd()) or ["no fix held, so no file was changed"]:
+    for line in apply(examined.findings, Path.cwd()) or [
+        "no fix held in its trial; no file was changed"
+    ]:
         console.errors.print(f"surefit: {line}", soft_wrap=True)

@@ -29,7 +29,13 @@ if TYPE_CHECKING:
     from surefit.doctor.recording import Recording
     from surefit.examination import Examination
 
-MODEL_LOSS = "The values that `backward` was called on: the first, the last, and a sample between."
+MODEL_LOSS = "Values on which `backward` was called: the first, the last, and a sample in between."
+STOPPED = {
+    "finding": "a finding was certain (--stop-on)",
+    "hang": "no training activity (--hang-after)",
+    "rank": "another process of the launch failed",
+}
+"""Why a run was ended -> in words."""
 
 
 def page_of_script(
@@ -65,8 +71,10 @@ def conclude(examined: "Examination", script: str, findings: Sequence[Finding]) 
         text = details.pop(0)
         return Conclusion(Mood.BAD, text, (*details, "No rule explains it."))
     if not examined.steps:
-        return Conclusion(Mood.NEUTRAL, "No optimizer step was seen, so no training was watched.")
-    text = f"Nothing wrong was found in {counted(examined.steps, 'optimizer step')}."
+        return Conclusion(
+            Mood.NEUTRAL, "The script took no optimizer step, so no training was observed."
+        )
+    text = f"No findings in {counted(examined.steps, 'optimizer step')}."
     return Conclusion(Mood.GOOD, text, tuple(details))
 
 
@@ -76,7 +84,7 @@ def how_it_ended(examined: "Examination", script: str) -> Iterator[str]:
     elif examined.code:
         yield f"{script} ended with exit code {examined.code}."
     if examined.stopped:
-        yield f"The run was ended before its time: {examined.stopped}."
+        yield f"surefit stopped the run: {STOPPED.get(examined.stopped, examined.stopped)}."
 
 
 def figures_of(examined: "Examination") -> Iterator[Figure]:
@@ -106,7 +114,7 @@ def charts_of(recording: "Recording") -> Iterator[Chart]:
         if course.course
     ]
     if rates:
-        about = "Of each optimizer at its own steps; of several groups the highest."
+        about = "Per optimizer and step; for several parameter groups, the highest rate."
         yield Chart(name="Learning rate", about=about, curves=tuple(rates))
 
 

@@ -12,11 +12,11 @@ DEFAULTS = LoraSft()
 def sft(settings: Annotated[LoraSft, Parameter(name="*")] = DEFAULTS) -> None:
     """Fine-tune a causal model with LoRA on rows of `input` and `target`.
 
-    surefit sft                                  the embedded model and rows, a few minutes
+    surefit sft                                  embedded model, a few minutes
     surefit sft --data rows.jsonl --model Qwen/Qwen3-0.6B-Base --epochs 3
     surefit sft --epochs 10 --augmentation_factor 3 --lora_r 16 --batch_size 4
     surefit sft --resume runs/sft-1
-    torchrun --nproc-per-node 2 -m surefit sft   two processes, each half of every step
+    torchrun --nproc-per-node 2 -m surefit sft   two processes share a step
     """
     from surefit.recipes.token_rows import part_rows
     from surefit.render.console import importing

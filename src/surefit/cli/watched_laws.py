@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 MOST_REASONS = 3
 """That the line at the end of a run names."""
-NO_STEP = "no optimizer step was seen, so no training was watched"
+NO_STEP = "no optimizer step was taken, so no training was observed"
 
 
 def lines(states: Sequence["LawState"], steps: int, cells: Cells | None = None) -> Iterator[str]:

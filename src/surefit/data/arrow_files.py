@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 NO_ROOM_TO_WORK = refusal(
     "SF136",
     "no-room-to-work",
-    "Rows and their tokens lie on disk while a run lasts, so that memory holds a few at a time.",
+    "Rows and tokens are stored on disk during a run, so only a few are in memory at a time.",
 )
 
 BATCHES_KEPT = 16

@@ -115,8 +115,8 @@ def _places(fault: Fault, total: int) -> str:
 def _mend_or_skip(fault: Fault) -> Fix:
     word = _word(fault.first.place)
     if fault.count == 1:
-        return Fix(f"Mend this {word}, or go on without it: `--skip-bad-rows`.")
-    return Fix(f"Mend these {word}s, or go on without the {fault.count}: `--skip-bad-rows`.")
+        return Fix(f"Fix this {word}, or skip it: `--skip-bad-rows`.")
+    return Fix(f"Fix these {word}s, or skip all {fault.count}: `--skip-bad-rows`.")
 
 
 def _number(place: Place) -> str:

@@ -21,11 +21,11 @@ UNEQUAL_ROW = refusal(
 
 
 class PadRows:
-    """Pads rows on the right to the longest of their batch: pad id, 0 and -100.
+    """A collator that pads rows on the right to the longest of their batch: pad id, 0 and -100.
 
-    Takes rows with `input_ids` and `labels`, as lists, arrays or tensors; an `attention_mask` is
-    kept where rows have one. It masks by place, never by id: a real EOS stays supervised where pad
-    is EOS. Give it to the Trainer as `data_collator=PadRows(tokenizer)`.
+    Rows have `input_ids` and `labels` as lists, arrays or tensors; an `attention_mask` is kept if
+    they have one. Padding is masked by position, not by id: EOS stays supervised even if it is the
+    padding token. Pass it to the Trainer as `data_collator=PadRows(tokenizer)`.
     """
 
     def __init__(self, tokenizer: Any = None, *, pad_id: int | None = None) -> None:

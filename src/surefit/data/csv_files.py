@@ -19,11 +19,11 @@ from .raw import RawRow, RawRows
 INVALID_CSV = refusal(
     "SF109",
     "invalid-csv",
-    "A cell that holds a quote, a separator or a new line stands in quotes, and its own quotes are "
+    "A cell that contains a quote, a separator or a line break must be quoted, and quotes in it "
     "doubled.",
 )
 REPEATED_COLUMN = refusal(
-    "SF110", "repeated-column", "Columns are told apart by their names in the header."
+    "SF110", "repeated-column", "Columns are identified by their names in the header."
 )
 RAGGED_CELLS = refusal(
     "SF111", "ragged-cells", "Every row has as many cells as the header has columns."
@@ -84,7 +84,7 @@ def _row(header: Sequence[str], cells: Sequence[str], place: Place) -> RawRow | 
             Fact("header", f"{len(header)} columns: {', '.join(header)}"),
             Fact("cells", f"{len(cells)}, the last of them: {shown(cells[-1])}"),
         ),
-        why="A cell that holds the separator must stand in quotes."
+        why="A cell that contains the separator must be quoted."
         if len(cells) > len(header)
         else "",
     )
@@ -99,7 +99,7 @@ def _refuse_repeated(header: Sequence[str], name: str) -> None:
                 Place(name, line=1),
                 f"The header names the column `{repeated}` {times[repeated]} times.",
                 facts=(Fact("header", ", ".join(header)),),
-                fixes=(Fix("Give each column a name of its own."),),
+                fixes=(Fix("Give each column a unique name."),),
             )
         )
 

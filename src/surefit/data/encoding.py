@@ -11,8 +11,8 @@ from .bad_rows import BadRow, shown
 NOT_UTF8 = refusal(
     "SF104",
     "not-utf-8",
-    "Rows are read as UTF-8. A byte that is no part of a UTF-8 character makes a bad row: to guess "
-    "another encoding would train on wrong letters without a word.",
+    "Rows are read as UTF-8. A row with invalid bytes is rejected: guessing another encoding "
+    "would silently train on wrong characters.",
 )
 
 # UTF-32 comes first: its little-endian mark begins with that of UTF-16.

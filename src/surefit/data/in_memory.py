@@ -159,5 +159,5 @@ def _repeated(name: str, names: list[str]) -> Finding:
         Place(ARGUMENT),
         f"The DataFrame has the column `{name}` {names.count(name)} times.",
         facts=(Fact("columns", ", ".join(names)),),
-        fixes=(Fix("Give each column a name of its own."),),
+        fixes=(Fix("Give each column a unique name."),),
     )

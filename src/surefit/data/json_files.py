@@ -27,7 +27,7 @@ INVALID_JSON = refusal(
 NOT_AN_OBJECT = refusal(
     "SF106",
     "not-an-object",
-    "A row is a JSON object, so that its columns have names.",
+    "A row must be a JSON object with named columns.",
 )
 REPEATED_KEY = refusal(
     "SF107",
@@ -38,7 +38,7 @@ REPEATED_KEY = refusal(
 NO_LIST_OF_ROWS = refusal(
     "SF108",
     "no-list-of-rows",
-    "A `.json` file holds a list of objects, or an object in which exactly one value is a list.",
+    "A `.json` file must hold a list of objects, or an object with exactly one list.",
 )
 
 LINE = msgspec.json.Decoder()
@@ -202,7 +202,7 @@ def _repeated_key(line: bytes, value: dict[str, object]) -> str | None:
 
 
 def _said_twice(key: str, place: Place) -> BadRow:
-    return BadRow(place, REPEATED_KEY, f"`{key}` stands twice in the object", field=key)
+    return BadRow(place, REPEATED_KEY, f"`{key}` occurs twice in the object", field=key)
 
 
 def _not_an_object(value: object, place: Place) -> BadRow:
@@ -221,7 +221,7 @@ def _no_list(keys: list[str], lists: list[str], name: str) -> BadRow:
         NO_LIST_OF_ROWS,
         f"The object holds {f'{len(lists)} lists, {listed},' if lists else 'no list of rows'}",
         facts=(Fact("its keys", ", ".join(keys) or "none"),),
-        fixes=(Fix("Write the rows as a list of objects, or as one object on each line."),),
+        fixes=(Fix("Write the rows as a list of objects, or as one object per line."),),
     )
 
 

@@ -36,7 +36,7 @@ def list_elements(path: Path) -> Iterator[tuple[int, object]]:
             if text.next_letter() == ",":
                 text.pass_over(1)
                 if text.next_letter() == "]":
-                    raise ValueError("a comma stands before the end of the list")
+                    raise ValueError("there is a trailing comma in the list")
             elif text.next_letter() != "]":
                 raise ValueError("a comma is missing between elements")
 

@@ -208,6 +208,6 @@ def _too_long(row: Row, tokens: Tokens, limit: int) -> BadRow:
                 f"{len(tokens.answer)} in the target with its EOS, {len(tokens.ids)} in all",
             ),
         ),
-        why="A target that is cut teaches the model to stop in the middle and never to end.",
+        why="A truncated target would teach the model to stop in the middle, without EOS.",
         fixes=(Fix(f"Raise the limit:  --max-tokens {len(tokens.ids)}"),),
     )

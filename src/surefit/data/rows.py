@@ -28,7 +28,7 @@ TOO_FEW_ROWS = refusal(
 TOO_LONG = refusal(
     "SF138",
     "row-too-long",
-    "A row is made into tokens as one piece: minutes for a text that no model can hold.",
+    "A row is tokenized in one piece, which takes minutes for a text that no model can hold.",
 )
 
 FEWEST = 2

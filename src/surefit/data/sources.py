@@ -36,7 +36,7 @@ NO_SUCH_SOURCE = refusal(
 UNKNOWN_KIND = refusal(
     "SF102",
     "unknown-kind-of-file",
-    "The end of a file's name says how it is read.",
+    "The file extension determines the reader.",
 )
 EMPTY_SOURCE = refusal("SF103", "empty-source", "There is nothing to learn from no rows.")
 UNCLEAR_FOLDER = refusal(
@@ -205,7 +205,7 @@ def _unreadable(last: Place, error: Exception) -> Finding:
 def _unknown_kind(path: Path, name: str) -> Finding:
     return UNKNOWN_KIND.finding(
         Place(name),
-        f"The name `{path.name}` does not say in which of the known formats its rows are.",
+        f"The extension of `{path.name}` is not a known format.",
         facts=(
             Fact("its end", path.suffix or "none"),
             Fact("known", ", ".join(READERS)),

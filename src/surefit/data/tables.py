@@ -26,7 +26,7 @@ NO_SUCH_SPLIT = refusal(
 HUB_FAILED = refusal(
     "SF114",
     "hub-failed",
-    "A name that is no file here is looked for on the Hugging Face hub, through `datasets`.",
+    "A name that is not a local file is looked up on the Hugging Face Hub with `datasets`.",
 )
 UNREADABLE_VALUE = refusal(
     "SF119",
@@ -157,7 +157,7 @@ def _unreadable(error: Exception, name: str) -> Finding:
 def _hub_failed(error: Exception, name: str, repository: str) -> Finding:
     return HUB_FAILED.finding(
         Place(name),
-        f"`{name}` is no file or folder here, and the hub did not give a data set of that name.",
+        f"`{name}` is not a local file or folder, and the Hub has no such dataset.",
         facts=(Fact("looked for", f"a file or folder `{name}`, then `{repository}` on the hub"),),
         fixes=(
             Fix("If it is a file, give its path from the folder you are in."),

@@ -23,13 +23,13 @@ MARK = "\ue000mark\ue000"
 """Letters of private use, which no row holds."""
 
 NO_CHAT_TEMPLATE = refusal(
-    "SF153", "no-chat-template", "Rows are to be rendered by a chat template that is not there."
+    "SF153", "no-chat-template", "The rows require a chat template that does not exist."
 )
-BAD_TEMPLATE = refusal("SF154", "template-without-input", "A template has no place for the input.")
+BAD_TEMPLATE = refusal("SF154", "template-without-input", "A template has no field for the input.")
 TARGET_LOST = refusal(
     "SF155",
     "template-rewrites-answer",
-    "The chat template does not render an answer as it stands in the row.",
+    "The chat template changes the text of the answer.",
 )
 
 NO_TOOLS = refusal(
@@ -298,8 +298,9 @@ def _answer_lost(row: Row, turn: Turn, whole: str) -> BadRow:
     return BadRow(
         row.place,
         TARGET_LOST,
-        "The chat template does not render the answer as it stands",
+        "The chat template changes the text of the answer",
         facts=(Fact("answer", shown(turn.text)), Fact("rendered", shown(whole))),
-        why="Which tokens are the answer cannot be told, so the loss cannot be put on them.",
+        why="The tokens of the answer cannot be identified, so the loss cannot be restricted to "
+        "them.",
         fixes=(Fix("Use `--template plain`."),),
     )

@@ -15,7 +15,9 @@ from .token_store import TokenSet, TokenWriter
 
 __all__ = ["IGNORED", "RowTokenizer", "TokenSet", "Tokens", "check_tokenizer", "tokenize"]
 
-NO_EOS = refusal("SF151", "no-end-token", "The tokenizer has no EOS: no answer could ever end.")
+NO_EOS = refusal(
+    "SF151", "no-end-token", "The tokenizer has no EOS token, so answers could never end."
+)
 NO_PAD = refusal("SF152", "no-pad-token", "The tokenizer has no token to fill a batch with.")
 
 ROWS_AT_ONCE = 256
@@ -54,7 +56,8 @@ def check_tokenizer(tokenizer: Tokenizer, name: str) -> None:
         raise BadInput(
             NO_EOS.finding(
                 Place(name),
-                f"The tokenizer of `{name}` has no EOS token, so no answer could be taught to end.",
+                f"The tokenizer of `{name}` has no EOS token, so the model could not learn to end "
+                "an answer.",
                 facts=[specials],
                 fixes=[Fix("Set `eos_token` in its tokenizer_config.json, or take another model.")],
             )
@@ -65,7 +68,7 @@ def check_tokenizer(tokenizer: Tokenizer, name: str) -> None:
                 Place(name),
                 f"The tokenizer of `{name}` has no pad token to fill a batch with.",
                 facts=[specials],
-                why="Padding is masked by place and never by id, so any token of it serves.",
+                why="Padding is masked by position, not by id, so any token can be used.",
                 fixes=[Fix(f"Name one:  --pad-token '{tokenizer.eos_token}'")],
             )
         )

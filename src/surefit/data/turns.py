@@ -20,7 +20,7 @@ MISSING_COLUMN = refusal(
     "The prompt and the answer are read from two columns, which `--input-field` and "
     "`--target-field` name.",
 )
-NULL_VALUE = refusal("SF121", "null-value", "A null is no text to read or to learn.")
+NULL_VALUE = refusal("SF121", "null-value", "A null cannot be read or learned.")
 NOT_TEXT = refusal(
     "SF122",
     "not-text",
@@ -48,7 +48,7 @@ NO_ASSISTANT_TURN = refusal(
 UNANSWERED_TURN = refusal(
     "SF128",
     "unanswered-turn",
-    "A conversation ends with the assistant's turn; a question after it would not be learned from.",
+    "A conversation must end with a turn of the assistant; a question after it would not be used.",
 )
 UNASKED_ANSWER = refusal(
     "SF129", "unasked-answer", "An answer is learned as the answer to something."
@@ -334,7 +334,7 @@ def _whole(turns: Turns, place: Place, keys: TurnKeys) -> Turns | BadRow:
         said = f"{column} has no turn of the assistant"
         return BadRow(place, NO_ASSISTANT_TURN, said, keys.column, (roles,))
     if turns[-1].role != "assistant":
-        said = f"{column} ends with a turn that the assistant does not answer"
+        said = f"{column} ends with a turn that has no assistant answer"
         return BadRow(place, UNANSWERED_TURN, said, keys.column, (roles,))
     if len(turns) == 1:
         said = f"{column} has nothing before the assistant's turn"

@@ -36,7 +36,7 @@ FAILED = refusal(
 NOT_A_PROMPT = refusal(
     "SF135",
     "augmentation-not-text",
-    "Your function gives back the new prompt, as text that is not empty.",
+    "Your function must return the new prompt, a non-empty text.",
 )
 
 UserFunction = Callable[[str, str, random.Random], object]
@@ -75,7 +75,7 @@ def _imported(module_name: str, name: str) -> ModuleType:
             NOT_IMPORTABLE,
             name,
             f"The module `{module_name}` of `{name}` cannot be imported.",
-            facts=(Fact("looked in", "the folder you are in, then Python's own path"),),
+            facts=(Fact("looked in", "the current folder, then Python's path"),),
             said=f"{type(error).__name__}: {error}",
         )
 
@@ -115,7 +115,7 @@ def _failed(name: str, prompt: str, place: Place, error: Exception) -> Finding:
         place,
         f"`{name}` raised `{type(error).__name__}` on this row.",
         facts=(Fact("input", shown(prompt)),),
-        fixes=(Fix("Mend the function, or let it give back the input as it came."),),
+        fixes=(Fix("Fix the function, or return the input unchanged."),),
         python_said=f"{type(error).__name__}: {error}",
     )
 
@@ -128,5 +128,5 @@ def _not_a_prompt(name: str, prompt: str, place: Place, given: object) -> Findin
         place,
         f"`{name}` gave back {what} for this row, not a prompt.",
         facts=(Fact("input", shown(prompt)), Fact("given back", shown(given))),
-        fixes=(Fix("Give back the new input as text that is not empty."),),
+        fixes=(Fix("Return the new input as a non-empty text."),),
     )

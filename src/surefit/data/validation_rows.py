@@ -52,9 +52,9 @@ def split_off(
 def _all_validated_on(rows: Sequence[Row], validation: Sequence[Row], source: str) -> Finding:
     return ALL_VALIDATED_ON.finding(
         Place(source),
-        f"No row is left to train on: all {len(rows)} have a twin in `{source}`.",
+        f"No training rows are left: all {len(rows):,} duplicate rows in `{source}`.",
         facts=[Fact("rows to validate on", str(len(validation)))],
-        why="A score on rows that were trained on says how well they are remembered.",
+        why="A score on training rows measures memorisation.",
         fixes=[
             Fix("Give `--eval-data` other rows, or leave it out: `--held-out 0.1` splits some off.")
         ],

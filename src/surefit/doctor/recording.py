@@ -1,5 +1,6 @@
 """All observations of one run, and the questions that rules still have about it."""
 
+import ast
 import json
 import pkgutil
 from collections.abc import Iterable, Iterator
@@ -17,6 +18,7 @@ from surefit.doctor.observations import Answer, Crash, Ended, Json, Observation,
 from surefit.source.reading import Source
 
 Kind = TypeVar("Kind")
+Node = TypeVar("Node", bound=ast.AST)
 
 
 @cache
@@ -38,6 +40,10 @@ class Recording:
     def all(self, kind: type[Kind]) -> Iterator[Kind]:
         return (one for one in self.observations if isinstance(one, kind))
 
+    def of_first_rank(self, kind: type[Kind]) -> Iterator[Kind]:
+        """Of several ranks, those of the first; all where there is no launcher."""
+        return (seen for seen in self.all(kind) if seen.process.rank in (None, 0))  # type: ignore[attr-defined]
+
     def crash(self, identity: str | None) -> Crash | None:
         return next((crash for crash in self.all(Crash) if crash.id == identity), None)
 
@@ -53,6 +59,10 @@ class Recording:
             source = self.source(script.file)
             if source is not None:
                 yield source
+
+    def every(self, kind: type[Node]) -> Iterator[tuple[Source, Node]]:
+        """Nodes of one kind in all these files, each with its file."""
+        return ((source, node) for source in self.sources() for node in source.every(kind))
 
     def main_script(self) -> Place:
         files = [script.file for script in self.all(Script) if script.main]

@@ -3,6 +3,7 @@
 from surefit.interpreter.shapes import Shape, Size
 from surefit.interpreter.value_queries import items_of
 from surefit.interpreter.values import Constant, LayerValue, SequenceValue, integer_of
+from surefit.laws.losses.loss_calls import CLASSES
 
 CONVOLUTION = (
     *("in_channels", "out_channels", "kernel_size", "stride", "padding", "dilation", "groups"),
@@ -75,18 +76,7 @@ SHAPE_PRESERVING = {
     "LogSoftmax": "log_softmax",
 }
 """Layers without weights that leave the shape as it is."""
-LOSS_LAYERS = {
-    "CrossEntropyLoss": "cross_entropy",
-    "NLLLoss": "nll_loss",
-    "MSELoss": "mse_loss",
-    "L1Loss": "l1_loss",
-    "SmoothL1Loss": "smooth_l1_loss",
-    "HuberLoss": "huber_loss",
-    "KLDivLoss": "kl_div",
-    "BCELoss": "binary_cross_entropy",
-    "BCEWithLogitsLoss": "binary_cross_entropy_with_logits",
-    "PoissonNLLLoss": "poisson_nll_loss",
-}
+LOSS_LAYERS = {kind: name for name, kind in CLASSES.items() if kind in ARGUMENTS}
 CONTAINERS = ("Sequential", "ModuleList", "ModuleDict", "DataParallel", "ParameterList")
 WITH_WEIGHTS = {
     *("Linear", "Bilinear", "Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d"),

@@ -10,7 +10,7 @@ from math import prod
 from surefit.interpreter.shapes import Shape, Size, SymbolicSize
 from surefit.interpreter.value_queries import is_none, items_of
 from surefit.interpreter.values import AbstractValue, SliceValue, TensorValue, integer_of
-from surefit.laws.strides import can_view, contiguous_strides, inferred
+from surefit.laws.operations.strides import can_view, contiguous_strides, inferred
 
 LARGE_PRIME = 10_007
 """Stands for a number of rows that is not known: no other size is a multiple of it."""

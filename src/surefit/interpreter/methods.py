@@ -6,7 +6,7 @@ from surefit.interpreter.attributes import freeze
 from surefit.interpreter.backward import run_backward, write_in_place
 from surefit.interpreter.checkpoints import load_into_model
 from surefit.interpreter.contracts.mixed_operands import move_dropped
-from surefit.interpreter.devices import CASTS, move_target
+from surefit.interpreter.devices import move_target
 from surefit.interpreter.evaluator import Evaluator
 from surefit.interpreter.iteration import iterations_of
 from surefit.interpreter.modules import (
@@ -43,6 +43,7 @@ from surefit.interpreter.values import (
     StateDictValue,
     TensorValue,
 )
+from surefit.laws.operations.dtypes import CAST_BY
 
 IN_PLACE = (
     *("add_", "sub_", "mul_", "div_", "fill_", "zero_", "clamp_", "clip_", "copy_", "normal_"),
@@ -223,7 +224,7 @@ def module_method(
     run: Evaluator, model: Module, name: str, arguments: Arguments, node: ast.AST
 ) -> AbstractValue:
     if name in RETURNS_MODULE:
-        if name in MOVES_MODULE or name in CASTS:
+        if name in MOVES_MODULE or name in CAST_BY:
             move_module(run, model, name, arguments, node)
         elif name in ("train", "eval"):
             mode = False if name == "eval" else arguments.flag("mode", 0, True)
@@ -264,8 +265,8 @@ def module_method(
 def move_module(
     run: Evaluator, model: Module, name: str, arguments: Arguments, node: ast.AST
 ) -> None:
-    if name in CASTS:
-        move_tensors(run, model, None, CASTS[name], node)
+    if name in CAST_BY:
+        move_tensors(run, model, None, CAST_BY[name], node)
     elif name == "to":
         device, dtype = move_target(arguments)
         move_tensors(run, model, device, dtype, node)

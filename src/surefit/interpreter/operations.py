@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from surefit.interpreter import elementwise, reshaping
 from surefit.interpreter.backward import bump_version
-from surefit.interpreter.devices import CASTS, INTEGRAL
+from surefit.interpreter.devices import INTEGRAL
 from surefit.interpreter.evaluator import Evaluator
 from surefit.interpreter.graphs import operation_result
 from surefit.interpreter.joining import concatenate, linear, matmul
@@ -25,6 +25,7 @@ from surefit.interpreter.values import (
     TensorValue,
     integer_of,
 )
+from surefit.laws.operations.dtypes import CAST_BY
 
 REDUCTIONS = {
     *("mean", "sum", "prod", "amax", "amin", "std", "var", "logsumexp", "norm", "nanmean"),
@@ -126,8 +127,8 @@ def operate(run: Evaluator, name: str, arguments: Arguments, node: ast.AST) -> A
         if arguments.flag("inplace", None, False):
             bump_version(run, tensor, node)
         return elementwise.same_shape(run, name, tensor, node)
-    if name in CASTS:
-        return cast_tensor(run, tensor, CASTS[name], node)
+    if name in CAST_BY:
+        return cast_tensor(run, tensor, CAST_BY[name], node)
     operation = OPERATIONS.get(name)
     if operation is not None:
         return operation(OperationCall(run, name, tensor, arguments, node))

@@ -13,7 +13,7 @@ from .cell_crash import diagnose_crash
 from .mended_cell import MendedCell, mended_cell
 
 FIX = "fix"
-USAGE = "`%%surefit` above a cell watches it; `%surefit fix` writes the mended cell here."
+USAGE = "`%%surefit` watches a cell; `%surefit fix` inserts the fixed cell."
 
 
 _loaded: list["Extension"] = []
@@ -73,13 +73,14 @@ class Extension:
         if self.mended is not None:
             self.shell.set_next_input(self.mended.text)
             shown += (
-                f"<div>Try the fix: <code>%surefit fix</code> in a new cell writes the mended"
-                f" <code>In[{self.mended.number}]</code> there.</div>"
+                "<div>To try the fix, run <code>%surefit fix</code> in a new cell: it inserts "
+                "the fixed"
+                f" <code>In[{self.mended.number}]</code>.</div>"
             )
         display_html(shown, findings)
 
     def magic(self, line: str, cell: str | None = None) -> Any:
-        """`%%surefit` watches a cell; `%surefit fix` writes the mended cell here."""
+        """`%%surefit` watches a cell; `%surefit fix` inserts the fixed cell."""
         __tracebackhide__ = True
         if cell is not None:
             return self.watched(cell)
@@ -111,7 +112,7 @@ class Extension:
             if watched.findings:
                 self.show(watched.findings)
         if not watched.findings:
-            print(f"surefit: nothing wrong was seen; {laws_measured(watched)}")
+            print(f"surefit: no findings; {laws_measured(watched)}")
         return value
 
 

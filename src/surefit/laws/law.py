@@ -16,11 +16,15 @@ class Law:
     """`every weight that should learn, learns`."""
 
 
+NOT_NAMED = Law("", "")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BrokenLaw(Violation):
     """An invariant that does not hold. Each way to break it has a class of its own."""
 
-    law: Law
+    law: Law = NOT_NAMED
+    """That of the file in `invariants/` which yields it; filled in by the engine."""
     said: str
     """What was expected and what was seen, in the user's names and numbers: a sentence that can
     stand as a headline where no rule explains it."""

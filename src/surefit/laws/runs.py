@@ -2,7 +2,7 @@
 
 import pkgutil
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib import import_module
 from math import isfinite
@@ -31,6 +31,10 @@ class Invariant:
     violations_of: Callable[[Case], Iterator[BrokenLaw]]
     watched: Callable[[Recording], MeasuredOn]
 
+    def broken(self, case: Case) -> Iterator[BrokenLaw]:
+        """Violations of it, each with its name."""
+        return (replace(violation, law=self.law) for violation in self.violations_of(case))
+
 
 @cache
 def every_invariant() -> dict[str, Invariant]:
@@ -51,7 +55,7 @@ def violations_in(recording: Recording, broken: list[str]) -> list[tuple[Violati
     was_cut_short = any(reached.ended for reached in recording.all(Reached))
     for name, invariant in every_invariant().items():
         try:
-            for violation in invariant.violations_of(Case(recording)):
+            for violation in invariant.broken(Case(recording)):
                 if was_cut_short and not shows_in_a_part(violation):
                     continue
                 found.append((violation, Case(recording, about=violation.fault)))
@@ -114,7 +118,7 @@ class LawHolds:
         if measured.why_not:
             return Judgement(False, measured.why_not, decided=False)
         try:
-            violations = list(invariant.violations_of(Case(after)))
+            violations = list(invariant.broken(Case(after)))
         except Unanswered:
             return Judgement(False, "it is not known whether the law holds", decided=False)
         again = [violation for violation in violations if type(violation).__name__ == self.kind]
@@ -138,7 +142,7 @@ class LawHolds:
         self, invariant: Invariant, before: Recording, violations: list[BrokenLaw]
     ) -> list[BrokenLaw]:
         """The same law, violated in a way in which it was not before the fix."""
-        known = {type(violation).__name__ for violation in invariant.violations_of(Case(before))}
+        known = {type(violation).__name__ for violation in invariant.broken(Case(before))}
         return [
             violation
             for violation in violations

@@ -62,7 +62,7 @@ def why_inseparable(model: Any) -> str | None:
     if parts.head is None or parts.backbone is inside:
         return f"`{type(inside).__name__}` has no head apart from its layers"
     if hasattr(parts.head, "base_layer") or hasattr(parts.head, "original_module"):
-        return f"its head carries an adapter (`{kind}`)"
+        return f"its head has an adapter (`{kind}`)"
     if type(parts.head) is not nn.Linear or not parts.weight.is_floating_point():
-        return f"its head is no plain linear layer (`{kind}`)"
+        return f"its head is not a plain linear layer (`{kind}`)"
     return None

@@ -37,4 +37,4 @@ class HeldOut:
     def beside_teacher(self) -> str:
         teacher = self.teacher_perplexity
         known = "" if teacher is None else f"teacher ppl {teacher}, "
-        return f"{known}KL {self.divergence:.4f}, same first choice {self.agreement:.1%}"
+        return f"{known}KL {self.divergence:.4f}, same top token {self.agreement:.1%}"

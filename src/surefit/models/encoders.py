@@ -9,10 +9,14 @@ from surefit.doctor.rule import refusal
 from surefit.errors import BadInput, WrongCall
 
 UNKNOWN_ENCODER = refusal(
-    "SF060", "unknown-encoder", "An encoder is no model type of transformers and no configuration."
+    "SF060",
+    "unknown-encoder",
+    "The encoder is neither a transformers model type nor a configuration.",
 )
 HEADS_DO_NOT_DIVIDE = refusal(
-    "SF061", "heads-do-not-divide", "The width of an encoder is no multiple of its heads."
+    "SF061",
+    "heads-do-not-divide",
+    "The hidden size of the encoder is not divisible by its number of heads.",
 )
 TOO_FEW_POSITIONS = refusal(
     "SF062", "steps-beyond-positions", "A row has more steps than the encoder has positions."
@@ -99,7 +103,7 @@ def _unknown(name: str, said: str) -> Any:
     near = nearest(name, set(CONFIG_MAPPING))
     return UNKNOWN_ENCODER.finding(
         COMMAND_LINE,
-        f"`--encoder {name}` is no model type of transformers and no config.json.",
+        f"`--encoder {name}` is neither a transformers model type nor a config.json.",
         fixes=[Fix(f"The nearest type:  --encoder {near}")] if near else [],
         python_said=said.splitlines()[0],
     )

@@ -19,7 +19,9 @@ from .projection import Projection
 
 OTHER_LAYOUT = refusal("SF065", "model-of-another-layout", "A model was made for other rows.")
 TAKES_NO_EMBEDDINGS = refusal(
-    "SF066", "model-takes-no-embeddings", "A model cannot be given vectors in place of tokens."
+    "SF066",
+    "model-takes-no-embeddings",
+    "The model cannot be called with vectors instead of token ids.",
 )
 
 
@@ -156,9 +158,10 @@ def _check_layout(own: FeatureModel, layout: Layout) -> None:
                 Fact("`projection`", f"{made_for.features} → {own.projection.out_features}"),
                 Fact("data", str(layout)),
             ],
-            why="A projection made anew to fit would be untrained, and train on other features.",
+            why="A new projection of the right size would be untrained, and trained on other "
+            "features.",
             fixes=[
-                Fix("See what the data is:  surefit inspect DIR"),
+                Fix("Inspect the data:  surefit inspect DIR"),
                 Fix("If the data is right, begin with a new model."),
             ],
         )
@@ -168,10 +171,8 @@ def _check_layout(own: FeatureModel, layout: Layout) -> None:
 def _takes_none(own: Any) -> Finding:
     return TAKES_NO_EMBEDDINGS.finding(
         Place("model"),
-        f"`{type(own).__name__}` is no transformers model that takes `inputs_embeds`.",
-        why="A projection makes vectors of the model's width, which it is then given in place of "
-        "looked-up ones.",
-        fixes=[
-            Fix("Give the encoder alone, such as `BertModel(config)`, or none for the default.")
-        ],
+        f"`{type(own).__name__}` is not a transformers model that accepts `inputs_embeds`.",
+        why="The projection replaces the embedding: the model is called with its output as "
+        "`inputs_embeds`.",
+        fixes=[Fix("Pass only the encoder, such as `BertModel(config)`, or none for the default.")],
     )

@@ -30,22 +30,22 @@ def check_gguf(model_type: str, tokenizer: Tokenizer) -> None:
         raise BadInput(
             _refused(
                 f"A model of type `{model_type}` is not written as GGUF here.",
-                Fix("Export without `--gguf`, and convert the folder with llama.cpp's own script."),
+                Fix("Export without `--gguf`, and convert the folder with llama.cpp's script."),
                 Fact("types that are", known),
             )
         )
     if _way_of_splitting(tokenizer) is None:
         raise BadInput(
             _refused(
-                "GGUF has no name for the way in which this tokenizer parts a text into words.",
-                Fix("Export without `--gguf`, and convert the folder with llama.cpp's own script."),
+                "GGUF does not support the pre-tokenizer of this tokenizer.",
+                Fix("Export without `--gguf`, and convert the folder with llama.cpp's script."),
             )
         )
 
 
 def features_as_gguf() -> Finding:
     return _refused(
-        "A model of features has no place in a GGUF file, which holds language models.",
+        "GGUF files hold language models; a feature model cannot be stored in one.",
         Fix("Export without `--gguf`."),
     )
 

@@ -18,7 +18,7 @@ from surefit.user_files import look_into
 
 from .chatter import without_chatter
 
-NO_MODEL = refusal("SF171", "no-such-model", "A model is not where it was said to be.")
+NO_MODEL = refusal("SF171", "no-such-model", "A model does not exist at the given location.")
 NO_WEIGHTS = refusal("SF172", "model-without-weights", "A model folder holds no weights.")
 NOT_LOADED = refusal("SF173", "model-not-loaded", "A model is there and could not be loaded.")
 NO_SMOLLM2 = refusal("SF174", "smollm2-absent", "`smollm2` needs a package that is not installed.")
@@ -162,6 +162,16 @@ def held_in(precision: str, *, full: bool) -> Any:
     return torch.float32 if full else lower.get(precision, torch.float32)
 
 
+def hold_in(model: Any, dtype: Any) -> None:
+    """Rounds the weights of a model that was loaded in fp32 as loading in `dtype` would have done:
+    tables that are computed stay as they are."""
+    strict = getattr(model, "_keep_in_fp32_modules_strict", None) or ()
+    for name, parameter in model.named_parameters():
+        if not set(strict) & set(name.split(".")):
+            parameter.data = parameter.data.to(dtype)
+    model.config.dtype = dtype
+
+
 def _plain(model: Any) -> Any:
     """The same weights in a model that does not count as quantised and so can be saved."""
     import torch
@@ -241,7 +251,7 @@ def _is_hub_name(name: str) -> bool:
 def _no_model_file(name: str) -> Finding:
     return NO_MODEL.finding(
         Place(name),
-        f"`{name}` is no folder and no GGUF file.",
+        f"`{name}` is neither a folder nor a GGUF file.",
         fixes=[Fix("Name the folder of the model, with its configuration and weights.")],
     )
 
@@ -305,7 +315,8 @@ def _not_loaded(source: ModelSource, what: str, error: Exception) -> Any:
     if "trust_remote_code" in said:
         return OWN_CODE.finding(
             Place(source.name),
-            f"`{source.name}` brings Python code of its own, which surefit does not run unasked.",
+            f"`{source.name}` contains its own Python code, which surefit does not execute by "
+            "default.",
             fixes=[Fix("Read that code; if you trust it:  --trust-remote-code")],
             python_said=said.partition("\n")[0],
         )
@@ -317,7 +328,7 @@ def _not_loaded(source: ModelSource, what: str, error: Exception) -> Any:
         fixes=[
             Fix("Check the name and the connection, or give a local folder:  --model FOLDER")
             if on_hub
-            else Fix("Mend or download the folder again.")
+            else Fix("Repair the folder or download it again.")
         ],
         python_said=said.partition("\n")[0],
     )

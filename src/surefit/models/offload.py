@@ -70,12 +70,12 @@ def some_are_absent(model: nn.Module) -> bool:
 def where_weights_lie(offload: Offload, device: torch.device) -> str:
     """In words, for people."""
     if offload == "disk":
-        return f"in files; layers come to the {_named(device)} one by one, the head stays there"
+        return f"on disk; layers are loaded to the {_named(device)} one by one, except the head"
     if offload == "none":
         return f"on the {_named(device)}"
     if device.type == "cpu":
-        return "in main memory, where passes are made too: there is no GPU to keep free"
-    return f"in main memory; layers come to the {_named(device)} one by one, the head stays there"
+        return "on the CPU, which also runs the forward pass, as there is no GPU"
+    return f"on the CPU; layers move to the {_named(device)} one by one, except the head"
 
 
 def stream_from_memory(model: Any, device: torch.device) -> Any:
@@ -191,8 +191,8 @@ def _named(device: torch.device) -> str:
 def _packed(source: ModelSource) -> Finding:
     return NOT_FROM_DISK.finding(
         Place(source.name),
-        f"The weights of `{source.name}` lie packed in a GGUF file and cannot be read from it "
-        "layer by layer.",
+        f"The weights of `{source.name}` are packed in a GGUF file and cannot be loaded layer by "
+        "layer.",
         facts=[Fact("file", str(source.gguf_file))],
         why="They are unpacked together when the model is loaded.",
         fixes=[

@@ -35,8 +35,8 @@ def check_four_bit(device: str | None = None, *, full: bool = False) -> None:
             FOUR_BIT_FULL.finding(
                 COMMAND_LINE,
                 "`--full` trains all weights, and `--load-in-4bit` holds them in 4 bits.",
-                why="A weight with sixteen values has no room for a step of training; only "
-                "adapters beside it can be trained.",
+                why="4-bit weights cannot be updated by an optimizer; only adapters on top of "
+                "them can be trained.",
                 fixes=[
                     Fix("Train adapters on 4-bit weights: leave out `--full`."),
                     Fix("Train all weights, in fp32: leave out `--load-in-4bit`."),

@@ -108,7 +108,7 @@ def fits(sizes: Sizes, layout: Layout, batch_size: int, max_memory_gb: float) ->
     if sizes.steps is not None:
         said = f"made for rows of {sizes.steps} steps; {steps} are declared"
         found.append(Fit("steps", said, sizes.steps == steps))
-    found.append(Fit("mask", f"[{batch_size}, {steps}]: a place for every step", None))
+    found.append(Fit("mask", f"[{batch_size}, {steps}]: a position for every step", None))
     batch = batch_size * steps * features * 4
     said = f"{batch_size} x {steps} x {features} x 4 bytes = {_size(batch)}"
     most = max_memory_gb * 1e9
@@ -117,7 +117,7 @@ def fits(sizes: Sizes, layout: Layout, batch_size: int, max_memory_gb: float) ->
     if sizes.weights:
         held = sizes.weights * BYTES_OF_A_WEIGHT
         said = f"{sizes.weights:,} weights, with gradients and AdamW in float32 {_size(held)}"
-        found.append(Fit("model", f"{said}; activations come on top", None))
+        found.append(Fit("model", f"{said}, plus activations", None))
     return tuple(found)
 
 

@@ -118,7 +118,10 @@ def _other_tokens(teacher: Tokenizer, student: Tokenizer) -> Finding:
         why="The teacher would read other text than the student, and its probabilities would be "
         "taught for other tokens.",
         fixes=[
-            Fix("Choose a teacher with the student's own tokenizer: a larger model of its family."),
+            Fix(
+                "Use a teacher with the student's tokenizer, such as a larger model of the same "
+                "family."
+            ),
         ],
     )
 
@@ -148,7 +151,10 @@ def _other_encoding(
         "otherwise, and knows little of text that is split as the student has it.",
         fixes=[
             Fix("Copy the tokenizer's files of the one that is right over those of the other."),
-            Fix("Choose a teacher with the student's own tokenizer: a larger model of its family."),
+            Fix(
+                "Use a teacher with the student's tokenizer, such as a larger model of the same "
+                "family."
+            ),
         ],
     )
 
@@ -169,7 +175,7 @@ def _too_few_rows(whose: str, rows: int, count: int, tokenizer: Tokenizer) -> Fi
             Fact("the first of them", f"`{tokenizer.convert_ids_to_tokens(rows)}`"),
             Fact("tokenizer", _named(tokenizer)),
         ],
-        why="Rows beyond the tokenizer's ids are padding and are left out; rows that lack cannot "
-        "be made up: the tokenizer was changed, or belongs to another model.",
+        why="Embedding rows beyond the tokenizer's ids are padding and are ignored. Missing rows "
+        "cannot be filled in: the tokenizer was changed, or belongs to another model.",
         fixes=[Fix(f"Use the tokenizer that was saved with the {whose}.")],
     )

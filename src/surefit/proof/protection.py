@@ -9,9 +9,9 @@ from surefit.observe.inside.traces import outside
 from surefit.observe.launch import observed_environment
 
 WALLS = {
-    "namespaces": "in namespaces of their own",
-    "landlock": "behind Landlock and seccomp",
-    "none": "not made: there is no Landlock either (see `--trust-trial`)",
+    "namespaces": "isolated by namespaces",
+    "landlock": "isolated by Landlock and seccomp",
+    "none": "disabled: no Landlock (see `--trust-trial`)",
 }
 
 

@@ -29,10 +29,12 @@ from surefit.models.lora import count_trainable
 from surefit.render.console import progress, say
 from surefit.settings import as_dict
 from surefit.signatures import takes
+from surefit.train.arithmetic import choose_products, products_put_back, settled_precision
 from surefit.train.checkpoint import Parts, Stateful, fingerprint, weights_fingerprint
 from surefit.train.device import (
     choose_threads,
     describe_device,
+    launched_ranks,
     make_accelerator,
     threads_put_back,
 )
@@ -48,7 +50,7 @@ from surefit.train.pace import StepClock, pace_of
 from surefit.train.plan import StepRows
 from surefit.train.preflight import check_tokens, preflight
 from surefit.train.random_state import seed_rank
-from surefit.train.ranks import Ranks, ranks_of
+from surefit.train.ranks import Ranks
 from surefit.train.record import RunFolder, check_free, next_free, start_run
 from surefit.train.resume import (
     Saving,
@@ -73,7 +75,7 @@ from .distill_judge import Judge
 from .distill_kept import HELD_OUT, TRAINING
 from .distill_report import DistillReport, Tally, say_end
 from .distill_router import RouterStep
-from .distill_settings import LEARNING_RATE, Distillation, with_defaults
+from .distill_settings import LEARNING_RATE, PRECISIONS, Distillation, with_defaults
 from .distill_teacher import Teaching, check_shards, check_together, teaching_for
 from .distill_update import Updated, Updating
 from .shown_tokens import shown_tokens
@@ -108,6 +110,7 @@ def run(**settings: Any) -> DistillReport:
 
 
 @threads_put_back()
+@products_put_back()
 def train(
     settings: Distillation, rows: PartedRows | None = None, work: Path | None = None
 ) -> DistillReport:
@@ -116,17 +119,16 @@ def train(
     check_together(settings)
     given = nullcontext(work) if work else shared_working_folder()
     with only_first_speaks(), given as work:
-        accelerator = make_accelerator(with_defaults(settings, routed=False).precision)
-        ranks = ranks_of(accelerator)
+        ranks = launched_ranks()
         folder, settings = ranks.first_does(partial(_folder, settings))
         if folder.is_done and not folder.extends:
-            say(f"{folder.path} is done; there is nothing to go on with.")
+            say(f"{folder.path} is complete; nothing to resume.")
             with leaving_page(folder, ranks):
                 report = folder.read_report_as(DistillReport)
                 refuse_if(_nothing_gained(report))
                 return report
         with noticing_death(folder), sole_run(folder.path), leaving_page(folder, ranks):
-            return _train(settings, rows, work, replace(folder, writes=ranks.is_first), accelerator)
+            return _train(settings, rows, work, replace(folder, writes=ranks.is_first), ranks)
 
 
 def _train(
@@ -134,11 +136,9 @@ def _train(
     rows: PartedRows | None,
     work: Path,
     folder: RunFolder,
-    accelerator: Accelerator,
+    ranks: Ranks,
 ) -> DistillReport:
     began = time.monotonic()
-    ranks = ranks_of(accelerator)
-    say(f"Using device: {describe_device(accelerator)}")
     student_source = _source(settings, settings.student_model)
     tokenizer = load_tokenizer(student_source, settings.pad_token)
     check_tokenizer(tokenizer, settings.student_model)
@@ -158,9 +158,14 @@ def _train(
     model = load_model(student_source)
     if settings.gradient_checkpointing:
         model.gradient_checkpointing_enable({"use_reentrant": False})
-    model.to(accelerator.device)
+    model.to(ranks.device)
     count = count_trainable(model)
     choose_threads(settings.threads, count.all)
+    choose_products(model)
+    precision = settled_precision(PRECISIONS[settings.precision], model, ranks, frozen=False)
+    settings = replace(settings, precision=precision)
+    accelerator = make_accelerator(precision)
+    say(f"Using device: {describe_device(accelerator)}")
     learning_rate = settings.learning_rate or student_source.learning_rate or LEARNING_RATE
     settings = replace(settings, learning_rate=learning_rate)
     sets = {TRAINING: train_set, HELD_OUT: held_out}
@@ -177,7 +182,7 @@ def _train(
     student = StudentLoss(model, teaching.voice, divergence, alpha, teaching.tokens)
     for one in (model, *teaching.models):
         check_tokens((train_set, held_out), tokenizer, one)
-    say(f"Student: {count.all:,} weights, all of them trained")
+    say(f"Student: {count.all:,} weights, all trainable")
     say(f"Loss: {1 - alpha:g} cross entropy + {alpha:g} {divergence}, over supervised tokens")
 
     # tokens -> batches
@@ -193,7 +198,7 @@ def _train(
         world=ranks.world,
     )
     coming = StepOrder(lengths, step_rows, settings.seed)
-    say(f"Batches: {coming.epoch_steps} steps an epoch, {step_rows.rows} rows to a step")
+    say(f"Batches: {coming.epoch_steps} steps per epoch, {step_rows.rows} rows per step")
     lessons = Lessons(
         batches,
         model,
@@ -237,7 +242,7 @@ def _train(
         instead=to_device(accelerator, batches.shortest()),
     )
     student.sums.take()
-    say(f"Preflight: loss {first_loss:.4f} before training; without the teacher, {memory}")
+    say(f"Preflight: initial loss {first_loss:.4f}; a step needs, without the teacher, {memory}")
     judge = Judge(
         folder,
         accelerator,
@@ -461,7 +466,7 @@ def _baseline(settings: Distillation, folder: RunFolder) -> DistillReport:
     """The same student, rows, objective and number of updates, without the router's part."""
     place = folder.path / BASELINE
     begun = (place / "settings.json").exists()
-    say("Training the same student without the router's part, with as many updates, to compare")
+    say("Training the baseline: same student, same number of updates, without the router method")
     plain = replace(settings, router="none", compare=False, out=place, resume=None)
     return train(replace(plain, resume=place) if begun else plain)
 
@@ -476,8 +481,9 @@ def _nothing_gained(report: DistillReport) -> list[Finding]:
     return [
         nothing_gained(
             report.folder,
-            f"Perplexity is {report.shown(report.cross_entropy)} after {report.steps:,} steps, and "
-            f"was {report.shown(report.cross_entropy_before)} before the first.",
+            f"Perplexity is {report.shown(report.cross_entropy)} after {report.steps:,} steps; it "
+            "was "
+            f"{report.shown(report.cross_entropy_before)} before training.",
             [
                 Fact("held-out rows", f"{report.held_out_rows:,}"),
                 Fact(
@@ -503,7 +509,7 @@ def _refuse_lost(done: Updated, folder: RunFolder, number: int, step: Rows, rows
                 Fact("divergence", f"{done.divergence}"),
                 Fact("rows of that step", ", ".join(lines[:20])),
             ],
-            why="One more step would have made every weight of the student NaN.",
+            why="One more optimizer step would have made every weight of the student NaN.",
             fixes=[
                 Fix("Start again with a lower `--learning-rate`, or with `--precision fp32`."),
                 *from_newest(folder),
@@ -515,7 +521,7 @@ def _refuse_lost(done: Updated, folder: RunFolder, number: int, step: Rows, rows
 def _nothing_held_out(settings: Distillation) -> Finding:
     return NOTHING_HELD_OUT.finding(
         COMMAND_LINE,
-        "No row is held out, so that nothing could be said of what the student learned.",
+        "No rows are held out, so there is nothing to evaluate the student on.",
         facts=[Fact("`held_out`", f"{settings.held_out:g}")],
-        fixes=[Fix("Hold some out:  --held-out 0.1")],
+        fixes=[Fix("Hold out some rows:  --held-out 0.1")],
     )

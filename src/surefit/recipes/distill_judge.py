@@ -80,8 +80,8 @@ class Judge:
         if own is not None and with_all is not None:
             used = self.teaching.routers[0].used
             say(
-                f"Teacher on the held-out rows: ppl {own} with {used} experts a token, "
-                f"{with_all} with all of them"
+                f"Teacher on the held-out rows: ppl {own} with {used} experts per token, "
+                f"{with_all} with all experts"
             )
 
     def scores_of(self, *steps: int) -> list[HeldOut]:
@@ -169,14 +169,14 @@ class Judge:
         longest = max(int(self.held_out.lengths[row]) for row in rows)
         return EVALUATION_FAILED.finding(
             Place(str(self.folder.path)),
-            f"Batch {number + 1} of {batches} of the held-out rows could not be evaluated, and the "
-            "run stopped: a mean over the others would be of other rows.",
+            f"Batch {number + 1} of {batches} of the held-out rows could not be evaluated. The run "
+            "stopped, because a mean over the remaining batches would not be comparable.",
             facts=[
                 Fact("its rows", ", ".join(places[:8]) + (" ..." if len(places) > 8 else "")),
                 Fact("its size", f"{len(rows)} rows x {longest} tokens"),
                 *([Fact("sums over it", seen)] if seen else []),
             ],
-            fixes=[Fix("Try `--precision fp32`, or look at these rows:  surefit inspect DATA")],
+            fixes=[Fix("Try `--precision fp32`, or inspect these rows:  surefit inspect DATA")],
             python_said=(raised or "").splitlines()[0] if raised else "",
         )
 

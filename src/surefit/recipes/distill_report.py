@@ -12,72 +12,72 @@ from surefit.train.pace import Pace
 
 @dataclass(frozen=True, slots=True)
 class DistillReport:
-    """How a run ended. Cross entropies and divergences are means over the supervised tokens of all
-    held-out rows, in nats; a perplexity is the exponential of one."""
+    """The result of a run. Cross entropies and divergences are means over the supervised tokens of
+    all held-out rows, in nats; a perplexity is the exponential of a cross entropy."""
 
     folder: str
     """The run folder."""
 
     trained: str
-    """The folder of the weights to use: those with the lowest perplexity on held-out rows."""
+    """The folder of the best weights: those with the lowest perplexity on held-out rows."""
 
     steps: int
-    """Batches that were learned from."""
+    """Number of training steps."""
 
     updates: int
-    """Steps that the student's optimizer really took."""
+    """Updates that the student's optimizer applied."""
 
     skipped: int
-    """Steps that it left out, since gradients had overflowed."""
+    """Updates that the gradient scaler skipped because gradients overflowed."""
 
     best_step: int
-    """The one whose weights and figures these are."""
+    """The step of the best weights."""
 
     cross_entropy_before: float
-    """The student's, before the first step."""
+    """Of the student, before training."""
 
     cross_entropy: float
-    """The student's, at the best step."""
+    """Of the student, at the best step."""
 
     teacher_cross_entropy: float | None
-    """None where a cache stands for the teacher and does not tell it."""
+    """Of the teacher; None if it is unknown because a cache replaces the teacher."""
 
     divergence_before: float
-    """Of the student from the teacher, before the first step."""
+    """Of the student from the teacher, before training."""
 
     divergence: float
     """The same at the best step."""
 
     agreement_before: float
-    """The share of places where both find the same token likeliest, before the first step."""
+    """Fraction of positions where both predict the same token, before training."""
 
     agreement: float
     """The same at the best step."""
 
     teacher_passes: int
-    """Forward passes of the teacher, in the first process. A run that was killed and resumed has as
-    many as one that was not: what is done again is counted once."""
+    """Forward passes of the teacher in the first process. Passes that are repeated after a resume
+    are counted once."""
 
     peak_memory: int
-    """In bytes, of this process."""
+    """Bytes, of this process."""
 
     seconds: float
-    """From the beginning of the call to its end."""
+    """Duration of the call."""
 
     training_rows: int
-    """Rows that were trained on."""
+    """Number of training rows."""
 
     held_out_rows: int
-    """Rows that the figures are over."""
+    """Number of held-out rows."""
 
     held_out_tokens: int
-    """Their supervised tokens."""
+    """Supervised tokens of the held-out rows."""
 
     baseline: dict[str, Any] | None = None
-    """With `--compare`: the report of the run without the router's part."""
+    """With `--compare`: the report of the baseline without the router method."""
 
     pace: Pace | None = None
-    """Tokens a second, and the memory that the run took."""
+    """Tokens per second and peak memory."""
 
     @property
     def perplexity(self) -> float:
@@ -167,12 +167,12 @@ def say_end(report: DistillReport) -> None:
     say(f"Best step {report.best_step}: ppl {after} (before training {before}){way}")
     say(
         f"KL to the teacher {report.divergence:.4f} (before {report.divergence_before:.4f}), same "
-        f"first choice {report.agreement:.1%} (before {report.agreement_before:.1%})"
+        f"top token {report.agreement:.1%} (before {report.agreement_before:.1%})"
     )
     if report.baseline is not None:
         say_beside(report, report.baseline)
-    taken = f"{report.updates:,} updates taken, {report.skipped} skipped"
-    say(f"{taken}, {report.teacher_passes:,} passes of the teacher")
+    taken = f"{report.updates:,} updates, {report.skipped} skipped"
+    say(f"{taken}, {report.teacher_passes:,} teacher forward passes")
     if report.pace is not None:
         say(f"Speed: {report.pace}")
     say(f"Trained weights: {report.trained}  ({report.seconds:.0f} s)")
@@ -180,10 +180,10 @@ def say_end(report: DistillReport) -> None:
 
 def say_beside(report: DistillReport, baseline: dict[str, Any]) -> None:
     say(
-        f"Without the router's part, with as many updates ({baseline['updates']:,}): "
+        f"Baseline without the router method, same number of updates ({baseline['updates']:,}): "
         f"ppl {report.shown(baseline['cross_entropy'])}, KL {baseline['divergence']:.4f}, "
-        f"same first choice {baseline['agreement']:.1%}"
+        f"same top token {baseline['agreement']:.1%}"
     )
     better = report.cross_entropy < baseline["cross_entropy"]
-    verdict = "gained" if better else "did not gain"
-    say(f"On these rows the router {verdict} beyond what the updates bring.")
+    verdict = "is better" if better else "is not better"
+    say(f"On these rows the run with the router method {verdict} than the baseline.")

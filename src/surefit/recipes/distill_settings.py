@@ -6,206 +6,219 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-from surefit.settings import at_least, between, check
+from surefit.settings import AskedPrecision, at_least, between, check
 
 LEARNING_RATE = 5e-5
 """For a student that carries none of its own."""
 
 Router = Literal["none", "sar", "ka"]
 Objective = Literal["forward-kl", "reverse-kl", "jsd", "skew-kl", "skew-reverse-kl"]
-Precision = Literal["auto", "fp32", "bf16", "fp16", "float32", "bfloat16", "float16"]
-PRECISIONS: dict[Precision, Precision] = {"float32": "fp32", "bfloat16": "bf16", "float16": "fp16"}
+PrecisionName = Literal["auto", "fp32", "bf16", "fp16", "float32", "bfloat16", "float16"]
+PRECISIONS: dict[PrecisionName, AskedPrecision] = {
+    "auto": "auto",
+    "fp32": "fp32",
+    "bf16": "bf16",
+    "fp16": "fp16",
+    "float32": "fp32",
+    "bfloat16": "bf16",
+    "float16": "fp16",
+}
 """As torch calls them -> as surefit does."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Distillation:
-    """A student learns from a dense or mixture-of-experts teacher."""
+    """Distillation of a student from a dense or mixture-of-experts teacher."""
 
     teacher_model: Annotated[str, Parameter(alias="--teacher")] = "embedded-teacher"
-    """A hub name, a folder, a GGUF file, `smollm2`, or `embedded-teacher`."""
+    """A Hub model, a folder, a GGUF file, `smollm2`, or `embedded-teacher`."""
 
     student_model: Annotated[str, Parameter(alias="--student")] = "embedded-student"
-    """The same for the student, which is trained whole; it must have the teacher's tokenizer."""
+    """The student, in the same forms; all its weights are trained. It must share the teacher's
+    tokenizer."""
 
     data: str = "embedded-text"
-    """Rows as for `surefit sft`, of whose answers alone the loss is taken, or plain texts: a
-    `.txt` file, or rows with a column `text`."""
+    """Rows as for `surefit sft`, with the loss on their answers, or plain texts: a `.txt` file, or
+    rows with a column `text`."""
 
     text_field: str = "text"
-    """The column that holds plain texts."""
+    """The column of plain texts."""
 
     input_field: str = "input"
-    """The column that holds the prompt."""
+    """The column of the prompt."""
 
     target_field: str = "target"
-    """The column that holds the answer."""
+    """The column of the answer."""
 
     numbers_as_text: bool = False
-    """Read a number in these columns as text, as `1` or `0.5`, instead of refusing it."""
+    """Read numbers in these columns as text instead of rejecting them."""
 
     template: str = "auto"
-    """How turns become text: `plain`, `chat` (the tokenizer's own), `verbatim` (as they stand), a
-    text with `{input}`, or `auto`: `chat` for conversations, `verbatim` for rows of `prompt` and
-    `completion`, `plain` otherwise."""
+    """Prompt template: `plain`, `chat` (the tokenizer's chat template), `verbatim` (no template),
+    or a text with `{input}`. `auto` uses `chat` for conversations, `verbatim` for `prompt` and
+    `completion` rows, and `plain` otherwise."""
 
     loss_on: Literal["target", "all"] = "target"
-    """Which tokens of rows the loss sees: the answers alone, or everything."""
+    """Tokens to compute the loss on: the answers (`target`) or all tokens."""
 
     held_out: float = 0.1
-    """The share of rows to evaluate on; rounded to whole rows."""
+    """Fraction of rows to hold out for evaluation."""
 
     eval_data: Annotated[str | None, Parameter(alias="--validation-data")] = None
-    """Rows to evaluate on, in place of held-out ones; rows of `data` with a twin among them are not
+    """Evaluation rows, instead of held-out rows. Rows of `data` that duplicate one of them are not
     trained on."""
 
     augmentation_factor: int = 1
-    """How many times as many rows to train on; the added ones carry spelling noise."""
+    """Multiply the training rows by this factor; the added rows have spelling noise."""
 
     augment_with: str | None = None
-    """Your own augmentation, `module:function`; it is given a row's input, its target and a
-    `random.Random`, and gives back the new input."""
+    """Your own augmentation as `module:function`. It is called with a row's input, its target and a
+    `random.Random`, and returns the new input."""
 
     skip_bad_rows: bool = False
-    """Go on without rows that cannot be used, and count them, instead of refusing."""
+    """Skip rows that cannot be used and report how many, instead of stopping."""
 
     max_tokens: Annotated[int, Parameter(alias="--max-seq-length")] = 256
-    """The longest row, in tokens; a longer text becomes several rows."""
+    """Maximum tokens per row; longer texts are split into several rows."""
 
     pad_token: str | None = None
-    """The token to fill batches with, for models that name none; it is masked everywhere."""
+    """The padding token, for tokenizers without one; it is always masked."""
 
     trust_remote_code: bool = False
-    """Run the Python code that some models on the hub bring with them."""
+    """Allow models from the Hub to execute their own Python code."""
 
     out: Annotated[Path | None, Parameter(alias="--output-dir")] = None
-    """The run folder to make; by default the next free `runs/distill-N`."""
+    """The run folder to create; by default the next free `runs/distill-N`."""
 
     resume: Path | None = None
-    """A run folder to resume, under the settings it was started with."""
+    """The run folder to resume, with the settings it was started with."""
 
     steps: Annotated[int, Parameter(alias=("--train-steps", "--max-steps"))] = 600
-    """Batches to learn from, each in one or several updates of the student."""
+    """Number of training steps, one batch each."""
 
     updates: Annotated[int | None, Parameter(alias="--M")] = None
-    """Updates of the student on each batch: 1, and 2 with `--router ka`, where each has a teacher
-    of its own."""
+    """Student updates per batch; by default 1, or 2 with `--router ka`, which uses another subset
+    of experts for each."""
 
     batch_size: int = 16
-    """Rows in a batch."""
+    """Rows per batch."""
 
     accumulate: Annotated[int, Parameter(alias="--gradient-accumulation-steps")] = 1
-    """Batches to an optimizer step; their gradients are weighed by tokens."""
+    """Batches per optimizer step; gradients are weighted by their number of tokens."""
 
     rows_per_step: int | None = None
-    """Rows to an optimizer step over all processes; by default batch size times accumulated
-    batches times processes. A run that goes on with other processes keeps it."""
+    """Rows per optimizer step over all processes; by default batch size x accumulated batches x
+    processes. A run resumed with another number of processes keeps it."""
 
     learning_rate: Annotated[float | None, Parameter(alias=("--student-lr", "--lr"))] = None
-    """The student's highest learning rate; by default the model's own, or 5e-5."""
+    """Peak learning rate of the student; by default the model's recommended rate, or 5e-5."""
 
     warmup: float = 0.05
-    """The share of steps over which the learning rate rises; then it falls linearly to 0."""
+    """Fraction of the steps for linear warmup; afterwards the rate decays linearly to 0."""
 
     weight_decay: float = 0.0
-    """Decay of the student's weights, as in AdamW."""
+    """Weight decay of AdamW."""
 
     max_grad_norm: float = 1.0
-    """Gradients longer than this are shortened to it."""
+    """Clip the gradient to this norm."""
 
     objective: Objective | None = None
-    """The divergence between teacher and student: `forward-kl`, and `reverse-kl` with a router."""
+    """Divergence between teacher and student; by default `forward-kl`, or `reverse-kl` with a
+    router."""
 
     temperature: float | None = None
-    """Both distributions are taken at it, and the divergence is multiplied by its square: 2, and 1
-    with a router."""
+    """Temperature of both distributions; the divergence is multiplied by its square. By default 2,
+    or 1 with a router."""
 
     alpha: Annotated[float | None, Parameter(alias="--alpha-kd")] = None
-    """The share of the divergence in the loss, cross entropy having the rest: 0.5, and 1 with a
-    router. 0 is plain training, without a teacher's part in it."""
+    """Weight of the divergence in the loss; cross entropy has weight 1 - alpha. By default 0.5, or
+    1 with a router. 0 trains without the teacher."""
 
     mixture: float = 0.5
-    """Of `jsd`: how much of the mixture that both are compared with is the teacher's."""
+    """Weight of the teacher in the mixture distribution of `jsd`."""
 
     skew: float = 0.1
-    """Of the skewed forms: how much of the first distribution is mixed into the second."""
+    """Skew of the skewed divergences: how much of the first distribution is mixed into the
+    second."""
 
     on_policy: float | None = None
-    """The share of batches whose answers the student writes itself: 0, and 1 with a router."""
+    """Fraction of batches with answers generated by the student (on-policy). By default 0, or 1
+    with a router."""
 
     max_new_tokens: int | None = None
-    """The longest answer that the student writes; by default as long as the longest of the rows."""
+    """Maximum tokens that the student generates on-policy; by default the length of the longest
+    answer."""
 
     router: Router = "none"
-    """For a mixture of experts: `sar` trains the teacher's routers for this student before each of
-    its updates, with all experts active; `ka` leaves out one expert of each layer, another one in
-    each update. Both are experimental."""
+    """For mixture-of-experts teachers: `sar` trains the teacher's routers before each student
+    update, with all experts active; `ka` leaves out another expert of each layer in each update.
+    Both are experimental."""
 
     router_lr: float | None = None
-    """Learning rate of the routers with `sar`; by default the student's."""
+    """Learning rate of the routers with `sar`; by default that of the student."""
 
     balance: Annotated[float, Parameter(alias="--beta")] = 0.01
-    """Weight of the routers' even use of experts with `sar`."""
+    """Weight of the load-balancing loss with `sar`."""
 
     by_chance: Annotated[float, Parameter(alias="--lambda")] = 0.05
-    """With `ka`, how often the expert that a layer leaves out is drawn by its weight, in place of
-    the least likely."""
+    """With `ka`: probability of sampling the expert to leave out by its weight, instead of leaving
+    out the least likely."""
 
     compare: bool = False
-    """Train the student a second time, without the router's part and with as many updates, beside
-    this run: a gain can come from the updates alone."""
+    """Also train a baseline with the same number of updates and without the router method, because
+    additional updates alone can improve the student."""
 
-    teacher_dtype: Precision = "auto"
-    """What the teacher's weights are held in; `auto`: the arithmetic of this run."""
+    teacher_dtype: PrecisionName = "auto"
+    """Dtype of the teacher's weights; `auto`: as `precision`."""
 
     offload_teacher: Literal["none", "cpu", "disk"] = "none"
-    """Where the teacher's layers wait until they are used, one after the other."""
+    """Keep the teacher's layers on the CPU or on disk, and load each one when it is needed."""
 
     cache_teacher: Path | None = None
-    """A folder of what the teacher says of these rows: it is made if it is not there, and the
-    teacher is not loaded where it is."""
+    """Folder for the teacher's outputs. If it does not exist, it is written; otherwise it is read
+    and the teacher is not loaded."""
 
     top_k: int = 64
-    """Tokens of each place whose probabilities such a folder holds; the rest is one sum."""
+    """Number of token probabilities that the cache stores per position; the rest is summed."""
 
     evaluate_every: int = 100
-    """Steps between evaluations on the held-out rows; one comes before and after training, too."""
+    """Steps between evaluations on held-out rows; also run before and after training."""
 
-    precision: Annotated[Precision, Parameter(alias="--model-dtype")] = "auto"
-    """Arithmetic of the forward pass; trained weights stay fp32. `auto`: bf16 where the GPU has
-    it, fp32 otherwise."""
+    precision: Annotated[PrecisionName, Parameter(alias="--model-dtype")] = "auto"
+    """Precision of the forward pass; trained weights stay fp32. `auto`: bf16 on a GPU that supports
+    it and on a CPU where it is measured to be faster, else fp32."""
 
     threads: int | None = None
-    """CPU threads; by default 1 for models under 10 million weights, where more only wait for
-    each other, and torch's own choice for larger ones."""
+    """CPU threads. By default 1 for models with fewer than 10 million weights, for which more
+    threads are slower, and torch's default for larger models."""
 
     gradient_checkpointing: bool = False
-    """Compute the student's activations twice to hold fewer of them."""
+    """Recompute the student's activations in the backward pass to save memory."""
 
     force: bool = False
-    """Go on at a learning rate at which most weights would stay as they are."""
+    """Train even if the learning rate is too small to change most weights."""
 
     save_every: int = 200
-    """Steps between checkpoints; one is written after each evaluation, too."""
+    """Steps between checkpoints; one is also saved after each evaluation."""
 
     log_every: int = 10
-    """Steps between lines of the log when there is no terminal."""
+    """Steps between log lines, if the output is not a terminal."""
 
     report_to: Annotated[
         tuple[Literal["tensorboard", "trackio", "wandb", "mlflow"], ...],
         Parameter(consume_multiple=True),
     ] = ()
-    """Trackers that get what the run's metrics file gets."""
+    """Experiment trackers to report the metrics to."""
 
     project: str | None = None
-    """The trackers' project (mlflow's experiment); by default what their own variables say, or
-    `surefit`."""
+    """Project (in mlflow: experiment) in the trackers; by default from their environment variables,
+    else `surefit`."""
 
     run_name: str | None = None
-    """What trackers call the run; by default the name of its folder."""
+    """Name of the run in the trackers; by default the name of its folder."""
 
     seed: int = 0
-    """Decides the split, the order of rows, and what is drawn by chance."""
+    """Random seed of the split, the row order and all sampling."""
 
     def __post_init__(self) -> None:
         check(
@@ -252,6 +265,6 @@ def with_defaults(settings: Distillation, *, routed: bool) -> Distillation:
         alpha=or_else(settings.alpha, 1.0 if routed else 0.5),
         on_policy=or_else(settings.on_policy, 1.0 if routed else 0.0),
         updates=settings.updates or (2 if routed and settings.router == "ka" else 1),
-        precision=PRECISIONS.get(settings.precision, settings.precision),
-        teacher_dtype=PRECISIONS.get(settings.teacher_dtype, settings.teacher_dtype),
+        precision=PRECISIONS[settings.precision],
+        teacher_dtype=PRECISIONS[settings.teacher_dtype],
     )

@@ -24,7 +24,6 @@ from surefit.models.vocabulary import shared_tokens
 from surefit.models.weight_files import weights_fingerprint_of
 from surefit.render.console import progress, say
 from surefit.train.checkpoint import fingerprint
-from surefit.train.device import choose_precision
 from surefit.train.ranks import ranks_of
 from surefit.train.teacher import Teacher, load_teacher
 from surefit.train.teacher_cache import (
@@ -37,9 +36,7 @@ from surefit.train.teacher_cache_writer import Pass, check_cache_folder, write_t
 from .distill_kept import HELD_OUT, TRAINING, Kept
 from .distill_settings import LEARNING_RATE, Distillation, with_defaults
 
-NOT_TOGETHER = refusal(
-    "SF082", "settings-exclude-each-other", "Two settings ask for what cannot be had together."
-)
+NOT_TOGETHER = refusal("SF082", "settings-exclude-each-other", "Two settings exclude each other.")
 
 DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
 
@@ -159,8 +156,8 @@ def _say_widths(tokens: int, teacher_rows: int, student_rows: int) -> None:
     if teacher_rows == student_rows == tokens:
         return
     say(
-        f"Vocabulary: {tokens:,} tokens, the same in both; of the {teacher_rows:,} rows of the "
-        f"teacher's head and {student_rows:,} of the student's, those behind them are left out"
+        f"Vocabulary: {tokens:,} tokens, shared by both; the padding rows of the teacher's head "
+        f"({teacher_rows:,} rows) and of the student's ({student_rows:,} rows) are ignored"
     )
 
 
@@ -178,13 +175,13 @@ def _identity(
 def _from_cache(folder: Path, identity: CacheIdentity) -> Teaching:
     cache = open_teacher_cache(folder, identity)
     say(
-        f"Teacher: what `{identity.teacher}` says of these rows, {identity.k} tokens of each place "
-        f"and the rest as one, from {folder}; it is not loaded"
+        f"Teacher: outputs of `{identity.teacher}`, top {identity.k} tokens per position, read "
+        f"from {folder}; the teacher itself is not loaded"
     )
     kept = Kept(cache, identity.tokens, identity.temperature)
     say(
-        f"At a temperature of {identity.temperature:g} these tokens have "
-        f"{kept.share():.1%} of the probability, a mean over the places of one held-out row"
+        f"At temperature {identity.temperature:g} these tokens have {kept.share():.1%} of the "
+        "probability (mean over the positions of one held-out row)"
     )
     return Teaching(identity.tokens, fingerprint(asdict(identity)), None, kept)
 
@@ -199,23 +196,22 @@ def _keep(
 ) -> None:
     assert settings.cache_teacher is not None
     once = Pass(teacher, identity, tokenizer.pad_token_id, settings.batch_size, accelerator.device)
-    with progress("Asking the teacher", sum(map(len, rows.values()))) as bar:
+    with progress("Running the teacher", sum(map(len, rows.values()))) as bar:
         write_teacher_cache(settings.cache_teacher, rows, once, bar.step)
-    say(f"Kept what the teacher says in {settings.cache_teacher}: {teacher.forwards:,} passes")
+    say(f"Teacher outputs written to {settings.cache_teacher}: {teacher.forwards:,} forward passes")
 
 
 def _routed(settings: Distillation, teaching: Teaching, teacher: Teacher) -> Teaching:
     routers = find_routers(teacher.model)
     if not routers:
         say(
-            f"`{settings.teacher_model}` has no router: it is a dense model, every weight of which "
-            f"takes part in every token. `--router {settings.router}` has nothing to do there; "
-            "going on with plain distillation."
+            f"`{settings.teacher_model}` is a dense model without routers, so "
+            f"`--router {settings.router}` does not apply. Continuing with plain distillation."
         )
         return teaching
     experts = sorted({(router.experts, router.used) for router in routers})
-    told = ", ".join(f"{count} experts, {used} used" for count, used in experts)
-    say(f"Routers: {len(routers)} layers of {told}; `--router {settings.router}` is experimental")
+    told = ", ".join(f"{count} experts, {used} active" for count, used in experts)
+    say(f"Routers: {len(routers)} layers with {told}; `--router {settings.router}` is experimental")
     if settings.router == "ka":
         augmented = Augmented(routers, settings.by_chance)
         return replace(teaching, routers=routers, augmented=augmented)
@@ -224,11 +220,15 @@ def _routed(settings: Distillation, teaching: Teaching, teacher: Teacher) -> Tea
 
 
 def _dtype(settings: Distillation) -> torch.dtype:
+    """As the student computes, unless something else was asked."""
     settled = with_defaults(settings, routed=False)
     asked = settled.precision if settled.teacher_dtype == "auto" else settled.teacher_dtype
-    dtype = DTYPES[choose_precision(asked)]
+    dtype = DTYPES[asked]
     if settings.router == "sar" and dtype == torch.float16:
-        say("The teacher is held in float32: gradients of its routers would vanish in float16.")
+        say(
+            "The teacher is loaded in float32, because its router gradients would underflow in "
+            "float16."
+        )
         return torch.float32
     return dtype
 
@@ -239,17 +239,17 @@ def check_together(settings: Distillation) -> None:
     if settings.cache_teacher is not None and routed:
         raise WrongCall(
             _not_together(
-                f"`--cache-teacher` keeps what a teacher says once, and `--router "
-                f"{settings.router}` changes what it says in every step.",
-                "Leave one of them out.",
+                f"`--cache-teacher` stores the teacher's outputs once, but `--router "
+                f"{settings.router}` changes them in every step.",
+                "Use only one of the two flags.",
             )
         )
     if settings.cache_teacher is not None and on_policy > 0:
         raise WrongCall(
             _not_together(
-                "`--cache-teacher` knows the rows of the data alone, and with `--on-policy "
-                f"{on_policy:g}` the student writes others.",
-                "Leave one of them out.",
+                "`--cache-teacher` stores outputs for the rows of the dataset only, but with "
+                f"`--on-policy {on_policy:g}` the student generates other rows.",
+                "Use only one of the two flags.",
             )
         )
     if settings.offload_teacher != "none" and settings.router == "sar":

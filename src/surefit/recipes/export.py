@@ -58,7 +58,7 @@ def export(run: Path, out: Path | None = None, *, gguf: bool = False) -> Exporte
     adapter = recipe == "sft" and not settings["full"]
     if adapter:
         difference = _merge(from_names(LoraSft, settings), trained, place)
-        say(f"Merged: no logit is more than {difference:.1e} from that of adapters and base")
+        say(f"Merged: logits differ from the adapted model by at most {difference:.1e}")
     else:
         difference = None
         with new_folder(place) as side:
@@ -74,7 +74,7 @@ def export(run: Path, out: Path | None = None, *, gguf: bool = False) -> Exporte
         _write_gguf(place)
     card = model_card(recipe, settings, report, folder.segments(), system)
     (place / CARD).write_text(card, encoding="utf-8")
-    say(f"Exported: {place}  ({CARD}: base, data, settings, scores)")
+    say(f"Exported: {place}  ({CARD}: base model, data, settings, scores)")
     return Exported(str(place), difference)
 
 
@@ -117,7 +117,7 @@ def _write_gguf(place: Path) -> None:
     before = model(ids).logits
     model.load_state_dict(weights_in_gguf(file, model))
     difference = float((model(ids).logits - before).abs().max())
-    say(f"GGUF: {file}, matrices in fp16; read back, no logit is more than {difference:.1e} away")
+    say(f"GGUF: {file}, matrices in fp16; read back, logits differ by at most {difference:.1e}")
 
 
 def _forget_paths(file: Path) -> None:

@@ -115,7 +115,7 @@ def _measured(
         names = [
             ("cross entropy, mean over tokens", "cross_entropy_before", "cross_entropy"),
             ("KL to the teacher", "divergence_before", "divergence"),
-            ("same first choice as the teacher", "agreement_before", "agreement"),
+            ("same top token as the teacher", "agreement_before", "agreement"),
         ]
     found = [(name, report.get(first), report.get(last)) for name, first, last in names]
     if recipe == "distill":

@@ -12,7 +12,6 @@ from typing import Any
 import msgspec
 import numpy as np
 import torch
-from accelerate import Accelerator
 
 from surefit.data.features.folder import Shards
 from surefit.data.features.layout import Kind
@@ -32,10 +31,12 @@ from surefit.render.console import progress, say
 from surefit.settings import as_dict
 from surefit.signatures import takes
 from surefit.train.arguments import settled
+from surefit.train.arithmetic import choose_products, products_put_back, settled_precision
 from surefit.train.checkpoint import Parts, checkpoints, fingerprint
 from surefit.train.device import (
     choose_threads,
     describe_device,
+    launched_ranks,
     make_accelerator,
     threads_put_back,
 )
@@ -49,7 +50,7 @@ from surefit.train.optimizer import adamw
 from surefit.train.pace import StepClock, pace_of
 from surefit.train.progress import Progress
 from surefit.train.random_state import seed_rank
-from surefit.train.ranks import Ranks, ranks_of
+from surefit.train.ranks import Ranks
 from surefit.train.record import RunFolder, check_free, next_free, start_run
 from surefit.train.resume import (
     Saving,
@@ -76,11 +77,13 @@ from .shown_features import shown_features
 
 LOSS_LOST = refusal("SF063", "feature-loss-became-nan", "The loss of a step is not a number.")
 UNEVEN_RANKS = refusal(
-    "SF064", "rows-not-shared-evenly", "The rows of a step cannot be shared by the processes."
+    "SF064",
+    "rows-not-shared-evenly",
+    "The rows of a step cannot be divided evenly among the processes.",
 )
 
 ENCODER_FAILED = refusal(
-    "SF068", "encoder-failed", "An encoder cannot be given vectors in place of tokens."
+    "SF068", "encoder-failed", "The encoder cannot be called with vectors instead of token ids."
 )
 ORDER_LOST = refusal("SF067", "order-of-rows-lost", "The order of a run's rows is not known.")
 
@@ -98,26 +101,26 @@ def run(model: Any = None, settings: FeaturePretraining | None = None, **names: 
 
     surefit.pretrain(data="arrays/", steps=30, features=12, epochs=3)
 
-    A `model` of one's own is a transformers model that takes `inputs_embeds`; a projection and a
-    head are put around it, and it is trained in place.
+    `model` can be your own transformers model that accepts `inputs_embeds`. A projection and a head
+    are added to it, and it is trained in place.
     """
     return train(settings or settled(FeaturePretraining, names), model)
 
 
 @threads_put_back()
+@products_put_back()
 def train(settings: FeaturePretraining, model: Any = None) -> Pretrained:
     check_trackers(settings.report_to)
     with only_first_speaks(), shared_working_folder() as work:
-        accelerator = make_accelerator(settings.precision)
-        ranks = ranks_of(accelerator)
+        ranks = launched_ranks()
         folder, settings = ranks.first_does(partial(_folder, settings))
         if folder.is_done and not folder.extends:
-            say(f"{folder.path} is done; there is nothing to go on with.")
+            say(f"{folder.path} is complete; nothing to resume.")
             with leaving_page(folder, ranks):
                 return _read_back(folder)
         with noticing_death(folder), sole_run(folder.path), leaving_page(folder, ranks):
             writer = replace(folder, writes=ranks.is_first)
-            return _train(settings, model, work, writer, accelerator)
+            return _train(settings, model, work, writer, ranks)
 
 
 def _train(
@@ -125,11 +128,9 @@ def _train(
     own_model: Any,
     work: Path,
     folder: RunFolder,
-    accelerator: Accelerator,
+    ranks: Ranks,
 ) -> Pretrained:
     began = time.monotonic()
-    ranks = ranks_of(accelerator)
-    say(f"Using device: {describe_device(accelerator)}")
 
     # arrays -> batches
     data = _data(settings, work)
@@ -163,7 +164,13 @@ def _train(
     # model
     torch.manual_seed(settings.seed)
     model = _model(settings, own_model, layout, kind)
-    loss_of: Any = FeatureLoss(model, objective).to(accelerator.device)
+    loss_of: Any = FeatureLoss(model, objective).to(ranks.device)
+    choose_threads(settings.threads, count_trainable(model).all)
+    choose_products(model)
+    precision = settled_precision(settings.precision, model, ranks, frozen=False)
+    settings = replace(settings, precision=precision)
+    accelerator = make_accelerator(precision)
+    say(f"Using device: {describe_device(accelerator)}")
     supervision = Supervision(
         objective, settings.mask, settings.seed, rows_per_step, accelerator, ranks
     )
@@ -171,7 +178,6 @@ def _train(
     with _as_finding(model):
         _freeze_unused(loss_of, first)
     count = count_trainable(model)
-    choose_threads(settings.threads, count.all)
     say(f"Training {count.trained:,} weights, {_sized(model)}; loss: {objective}")
     trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
     optimizer = adamw(
@@ -189,7 +195,7 @@ def _train(
     first_loss, memory = one_batch(
         loss_of, first, learning_rate=settings.learning_rate, backward=accelerator.backward
     )
-    say(f"Preflight: loss {first_loss:.4f} before training; a step takes {memory}")
+    say(f"Preflight: initial loss {first_loss:.4f}; a step needs {memory}")
 
     # the run folder is made only now: what cannot work has left nothing behind
     if settings.resume is None:
@@ -217,7 +223,10 @@ def _train(
     watch = Watch(classes, Place(str(folder.path)))
     best_possible = supervision.best_possible(data, held_out)
     if best_possible is not None:
-        say(f"The best possible loss on the held-out rows is {best_possible:.4f}: the source's own")
+        say(
+            f"Best possible loss on the held-out rows: {best_possible:.4f} (computed from the "
+            "source)"
+        )
 
     # loss -> metrics
     epoch_seconds: list[float] = []
@@ -342,7 +351,7 @@ def _data(settings: FeaturePretraining, work: Path) -> Path:
     )
     place = work / "made"
     make = partial(make_features, place, source, MADE_ROWS, 4, lambda _rows: None)
-    say(f"Making {MADE_ROWS:,} rows {source.layout}, of a known source")
+    say(f"Generating {MADE_ROWS:,} rows {source.layout}")
     first_here_then_others(make, lambda: None)
     return place
 
@@ -392,7 +401,9 @@ def _freeze_unused(loss_of: FeatureLoss, given: dict[str, Any]) -> None:
     if unused:
         names = sorted(name.removeprefix("model.") for name in unused)
         more = f" and {len(names) - 4} more" if len(names) > 4 else ""
-        say(f"Not trained, since features do not go through them: {', '.join(names[:4])}{more}")
+        say(
+            f"Not trained, because the forward pass does not use them: {', '.join(names[:4])}{more}"
+        )
 
 
 @contextmanager
@@ -404,9 +415,9 @@ def _as_finding(model: FeatureModel) -> Iterator[None]:
         raise BadInput(
             ENCODER_FAILED.finding(
                 Place("model"),
-                f"`{type(model.encoder).__name__}` cannot be given the projected features.",
+                f"`{type(model.encoder).__name__}` cannot be called with the projected features.",
                 facts=[Fact("rows", str(model.config.layout))],
-                fixes=[Fix("Take an encoder that needs `inputs_embeds` alone, as `bert` does.")],
+                fixes=[Fix("Use an encoder that only needs `inputs_embeds`, such as `bert`.")],
                 python_said=f"{type(error).__name__}: {error}".splitlines()[0],
             )
         ) from error
@@ -415,7 +426,7 @@ def _as_finding(model: FeatureModel) -> Iterator[None]:
 def _sized(model: FeatureModel) -> str:
     projection = model.projection
     return (
-        f"projection {projection.in_features} → {projection.out_features} among them, "
+        f"including projection {projection.in_features} → {projection.out_features}, "
         f"encoder {type(model.encoder).__name__}"
     )
 
@@ -505,8 +516,8 @@ def _order(settings: FeaturePretraining, opened: Callable[..., Any]) -> dict[str
 def _order_lost(file: Path, said: str) -> Finding:
     return ORDER_LOST.finding(
         Place(str(file)),
-        "It is not known in which order this run took its rows.",
-        fixes=[Fix("Begin anew, with another `--out`.")],
+        "The row order of this run is unknown, so it cannot be resumed.",
+        fixes=[Fix("Start a new run with another `--out`.")],
         python_said=said,
     )
 

@@ -63,13 +63,13 @@ def say_end(report: PretrainReport) -> None:
     else:
         before = f"before training {report.validation_loss_before:.4f}"
         if report.best_possible is not None:
-            before += f", the best possible {report.best_possible:.4f}"
+            before += f", best possible {report.best_possible:.4f}"
         say(
             f"Best epoch {report.best_epoch}: average train loss {report.train_loss:.4f}, average "
             f"validation loss {report.validation_loss:.4f} ({before})"
         )
     speed = ""
     if report.pace is not None:
-        speed = f"; {report.pace.tokens_per_second:,.0f} steps of rows a second"
+        speed = f"; {report.pace.tokens_per_second:,.0f} sequence steps/s"
     say(f"Time per epoch: {report.seconds_per_epoch:.1f} s{speed}")
     say(f"Trained weights: {report.trained}  ({report.seconds:.0f} s)")

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-from surefit.settings import at_least, between, check
+from surefit.settings import AskedPrecision, at_least, between, check
 
 MADE = "made"
 """Rows that are made for the run, with a known source."""
@@ -18,115 +18,115 @@ class FeaturePretraining:
 
     data: Annotated[str, Parameter(alias="--data-path")] = MADE
     """A folder of arrays (`.npy`, safetensors, Arrow, Parquet, `.npz`, `.pt`, or packed), or
-    `made`: 5000 rows of a known source."""
+    `made`: 5000 generated rows with a known best possible loss."""
 
     steps: int | None = None
-    """Steps of each row; by default what the folder's layout file declares."""
+    """Steps per row; by default from the folder's layout file."""
 
     features: int | None = None
-    """Features of each step; by default what the folder's layout file declares."""
+    """Features per step; by default from the folder's layout file."""
 
     dtype: str | None = None
-    """Of the stored values, by its name in NumPy."""
+    """NumPy dtype of the stored values."""
 
     kind: Literal["one-hot", "multi-hot", "continuous"] | None = None
-    """What the features are, which decides the loss; by default what the data shows."""
+    """Kind of features, which decides the loss; by default detected from the data."""
 
     out: Annotated[Path | None, Parameter(alias="--output-dir")] = None
-    """The run folder to make; by default the next free `runs/pretrain-N`."""
+    """The run folder to create; by default the next free `runs/pretrain-N`."""
 
     resume: Path | None = None
-    """A run folder to resume, under the settings it was started with."""
+    """The run folder to resume, with the settings it was started with."""
 
     batch_size: int = 64
-    """Rows in a batch, of each process."""
+    """Rows per batch and process."""
 
     rows_per_step: int | None = None
-    """Rows to an optimizer step over all processes; by default batch size times processes. A run
-    that goes on with other processes keeps it."""
+    """Rows per optimizer step over all processes; by default batch size x processes. A run resumed
+    with another number of processes keeps it."""
 
     max_memory_gb: float = 12.0
-    """What loading may take beside the model, in GB of private and shared memory."""
+    """Memory limit for loading data, in GB of private and shared memory."""
 
     readers: int = 1
-    """Threads that read ahead."""
+    """Number of prefetch threads."""
 
     held_out: float = 0.1
-    """The share of rows to validate on; rounded to whole rows."""
+    """Fraction of rows to hold out for validation."""
 
     epochs: int = 15
-    """How often every training row is seen."""
+    """Number of passes over the training rows."""
 
     max_steps: int | None = None
-    """Stop after so many optimizer steps, however many epochs that is."""
+    """Stop after this many optimizer steps, regardless of `epochs`."""
 
     causal: bool = False
-    """Each step from all before it, in place of masked steps from all others."""
+    """Predict each step from the steps before it, instead of masked steps from all others."""
 
     mask: float = 0.15
-    """The share of steps that are masked, without `--causal`."""
+    """Fraction of steps to mask; not used with `--causal`."""
 
     encoder: str = "auto"
-    """A model type of transformers, such as `bert`, or a config.json; `auto`: `bert`, or `llama`
-    with `--causal`."""
+    """A transformers model type such as `bert`, or a config.json. `auto`: `bert`, or `llama` with
+    `--causal`."""
 
     hidden_size: int = 128
-    """Width of the encoder, where no config.json gives it."""
+    """Hidden size of the encoder, if no config.json sets it."""
 
     layers: int = 2
-    """Layers of the encoder, where no config.json gives them."""
+    """Number of encoder layers, if no config.json sets it."""
 
     heads: int = 4
-    """Attention heads of the encoder, where no config.json gives them."""
+    """Number of attention heads, if no config.json sets it."""
 
     dropout: float = 0.0
-    """Dropout inside the encoder, where it has any."""
+    """Dropout of the encoder."""
 
     learning_rate: Annotated[float, Parameter(alias="--lr")] = 2e-3
-    """The highest learning rate."""
+    """Peak learning rate."""
 
     warmup: float = 0.05
-    """The share of steps over which the learning rate rises; then it falls linearly to 0."""
+    """Fraction of the steps for linear warmup; afterwards the rate decays linearly to 0."""
 
     weight_decay: float = 0.01
-    """Decay of the trained weights, as in AdamW."""
+    """Weight decay of AdamW."""
 
     max_grad_norm: float = 1.0
-    """Gradients longer than this are shortened to it."""
+    """Clip the gradient to this norm."""
 
-    precision: Literal["auto", "fp32", "bf16", "fp16"] = "auto"
-    """Arithmetic of the forward pass; trained weights stay fp32. `auto`: bf16 where the GPU has
-    it, fp32 elsewhere."""
+    precision: AskedPrecision = "auto"
+    """Precision of the forward pass; trained weights stay fp32. `auto`: bf16 on a GPU that supports
+    it and on a CPU where it is measured to be faster, else fp32."""
 
     threads: int | None = None
-    """CPU threads; by default 1 for models under 10 million weights, where more only wait for
-    each other, and torch's own choice for larger ones."""
+    """CPU threads. By default 1 for models with fewer than 10 million weights, for which more
+    threads are slower, and torch's default for larger models."""
 
     seed: int = 0
-    """Decides the split, the order of rows, masks and first weights."""
+    """Random seed of the split, the row order, the masks and the initial weights."""
 
     evaluate_every: int | None = None
-    """Optimizer steps between evaluations within an epoch, beside the one after each; the best
-    weights are those of an epoch's end."""
+    """Optimizer steps between additional evaluations within an epoch. The best weights are still
+    chosen among those at the end of each epoch."""
 
     save_every: int = 200
-    """Optimizer steps between checkpoints; one is written after each epoch too."""
+    """Optimizer steps between checkpoints; one is also saved after each epoch."""
 
     log_every: int = 25
-    """Optimizer steps between lines of the log when there is no terminal."""
+    """Optimizer steps between log lines, if the output is not a terminal."""
 
     report_to: Annotated[
         tuple[Literal["tensorboard", "trackio", "wandb", "mlflow"], ...],
         Parameter(consume_multiple=True),
     ] = ()
-    """Trackers that get what the run's metrics file gets."""
+    """Experiment trackers to report the metrics to."""
 
     project: str | None = None
-    """The trackers' project (mlflow's experiment); by default what their own variables say, or
-    `surefit`."""
+    """Project (in mlflow: experiment) in the trackers; by default from their environment variables,
+    else `surefit`."""
 
     run_name: str | None = None
-    """What trackers call the run; by default the name of its folder."""
+    """Name of the run in the trackers; by default the name of its folder."""
 
     def __post_init__(self) -> None:
         check(

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from accelerate import Accelerator
 
 from surefit.data.in_memory import GivenRows
 from surefit.data.order import epoch_batches, padding_waste
@@ -20,17 +19,30 @@ from surefit.doctor.findings import Fact, Finding, Fix, Place
 from surefit.doctor.rule import refusal
 from surefit.errors import BadInput, refuse_if
 from surefit.losses.next_token import NextTokenLoss
-from surefit.models.load import ModelSource, find_model, held_in, load_model, load_tokenizer
+from surefit.models.load import (
+    ModelSource,
+    find_model,
+    held_in,
+    hold_in,
+    load_model,
+    load_tokenizer,
+)
 from surefit.models.lora import add_lora, count_trainable
 from surefit.models.quantised import check_four_bit
 from surefit.render.console import progress, say, working
-from surefit.settings import as_dict
+from surefit.settings import Precision, as_dict
 from surefit.signatures import takes
+from surefit.train.arithmetic import (
+    choose_products,
+    known_precision,
+    products_put_back,
+    settled_precision,
+)
 from surefit.train.checkpoint import Parts, fingerprint, weights_fingerprint
 from surefit.train.device import (
-    choose_precision,
     choose_threads,
     describe_device,
+    launched_ranks,
     make_accelerator,
     threads_put_back,
 )
@@ -47,7 +59,7 @@ from surefit.train.plan import Plan, StepRows
 from surefit.train.preflight import check_read_back, check_tokens, preflight
 from surefit.train.progress import Progress
 from surefit.train.random_state import seed_rank
-from surefit.train.ranks import Ranks, ranks_of
+from surefit.train.ranks import Ranks
 from surefit.train.record import Report, RunFolder, check_free, next_free, start_run
 from surefit.train.resume import (
     Saving,
@@ -90,14 +102,15 @@ def run(**settings: Any) -> Report:
     surefit.sft(resume="runs/sft-1")
 
     `data` can be rows in memory: dictionaries from a list or a generator, a `datasets.Dataset` or a
-    DataFrame; they are kept in the run folder. Names of the Hugging Face Trainer, TRL and Axolotl
-    are taken, too, and it is said what they are here.
+    DataFrame; they are saved in the run folder. Setting names of the Hugging Face Trainer, TRL and
+    Axolotl are accepted, too.
     """
     with settings_and_rows(LoraSft, settings) as (settled, work):
         return train(settled, work=work)
 
 
 @threads_put_back()
+@products_put_back()
 def train(settings: LoraSft, rows: PartedRows | None = None, work: Path | None = None) -> Report:
     """Rows that were parted under these settings already, in `work`, need not be read again."""
     check_trackers(settings.report_to)
@@ -105,17 +118,16 @@ def train(settings: LoraSft, rows: PartedRows | None = None, work: Path | None =
         check_four_bit(full=settings.full)
     given = nullcontext(work) if work else shared_working_folder()
     with only_first_speaks(), given as work:
-        accelerator = make_accelerator(settings.precision)
-        ranks = ranks_of(accelerator)
+        ranks = launched_ranks()
         folder, settings = ranks.first_does(partial(_folder, settings))
         if folder.is_done and not folder.extends:
-            say(f"{folder.path} is done; there is nothing to go on with.")
+            say(f"{folder.path} is complete; nothing to resume.")
             with leaving_page(folder, ranks):
                 report = folder.read_report()
                 refuse_if(_nothing_gained(report))
                 return report
         with noticing_death(folder), sole_run(folder.path), leaving_page(folder, ranks):
-            return _train(settings, rows, work, replace(folder, writes=ranks.is_first), accelerator)
+            return _train(settings, rows, work, replace(folder, writes=ranks.is_first), ranks)
 
 
 def _train(
@@ -123,11 +135,9 @@ def _train(
     rows: PartedRows | None,
     work: Path,
     folder: RunFolder,
-    accelerator: Accelerator,
+    ranks: Ranks,
 ) -> Report:
     began = time.monotonic()
-    ranks = ranks_of(accelerator)
-    say(f"Using device: {describe_device(accelerator)}")
     say(f"Loading model: {settings.model}")
     source = find_model(settings.model, trust_remote_code=settings.trust_remote_code)
     tokenizer = load_tokenizer(source, settings.pad_token)
@@ -166,7 +176,10 @@ def _train(
 
     # model
     torch.manual_seed(settings.seed)
-    model = _trainable_model(settings, source)
+    model, precision = _trainable_model(settings, source, ranks)
+    settings = replace(settings, precision=precision)
+    accelerator = make_accelerator(precision)
+    say(f"Using device: {describe_device(accelerator)}")
     check_tokens((train_set, held_out), tokenizer, model)
     identity = _identity(settings, model, train_set, held_out)
     optimizer = adamw(
@@ -198,7 +211,7 @@ def _train(
         backward=accelerator.backward,
         instead=to_device(accelerator, batches.shortest()),
     )
-    say(f"Preflight: loss {first_loss:.4f} before training; a step takes {memory}")
+    say(f"Preflight: initial loss {first_loss:.4f}; a step needs {memory}")
 
     # the run folder is made only now: what cannot work has left nothing behind
     if settings.resume is None:
@@ -365,15 +378,24 @@ def _say_batches(settings: LoraSft, plan: Plan, step_rows: StepRows, lengths: li
         else f"{padding_waste(lengths, order):.1%} padding"
     )
     say(
-        f"Batches: {len(order)} an epoch, {layout}; {step_rows.rows} rows to a step, "
+        f"Batches: {len(order)} per epoch, {layout}; {step_rows.rows} rows per step, "
         f"{plan.steps} steps"
     )
 
 
-def _trainable_model(settings: LoraSft, source: ModelSource) -> Any:
-    dtype = held_in(choose_precision(settings.precision), full=settings.full)
+def _trainable_model(settings: LoraSft, source: ModelSource, ranks: Ranks) -> tuple[Any, Precision]:
+    """And the precision to train it in."""
+    asked = settings.precision
+    if asked == "auto" and settings.load_in_4bit:
+        asked = known_precision(asked) or "fp32"
+    dtype = held_in(known_precision(asked) or "fp32", full=settings.full)
     with working(f"loading {settings.model}"):
         model = load_model(source, dtype, four_bit=settings.load_in_4bit)
+    choose_threads(settings.threads, count_trainable(model).all)
+    choose_products(model)
+    precision = settled_precision(asked, model, ranks, frozen=not settings.full)
+    if held_in(precision, full=settings.full) != dtype:
+        hold_in(model, held_in(precision, full=settings.full))
     if settings.gradient_checkpointing:
         model.gradient_checkpointing_enable({"use_reentrant": False})
     if not settings.full:
@@ -385,10 +407,9 @@ def _trainable_model(settings: LoraSft, source: ModelSource) -> Any:
             settings.lora_targets,
         )
     count = count_trainable(model)
-    choose_threads(settings.threads, count.all)
     what = "all weights" if settings.full else f"LoRA adapters of rank {settings.lora_r}"
     say(f"Training {what}: {count.trained:,} of {count.all:,} weights ({count.share:.1%})")
-    return model
+    return model, precision
 
 
 def _counted(state: Progress, loss: float, places: int) -> Progress:
@@ -416,7 +437,7 @@ def _gave_up(state: Progress, settings: LoraSft) -> bool:
     patience = settings.early_stopping
     if patience is None or state.epochs_without_gain < patience:
         return False
-    say(f"Early stopping: F1 has not risen for {state.epochs_without_gain} epochs")
+    say(f"Early stopping: F1 has not improved for {state.epochs_without_gain} epochs")
     return True
 
 

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-from surefit.settings import at_least, between, check
+from surefit.settings import AskedPrecision, at_least, between, check
 
 LEARNING_RATE = 2e-4
 """For a model that carries none of its own."""
@@ -17,164 +17,164 @@ class LoraSft:
     """LoRA fine-tuning on rows of `input` and `target`, or of conversations."""
 
     data: str = "embedded"
-    """Rows: a JSONL, JSON, CSV or Parquet file, a `datasets` folder, a hub name, or `embedded`."""
+    """A JSONL, JSON, CSV or Parquet file, a `datasets` folder, a Hub dataset, or `embedded`."""
 
     model: Annotated[str, Parameter(alias="--model-name")] = "embedded"
-    """A hub name, a folder, a GGUF file, `smollm2`, or `embedded`."""
+    """A Hub model, a folder, a GGUF file, `smollm2`, or `embedded`."""
 
     pad_token: str | None = None
-    """The token to fill batches with, for a model that names none; it is masked everywhere."""
+    """The padding token, for tokenizers without one; it is always masked."""
 
     trust_remote_code: bool = False
-    """Run the Python code that some models on the hub bring with them."""
+    """Allow models from the Hub to execute their own Python code."""
 
     out: Annotated[Path | None, Parameter(alias="--output-dir")] = None
-    """The run folder to make; by default the next free `runs/sft-N`."""
+    """The run folder to create; by default the next free `runs/sft-N`."""
 
     resume: Path | None = None
-    """A run folder to resume, under the settings it was started with."""
+    """The run folder to resume, with the settings it was started with."""
 
     input_field: str = "input"
-    """The column that holds the prompt."""
+    """The column of the prompt."""
 
     target_field: str = "target"
-    """The column that holds the answer."""
+    """The column of the answer."""
 
     numbers_as_text: bool = False
-    """Read a number in these columns as text, as `1` or `0.5`, instead of refusing it."""
+    """Read numbers in these columns as text instead of rejecting them."""
 
     template: str = "auto"
-    """How turns become text: `plain`, `chat` (the tokenizer's own), `verbatim` (as they stand), a
-    text with `{input}`, or `auto`: `chat` for conversations, `verbatim` for rows of `prompt` and
-    `completion`, `plain` otherwise."""
+    """Prompt template: `plain`, `chat` (the tokenizer's chat template), `verbatim` (no template),
+    or a text with `{input}`. `auto` uses `chat` for conversations, `verbatim` for `prompt` and
+    `completion` rows, and `plain` otherwise."""
 
     loss_on: Literal["target", "all"] = "target"
-    """Which tokens the loss sees: the answers alone, or everything."""
+    """Tokens to compute the loss on: the answers (`target`) or all tokens."""
 
     held_out: float = 0.1
-    """The share of rows to validate on; rounded to whole rows."""
+    """Fraction of rows to hold out for validation."""
 
     eval_data: Annotated[str | None, Parameter(alias="--validation-data")] = None
-    """Rows to validate on, in place of held-out ones; rows of `data` with a twin among them are not
+    """Validation rows, instead of held-out rows. Rows of `data` that duplicate one of them are not
     trained on."""
 
     augmentation_factor: int = 1
-    """How many times as many rows to train on; the added ones carry spelling noise."""
+    """Multiply the training rows by this factor; the added rows have spelling noise."""
 
     augment_with: str | None = None
-    """Your own augmentation, `module:function`; it is given a row's input, its target and a
-    `random.Random`, and gives back the new input."""
+    """Your own augmentation as `module:function`. It is called with a row's input, its target and a
+    `random.Random`, and returns the new input."""
 
     skip_bad_rows: bool = False
-    """Go on without rows that cannot be used, and count them, instead of refusing."""
+    """Skip rows that cannot be used and report how many, instead of stopping."""
 
     max_tokens: Annotated[int, Parameter(alias="--max-seq-length")] = 512
-    """The longest row, in tokens; longer prompts lose their beginning, answers lose nothing."""
+    """Maximum tokens per row. Longer prompts are truncated on the left; answers are never cut."""
 
     epochs: int = 4
-    """How often every training row is seen."""
+    """Number of passes over the training rows."""
 
     max_steps: int | None = None
-    """Stop after so many optimizer steps, however many epochs that is."""
+    """Stop after this many optimizer steps, regardless of `epochs`."""
 
     batch_size: int = 4
-    """Rows in a batch."""
+    """Rows per batch."""
 
     accumulate: Annotated[int, Parameter(alias="--gradient-accumulation-steps")] = 1
-    """Batches to an optimizer step; their gradients are weighed by tokens."""
+    """Batches per optimizer step; gradients are weighted by their number of tokens."""
 
     rows_per_step: int | None = None
-    """Rows to an optimizer step over all processes; by default batch size times accumulated
-    batches times processes. A run that goes on with other processes keeps it."""
+    """Rows per optimizer step over all processes; by default batch size x accumulated batches x
+    processes. A run resumed with another number of processes keeps it."""
 
     bucket: bool = True
-    """Put rows of like length into one batch, which saves padding."""
+    """Group rows of similar length into batches, which saves padding."""
 
     packing: bool = False
-    """Lay the rows of a step end to end, blind to each other, in place of padded batches: the same
-    gradients without padding."""
+    """Pack the rows of a step into sequences instead of padding them. Attention does not cross
+    rows, so the gradients are the same."""
 
     pack_tokens: int | None = None
-    """The most tokens that packed rows have together; by default as many as the longest row."""
+    """Maximum tokens per packed sequence; by default the length of the longest row."""
 
     learning_rate: Annotated[float | None, Parameter(alias="--lr")] = None
-    """The highest learning rate; by default the model's own, or 2e-4."""
+    """Peak learning rate; by default the model's recommended rate, or 2e-4."""
 
     warmup: float = 0.05
-    """The share of steps over which the learning rate rises; then it falls linearly to 0."""
+    """Fraction of the steps for linear warmup; afterwards the rate decays linearly to 0."""
 
     weight_decay: float = 0.0
-    """Decay of the trained weights, as in AdamW."""
+    """Weight decay of AdamW."""
 
     max_grad_norm: float = 1.0
-    """Gradients longer than this are shortened to it."""
+    """Clip the gradient to this norm."""
 
     lora_r: int = 16
-    """Rank of the adapters."""
+    """LoRA rank."""
 
     lora_alpha: int | None = None
-    """Scale of the adapters, divided by the rank; by default twice the rank."""
+    """LoRA alpha; adapters are scaled by alpha / rank. By default twice the rank."""
 
     lora_dropout: float = 0.0
-    """Dropout on the input of the adapters."""
+    """Dropout on the adapters' input."""
 
     lora_targets: Annotated[tuple[str, ...], Parameter(consume_multiple=True)] = ("all-linear",)
-    """Names of the layers that get adapters, or `all-linear`."""
+    """Names of the layers to adapt, or `all-linear`."""
 
     full: bool = False
-    """Train all weights, without adapters."""
+    """Train all weights instead of adapters."""
 
-    precision: Literal["auto", "fp32", "bf16", "fp16"] = "auto"
-    """Arithmetic of the forward pass; trained weights stay fp32. `auto`: bf16 where the GPU has
-    it, fp32 otherwise."""
+    precision: AskedPrecision = "auto"
+    """Precision of the forward pass; trained weights stay fp32. `auto`: bf16 on a GPU that supports
+    it and on a CPU where it is measured to be faster, else fp32."""
 
     threads: int | None = None
-    """CPU threads; by default 1 for models under 10 million weights, where more only wait for
-    each other, and torch's own choice for larger ones."""
+    """CPU threads. By default 1 for models with fewer than 10 million weights, for which more
+    threads are slower, and torch's default for larger models."""
 
     load_in_4bit: bool = False
-    """Hold the frozen weights in 4 bits (QLoRA); needs bitsandbytes."""
+    """Quantise the frozen weights to 4 bits (QLoRA); requires bitsandbytes."""
 
     gradient_checkpointing: bool = False
-    """Compute activations twice to hold fewer of them."""
+    """Recompute activations in the backward pass to save memory."""
 
     max_new_tokens: int | None = None
-    """The longest answer to generate; by default a little more than the longest training answer."""
+    """Maximum tokens to generate; by default slightly more than the longest training answer."""
 
     generate_batch_size: int = 50
-    """Rows that answer together after each epoch."""
+    """Rows per batch during generation."""
 
     evaluate_before: bool = True
-    """Score the held-out rows before the first step, too."""
+    """Also evaluate before the first step."""
 
     evaluate_every: int | None = None
-    """Optimizer steps between evaluations within an epoch, beside the one after each; the best
-    weights are those of an epoch's end."""
+    """Optimizer steps between additional evaluations within an epoch. The best weights are still
+    chosen among those at the end of each epoch."""
 
     early_stopping: int | None = None
-    """Stop when F1 has not risen for so many epochs."""
+    """Stop if F1 has not improved for this many epochs."""
 
     save_every: int = 200
-    """Optimizer steps between checkpoints; one is written after each epoch too."""
+    """Optimizer steps between checkpoints; one is also saved after each epoch."""
 
     log_every: int = 25
-    """Optimizer steps between lines of the log when there is no terminal."""
+    """Optimizer steps between log lines, if the output is not a terminal."""
 
     report_to: Annotated[
         tuple[Literal["tensorboard", "trackio", "wandb", "mlflow"], ...],
         Parameter(consume_multiple=True),
     ] = ()
-    """Trackers that get what the run's metrics file gets."""
+    """Experiment trackers to report the metrics to."""
 
     project: str | None = None
-    """The trackers' project (mlflow's experiment); by default what their own variables say, or
-    `surefit`."""
+    """Project (in mlflow: experiment) in the trackers; by default from their environment variables,
+    else `surefit`."""
 
     run_name: str | None = None
-    """What trackers call the run; by default the name of its folder."""
+    """Name of the run in the trackers; by default the name of its folder."""
 
     seed: int = 0
-    """Decides the split, the order of rows, the noise and the start of the adapters."""
+    """Random seed of the split, the row order, the augmentation and the adapter weights."""
 
     @property
     def text_field(self) -> None:

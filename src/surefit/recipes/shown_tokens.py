@@ -69,11 +69,9 @@ def facts_of(settings: RowSettings, prepared: Prepared) -> list[Fact]:
     ]
     cut = int((training.cuts > 0).sum())
     if cut:
-        facts.append(
-            Fact("cut rows", f"{cut:,} lost the beginning of their prompt to {settings.max_tokens}")
-        )
+        facts.append(Fact("truncated prompts", f"{cut:,} rows, to {settings.max_tokens} tokens"))
     if len(training.bad):
-        facts.append(Fact("rows left out", f"{len(training.bad):,}"))
+        facts.append(Fact("rows skipped", f"{len(training.bad):,}"))
     return facts
 
 

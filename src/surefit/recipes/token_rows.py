@@ -227,7 +227,7 @@ def part_rows(
         )
     validation = None if settings.eval_data is None else _read_validation(settings, read, folder)
     together = len(read.rows) + (len(validation.rows) if validation else 0)
-    with progress("Looking for duplicates", together) as bar:
+    with progress("Finding duplicates", together) as bar:
         if validation is None:
             parts = split(read.rows, settings.held_out, settings.seed, bar.step)
         else:
@@ -249,7 +249,7 @@ def columns_of(settings: RowSettings) -> Fields:
 
 def _read_validation(settings: RowSettings, train: RowSet, folder: Path | None) -> RowSet:
     assert settings.eval_data is not None
-    with progress("Reading rows to validate on", count_rows(settings.eval_data)) as bar:
+    with progress("Reading validation rows", count_rows(settings.eval_data)) as bar:
         read = read_rows(
             settings.eval_data,
             columns_of(settings),
@@ -268,7 +268,7 @@ def say_parted(settings: RowSettings, rows: PartedRows) -> None:
         say(note)
     say(f"Rows: {len(read.rows)} from {read.source}, kind {read.kind}{_skipped(read.skipped)}")
     if factor > 1:
-        say(f"Applying data augmentation with factor {factor} to the training rows alone")
+        say(f"Applying data augmentation with factor {factor} to the training rows only")
         say(f"Original dataset size: {len(parts.train)}")
         say(f"Augmented dataset size: {len(rows.train)}")
     say(f"Training on {len(rows.train)} examples")
@@ -276,19 +276,19 @@ def say_parted(settings: RowSettings, rows: PartedRows) -> None:
         say(f"Validating on all {len(parts.held_out)} examples of {rows.validation.source}")
         if parts.leaks_avoided:
             say(
-                f"Not trained on, since a twin is among them: {parts.leaks_avoided} of the rows of "
-                f"{read.source}"
+                "Duplicates of validation rows removed from the training rows: "
+                f"{parts.leaks_avoided}"
             )
         return
     say(f"Validating on {len(parts.held_out)} examples{_why_so_few(settings, len(read.rows))}")
     say(
-        "Split by source row, duplicates on one side: "
-        f"{parts.leaks_avoided} leaks into validation avoided"
+        f"Duplicates are kept on one side of the split: {parts.leaks_avoided} leaks into "
+        "validation avoided"
     )
     if parts.short_by:
         say(
-            f"{parts.wanted} rows were to be held out; {parts.short_by} fewer are, because groups "
-            "of duplicates are not torn apart"
+            f"{parts.short_by} rows fewer than requested ({parts.wanted}) are held out, because "
+            "groups of duplicates are not split"
         )
 
 
@@ -331,7 +331,7 @@ def _tokenize(
         if not settings.skip_bad_rows or not len(tokens):
             refuse_if(findings)
         for finding in findings:
-            say(f"Left out: {finding.headline}")
+            say(f"Skipped: {finding.headline}")
     return tokens
 
 
@@ -364,7 +364,7 @@ def _say_cost(train_set: TokenSet, held_out: TokenSet, seconds: float) -> None:
     rows = len(train_set) + len(held_out)
     tokens = int(train_set.lengths.sum() + held_out.lengths.sum())
     say(
-        f"Prepared {rows:,} rows of {tokens:,} tokens in {seconds:,.0f} s; peak memory "
+        f"Prepared {rows:,} rows with {tokens:,} tokens in {seconds:,.0f} s; peak memory "
         f"{peak_memory() / 1e6:,.0f} MB"
     )
 
@@ -373,14 +373,14 @@ def _say_tokens(settings: RowSettings, rows: TokenSet) -> None:
     lengths = rows.lengths.tolist()
     supervised = int(rows.supervised.sum())
     say(
-        f"Tokens: {sum(lengths):,} in all, {max(lengths)} in the longest row, "
-        f"{supervised / sum(lengths):.1%} of them in the loss"
+        f"Tokens: {sum(lengths):,}, at most {max(lengths)} per row, "
+        f"{supervised / sum(lengths):.1%} supervised"
     )
     cut = int((rows.cuts > 0).sum())
     if cut:
         say(
-            f"Longer than {settings.max_tokens} tokens: {cut} of {len(rows)} rows lost the "
-            "beginning of their prompt; every target is whole and ends with EOS"
+            f"Truncated to {settings.max_tokens} tokens: the prompts of {cut} of {len(rows)} rows, "
+            "on the left; every target is complete and ends with EOS"
         )
 
 
@@ -388,11 +388,11 @@ def _why_so_few(settings: RowSettings, rows: int) -> str:
     if settings.augmentation_factor == 1 or not settings.held_out:
         return ""
     more = round(rows * settings.held_out) * settings.augmentation_factor
-    return f", not {more}: held out before augmentation, so that no copy of them is trained on"
+    return f", not {more}: they are held out before augmentation, so no copy of them is trained on"
 
 
 def _skipped(count: int) -> str:
-    return f"; {count} bad rows left out" if count else ""
+    return f"; {count} bad rows skipped" if count else ""
 
 
 def _other_kind(settings: RowSettings, train: RowSet, read: RowSet) -> Finding:
@@ -400,17 +400,17 @@ def _other_kind(settings: RowSettings, train: RowSet, read: RowSet) -> Finding:
         COMMAND_LINE,
         f"`{settings.eval_data}` holds rows of kind {read.kind}, and `{settings.data}` rows of "
         f"kind {train.kind}.",
-        why="Of plain texts every token is learned, of other rows the answers: their losses cannot "
-        "be compared.",
-        fixes=[Fix("Give `--eval-data` rows like those of `--data`.")],
+        why="The loss is computed on every token of plain texts, but only on the answers of other "
+        "rows, so the two losses cannot be compared.",
+        fixes=[Fix("Use rows of the same kind for `--eval-data` and `--data`.")],
     )
 
 
 def _no_noise(settings: RowSettings) -> Finding:
     return NOISE_IN_TEXTS.finding(
         COMMAND_LINE,
-        f"`--augmentation-factor {settings.augmentation_factor}` puts spelling noise into prompts, "
-        f"and `{settings.data}` holds plain texts.",
-        why="Every token of a text is learned, so that the noise would be learned with it.",
-        fixes=[Fix("Leave `--augmentation-factor` out.")],
+        f"`--augmentation-factor {settings.augmentation_factor}` adds spelling noise to prompts, "
+        f"but `{settings.data}` holds plain texts.",
+        why="Every token of a plain text is supervised, so the model would learn the noise.",
+        fixes=[Fix("Remove `--augmentation-factor`.")],
     )

@@ -56,19 +56,19 @@ class PartScore:
 
 @dataclass(frozen=True, slots=True)
 class RunEvaluation:
-    """A run's model on rows: over all of them, and over those that it was not trained on."""
+    """Scores of a run's model: on all rows, and on those that it was not trained on."""
 
     every: PartScore
-    """Over all rows: `rows`, `loss` and, where they have answers, `score`."""
+    """On all rows: `rows`, `loss` and, if they have answers, `score`."""
 
     in_training: int | None
-    """How many of the rows were trained on; None where the run kept nothing of its rows."""
+    """Number of rows that were trained on; None if the run has no record of its rows."""
 
     others: PartScore | None
-    """The rows that were not trained on; None where that is none or all of them."""
+    """On the rows that were not trained on; None if these are none or all rows."""
 
     predictions: tuple[dict[str, Any], ...]
-    """For each row its `place`, `input`, `target`, `answer`, figures, and `in_training`."""
+    """For each row: `place`, `input`, `target`, `answer`, scores, and `in_training`."""
 
     @property
     def score(self) -> AnswerScore | None:

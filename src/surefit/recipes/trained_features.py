@@ -29,20 +29,20 @@ class FeatureScore:
     """Means over the supervised steps of all rows of a folder."""
 
     loss: float
-    """Under the objective of the run."""
+    """Mean under the objective of the run."""
 
     accuracy: float | None
-    """The share of steps whose likeliest feature is the right one; of multi-hot rows the share of
-    features; None of numbers."""
+    """Fraction of steps whose most likely feature is correct; for multi-hot rows, fraction of
+    correct features; None for continuous rows."""
 
     rows: int
-    """All rows of the folder."""
+    """Number of rows."""
 
     steps: int
-    """Supervised ones."""
+    """Number of supervised steps."""
 
     objective: str
-    """What the loss is."""
+    """The name of the loss."""
 
 
 @torch.no_grad()

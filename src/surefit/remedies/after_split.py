@@ -4,7 +4,7 @@ import ast
 from dataclasses import dataclass
 
 from surefit.laws.case import Case
-from surefit.laws.copied_rows import CopiedBeforeSplit, renamed
+from surefit.laws.rows.copied_rows import CopiedBeforeSplit, renamed
 from surefit.remedies.change import Operator
 from surefit.source.edits import inserted_after, removed, replaced
 from surefit.source.line_edits import block_of, shares_lines

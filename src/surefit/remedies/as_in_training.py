@@ -9,14 +9,24 @@ from surefit.doctor.conditions.condition import Condition
 from surefit.doctor.findings import Place
 from surefit.doctor.violations import Expression
 from surefit.laws.case import Case
-from surefit.laws.data_stages import PartedWays, Stage, best_of, inside, is_selection, outermost
-from surefit.laws.evaluation_names import HELD_OUT, TRAINED, words_of
+from surefit.laws.evaluation.evaluation_names import HELD_OUT, TRAINED, words_of
+from surefit.laws.rows.data_stages import (
+    PartedWays,
+    Stage,
+    best_of,
+    inside,
+    is_selection,
+    outermost,
+)
 from surefit.remedies.change import OperatorAt
 from surefit.remedies.wrap import TIGHT
+from surefit.source.callers import calls_that_run, given_in
+from surefit.source.classes import Method, set_on_self
 from surefit.source.edits import argument_added, argument_removed, inserted_after, removed, replaced
 from surefit.source.line_edits import shares_lines
 from surefit.source.patches import Edit, all_of
 from surefit.source.reading import Source, called
+from surefit.source.selection import nodes_within
 
 OF_ROWS = (
     TRAINED
@@ -25,6 +35,7 @@ OF_ROWS = (
         ("split", "subset", "fold", "indices", "index", "seed", "shuffle", "batch", "path", "file")
         + ("rows", "start", "stop", "sampler", "augment", "name", "label", "labels", "target")
         + ("drop", "size", "workers", "root", "x", "y", "data", "device")
+        + ("n", "num", "count", "length", "total")
     )
 )
 """Words of settings that choose rows, not how they are prepared."""
@@ -51,6 +62,7 @@ class AsInTraining(OperatorAt):
 def remedies(parting: PartedWays, must: Condition) -> Iterator[AsInTraining]:
     """What follows from ranges of values first, then what follows from the source alone."""
     yield from left_out(parting, must)
+    yield from given_alike(parting, must)
     yield from applied(parting, must)
     yield from with_settings(parting, must)
     yield from written_alike(parting, must)
@@ -176,6 +188,54 @@ def for_others(text: str) -> str:
     return text
 
 
+def given_alike(parting: PartedWays, must: Condition) -> Iterator[AsInTraining]:
+    """Both come through the same expression, with another function or number in it: that which
+    training gave when its dataset was created."""
+    known = {stage.key for stage in parting.training}
+    shared = [stage for stage in parting.evaluation if stage.key in known]
+    arguments = {found: stage for stage in shared for found in arguments_in(stage)}
+    for argument, stage in arguments.items():
+        source = stage.source
+        given = [(call, value) for call, value in every_given(source, argument) if not draws(value)]
+        trained = {source.segment(value) for call, value in given if is_for(source, call, TRAINED)}
+        if len(trained) != 1:
+            continue
+        (text,) = trained
+        for call, value in given:
+            if source.segment(value) == text or not is_for(source, call, HELD_OUT):
+                continue
+            span, words = source.span(value), f"Give `{short(text)}`, as for training."
+            at = Expression(place_at(source, value), span, source.segment(value))
+            yield AsInTraining(at=at, words=words, must=must, to=replaced(source, value, text))
+
+
+def arguments_in(stage: Stage) -> Iterator[ast.arg]:
+    """Of functions of the file, also of the `__init__` that has kept them on `self`."""
+    for node in ast.walk(stage.node):
+        kept = set_on_self(stage.source, node) if isinstance(node, ast.Attribute) else node
+        bound = stage.source.bound_by(kept) if isinstance(kept, ast.Name) else []
+        for binder in bound if len(bound) == 1 else ():
+            if isinstance(binder, ast.arg) and not words_of(binder.arg) & OF_ROWS:
+                yield binder
+
+
+def every_given(source: Source, argument: ast.arg) -> list[tuple[ast.Call, ast.expr]]:
+    """What each call gives, where it gives something."""
+    function = source.parents[source.parents[argument]]
+    calls = calls_that_run(source, function) if isinstance(function, Method) else None
+    pairs = [(call, given_in(source, function, call, argument)) for call in calls or ()]
+    return [
+        (call, value) for call, value in pairs if value is not None and call in source.up(value)
+    ]
+
+
+def is_for(source: Source, call: ast.Call, words: frozenset[str]) -> bool:
+    """By the names of the statement, `train_loader = ...`, with none of the others."""
+    others = (TRAINED | HELD_OUT) - words
+    known = words_of(source.segment(source.statement_of(call)))
+    return bool(known & words) and not known & others
+
+
 def with_settings(parting: PartedWays, must: Condition) -> Iterator[AsInTraining]:
     """The same function is called on both sides; settings of one alone."""
     ours, others = calls_of(parting.only_training), calls_of(parting.only_evaluation)
@@ -230,11 +290,7 @@ def keywords(source: Source, call: ast.Call) -> dict[str, str]:
         for word in call.keywords
         if word.arg is not None
         and not words_of(word.arg) & OF_ROWS
-        and not any(
-            words_of(node.id) & OF_ROWS
-            for node in ast.walk(word.value)
-            if isinstance(node, ast.Name)
-        )
+        and not any(words_of(node.id) & OF_ROWS for node in nodes_within(word.value, ast.Name))
     }
 
 
@@ -270,14 +326,14 @@ def is_alike(stage: Stage, place: Stage) -> bool:
 
 
 def draws(node: ast.expr) -> bool:
-    calls = (inner for inner in ast.walk(node) if isinstance(inner, ast.Call))
+    calls = (inner for inner in nodes_within(node, ast.Call))
     return any(called(call) in DRAWING for call in calls)
 
 
 def is_visible(text: str, place: Stage) -> bool:
     """Every name of the text has a value where it would stand."""
     tree = ast.parse(text, mode="eval")
-    written = [node for node in ast.walk(tree) if isinstance(node, ast.Name)]
+    written = list(nodes_within(tree, ast.Name))
     bound = {node.id for node in written if isinstance(node.ctx, ast.Store)}
     names = {node.id for node in written} - bound
     return all(is_bound(name, place) or hasattr(builtins, name) for name in names)
@@ -285,7 +341,7 @@ def is_visible(text: str, place: Stage) -> bool:
 
 def is_bound(name: str, place: Stage) -> bool:
     source, scope = place.source, place.source.scope_of(place.node)
-    inside_names = {node.id for node in ast.walk(place.node) if isinstance(node, ast.Name)}
+    inside_names = {node.id for node in nodes_within(place.node, ast.Name)}
     if name in inside_names:
         return True
     module = isinstance(scope, ast.Module)

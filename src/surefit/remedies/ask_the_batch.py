@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from surefit.doctor.observations import Frame
 from surefit.doctor.violations import Written
 from surefit.laws.case import Case
-from surefit.laws.row_counts import leaves, with_rows
+from surefit.laws.rows.row_counts import leaves, with_rows
 from surefit.lineage.ways import CREATES, REPEATS
 from surefit.remedies.change import OperatorAt
 from surefit.source.edits import appended, replaced

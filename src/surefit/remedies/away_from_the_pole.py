@@ -7,8 +7,8 @@ from surefit.doctor.conditions.condition import Condition
 from surefit.doctor.gradient_births import ForwardValue
 from surefit.doctor.words import code
 from surefit.laws.case import Case, Remedy
-from surefit.laws.operation_calls import computed_on
-from surefit.laws.rounds import innermost
+from surefit.laws.operations.operation_calls import computed_on
+from surefit.laws.training.rounds import innermost
 from surefit.remedies.change import Change
 from surefit.remedies.few_elements import of_few_elements
 from surefit.source.edits import appended

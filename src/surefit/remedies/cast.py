@@ -7,7 +7,7 @@ from surefit.doctor.observations import Value
 from surefit.doctor.violations import Written
 from surefit.doctor.words import code
 from surefit.laws.case import Case
-from surefit.laws.refits import TENSOR_CASTS
+from surefit.laws.operations.dtypes import TENSOR_CASTS
 from surefit.remedies.alike import in_every_call
 from surefit.remedies.change import Operator
 from surefit.source.edits import appended, argument_added, replaced, wrapped

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from surefit.doctor.conditions.rows import RowsArrive
 from surefit.doctor.observations import CollatorSeen
-from surefit.laws.arrivals import arrival, loader_call
 from surefit.laws.case import Case
+from surefit.laws.rows.arrivals import arrival, loader_call
 from surefit.remedies.change import Operator
 from surefit.remedies.parameters import put_first
 from surefit.source.classes import method

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from surefit.doctor.findings import Place
 from surefit.doctor.words import code, some, spoken
 from surefit.laws.case import Case
-from surefit.laws.trainers import ROWS
+from surefit.laws.training.trainers import ROWS
 from surefit.remedies.change import Operator
 from surefit.source.dictionary_edits import key_renamed
 from surefit.source.edits import appended, replaced

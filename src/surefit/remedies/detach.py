@@ -4,8 +4,8 @@ import ast
 
 from surefit.doctor.graph_stories import GraphStory
 from surefit.doctor.violations import Written
-from surefit.laws.carriers import Carrier, written_to
 from surefit.laws.case import Case
+from surefit.laws.training.carriers import Carrier, written_to
 from surefit.source.edits import (
     appended,
     argument_removed,

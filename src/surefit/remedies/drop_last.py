@@ -4,10 +4,10 @@ import ast
 
 from surefit.doctor.conditions.batches import WholeBatches
 from surefit.doctor.findings import Fix
-from surefit.laws.batch_lines import batch_line, is_training
-from surefit.laws.batches import LastBatch
 from surefit.laws.case import Case
-from surefit.laws.loaders import arguments_call, loader_call, makes_several
+from surefit.laws.rows.batch_lines import batch_line, is_training
+from surefit.laws.rows.batches import LastBatch
+from surefit.laws.rows.loaders import arguments_call, loader_call, makes_several
 from surefit.remedies.arguments import SetArgument
 from surefit.source.reading import Source
 

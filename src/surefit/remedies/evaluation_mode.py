@@ -3,8 +3,8 @@
 import ast
 from collections.abc import Iterator
 
-from surefit.laws.rounds import outermost_loop
-from surefit.laws.teachers import Teacher
+from surefit.laws.training.rounds import outermost_loop
+from surefit.laws.training.teachers import Teacher
 from surefit.source.classes import RETURNS_ITSELF, value_set
 from surefit.source.edits import Edit, inserted_before
 from surefit.source.line_edits import shares_lines

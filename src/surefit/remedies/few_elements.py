@@ -6,13 +6,14 @@ from collections.abc import Iterator
 from surefit.doctor.conditions.condition import Condition
 from surefit.doctor.gradient_births import ForwardValue
 from surefit.doctor.words import code
-from surefit.laws.birth_words import SPREADS, is_of_nothing, is_of_single_elements
 from surefit.laws.case import Case, Remedy
-from surefit.laws.operation_calls import computed_on
-from surefit.laws.rounds import innermost
+from surefit.laws.losses.birth_words import SPREADS, is_of_nothing, is_of_single_elements
+from surefit.laws.operations.operation_calls import computed_on
+from surefit.laws.training.rounds import innermost
 from surefit.remedies.change import Change
 from surefit.source.edits import argument_added, replaced
 from surefit.source.reading import Source, called
+from surefit.source.selection import calls_within
 
 PLAIN = (ast.Name, ast.Attribute, ast.Subscript, ast.Constant, ast.Load, ast.Tuple, ast.Slice)
 
@@ -22,11 +23,7 @@ def of_few_elements(case: Case, value: ForwardValue, must: Condition | None) -> 
     here = innermost(case.recording, value.stack)
     if here is None or not here.is_simple:
         return
-    calls = [
-        node
-        for node in ast.walk(here.statement)
-        if isinstance(node, ast.Call) and called(node) == value.name
-    ]
+    calls = list(calls_within(here.statement, value.name))
     if len(calls) != 1:
         return
     if is_of_single_elements(value):

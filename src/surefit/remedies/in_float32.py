@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import reduce
 
 from surefit.doctor.findings import Place
-from surefit.laws.hidden_layers import is_module_class, makes_module
+from surefit.laws.layers.hidden_layers import is_module_class, makes_module
 from surefit.source.classes import class_of
 from surefit.source.edits import replaced
 from surefit.source.patches import Edit, Replace, both

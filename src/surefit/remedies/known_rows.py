@@ -6,7 +6,7 @@ from surefit.doctor.conditions.condition import Condition
 from surefit.doctor.gradient_births import ForwardValue
 from surefit.doctor.words import code
 from surefit.laws.case import Case, Remedy
-from surefit.laws.rounds import innermost
+from surefit.laws.training.rounds import innermost
 from surefit.remedies.change import Change
 from surefit.source.edits import inserted_before, with_import
 from surefit.source.line_edits import shares_lines

@@ -3,7 +3,7 @@
 import ast
 
 from surefit.doctor.findings import Place
-from surefit.laws.divergences import Divergence, softmax_of
+from surefit.laws.losses.divergences import Divergence, softmax_of
 from surefit.source.definitions import definition
 from surefit.source.edits import (
     Edit,

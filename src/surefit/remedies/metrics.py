@@ -5,13 +5,14 @@ from collections.abc import Sequence
 
 from surefit.doctor.violations import Expression
 from surefit.laws.case import Case
+from surefit.laws.evaluation.reported_words import reported_as_measured
 from surefit.laws.invariants.reported_numbers import Misreported
-from surefit.laws.reported_words import reported_as_measured
 from surefit.remedies.change import Change
 from surefit.source.edits import argument_added, inserted_after, inserted_before, removed, replaced
 from surefit.source.line_edits import block_of, shares_lines
 from surefit.source.patches import Edit, all_of
 from surefit.source.reading import Loop, Source, called, dotted
+from surefit.source.selection import nodes_within
 
 
 def changed(broken: Misreported, edit: Edit | None, words: str = "") -> Change | None:
@@ -129,18 +130,13 @@ def over_rows(case: Case, statement: Expression) -> Edit | None:
         return None
     means = [
         part.func
-        for part in ast.walk(node.value)
-        if isinstance(part, ast.Call)
-        and isinstance(part.func, ast.Attribute)
-        and part.func.attr == "mean"
-        and not part.args
+        for part in nodes_within(node.value, ast.Call)
+        if isinstance(part.func, ast.Attribute) and part.func.attr == "mean" and not part.args
     ]
     divisors = [
         division.right
-        for division in ast.walk(source.scope_of(node))
-        if isinstance(division, ast.BinOp)
-        and isinstance(division.op, ast.Div)
-        and dotted(division.left) == dotted(node.target)
+        for division in nodes_within(source.scope_of(node), ast.BinOp)
+        if isinstance(division.op, ast.Div) and dotted(division.left) == dotted(node.target)
     ]
     if len(means) != 1 or len(divisors) != 1:
         return None
@@ -157,7 +153,8 @@ def over_rows(case: Case, statement: Expression) -> Edit | None:
 
 
 def added_up(case: Case, statement: Expression) -> Edit | None:
-    """`counts += ...` for `counts = ...` in a loop before which it is set."""
+    """`counts += ...` for `counts = ...` in a loop before which it is set; otherwise a list of what
+    each batch gives, of which the mean is taken after the loop."""
     source = case.source(statement.place)
     node = source.statement_at(statement.place.line or 0) if source else None
     loop = next(source.loops_around(node), None) if source and node else None
@@ -171,9 +168,47 @@ def added_up(case: Case, statement: Expression) -> Edit | None:
         and source.scope_of(other) is source.scope_of(node)
         and name in [dotted(target) for target in other.targets]
     ]
-    if not before or len(node.targets) != 1:
+    if len(node.targets) != 1:
         return None
+    if not before:
+        return mean_after_the_loop(source, loop, node)
     return replaced(source, node, f"{name} += {source.segment(node.value)}")
+
+
+def mean_after_the_loop(source: Source, loop: Loop, node: ast.Assign) -> Edit | None:
+    """`acc_of_each.append(right.float())`, and `acc = torch.cat(acc_of_each).mean().item()` after
+    it, for `acc = right.float().mean().item()`: over all rows, not over those of a batch."""
+    name = dotted(node.targets[0])
+    values, value, text = f"{name}_of_each", node.value, source.segment(node.value)
+    if not name.isidentifier() or values in source.text or shares_lines(source, loop):
+        return None
+    mean = next((part for part in ast.walk(value) if is_mean_of_rows(part)), None)
+    if isinstance(mean, ast.Call) and isinstance(mean.func, ast.Attribute) and has_torch(source):
+        each = source.segment(mean.func.value)
+        whole = text.replace(each, f"torch.cat({values})")
+    else:
+        each, whole = text, f"sum({values}) / len({values})"
+    return all_of(
+        [
+            inserted_before(source, loop, f"{values} = []"),
+            replaced(source, node, f"{values}.append({each})"),
+            inserted_after(source, loop, f"{name} = {whole}"),
+        ]
+    )
+
+
+def has_torch(source: Source) -> bool:
+    return "torch" in source.bindings[source.tree]
+
+
+def is_mean_of_rows(node: ast.AST) -> bool:
+    """`right.float().mean()`, without an axis."""
+    return (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr == "mean"
+        and not (node.args or node.keywords)
+    )
 
 
 def scored_once(case: Case, statement: Expression) -> Edit | None:
@@ -186,7 +221,7 @@ def scored_once(case: Case, statement: Expression) -> Edit | None:
             pass
         case _:
             return None
-    calls = [part for part in ast.walk(score) if isinstance(part, ast.Call) and len(part.args) == 2]
+    calls = [part for part in nodes_within(score, ast.Call) if len(part.args) == 2]
     if source is None or not calls or score.lineno != score.end_lineno:
         return None
     first, second = calls[0].args

@@ -4,7 +4,7 @@ import ast
 from collections.abc import Mapping
 
 from surefit.laws.contracts.library_names import WantedNames, attributes_of
-from surefit.laws.name_successors import NOT_TAKEN_BY_TORCH, RIGHT_SIDE_FIRST
+from surefit.laws.libraries.name_successors import NOT_TAKEN_BY_TORCH, RIGHT_SIDE_FIRST
 from surefit.source.edits import argument_removed, replaced, with_import
 from surefit.source.patches import Edit, Replace, both
 from surefit.source.reading import Source, called

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from surefit.doctor.graph_stories import Stood
 from surefit.doctor.violations import Expression
 from surefit.laws.case import Case
-from surefit.laws.rounds import innermost, standing
+from surefit.laws.training.rounds import innermost, standing
 from surefit.source.edits import both, removed, replaced
 from surefit.source.line_edits import block_of, bound_by, shares_lines
 from surefit.source.patches import Edit

@@ -7,20 +7,18 @@ from surefit.source.edits import Edit, removed, replaced
 from surefit.source.line_edits import shares_lines
 from surefit.source.patches import all_of
 from surefit.source.reading import Source, called
+from surefit.source.selection import calls_within, nodes_within, the_only
 
 
 def part_taken(source: Source, place: Place, name: str) -> ast.expr | None:
     statement = source.statement_at(place.line or 0)
     if statement is None:
         return None
-    parts = [
+    return the_only(
         node
-        for node in ast.walk(source.scope_of(statement))
-        if isinstance(node, ast.Subscript)
-        and isinstance(node.value, ast.Name)
-        and node.value.id == name
-    ]
-    return parts[0] if len(parts) == 1 else None
+        for node in nodes_within(source.scope_of(statement), ast.Subscript)
+        if isinstance(node.value, ast.Name) and node.value.id == name
+    )
 
 
 def put_into_the_dataset(source: Source, part: ast.expr, names: tuple[str, str]) -> Edit | None:
@@ -28,12 +26,8 @@ def put_into_the_dataset(source: Source, part: ast.expr, names: tuple[str, str])
     `for i, (a, soft) in enumerate(loader):`; `names`: of the inputs and of the array."""
     taken = source.statement_of(part)
     scope = source.scope_of(taken)
-    datasets = [
-        node
-        for node in ast.walk(scope)
-        if isinstance(node, ast.Call) and called(node) == "TensorDataset"
-    ]
-    loops = [node for node in ast.walk(scope) if isinstance(node, ast.For) and taken in node.body]
+    datasets = list(calls_within(scope, "TensorDataset"))
+    loops = [node for node in nodes_within(scope, ast.For) if taken in node.body]
     match taken, datasets, loops:
         case (
             ast.Assign(targets=[ast.Name(id=name)], value=value),

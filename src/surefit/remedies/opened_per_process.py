@@ -9,6 +9,7 @@ from surefit.source.edits import both, inserted_after, inserted_before, with_imp
 from surefit.source.line_edits import shares_lines
 from surefit.source.patches import Edit
 from surefit.source.reading import Source, names_within
+from surefit.source.selection import nodes_within
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,11 +67,7 @@ def opened_again(
                 known.setdefault(name, ast.unparse(target))
     taken = {argument.arg for argument in (*around.args.args, *around.args.kwonlyargs)} - {"self"}
     stored = set(names_within(around, ast.Store))
-    names = {
-        node.id
-        for node in ast.walk(opening.value)
-        if isinstance(node, ast.Name) and node.id in taken | stored
-    }
+    names = {node.id for node in nodes_within(opening.value, ast.Name) if node.id in taken | stored}
     missing = sorted(names - known.keys())
     attributes = {name: known.get(name, f"self.{name}") for name in names}
     return renamed(source.segment(opening.value), attributes), missing
@@ -81,8 +78,8 @@ def renamed(text: str, names: dict[str, str]) -> str:
     lines = text.split("\n")
     found = [
         node
-        for node in ast.walk(ast.parse(f"({text})", mode="eval"))
-        if isinstance(node, ast.Name) and node.id in names
+        for node in nodes_within(ast.parse(f"({text})", mode="eval"), ast.Name)
+        if node.id in names
     ]
     for node in sorted(found, key=lambda node: (node.lineno, node.col_offset), reverse=True):
         line, at = lines[node.lineno - 1], node.col_offset - (node.lineno == 1)

@@ -7,12 +7,13 @@ from functools import reduce
 from surefit.doctor.findings import Place
 from surefit.doctor.graph_stories import Write
 from surefit.doctor.recording import Recording
-from surefit.laws.rounds import innermost
+from surefit.laws.training.rounds import innermost
 from surefit.source.edits import appended, argument_added, both, inserted_before, replaced
 from surefit.source.in_place import chain, is_writing_method, root_of
 from surefit.source.line_edits import shares_lines
 from surefit.source.patches import Edit
 from surefit.source.reading import Source, called
+from surefit.source.selection import nodes_within
 
 SIGNS = {
     **{ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/"},
@@ -85,8 +86,8 @@ def by_index(source: Source, node: ast.stmt) -> Writing | None:
             name = source.segment(base)
             reads = [
                 part
-                for part in ast.walk(value)
-                if isinstance(part, ast.Subscript) and ast.unparse(part.value) == ast.unparse(base)
+                for part in nodes_within(value, ast.Subscript)
+                if ast.unparse(part.value) == ast.unparse(base)
             ]
             if reads:
                 edit = reduce(both, (appended(source, read, ".clone()") for read in reads))
@@ -98,8 +99,7 @@ def by_index(source: Source, node: ast.stmt) -> Writing | None:
 
 def by_method(source: Source, node: ast.stmt, change: Write) -> Writing | None:
     """`h.clamp_(0)`, which becomes `h = h.clamp(0)`."""
-    every = [call for call in ast.walk(node) if isinstance(call, ast.Call)]
-    calls = [call for call in every if is_writing_method(call.func)]
+    calls = [call for call in nodes_within(node, ast.Call) if is_writing_method(call.func)]
     if not any(called(call) == change.name for call in calls):
         return None
     if not isinstance(node, ast.Expr):
@@ -128,8 +128,7 @@ def plain(source: Source, node: ast.expr) -> str:
 
 def by_argument(source: Source, node: ast.stmt) -> Writing | None:
     """`F.relu(h, inplace=True)`."""
-    every = [call for call in ast.walk(node) if isinstance(call, ast.Call)]
-    calls = [call for call in every if is_told_to(source, call)]
+    calls = [call for call in nodes_within(node, ast.Call) if is_told_to(source, call)]
     return told_not_to(source, calls[0]) if len(calls) == 1 else None
 
 
@@ -138,8 +137,7 @@ def by_layer(recording: Recording, change: Write) -> Writing | None:
     kind = change.name.removesuffix("_").replace("_", "").lower()
     calls = [
         (source, call)
-        for source in recording.sources()
-        for call in source.every(ast.Call)
+        for source, call in recording.every(ast.Call)
         if called(call).lower() == kind and is_told_to(source, call)
     ]
     return told_not_to(*calls[0]) if len(calls) == 1 else None

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from surefit.doctor.violations import Written
 from surefit.doctor.words import spoken
 from surefit.laws.case import Case, Remedy
-from surefit.laws.collators import TOKENIZED, WITH_PADDING
 from surefit.laws.contracts.stacking import RowColumn
+from surefit.laws.rows.collators import TOKENIZED, WITH_PADDING
 from surefit.remedies.arguments import call_at
 from surefit.remedies.change import Operator
 from surefit.remedies.collators import GiveCollator, GiveFunction, tokenizer_at

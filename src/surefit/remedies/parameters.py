@@ -33,11 +33,10 @@ class Forward:
 
 
 def forward_of(case: Case, model: str) -> Forward | None:
-    for source in case.recording.sources():
-        for owner in source.every(ast.ClassDef):
-            function = method(source, owner, "forward") if owner.name == model else None
-            if function is not None:
-                return Forward(source, function)
+    for source, owner in case.recording.every(ast.ClassDef):
+        function = method(source, owner, "forward") if owner.name == model else None
+        if function is not None:
+            return Forward(source, function)
     return None
 
 

@@ -11,10 +11,10 @@ from surefit.doctor.violations import Expression, Operand
 from surefit.doctor.words import code, shape_of
 from surefit.laws.along import along
 from surefit.laws.case import Case, Remedy
-from surefit.laws.conflict_story import SizeOrigin, alone
 from surefit.laws.contracts.operations import DemandBroken
-from surefit.laws.demands import AT_MOST, numbers_in
-from surefit.laws.refits import Refit, refits
+from surefit.laws.operations.conflict_story import SizeOrigin, alone
+from surefit.laws.operations.demands import AT_MOST, numbers_in
+from surefit.laws.operations.refits import Refit, refits
 from surefit.lineage.producers import Producer, ProducerKind
 from surefit.lineage.properties import dtype
 from surefit.remedies.append import Append

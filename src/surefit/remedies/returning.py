@@ -33,11 +33,10 @@ class Returning:
 def returning_rows(collator: CollatorSeen, case: Case) -> Returning | None:
     """`__getitem__` of the dataset; of `[encode(row) for row in rows]` the function in it."""
     classes = {collator.dataset.kind, collator.dataset.of} if collator.dataset else set()
-    for source in case.recording.sources():
-        for owner in source.every(ast.ClassDef):
-            function = method(source, owner, "__getitem__") if owner.name in classes else None
-            if function is not None:
-                return Returning(source, function, ways_to_none(source, function))
+    for source, owner in case.recording.every(ast.ClassDef):
+        function = method(source, owner, "__getitem__") if owner.name in classes else None
+        if function is not None:
+            return Returning(source, function, ways_to_none(source, function))
     return returned_to_list(case)
 
 

@@ -5,7 +5,7 @@ import ast
 
 from surefit.doctor.findings import Place
 from surefit.laws.case import Case
-from surefit.laws.loaders import loader_call
+from surefit.laws.rows.loaders import loader_call
 from surefit.source.edits import inserted_before, replaced, with_import
 from surefit.source.patches import Edit, both
 from surefit.source.reading import Source, called

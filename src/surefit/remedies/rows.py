@@ -10,7 +10,7 @@ from surefit.doctor.observations import Value
 from surefit.doctor.violations import Written
 from surefit.doctor.words import code
 from surefit.laws.case import Case
-from surefit.laws.subscripts import Asked, parts_of
+from surefit.laws.values.subscripts import Asked, parts_of
 from surefit.remedies.change import Operator
 from surefit.remedies.parameters import put_first
 from surefit.remedies.statements import statement_at

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from surefit.doctor.conditions.condition import Condition
 from surefit.doctor.findings import Place
 from surefit.laws.case import Case
-from surefit.laws.subscripts import Asked
+from surefit.laws.values.subscripts import Asked
 from surefit.source.edits import appended
 from surefit.source.patches import Edit
 from surefit.source.reading import Function, Source, called

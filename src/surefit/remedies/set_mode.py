@@ -4,8 +4,8 @@ import ast
 
 from surefit.doctor.observations import CallSite
 from surefit.laws.case import Case
-from surefit.laws.loss_sources import call_at
-from surefit.laws.rounds import outermost_loop
+from surefit.laws.losses.loss_sources import call_at
+from surefit.laws.training.rounds import outermost_loop
 from surefit.source.callers import given_in
 from surefit.source.edits import Edit, inserted_after, inserted_before
 from surefit.source.line_edits import leaves, shares_lines

@@ -4,7 +4,7 @@ import ast
 from dataclasses import dataclass
 
 from surefit.laws.case import Case
-from surefit.laws.label_maps import MapsPerSplit
+from surefit.laws.rows.label_maps import MapsPerSplit
 from surefit.remedies.change import Operator
 from surefit.source.edits import inserted_before, replaced
 from surefit.source.line_edits import shares_lines

@@ -5,12 +5,13 @@ from dataclasses import dataclass
 
 from surefit.doctor.findings import Place
 from surefit.laws.case import Case
-from surefit.laws.loaders import loader_call
+from surefit.laws.rows.loaders import loader_call
 from surefit.remedies.change import Operator
 from surefit.source.edits import Replace, argument_added, with_import
 from surefit.source.line_edits import inserted_before
 from surefit.source.patches import Edit, both
 from surefit.source.reading import Source, called
+from surefit.source.selection import nodes_within
 from surefit.source.spans import Span
 
 SHUFFLE = "shuffle"
@@ -108,9 +109,7 @@ def set_epoch(source: Source, call: ast.Call) -> Edit | None:
     if not isinstance(name, ast.Name):
         return None
     for loop in source.every(ast.For):
-        goes_through = any(
-            isinstance(node, ast.Name) and node.id == name.id for node in ast.walk(loop.iter)
-        )
+        goes_through = any(node.id == name.id for node in nodes_within(loop.iter, ast.Name))
         outer = source.parents.get(loop)
         if goes_through and isinstance(outer, ast.For) and isinstance(outer.target, ast.Name):
             text = f"{name.id}.sampler.set_epoch({outer.target.id})"

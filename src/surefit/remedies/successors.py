@@ -3,7 +3,7 @@
 import ast
 from collections.abc import Iterable
 
-from surefit.laws.argument_successors import Successor
+from surefit.laws.libraries.argument_successors import Successor
 from surefit.source.dictionary_edits import entries_removed
 from surefit.source.edits import argument_added, argument_removed, with_import
 from surefit.source.patches import Edit, Replace, both

@@ -9,7 +9,7 @@ from surefit.doctor.findings import Fix
 from surefit.doctor.violations import Written
 from surefit.doctor.words import code, shape_of, times
 from surefit.laws.case import Case
-from surefit.laws.folds import Fold
+from surefit.laws.layers.folds import Fold
 from surefit.lineage.producers import Producer, ProducerKind, Way
 from surefit.lineage.ways import constructor_of_weights
 from surefit.remedies.arguments import call_at

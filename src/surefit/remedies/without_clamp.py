@@ -3,7 +3,7 @@
 import ast
 
 from surefit.doctor.observations import Operation
-from surefit.laws.operation_calls import computed_on
+from surefit.laws.operations.operation_calls import computed_on
 from surefit.source.edits import Edit, binds_tightly, removed, replaced
 from surefit.source.line_edits import shares_lines
 from surefit.source.reading import Source, called, targets

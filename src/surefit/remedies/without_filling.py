@@ -3,7 +3,7 @@
 import ast
 
 from surefit.doctor.findings import Place
-from surefit.laws.loss_sources import Entering, runs_a_model
+from surefit.laws.losses.loss_sources import Entering, runs_a_model
 from surefit.source.edits import Edit, appended, both, removed, replaced
 from surefit.source.line_edits import shares_lines
 from surefit.source.reading import Source, called, dotted

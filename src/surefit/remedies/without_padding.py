@@ -3,13 +3,14 @@
 import ast
 
 from surefit.doctor.observations import DivergenceSeen
-from surefit.laws.divergences import LOG_SOFTMAX, SOFTMAX, Divergence
+from surefit.laws.losses.divergences import LOG_SOFTMAX, SOFTMAX, Divergence
 from surefit.source.callers import calls_that_run, given_in
 from surefit.source.classes import Method
 from surefit.source.definitions import definition
 from surefit.source.edits import Edit, appended, binds_tightly, both, replaced
 from surefit.source.operations import operation
 from surefit.source.reading import Source, called, names_within
+from surefit.source.selection import the_only
 
 REDUCES = ("mean", "sum")
 
@@ -59,15 +60,14 @@ def reduced_by(one: Divergence) -> ast.Call | None:
     """The one `.mean()` or `.sum()` over everything that the divergence of each place comes to, in
     the function that computes it."""
     source = one.source
-    found = [
+    return the_only(
         call
         for call in source.every(ast.Call)
         if source.scope_of(call) is source.scope_of(one.call)
         and called(call) in REDUCES
         and (taken := reduced(source, call)) is not None
         and comes_from(source, taken, one.call)
-    ]
-    return found[0] if len(found) == 1 else None
+    )
 
 
 def reduced(source: Source, call: ast.Call) -> ast.expr | None:
@@ -133,8 +133,7 @@ def argument_behind(source: Source, node: ast.expr, function: ast.AST) -> ast.ar
 
 def argument_named(source: Source, name: ast.Name, function: ast.AST) -> ast.arg | None:
     found = [one for one in source.bound_by(name) if isinstance(one, ast.arg)]
-    of_function = [one for one in found if source.parents[source.parents[one]] is function]
-    return of_function[0] if len(of_function) == 1 else None
+    return the_only(one for one in found if source.parents[source.parents[one]] is function)
 
 
 def taken(source: Source, call: ast.Call) -> ast.expr | None:

@@ -118,7 +118,7 @@ def _value_words(found: ArrayInspection, width: int) -> Iterator[Text]:
         said = f"every sum over {words} is 1" if carried else "no axis sums to 1"
         yield from _named("sums", said, width)
     if any(one.shortest != one.longest for one in found.shards if one.kind):
-        yield from _named("steps used", "those at the end of a row that are all 0 are not", width)
+        yield from _named("steps used", "all-zero steps at the end of a row are excluded", width)
 
 
 def _fit_lines(fits: Sequence[Fit], width: int) -> Iterator[Text]:

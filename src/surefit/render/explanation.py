@@ -43,7 +43,7 @@ def what_python_said(told: Traceback) -> Iterator[str]:
 def in_own_code(told: Traceback, folder: Path) -> Iterator[str]:
     frame = told.own_frame
     if frame is None:
-        where = "no line of your own stands in the text" if told.frames else "no line is named"
+        where = "the text has no line of your own code" if told.frames else "no line is named"
         yield from map(str, labelled("where", where, WIDTH))
         return
     yield from map(str, labelled("where", str(frame), WIDTH))
@@ -67,10 +67,10 @@ def source_of(frame: TracebackFrame, folder: Path) -> Iterator[str]:
 
 def what_fits(found: Sequence[Suspect]) -> Iterator[str]:
     if all(one.rule.general for one in found):
-        known = "".join(f" What must be known: {one.decides}." for one in found)
-        yield from wrap(f"No rule fits what Python said.{known}", WIDTH)
+        known = "".join(f" To decide: {one.decides}." for one in found)
+        yield from wrap(f"No rule fits this exception.{known}", WIDTH)
         return
-    said = "A traceback holds no values, so it decides nothing. What fits, and what must be known:"
+    said = "A traceback has no values, so it cannot decide. Rules that fit, and what decides:"
     yield from wrap(said, WIDTH)
     for one in found:
         yield f"  {one.rule.name}  {one.rule.code}"
@@ -80,7 +80,9 @@ def what_fits(found: Sequence[Suspect]) -> Iterator[str]:
 
 def who_knows(found: Sequence[Suspect], command: str) -> Iterator[str]:
     yield f"  {command}"
-    yield from wrap("looks at the values, and decides. Give it the script's own arguments.", WIDTH)
+    yield from wrap(
+        "runs the script, measures the values and decides. Add the script's arguments.", WIDTH
+    )
     named = next((one.rule.name for one in found if not one.rule.general), None)
     if named:
-        yield from wrap(f"`surefit explain {named}` tells more of a rule.", WIDTH)
+        yield from wrap(f"`surefit explain {named}` prints the page of a rule.", WIDTH)

@@ -17,7 +17,7 @@ BOX = (
 CODE = "margin:.4em 0;white-space:pre-wrap;overflow-wrap:anywhere"
 LABEL = "text-align:left;vertical-align:top;padding:0 1.2em 0 0;font-weight:normal;opacity:.7"
 VALUE = "text-align:left;vertical-align:top;padding:0;white-space:pre-wrap"
-NOTHING = "surefit: nothing wrong was seen."
+NOTHING = "surefit: no findings."
 
 
 def html(text: str) -> str:

@@ -67,38 +67,40 @@ def lines(found: Inspection, examples: Sequence[Example], width: int) -> Iterato
     yield from _table(_length_rows(found))
     yield from _heading("Rows by their length in tokens")
     yield from _bars(found.histogram, found.limit.tokens, width)
-    yield from _heading("In the loss")
+    yield from _heading("Supervised tokens")
     share = _share(found.tokens_in_loss, found.tokens_in_all, "tokens")
     yield from _named("within the limit", f"{found.tokens_in_loss:,} of {share}", width)
     yield from _heading("Targets")
     yield from _target_lines(found.targets, found.measured, width)
     yield from _heading("Duplicates")
     yield from _duplicate_lines(found.duplicates, width)
-    yield from _heading(f"The limit of {found.limit.tokens:,} tokens")
+    yield from _heading(f"Limit of {found.limit.tokens:,} tokens")
     yield from _limit_lines(found, width)
     yield from _heading(f"Padding in batches of {found.padding.batch_size}")
-    yield from _named("shuffled", f"{found.padding.shuffled:.1%} of all places", width)
-    yield from _named("by length", f"{found.padding.bucketed:.1%}, the default of `sft`", width)
+    yield from _named("shuffled", f"{found.padding.shuffled:.1%} of all positions", width)
+    yield from _named(
+        "grouped by length", f"{found.padding.bucketed:.1%}, the default of `sft`", width
+    )
     if examples:
         yield from _heading("As the model sees them")
-        yield Text(f"  What the loss sees stands in {OPEN} {CLOSE}; a line break is shown as ↵.")
+        yield Text(f"  Supervised tokens are shown in {OPEN} {CLOSE}; a line break is shown as ↵.")
     for example in examples:
         yield Text()
         yield from example_lines(example, width)
 
 
 def _counts(found: Inspection, width: int) -> Iterator[Text]:
-    bad = f"{found.bad_rows:,} of them bad" if found.bad_rows else "none of them bad"
+    bad = f"{found.bad_rows:,} bad" if found.bad_rows else "none bad"
     yield from _plain(f"{found.source}: {found.rows:,} rows, {bad}", width, style="bold")
     yield from _named("kind of rows", found.kind, width)
     for note in found.notes:
         yield from _named("note", note, width)
     if found.special_names.rows:
         named = _share(found.special_names.rows, found.measured, "rows")
-        become = "it becomes that token" if found.special_names.become_tokens else "it stays text"
+        become = "it is read as the token" if found.special_names.become_tokens else "it stays text"
         yield from _named(
             "special tokens",
-            f"{found.special_names.rows:,} of {named} hold the name of one: {become}",
+            f"{found.special_names.rows:,} of {named} contain the text of one: {become}",
             width,
         )
 
@@ -108,8 +110,8 @@ def _length_rows(found: Inspection) -> Iterator[Sequence[str]]:
     yield "input, characters", *_cells(found.characters.input)
     yield "target, characters", *_cells(found.characters.target)
     yield "both, characters", *_cells(found.characters.row)
-    yield "input, tokens, with its template", *_cells(found.tokens.input)
-    yield "target, tokens, with its EOS", *_cells(found.tokens.target)
+    yield "input, tokens, with template", *_cells(found.tokens.input)
+    yield "target, tokens, with EOS", *_cells(found.tokens.target)
     yield "whole row, tokens", *_cells(found.tokens.row)
 
 
@@ -154,11 +156,9 @@ def _target_lines(targets: Targets, rows: int, width: int) -> Iterator[Text]:
     most = shorten(visible(targets.most_frequent), 40)
     times = _share(targets.rows_with_it, rows, "rows")
     yield from _named("most frequent", f"`{most}` in {targets.rows_with_it:,} of {times}", width)
-    yield from _named(
-        "", f"given as the answer to every row it scores F1 {targets.baseline_f1:.4f}", width
-    )
+    yield from _named("", f"as the answer to every row: F1 {targets.baseline_f1:.4f}", width)
     found = f"{targets.in_input:,} of {_share(targets.in_input, rows, 'rows')}"
-    yield from _named("word for word in input", found, width)
+    yield from _named("verbatim in the input", found, width)
     if targets.in_white_space:
         spaced = f"{targets.in_white_space:,} of {_share(targets.in_white_space, rows, 'rows')}"
         yield from _named("white space around it", spaced, width)
@@ -170,13 +170,13 @@ def _duplicate_lines(found: Duplicates, width: int) -> Iterator[Text]:
             "same answer", "no two rows with the same or nearly the same input", width
         )
     else:
-        together = f"{found.exact + found.near:,} rows in {found.groups:,} groups of twins"
+        together = f"{found.exact + found.near:,} rows in {found.groups:,} groups of duplicates"
         yield from _named("same answer", f"{together}: the same or nearly the same input", width)
         yield from _named("exact", f"{found.exact:,} rows{_pair(found.exact_pair)}", width)
         near = f"{found.near:,} rows{_pair(found.near_pair, similar=True)}"
         yield from _named("near", near, width)
-        leaks = f"{found.leaks:,} of {found.held_out:,} held-out rows would have a twin in training"
-        yield from _named("random split", f"{leaks}; `sft` keeps twins on one side", width)
+        leaks = f"{found.leaks} of {found.held_out} held-out rows would leak into training"
+        yield from _named("random split", f"{leaks}; `sft` keeps duplicates on one side", width)
     if found.contradictory:
         rows = f"{found.contradictory:,} rows share their input with a row of another answer"
         yield from _named("other answer", f"{rows}{_pair(found.contradictory_pair)}", width)
@@ -192,11 +192,11 @@ def _pair(pair: Pair | None, similar: bool = False) -> str:
 def _limit_lines(found: Inspection, width: int) -> Iterator[Text]:
     limit = found.limit
     if not limit.rows_cut and not limit.unusable:
-        yield from _named("costs", "nothing: every row fits", width)
+        yield from _named("truncation", "none: every row fits", width)
     if limit.rows_cut:
         rows = f"{limit.rows_cut:,} of {_share(limit.rows_cut, found.measured, 'rows')}"
-        yield from _named("cut", f"{rows} lose the beginning of their prompt", width)
-        loss = f", {limit.supervised_lost:,} of them in the loss" if limit.supervised_lost else ""
+        yield from _named("cut", f"{rows} truncated on the left of the prompt", width)
+        loss = f", {limit.supervised_lost:,} of them supervised" if limit.supervised_lost else ""
         yield from _named("tokens lost", f"{limit.tokens_lost:,}{loss}", width)
     if limit.unusable:
         rows = f"{limit.unusable:,} of {_share(limit.unusable, found.measured, 'rows')}"
@@ -205,16 +205,16 @@ def _limit_lines(found: Inspection, width: int) -> Iterator[Text]:
 
 
 def _limit_rows(limits: Sequence[LimitCost], asked: int) -> Iterator[Sequence[str]]:
-    yield "", "rows over it", "tokens beyond it", "rows unusable"
+    yield "", "rows over it", "tokens over it", "rows unusable"
     for one in limits:
-        name = f"at {one.limit:,}{', as asked' if one.limit == asked else ''}"
+        name = f"at {one.limit:,}{', current' if one.limit == asked else ''}"
         yield name, f"{one.rows_over:,}", f"{one.tokens_over:,}", f"{one.unusable:,}"
 
 
 def example_lines(example: Example, width: int) -> Iterator[Text]:
     cut = f", cut from {example.tokens_whole:,}" if example.tokens < example.tokens_whole else ""
     title = f"{example.title}, {example.place}: {example.tokens:,} tokens{cut}"
-    yield from _plain(f"{title}, {example.tokens_in_loss:,} in the loss", width, style="bold")
+    yield from _plain(f"{title}, {example.tokens_in_loss:,} supervised", width, style="bold")
     whole = Text()
     for part in _shown(example.parts):
         words = _middle(part.text) if part.text else ""

@@ -79,13 +79,20 @@ def given_in(
     """What one call gives for an argument of the function that it runs."""
     if not isinstance(function, Method) or is_open(call):
         return None
-    listed = function.args
-    plain = [*listed.posonlyargs, *listed.args]
-    skipped = 1 if takes_itself(source, function, call) else 0
-    position = plain.index(argument) - skipped if argument in plain else None
-    if position is not None and position < 0:
-        return None
-    return source.argument(call, argument.arg, position) or default_of(listed, argument)
+    position = position_in(source, function, call, argument)
+    return source.argument(call, argument.arg, position) or default_of(function.args, argument)
+
+
+def position_in(source: Source, function: Method, call: ast.Call, argument: ast.arg) -> int | None:
+    """At which place a call gives an argument without its name; None for all others."""
+    plain = given_by_position(source, function, call)
+    return plain.index(argument) if argument in plain else None
+
+
+def given_by_position(source: Source, function: Method, call: ast.Call) -> list[ast.arg]:
+    """Arguments that a call can give without their names, in order."""
+    plain = [*function.args.posonlyargs, *function.args.args]
+    return plain[1:] if takes_itself(source, function, call) else plain
 
 
 def is_open(call: ast.Call) -> bool:

@@ -3,7 +3,7 @@
 import ast
 from collections.abc import Iterator
 
-from surefit.source.reading import MOST_NAMES, Source, dotted
+from surefit.source.reading import MOST_NAMES, Source, dotted, targets
 from surefit.source.remembered import remembered
 
 Method = ast.FunctionDef | ast.AsyncFunctionDef
@@ -84,23 +84,18 @@ def set_in(source: Source, owner: ast.ClassDef) -> dict[str, list[ast.expr | Non
 
 def value_set(source: Source, target: ast.Attribute) -> ast.expr | None:
     """The right side that a target gets: its own part of `self.a, self.b = 1, 2`."""
-    outer = source.parents[target]
-    if isinstance(outer, ast.Assign | ast.AnnAssign):
-        return outer.value
-    statement = source.parents.get(outer)
-    value = statement.value if isinstance(statement, ast.Assign) else None
-    if not isinstance(outer, ast.Tuple) or not isinstance(value, ast.Tuple):
+    statement = source.statement_of(target)
+    if not isinstance(statement, ast.Assign | ast.AnnAssign) or statement.value is None:
         return None
-    stars = any(isinstance(one, ast.Starred) for one in (*outer.elts, *value.elts))
-    if stars or len(outer.elts) != len(value.elts):
-        return None
-    return value.elts[outer.elts.index(target)]
+    every = (pairs(one, statement.value) for one in targets(statement))
+    return next((value for one in every for part, value in one if part is target), None)
 
 
 def pairs(target: ast.expr, value: ast.expr) -> Iterator[tuple[ast.expr, ast.expr]]:
-    """What gets which value; of `self.x, self.y = x, y` one by one."""
+    """What gets which value; of `self.x, self.y = x, y` one by one, where no star is among them."""
     if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
-        if len(target.elts) == len(value.elts):
+        stars = any(isinstance(part, ast.Starred) for part in (*target.elts, *value.elts))
+        if len(target.elts) == len(value.elts) and not stars:
             yield from zip(target.elts, value.elts, strict=True)
     else:
         yield target, value

@@ -64,7 +64,9 @@ def can_end_early(context: ast.expr) -> bool:
     return name in ("suppress", "raises")
 
 
-def blocks_before(source: Source, statement: ast.stmt) -> Iterator[list[ast.stmt]]:
+def blocks_before(
+    source: Source, statement: ast.stmt, ends: tuple[type[ast.AST], ...] = LOOPS_AND_SCOPES
+) -> Iterator[list[ast.stmt]]:
     """Statements before this one in its block, then before the block's own statement, and so on.
 
     Ends at a loop, whose second round comes after its own end, and at a function.
@@ -74,6 +76,6 @@ def blocks_before(source: Source, statement: ast.stmt) -> Iterator[list[ast.stmt
         for _, members in ast.iter_fields(outer):
             if isinstance(members, list) and inner in members:
                 yield members[: members.index(inner)]
-        if isinstance(outer, LOOPS_AND_SCOPES):
+        if isinstance(outer, ends):
             return
         inner = outer

@@ -3,11 +3,12 @@
 import ast
 
 from surefit.source.callers import given_for
-from surefit.source.classes import set_on_self
+from surefit.source.classes import pairs, set_on_self
 from surefit.source.definitions import definition
 from surefit.source.fields import default_of_field, is_changed, member
-from surefit.source.reading import MOST_NAMES, Source, targets
+from surefit.source.reading import MOST_NAMES, Source, dotted, targets
 from surefit.source.remembered import remembered
+from surefit.source.selection import the_only
 
 
 def origin(source: Source, node: ast.expr) -> ast.expr:
@@ -51,14 +52,8 @@ def of_name(source: Source, name: ast.Name) -> ast.expr | None:
 
 def of_tuple(statement: ast.Assign | ast.AnnAssign, name: str) -> ast.expr | None:
     """`2` for `B` in `A, B = 1, 2`."""
-    target, value = targets(statement)[0], statement.value
-    if not isinstance(target, ast.Tuple) or not isinstance(value, ast.Tuple):
-        return None
-    names = [one.id if isinstance(one, ast.Name) else "" for one in target.elts]
-    stars = any(isinstance(one, ast.Starred) for one in value.elts)
-    if stars or len(names) != len(value.elts) or names.count(name) != 1:
-        return None
-    return value.elts[names.index(name)]
+    parts = pairs(targets(statement)[0], statement.value) if statement.value else ()
+    return the_only(value for part, value in parts if dotted(part) == name)
 
 
 def runs_later(source: Source, name: ast.Name, assigned: ast.stmt) -> bool:

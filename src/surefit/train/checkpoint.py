@@ -167,8 +167,8 @@ def _check_identity(folder: Path, saved: dict[str, str], now: dict[str, str]) ->
                     Fact(name, f"{saved.get(name)} in the checkpoint, {now[name]} now")
                     for name in differing
                 ],
-                why="Going on from it would mix two runs, and its numbers would mean neither.",
-                fixes=[Fix("Restore what the run was started with, or start a new run.")],
+                why="Resuming from it would mix two runs, and the metrics would belong to neither.",
+                fixes=[Fix("Restore the original data, model and settings, or start a new run.")],
             )
         )
 
@@ -244,7 +244,7 @@ def _read_meta(folder: Path) -> dict[str, Any]:
 
 def _damaged(folder: Path, name: str, said: str) -> Finding:
     earlier = [other.name for other in checkpoints(folder.parent) if other.name < folder.name]
-    instead = f" to go on from {earlier[-1]}" if earlier else " and start again"
+    instead = f" to resume from {earlier[-1]}" if earlier else " and start again"
     return DAMAGED.finding(
         Place(str(folder / name)),
         f"`{name}` of checkpoint {folder.name} is damaged: {said}.",

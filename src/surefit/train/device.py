@@ -14,6 +14,8 @@ from surefit.doctor.findings import COMMAND_LINE, Fact, Finding, Fix
 from surefit.doctor.rule import refusal
 from surefit.errors import WrongCall
 
+from .ranks import Ranks, ranks_of
+
 OTHER_WORLD = refusal(
     "SF178",
     "world-size-differs",
@@ -25,7 +27,6 @@ TINY = 10_000_000
 
 PRECISIONS = {"fp32": "no", "bf16": "bf16", "fp16": "fp16"}
 
-
 LONGEST_WAIT = timedelta(minutes=30)
 """For the slowest process in one exchange: saving, or its share of the held-out rows."""
 
@@ -34,14 +35,14 @@ def make_accelerator(precision: str) -> Accelerator:
     """Weights stay fp32; bf16 and fp16 are the arithmetic of the forward pass."""
     launched = int(os.environ.get("WORLD_SIZE", "1"))
     if launched > 1 and "RANK" not in os.environ:
-        raise WrongCall(_other_world(launched, "`RANK` is not set, so that this is none of them"))
+        raise WrongCall(_other_world(launched, "`RANK` is not set"))
     # Else FSDP leaves all processes but the first without weights until they are sharded, and
     # what is checked before that, on every process, would be checked on nothing.
     os.environ["FSDP_CPU_RAM_EFFICIENT_LOADING"] = "false"
     # A second run in the same process may ask for another precision.
     AcceleratorState._reset_state()
     accelerator = Accelerator(
-        mixed_precision=PRECISIONS[choose_precision(precision)],
+        mixed_precision=PRECISIONS[precision],
         # Unless told so, accelerate 1.15 makes of processes without a GPU as many separate runs.
         cpu=not torch.accelerator.is_available(),
         kwargs_handlers=[InitProcessGroupKwargs(timeout=LONGEST_WAIT)],
@@ -51,7 +52,7 @@ def make_accelerator(precision: str) -> Accelerator:
         accelerator.native_amp = True
         accelerator.scaler = torch.amp.GradScaler("cpu")
     if launched not in (1, accelerator.num_processes):
-        seen = f"{accelerator.num_processes} of them would train together"
+        seen = f"only {accelerator.num_processes} of them would train together"
         raise WrongCall(_other_world(launched, seen))
     return accelerator
 
@@ -59,21 +60,19 @@ def make_accelerator(precision: str) -> Accelerator:
 def _other_world(launched: int, seen: str) -> Finding:
     return OTHER_WORLD.finding(
         COMMAND_LINE,
-        f"This run was launched as {launched} processes, and {seen}.",
+        f"This run was launched with {launched} processes, but {seen}.",
         facts=[Fact("WORLD_SIZE", str(launched))],
-        why="They would be separate runs that know nothing of each other.",
+        why="The processes would be separate, unsynchronised runs.",
         fixes=[
-            Fix("Launch it anew:  torchrun --nproc-per-node N -m surefit sft ..."),
+            Fix("Launch it again:  torchrun --nproc-per-node N -m surefit sft ..."),
             Fix("Or unset `WORLD_SIZE` to train in one process."),
         ],
     )
 
 
-def choose_precision(asked: str) -> str:
-    """`auto` is bf16 on a GPU that computes in it, fp32 elsewhere."""
-    if asked != "auto":
-        return asked
-    return "bf16" if torch.cuda.is_available() and torch.cuda.is_bf16_supported() else "fp32"
+def launched_ranks() -> Ranks:
+    """The processes of this launch, before it is known in which precision they compute."""
+    return ranks_of(make_accelerator("fp32"))
 
 
 @contextmanager

@@ -6,7 +6,9 @@ from surefit.doctor.findings import Fact, Finding, Fix, Place
 from surefit.doctor.rule import refusal
 
 NOTHING_GAINED = refusal(
-    "SF188", "nothing-gained", "After training, a model is no better on held-out rows than before."
+    "SF188",
+    "nothing-gained",
+    "After training, the model is no better on held-out rows than before.",
 )
 ENOUGH_STEPS = 20
 """After which something must have been gained."""
@@ -18,10 +20,10 @@ def nothing_gained(folder: str, headline: str, facts: Sequence[Fact], longer: st
         Place(folder),
         headline,
         facts=facts,
-        why="On held-out rows the trained weights are no better than those before training. They "
-        "are kept, and are not worth using.",
+        why="On held-out rows the trained weights are no better than the initial weights. They are "
+        "saved, but not worth using.",
         fixes=[
-            Fix(f"Look at the losses, and the answers where there are any, in {folder}."),
-            Fix(f"Train longer (`{longer}`), or with another `--learning-rate`."),
+            Fix(f"Check the losses and predictions in {folder}/report.html."),
+            Fix(f"Train longer (`{longer}`) or with another `--learning-rate`."),
         ],
     )

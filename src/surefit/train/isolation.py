@@ -89,8 +89,7 @@ def _takes_positions(model: Any) -> bool:
 def _positions_ignored(model: Any) -> Finding:
     return _finding(
         model,
-        f"`{type(bare(model)).__name__}` takes no `position_ids`, by which packed rows are told "
-        "apart.",
+        f"`{type(bare(model)).__name__}` takes no `position_ids`, which separate packed rows.",
         [],
     )
 
@@ -98,11 +97,11 @@ def _positions_ignored(model: Any) -> Finding:
 def _seen(model: Any, moved: float, lengths: list[int]) -> Finding:
     return _finding(
         model,
-        f"In `{type(bare(model)).__name__}` packed rows see each other: the gradients of "
-        f"{len(lengths)} rows change by {moved:.1%} when they lie in one sequence.",
+        f"In `{type(bare(model)).__name__}` attention crosses packed rows: the gradients of "
+        f"{len(lengths)} rows change by {moved:.1%} when they are packed into one sequence.",
         [
             Fact("rows tried", " and ".join(f"{length} tokens" for length in lengths)),
-            Fact("allowed", f"{tolerance(model):.2%}"),
+            Fact("tolerance", f"{tolerance(model):.2%}"),
         ],
     )
 
@@ -113,6 +112,6 @@ def _finding(model: Any, headline: str, facts: list[Fact]) -> Finding:
         COMMAND_LINE,
         headline,
         facts=[*facts, Fact("attention", str(attention))],
-        why="Each row would be trained as if the rows before it were the beginning of its prompt.",
-        fixes=[Fix("Leave `--packing` out; rows of like length share a batch then.")],
+        why="Each row would be trained as if the previous rows were part of its prompt.",
+        fixes=[Fix("Remove `--packing`; rows of similar length are then batched together.")],
     )

@@ -33,14 +33,10 @@ from .objective import (
 from .preflight import BAD_LOSS
 
 NOT_AS_DEFINED = refusal(
-    "SF071", "loss-not-as-defined", "The loss that would be trained is not the one that was asked."
+    "SF071", "loss-not-as-defined", "The computed loss differs from its definition."
 )
-NO_PULL = refusal(
-    "SF072", "objective-without-gradient", "The loss does not pull the student anywhere."
-)
-CLAMPED = refusal(
-    "SF073", "clamped-logits", "Most logits of a model lie on one value, the end of their range."
-)
+NO_PULL = refusal("SF072", "objective-without-gradient", "The loss gives the student no gradient.")
+CLAMPED = refusal("SF073", "clamped-logits", "Most logits of a model are clamped to one value.")
 FLAT = refusal("SF074", "flat-logits", "A model gives every token the same probability.")
 
 MOST_CLAMPED = 0.5
@@ -89,13 +85,13 @@ class Alive:
             f"gradient {self.gradient:.4g}",
         ]
         if self.by_temperature is not None:
-            told.append(f"of the divergence {self.by_temperature:.2g} times that at temperature 1")
+            told.append(f"divergence {self.by_temperature:.2g} times that at temperature 1")
         if self.clamped > 0.01:
-            told.append(f"{100 * self.clamped:.1f} % of logits on one value")
+            told.append(f"{100 * self.clamped:.1f} % of logits at one value")
         if self.uniform:
             told.append("the student's distribution is uniform")
         if self.same:
-            told.append("student and teacher are the same so far")
+            told.append("student and teacher are identical")
         if self.updates_lost is not None:
             told.append(f"{100 * self.updates_lost:.1f} % of updates lost")
         return f"Objective: {', '.join(told)}"
@@ -116,7 +112,7 @@ def check_objective(
     """
     given = few_places(Objective(hidden, head, teacher, targets, divergence, alpha))
     if not len(given.targets):
-        raise BadInput(_nowhere(given, "there is no supervised place in the batch"))
+        raise BadInput(_nowhere(given, "the batch has no supervised position"))
     own, of_teacher = logits_of(given.hidden, given.head), teacher_logits(given.teacher)
     refuse_if(_not_numbers(own, of_teacher))
     refuse_if(_one_value(given, own, of_teacher))
@@ -157,9 +153,14 @@ def _not_numbers(own: torch.Tensor, of_teacher: torch.Tensor | TopK) -> Iterator
                 MODEL,
                 f"{int(bad.sum()):,} of {bad.numel():,} logits of the {whose} are NaN or infinite, "
                 "before any training.",
-                facts=[Fact("places with one", f"{int(bad.any(1).sum())} of {len(bad)}")],
-                why="The loss of such a place is not a number, and neither is any gradient.",
-                fixes=[Fix(f"Try `--precision fp32`; if it stays, the {whose} is damaged.")],
+                facts=[Fact("affected positions", f"{int(bad.any(1).sum())} of {len(bad)}")],
+                why="The loss at such a position is NaN, and so is every gradient.",
+                fixes=[
+                    Fix(
+                        "Try `--precision fp32`. If the logits stay so, the weights of the "
+                        f"{whose} are damaged."
+                    )
+                ],
             )
 
 
@@ -176,16 +177,15 @@ def _one_value(
 
 def _stuck(whose: str, logits: torch.Tensor) -> Iterator[Finding]:
     tokens = logits.shape[1]
-    where = [Fact("looked at", f"{len(logits)} places x {tokens:,} tokens")]
+    where = [Fact("checked", f"{len(logits)} positions x {tokens:,} tokens")]
     if tokens > 1 and bool((logits.amax(1) == logits.amin(1)).all()):
         yield FLAT.finding(
             MODEL,
-            f"The {whose} gives each of {tokens:,} tokens the same logit, at every place: its "
-            f"cross entropy is ln({tokens}) = {math.log(tokens):.4f}, whatever it reads.",
+            f"The {whose} gives all {tokens:,} tokens the same logit at every position: its "
+            f"cross entropy is ln({tokens}) = {math.log(tokens):.4f} for any input.",
             facts=[Fact("the logit", f"{logits[0, 0].item():.6g}"), *where],
-            why="Its head holds one number everywhere, or a clamp makes all logits equal: no "
-            "gradient comes through.",
-            fixes=[Fix(f"Load a {whose} with the weights of its head.")],
+            why="Its head is constant, or a clamp makes all logits equal, so there is no gradient.",
+            fixes=[Fix(f"Load a {whose} with trained head weights.")],
         )
     elif (share := _share_at_an_end(logits)) > MOST_CLAMPED:
         ends = f"{logits.min().item():.6g} or {logits.max().item():.6g}"
@@ -193,8 +193,8 @@ def _stuck(whose: str, logits: torch.Tensor) -> Iterator[Finding]:
             MODEL,
             f"{share:.1%} of the {whose}'s logits are exactly {ends}, the ends of their range.",
             facts=where,
-            why="A clamp passes no gradient on where it cuts, and hides which token is likelier.",
-            fixes=[Fix("Take the clamp out: a log-softmax of any finite logits is finite.")],
+            why="A clamp has no gradient outside its range, and hides which token is more likely.",
+            fixes=[Fix("Remove the clamp: the log-softmax of finite logits is finite.")],
         )
 
 
@@ -232,8 +232,8 @@ def _other_than_defined(
         return
     yield NOT_AS_DEFINED.finding(
         MODEL,
-        f"On {places} places of the first batch the loss is {lean.loss / places:.6g}, and written "
-        f"plainly in float64 it is {plain.loss / places:.6g}.",
+        f"On {places} positions of the first batch the loss is {lean.loss / places:.6g}; computed "
+        f"by definition in float64 it is {plain.loss / places:.6g}.",
         facts=[
             Fact("objective", f"{given.alpha:g} of {given.divergence}"),
             Fact("loss", f"differs by {value / places:.2g}, at most {value_most / places:.2g}"),
@@ -241,9 +241,9 @@ def _other_than_defined(
             Fact("of the student from itself", f"{of_itself:.2g}, at most {itself_most:.2g}"),
         ],
         why=_missing_factor(given, lean, plain)
-        or f"What would be trained at temperature {temperature:g} is another loss than was asked.",
+        or f"At temperature {temperature:g} training would minimise another loss than requested.",
         fixes=[
-            Fix("This is a fault of surefit or of torch on this device:  surefit check --self-test")
+            Fix("This is a bug in surefit, or in torch on this device:  surefit check --self-test")
         ],
     )
 
@@ -266,12 +266,11 @@ def _missing_factor(given: Objective, lean: Pull, plain: Pull) -> str:
 def _pulls_nowhere(given: Objective, lean: Pull, same: bool) -> Iterator[Finding]:
     length = lean.gradient.norm().item()
     if not math.isfinite(length):
-        yield _nowhere(given, f"the gradient's length is {length}")
+        yield _nowhere(given, f"the gradient norm is {length}")
     elif same and given.alpha == 1:
         yield _nowhere(
             given,
-            "the student says what its teacher says, to the last bit, and the divergence from it is"
-            " all that counts",
+            "student and teacher are identical to the bit, and the loss is their divergence alone",
         )
     elif length == 0 and not (given.head is not None and given.head.weight.requires_grad):
         loss = lean.loss / len(given.targets)
@@ -281,13 +280,18 @@ def _pulls_nowhere(given: Objective, lean: Pull, same: bool) -> Iterator[Finding
 def _nowhere(given: Objective, reason: str) -> Finding:
     return NO_PULL.finding(
         MODEL,
-        f"The loss does not pull the student's hidden states anywhere: {reason}.",
+        f"The loss gives the student's hidden states no gradient: {reason}.",
         facts=[
-            Fact("looked at", f"{len(given.targets)} supervised places of the first batch"),
+            Fact("checked", f"{len(given.targets)} supervised positions of the first batch"),
             Fact("objective", f"{given.alpha:g} of {given.divergence}"),
         ],
-        why="No step would change a weight for the better.",
-        fixes=[Fix("Look at both models: is the student the one to be trained, and its head?")],
+        why="No optimizer step can improve the student.",
+        fixes=[
+            Fix(
+                "Check that teacher and student are different models, and that the student's head "
+                "is trained."
+            )
+        ],
     )
 
 

@@ -62,13 +62,13 @@ def lost_process(
     return BadInput(
         OTHER_DIED.finding(
             Place(str(folder.path) if folder else "processes"),
-            f"{who} of this run {how}{when}; the others cannot go on without it.",
+            f"{who} of this run {how}{when}; the other processes cannot continue without it.",
             facts=[
                 Fact("noticed by", f"rank {rank}"),
                 *([Fact("newest checkpoint", _newest(folder))] if folder else []),
             ],
-            why="What ended it stands in its own output, or in the log of its machine (`dmesg` "
-            "names a process that was killed for memory).",
+            why="The cause is in the output of that process, or in the log of its machine: `dmesg` "
+            "lists processes that were killed for memory.",
             fixes=_go_on(folder) if folder else [],
             python_said=said,
         )
@@ -97,4 +97,4 @@ def _newest(folder: RunFolder) -> str:
 def _go_on(folder: RunFolder) -> list[Fix]:
     if not folder.settings_file.exists():
         return []
-    return [Fix(f"Go on under the same launcher:  surefit {folder.recipe} --resume {folder.path}")]
+    return [Fix(f"Resume with the same launcher:  surefit {folder.recipe} --resume {folder.path}")]

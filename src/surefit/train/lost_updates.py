@@ -68,18 +68,24 @@ def finding(lost: LostUpdates) -> Finding:
     coarse = lost.dtype != torch.float32
     return UPDATES_LOST.finding(
         COMMAND_LINE,
-        f"{lost.share:.1%} of the weights to be trained would stay as they are: at a learning rate "
-        f"of {lost.learning_rate:g} their steps round to nothing in `{dtype}`.",
+        f"{lost.share:.1%} of the trainable weights would not change: at a learning rate of "
+        f"{lost.learning_rate:g} their updates round to zero in `{dtype}`.",
         facts=[
-            Fact(f"a weight of {lost.example:.2g}", f"the next one is {lost.spacing:.2g} away"),
-            Fact("its largest step", f"{lost.learning_rate:.2g}"),
-            Fact(f"in `{dtype}`", f"{lost.tensors:,} of the trained tensors"),
+            Fact(
+                f"a weight of {lost.example:.2g}",
+                f"the next representable value is {lost.spacing:.2g} away",
+            ),
+            Fact("largest update", f"{lost.learning_rate:.2g}"),
+            Fact(f"in `{dtype}`", f"{lost.tensors:,} trainable tensors"),
         ],
-        why="A step smaller than half the distance to the next number leaves a weight where it "
-        "was, however often it is taken.",
+        why="An update smaller than half the distance to the next representable value leaves the "
+        "weight unchanged, however often it is applied.",
         fixes=[
-            *([Fix("Hold the trained weights in float32.")] if coarse else []),
-            Fix(f"A rate that counts:  --learning-rate {lost.least_rate:.2g}, or higher"),
+            *([Fix("Keep the trainable weights in float32.")] if coarse else []),
+            Fix(
+                f"Use a learning rate of at least {lost.least_rate:.2g}:  --learning-rate "
+                f"{lost.least_rate:.2g}"
+            ),
         ],
     )
 

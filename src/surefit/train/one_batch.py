@@ -112,7 +112,7 @@ def _bad_loss(loss: float) -> Any:
         f"The loss of the first batch is {loss}, before any training.",
         why="Features or weights are not finite, or overflow this precision.",
         fixes=[
-            Fix("Look for NaN and Inf in the data:  surefit inspect DIR"),
+            Fix("Check the data for NaN and Inf:  surefit inspect DIR"),
             Fix("Try `--precision fp32`."),
         ],
     )
@@ -121,6 +121,6 @@ def _bad_loss(loss: float) -> Any:
 def _no_gradient(loss: float, tensors: int) -> Any:
     return NO_GRADIENT.finding(
         Place("model"),
-        f"The loss ({loss:.4f}) gives none of the {tensors} tensors to be trained a gradient.",
-        why="They do not take part in the loss, so no step would change them.",
+        f"The loss ({loss:.4f}) gives none of the {tensors} trainable tensors a gradient.",
+        why="The loss does not depend on them, so no optimizer step would change them.",
     )

@@ -61,8 +61,8 @@ class Comparison:
 
     def __str__(self) -> str:
         return (
-            f"on {self.tokens} tokens the loss is {self.own:.6f} with these and {self.lean:.6f} "
-            f"without, and gradients differ by {self.apart:.2%}"
+            f"on {self.tokens} tokens the model's own loss is {self.own:.6f} and the chunked loss "
+            f"{self.lean:.6f}; gradients differ by {self.apart:.2%}"
         )
 
 
@@ -78,8 +78,8 @@ def settle_loss(loss_of: NextTokenLoss, batch: Batch) -> str | None:
     loss_of.way = "places" if _may_gather(loss_of, batch) else "tokens"
     which = "supervised" if loss_of.way == "places" else "all"
     return (
-        f"The loss is made from the model's own logits of {which} tokens: {why}. "
-        "It takes more memory and time than by chunks."
+        f"The loss is computed from the model's own logits of {which} tokens, because {why}. "
+        "This takes more memory and time than the chunked loss."
     )
 
 

@@ -35,14 +35,14 @@ class StepRows:
             raise WrongCall(
                 UNEVEN_STEP.finding(
                     COMMAND_LINE,
-                    f"{asked} rows to a step are no multiple of {accumulate} batches.",
+                    f"{asked} rows per step cannot be divided into {accumulate} batches.",
                     facts=[
                         Fact("`rows_per_step`", str(asked)),
                         Fact("`accumulate`", str(accumulate)),
                     ],
                     fixes=[
-                        Fix("Leave `--accumulate` out; it follows from the other two."),
-                        Fix(f"Or take  --rows-per-step {accumulate * -(-asked // accumulate)}"),
+                        Fix("Remove `--accumulate`; it follows from the other two."),
+                        Fix(f"Or use  --rows-per-step {accumulate * -(-asked // accumulate)}"),
                     ],
                 )
             )

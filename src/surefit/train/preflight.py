@@ -22,19 +22,25 @@ from .memory import Memory, Pass, free_memory, measured, megabytes, memory_of
 
 NOTHING_TRAINED = refusal("SF181", "nothing-to-train", "No weight of the model is trained.")
 BAD_LOSS = refusal("SF182", "loss-not-finite", "The loss of the first batch is not a number.")
-NO_GRADIENT = refusal("SF183", "no-gradient", "The loss moves none of the weights to be trained.")
-NO_MEMORY = refusal("SF184", "not-enough-memory", "A step needs more memory than there is.")
+NO_GRADIENT = refusal(
+    "SF183", "no-gradient", "The loss gives none of the trainable weights a gradient."
+)
+NO_MEMORY = refusal("SF184", "not-enough-memory", "A step needs more memory than is free.")
 OUTSIDE = refusal("SF185", "token-outside-vocabulary", "A token id has no row in the embedding.")
 TOO_MANY_PLACES = refusal(
-    "SF186", "row-longer-than-model", "A row has more tokens than the model has places."
+    "SF186", "row-longer-than-model", "A row has more tokens than the model has positions."
 )
 NOT_READ_BACK = refusal(
-    "SF187", "target-not-read-back", "The supervised tokens of a row do not spell its target."
+    "SF187", "target-not-read-back", "The supervised tokens of a row do not decode to its target."
 )
 
 AMPLE = 2.0
 """Room in sizes of a step. glibc keeps what tensors have freed in a heap full of holes: up to 1.6
 times as much was measured (`benchmarks/memory.py`)."""
+
+PART = 128
+"""Tokens of a row that a forecast is made from, at most: what a step keeps is a polynomial of them,
+and the first step comes sooner."""
 
 FEW_PLACES = 9
 """Supervised in one part of a batch; beside the same part with one, they tell what each costs."""
@@ -65,7 +71,7 @@ def check_tokens(sets: Sequence[TokenSet], tokenizer: Tokenizer, model: Any) -> 
         raise BadInput(
             TOO_MANY_PLACES.finding(
                 Place("model"),
-                f"The longest row has {length} tokens; the model has {places} places.",
+                f"The longest row has {length} tokens; the model has {places} positions.",
                 facts=[Fact("longest row", str(row + 1))],
                 fixes=[Fix(f"Lower the limit:  --max-tokens {places}")],
             )
@@ -120,8 +126,13 @@ def preflight(
         raise BadInput(
             NOTHING_TRAINED.finding(
                 Place("model"),
-                "No weight of the model is to be trained: every one is frozen.",
-                fixes=[Fix("Attach adapters with `--lora-targets all-linear`, or train `--full`.")],
+                "No weight of the model is trainable: all are frozen.",
+                fixes=[
+                    Fix(
+                        "Add adapters with `--lora-targets all-linear`, or train all weights with "
+                        "`--full`."
+                    )
+                ],
             )
         )
     states = torch.get_rng_state(), _accelerator_rng()
@@ -169,21 +180,24 @@ def memory_forecast(loss_of: nn.Module, longest: Batch, *, accumulates: bool = F
 def _of_the_loss(module: nn.Module, longest: Batch, passes: list[Pass]) -> tuple[float, float]:
     """What it keeps and what it needs for a moment, from one place and a few more."""
     few, one = _forward(module, _part(longest, 2, FEW_PLACES)), passes[2]
+    tokens, part_tokens = longest["input_ids"].shape[1], _part(longest, 0)["input_ids"].shape[1]
     places = supervised_places(longest["labels"])
     at_once = min(places, CHUNK) if getattr(module, "way", "chunks") == "chunks" else places
     kept = (few.kept - one.kept) / (FEW_PLACES - 1)
     working = ((few.peak - few.kept) - (one.peak - one.kept)) / (FEW_PLACES - 1)
-    of_layers = max(one.peak - one.kept for one in passes)
+    of_layers = max(one.peak - one.kept for one in passes) * tokens / part_tokens
     return max(0.0, kept * (places - 1)), max(of_layers, working * at_once)
 
 
 def _part(batch: Batch, halvings: int, places: int = 1) -> Batch:
-    """The first of several rows, or the first quarter of a single one, so many times halved.
+    """The beginning of the first of several rows, or of the first quarter of a single one, so many
+    times halved.
 
     So few places are supervised because the head can cost more than all layers.
     """
     rows, tokens = batch["input_ids"].shape
-    cut = max(FEW_PLACES + 1, tokens >> (halvings if rows > 1 else halvings + 2))
+    most = min(PART, tokens if rows > 1 else tokens >> 2)
+    cut = max(FEW_PLACES + 1, most >> halvings)
     part = {name: tensor[:1, :cut] for name, tensor in batch.items()}
     labels = torch.full_like(part["input_ids"], IGNORED)
     labels[:, -places:] = part["input_ids"][:, -places:]
@@ -237,7 +251,7 @@ def _check_room(memory: Memory, longest: Batch) -> bool:
     raise BadInput(
         NO_MEMORY.finding(
             Place("settings"),
-            f"A step on the longest batch needs {megabytes(needed)}, and {megabytes(room)} "
+            f"A step on the longest batch needs {megabytes(needed)}, but only {megabytes(room)} "
             f"are free {where}.",
             facts=[
                 Fact("longest batch", f"{rows} rows x {tokens} tokens"),
@@ -245,13 +259,13 @@ def _check_room(memory: Memory, longest: Batch) -> bool:
                 Fact("gradients and optimizer", megabytes(memory.gradients + memory.optimizer)),
             ],
             fixes=[
-                *([Fix(f"Fewer packed tokens:  --pack-tokens {tokens // 2}")] if packed else []),
+                *([Fix(f"Pack fewer tokens:  --pack-tokens {tokens // 2}")] if packed else []),
                 *(
-                    [Fix(f"Smaller batches:  --batch-size {fits} --accumulate {rows // fits}")]
+                    [Fix(f"Use smaller batches:  --batch-size {fits} --accumulate {rows // fits}")]
                     if fits < rows
                     else []
                 ),
-                Fix("Hold fewer activations:  --gradient-checkpointing"),
+                Fix("Recompute activations to save memory:  --gradient-checkpointing"),
             ],
         )
     )
@@ -267,15 +281,17 @@ def _bad_loss(loss: float, batch: Batch) -> Any:
         f"The loss of the first batch is {loss}, before any training.",
         facts=[Fact("supervised tokens in it", str(supervised_places(batch["labels"])))],
         why="Its logits are not finite: the weights hold NaN or Inf, or overflow this precision.",
-        fixes=[Fix("Try `--precision fp32`; if it stays, the model's weights are damaged.")],
+        fixes=[
+            Fix("Try `--precision fp32`. If the loss stays so, the model's weights are damaged.")
+        ],
     )
 
 
 def _no_gradient(loss: float, trained: list[nn.Parameter]) -> Any:
     return NO_GRADIENT.finding(
         Place("model"),
-        f"The loss ({loss:.4f}) gives none of the {len(trained)} tensors to be trained a gradient.",
-        why="They do not take part in the loss, so no step would change them.",
+        f"The loss ({loss:.4f}) gives none of the {len(trained)} trainable tensors a gradient.",
+        why="The loss does not depend on them, so no optimizer step would change them.",
         fixes=[Fix("Choose layers that the model uses:  --lora-targets all-linear")],
     )
 

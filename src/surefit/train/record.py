@@ -1,19 +1,19 @@
 """What a run did, step by step, in a folder of its own.
 
-settings.json            what it was asked to do; `segments` of a run that was extended
-metrics.jsonl            a line a step (`loss` is the mean over its supervised tokens; `seconds`,
-                         tokens a second and `peak_memory`, which alone differ from run to run) and
-                         a line an evaluation (`f1`, `exact_match`: means over held-out rows;
-                         `validation_loss`: over their supervised tokens); one without `epoch` was
-                         made within an epoch
-training-rows.json, .npy what all training rows have in common, and 64 bits of each
+settings.json            the settings; `segments` if the run was extended
+metrics.jsonl            a line per step: `loss` (mean over the supervised tokens of the step),
+                         `seconds`, tokens per second and `peak_memory`; only the last three differ
+                         between repetitions. A line per evaluation: `f1` and `exact_match` (means
+                         over held-out rows), `validation_loss` (mean over their supervised
+                         tokens); without `epoch` if it was made within an epoch
+training-rows.json, .npy what all training rows have in common, and a 64-bit hash of each
 predictions/epoch-N.jsonl   every held-out row with its target, answer and F1
-checkpoints/step-N/      all that is needed to go on; see checkpoint.py
-environment.json, data.json, findings.json, report.html   its page, see run_page.py
-best/epoch-N/            the best weights so far (`best/step-N` of a distillation); at the end of
-                         the run they become `adapter/` or `model/`
-report.json              how it ended; only a run that is done has one. Of a run that was
-                         extended, `report-1.json` is how its first segment ended
+checkpoints/step-N/      everything needed to resume; see checkpoint.py
+environment.json, data.json, findings.json, report.html   the page of the run; see run_page.py
+best/epoch-N/            the best weights so far (distillation: `best/step-N`), renamed to
+                         `adapter/` or `model/` at the end
+report.json              the result of a complete run. If the run was extended, `report-1.json` is
+                         the result of its first segment
 """
 
 import errno
@@ -53,52 +53,52 @@ NOT_A_RUN = refusal("SF192", "not-a-run", "A folder that should hold a run does 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """How a run ended. F1 and exact match are means over the held-out rows."""
+    """The result of a run. F1 and exact match are means over the held-out rows."""
 
     folder: str
     """The run folder."""
 
     trained: str
-    """The folder of the weights to use, those of the best epoch."""
+    """The folder of the weights of the best epoch."""
 
     epochs: int
-    """Epochs that were trained."""
+    """Number of epochs."""
 
     steps: int
-    """Optimizer steps."""
+    """Number of optimizer steps."""
 
     loss: float
     """Mean over the supervised tokens of the last epoch."""
 
     seconds: float
-    """From the beginning of the call to its end."""
+    """Duration of the call."""
 
     training_rows: int
-    """Rows that were trained on, those that augmentation added included."""
+    """Number of training rows, including augmented rows."""
 
     held_out_rows: int
-    """Rows that answers were scored on."""
+    """Number of held-out rows."""
 
     best_epoch: int
-    """The one whose weights these are: that with the highest F1, or the last."""
+    """The epoch with the highest F1, or the last one."""
 
     f1_before: float | None = None
-    """Mean token F1 before the first step; None where that was not measured."""
+    """Mean token F1 before training; None if not measured."""
 
     f1: float | None = None
-    """Mean token F1 after the best epoch; None where no rows are held out."""
+    """Mean token F1 after the best epoch; None if no rows are held out."""
 
     exact_match: float | None = None
-    """The share of answers that are their target, after the best epoch."""
+    """Fraction of answers equal to their target, after the best epoch."""
 
     validation_loss_before: float | None = None
-    """Mean over the supervised tokens of the held-out rows, before the first step."""
+    """Mean over the supervised tokens of the held-out rows, before training."""
 
     validation_loss: float | None = None
     """The same at the best epoch."""
 
     pace: Pace | None = None
-    """Tokens a second, and the memory that the run took."""
+    """Tokens per second and peak memory."""
 
     def _repr_html_(self) -> str:
         return report_html("surefit sft", asdict(self))
@@ -334,14 +334,14 @@ def _in_use(path: Path) -> Finding:
         sorted(p.name for p in path.iterdir())[:12] if path.is_dir() else ["a file"]
     )
     go_on = (
-        [Fix(f"Go on with that run:  surefit {recipe_of(path)} --resume {path}")]
+        [Fix(f"Resume that run:  surefit {recipe_of(path)} --resume {path}")]
         if is_run and not done
         else []
     )
     return HOLDS_A_RUN.finding(
         Place(str(path)),
         f"`{path}` already holds {'a run' if is_run else 'other files'}; nothing was written.",
-        facts=[Fact("it holds", ", ".join(held))],
+        facts=[Fact("contents", ", ".join(held))],
         fixes=[*go_on, Fix("Choose another folder with `--out`, or remove this one.")],
     )
 
@@ -371,20 +371,20 @@ def _other_recipe(path: Path, made_by: str, asked: str) -> Finding:
     return NOT_A_RUN.finding(
         Place(str(path)),
         f"`{path}` holds a run of `surefit {made_by}`, not of `surefit {asked}`.",
-        fixes=[Fix(f"Go on with it:  surefit {made_by} --resume {path}")],
+        fixes=[Fix(f"Resume it:  surefit {made_by} --resume {path}")],
     )
 
 
 def _not_a_run(path: Path, recipe: str, error: Exception) -> Finding:
     return NOT_A_RUN.finding(
         Place(str(path)),
-        f"`{path}` is not the folder of a run: its settings.json cannot be read.",
+        f"`{path}` is not a run folder: its settings.json cannot be read.",
         facts=[
-            Fact("it holds", ", ".join(sorted(p.name for p in path.iterdir())[:12]) or "nothing")
+            Fact("contents", ", ".join(sorted(p.name for p in path.iterdir())[:12]) or "nothing")
             if path.is_dir()
-            else Fact("folder", "there is none of that name")
+            else Fact("folder", "does not exist")
         ],
-        fixes=[Fix(f"Name the folder that `surefit {recipe}` printed when it started.")],
+        fixes=[Fix(f"Use the run folder that `surefit {recipe}` printed when it started.")],
         python_said=f"{type(error).__name__}: {error}",
     )
 
@@ -392,6 +392,6 @@ def _not_a_run(path: Path, recipe: str, error: Exception) -> Finding:
 def _nothing_trained(path: Path) -> Finding:
     return NOT_A_RUN.finding(
         Place(str(path)),
-        f"`{path}` holds no trained weights yet: its first epoch was not finished.",
-        fixes=[Fix(f"Go on with it:  surefit {recipe_of(path)} --resume {path}")],
+        f"`{path}` has no trained weights yet: its first epoch did not finish.",
+        fixes=[Fix(f"Resume it:  surefit {recipe_of(path)} --resume {path}")],
     )

@@ -19,12 +19,12 @@ from .record import RunFolder, is_score
 from .sole_run import check_there, hold
 
 OTHER_SETTINGS = refusal(
-    "SF197", "resume-with-other-settings", "A run can only go on with its own settings."
+    "SF197", "resume-with-other-settings", "A run can only be resumed with its own settings."
 )
 NOT_EXTENDED = refusal(
-    "SF199", "run-not-extended", "A finished run cannot be made longer as it was asked to be."
+    "SF199", "run-not-extended", "A finished run cannot be extended as requested."
 )
-STOPPED = Rule("SF198", "stopped", Severity.NOTE, "The user stopped a run, and it was saved.")
+STOPPED = Rule("SF198", "stopped", Severity.NOTE, "The user stopped a run; it was saved.")
 
 Settings = TypeVar("Settings", bound=Any)
 
@@ -86,8 +86,8 @@ def begin_segment(folder: RunFolder, settings: Any) -> None:
     values = {"recipe": folder.recipe, **as_dict(settings), "segments": segments}
     write_json(folder.settings_file, {**values, "resume": None})
     say(
-        f"Extending: segment {len(segments)} begins after step {folder.begun_at}, with a learning "
-        f"rate that rises and falls again; the report so far is {last.name}"
+        f"Extending: segment {len(segments)} starts after step {folder.begun_at} with a new warmup "
+        f"and decay; the previous report is now {last.name}"
     )
 
 
@@ -96,7 +96,7 @@ def from_newest(folder: RunFolder) -> list[Fix]:
     if not checkpoints(folder.checkpoints):
         return []
     call = f"surefit {folder.recipe} --resume {folder.path}"
-    return [Fix(f"The newest checkpoint is sound:  {call}")]
+    return [Fix(f"Resume from the newest checkpoint:  {call}")]
 
 
 def say_resumed(progress: Progress, steps: int) -> None:
@@ -151,8 +151,8 @@ def stopped(folder: RunFolder, progress: Progress, steps: int) -> Stopped:
     return Stopped(
         STOPPED.finding(
             Place(str(folder.path)),
-            f"Stopped after step {progress.step} of {steps}, as you asked; everything is saved.",
-            fixes=[Fix(f"Go on with:  surefit {folder.recipe} --resume {folder.path}")],
+            f"Stopped after step {progress.step} of {steps}, as requested; everything is saved.",
+            fixes=[Fix(f"To resume:  surefit {folder.recipe} --resume {folder.path}")],
         )
     )
 
@@ -167,9 +167,9 @@ def _no_checkpoint(folder: RunFolder, step: int) -> Finding:
     known = [path.name for path in checkpoints(folder.checkpoints)]
     return NOT_EXTENDED.finding(
         Place(str(folder.checkpoints)),
-        f"The checkpoint of step {step:,}, from which this run would go on, is not there.",
+        f"The checkpoint of step {step:,}, from which this run would resume, does not exist.",
         facts=[Fact("checkpoints", ", ".join(known) or "none")],
-        fixes=[Fix("Start a new run, with another `--out`.")],
+        fixes=[Fix("Start a new run with another `--out`.")],
     )
 
 
@@ -178,10 +178,10 @@ def _nothing_added(folder: RunFolder, steps: int) -> Finding:
     lengths = [f"--{name.replace('_', '-')}" for name in lengths_of(folder.recipe)]
     return NOT_EXTENDED.finding(
         Place(str(folder.path)),
-        f"`{folder.path}` has taken {folder.begun_at:,} steps, and what was typed makes {steps:,}.",
+        f"`{folder.path}` already has {folder.begun_at:,} steps; the new settings give {steps:,}.",
         facts=[Fact(f"`{name}` so far", str(value)) for name, value in last.items()],
-        why="A run ends with whichever of its lengths is reached first.",
-        fixes=[Fix(f"Ask for more:  {' and '.join(lengths)}")],
+        why="A run ends when the first of its limits is reached.",
+        fixes=[Fix(f"Increase the limit:  {' and '.join(lengths)}")],
     )
 
 
@@ -190,13 +190,16 @@ def _other_settings(
 ) -> Finding:
     return OTHER_SETTINGS.finding(
         Place(str(folder.settings_file)),
-        f"`{folder.path}` was started with other {', '.join(f'`{name}`' for name in names)}.",
+        f"`{folder.path}` was started with a different {', '.join(f'`{name}`' for name in names)}.",
         facts=[Fact(f"`{name}`", f"{own[name]} in the run, {asked[name]} now") for name in names],
-        why="A run that changes its settings half-way has numbers that mean neither.",
+        why="The metrics of a run that changes its settings half-way cannot be interpreted.",
         fixes=[
-            Fix(f"Go on as it was started:  surefit {folder.recipe} --resume {folder.path}"),
+            Fix(
+                f"Resume with the original settings:  surefit {folder.recipe} --resume "
+                f"{folder.path}"
+            ),
             *(
-                [Fix("Once it is done, it can be given more of that:  the same call again")]
+                [Fix("Once the run is complete, the same command extends it.")]
                 if set(names) <= set(lengths_of(folder.recipe))
                 else []
             ),

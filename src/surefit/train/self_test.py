@@ -46,11 +46,10 @@ def self_test() -> Iterator[Tried]:
 def finding(tried: Tried) -> Finding:
     return NOT_HELD.finding(
         Place("environment"),
-        f"{tried.name[0].upper()}{tried.name[1:]}: {tried.measured}, and the bound is: "
-        f"{tried.bound}.",
+        f"{tried.name[0].upper()}{tried.name[1:]}: {tried.measured}, but expected: {tried.bound}.",
         facts=[Fact("torch", str(torch.__version__))],
-        why="A training on this device would compute something else than it says.",
-        fixes=[Fix("Try another version of torch; `surefit env` says what else works here.")],
+        why="Training on this device would compute wrong results.",
+        fixes=[Fix("Try another torch version; `surefit env` shows what works here.")],
     )
 
 

@@ -100,8 +100,8 @@ def _gone(path: Path, error: Exception | None) -> Finding:
     return GONE.finding(
         Place(str(path)),
         f"`{path}` was removed while the run was writing it; the run has stopped.",
-        why="Its settings, metrics and checkpoints are gone with it, so that it cannot be resumed.",
-        fixes=[Fix("Put the folder back and resume, or start a new run.")],
+        why="Its settings, metrics and checkpoints are lost, so the run cannot be resumed.",
+        fixes=[Fix("Restore the folder and resume, or start a new run.")],
         python_said=f"{type(error).__name__}: {error}".splitlines()[0] if error else "",
     )
 
@@ -111,9 +111,9 @@ def _in_use(path: Path, process: str) -> Finding:
         Place(str(path)),
         f"Another process is training in `{path}`; nothing was changed.",
         facts=[Fact("process", process)] if process else [],
-        why="Two runs that write the same metrics and checkpoints destroy both.",
+        why="Two runs in one folder would overwrite each other's metrics and checkpoints.",
         fixes=[
-            Fix("Wait for it or stop it, then resume."),
+            Fix("Wait until it ends, or stop it, then resume."),
             Fix("Or start a new run with `--out`."),
         ],
     )

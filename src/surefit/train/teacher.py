@@ -145,10 +145,10 @@ def _fails_offloaded(
 ) -> Finding:
     return NOT_FROM_DISK.finding(
         Place(source.name),
-        f"`{source.name}` cannot make a pass while its weights lie "
-        f"{'in files' if offload == 'disk' else 'in main memory'}.",
-        why=f"A layer of `{type(model).__name__}` uses weights of another without calling it, so "
-        "that nothing brings them.",
+        f"The forward pass of `{source.name}` fails while its weights are offloaded to "
+        f"{'disk' if offload == 'disk' else 'the CPU'}.",
+        why=f"A layer of `{type(model).__name__}` uses the weights of another layer without "
+        "calling it, so they are not loaded.",
         fixes=[Fix("Keep the teacher on its device:  --offload-teacher none")],
         python_said=f"{type(error).__name__}: {str(error).strip()}".splitlines()[0],
     )

@@ -23,11 +23,9 @@ from surefit.models.weight_files import weights_fingerprint_of
 OTHER_CACHE = refusal(
     "SF145",
     "teacher-cache-of-another-run",
-    "What was kept of a teacher was said of other rows, by another teacher, or otherwise.",
+    "A teacher cache belongs to other rows, another teacher or other settings.",
 )
-DAMAGED_CACHE = refusal(
-    "SF146", "teacher-cache-damaged", "What was kept of a teacher is not as it was written."
-)
+DAMAGED_CACHE = refusal("SF146", "teacher-cache-damaged", "A teacher cache is damaged.")
 
 ABOUT = "cache.json"
 ENDS = "ends"
@@ -219,12 +217,13 @@ def _shown(value: object) -> str:
 def _other(folder: Path, differing: list[Fact]) -> Finding:
     return OTHER_CACHE.finding(
         Place(str(folder)),
-        f"This cache was made with other {', '.join(f'`{fact.name}`' for fact in differing)}.",
+        "This cache was written with a different "
+        f"{', '.join(f'`{fact.name}`' for fact in differing)}.",
         facts=differing,
-        why="A student would learn what was said of other rows, or by another teacher.",
+        why="The student would learn from outputs for other rows or of another teacher.",
         fixes=[
-            Fix("Restore what it was made with."),
-            Fix("Name another folder, which this run fills:  --cache-teacher FOLDER"),
+            Fix("Restore the rows, teacher and settings it was written with."),
+            Fix("Or write a new cache to another folder:  --cache-teacher FOLDER"),
         ],
     )
 
@@ -232,6 +231,6 @@ def _other(folder: Path, differing: list[Fact]) -> Finding:
 def _damaged(folder: Path, name: str, said: str) -> Finding:
     return DAMAGED_CACHE.finding(
         Place(str(folder / name)),
-        f"`{name}` of the teacher's cache is not as it was written: {said}.",
-        fixes=[Fix(f"Remove the folder {folder}; the next run writes it again.")],
+        f"`{name}` of the teacher cache is damaged: {said}.",
+        fixes=[Fix(f"Remove the folder {folder}; the next run writes the cache again.")],
     )

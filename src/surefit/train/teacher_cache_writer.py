@@ -21,7 +21,7 @@ from .teacher import Teacher
 from .teacher_cache import ABOUT, ENDS, LOW, About, CacheFile, CacheIdentity
 
 FOLDER_IN_USE = refusal(
-    "SF147", "teacher-cache-folder-in-use", "A folder for what a teacher says holds other files."
+    "SF147", "teacher-cache-folder-in-use", "The folder for a teacher cache holds other files."
 )
 
 FILE_BYTES = 256_000_000
@@ -153,8 +153,8 @@ def _in_use(folder: Path) -> Finding:
     held = sorted(file.name for file in folder.iterdir()) if folder.is_dir() else ["a file"]
     return FOLDER_IN_USE.finding(
         Place(str(folder)),
-        f"`{folder}` is to hold what the teacher says, and holds something else.",
-        facts=[Fact("it holds", ", ".join(held[:20]))],
-        why="A cache takes the place of the folder that is named for it.",
-        fixes=[Fix("Name a folder that is empty or not there:  --cache-teacher FOLDER")],
+        f"`{folder}` cannot become a teacher cache: it holds other files.",
+        facts=[Fact("contents", ", ".join(held[:20]))],
+        why="Writing a cache replaces its folder.",
+        fixes=[Fix("Use a folder that is empty or does not exist:  --cache-teacher FOLDER")],
     )

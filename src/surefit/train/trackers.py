@@ -106,8 +106,8 @@ class Trackers:
         except Exception as error:  # noqa: BLE001 - hours of training are worth more than a board
             self.active.pop(name, None)
             say(
-                f"{name} failed {when} and is told no more: {type(error).__name__}: {error}. "
-                "The run goes on, and its metrics.jsonl is whole."
+                f"{name} failed {when} and gets no more metrics: {type(error).__name__}: {error}. "
+                "Training continues; metrics.jsonl is complete."
             )
 
 
@@ -195,7 +195,7 @@ def _wandb(run: TrackedRun) -> Opened:
 
     mode = os.environ.get("WANDB_MODE")
     if mode in {None, "online"} and not _logged_in():
-        say("wandb knows no login here; the run is written to the disk, to be sent later")
+        say("wandb is not logged in; the run is logged offline, to be synced later")
         mode = "offline"
     settings = {"silent": True, "finish_timeout": LAST_WORDS}
     known = {name: settings[name] for name in settings if name in wandb.Settings.model_fields}

@@ -16,9 +16,7 @@ UNIFORM = refusal(
     "SF076", "loss-stays-uniform", "The loss stays that of a uniform distribution, and none moves."
 )
 UNHEARD = refusal("SF077", "teacher-not-heard", "The divergence from the teacher is exactly 0.")
-ALL_SKIPPED = refusal(
-    "SF078", "every-step-skipped", "The gradient scaler skips one step after the other."
-)
+ALL_SKIPPED = refusal("SF078", "every-step-skipped", "The gradient scaler skips every step.")
 
 LEARNED = 1e-4
 """Of a loss: below it a batch is known by heart, and in fp16 its gradients are rightly 0."""
@@ -119,23 +117,23 @@ class Watch:
         since = self.zero_since
         return GRADIENTS_ZERO.finding(
             self.place,
-            f"All gradients are exactly zero, since step {since}: the run stopped after step "
+            f"All gradients have been exactly zero since step {since}: the run stopped after step "
             f"{step}.",
-            facts=[Fact("loss", self._beside_uniform(loss)), Fact("length of the gradient", "0")],
-            why="No optimizer moves a weight for a gradient of 0. "
+            facts=[Fact("loss", self._beside_uniform(loss)), Fact("gradient norm", "0")],
+            why="With a gradient of 0 no optimizer changes a weight. "
             + (
-                "Earlier steps had one: too high a learning rate has thrown the weights to where "
-                "every activation is saturated or dead."
+                "Earlier gradients were not 0: a learning rate that is too high has moved the "
+                "weights "
+                "to where every activation is saturated or dead."
                 if step > 1
-                else "The loss does not depend on the trained weights: something cut the way to "
-                "them (a clamp, a detach), or precision did."
+                else "The loss does not depend on the trained weights: a clamp, a detach or a "
+                "lack of "
+                "precision cuts the graph."
             ),
             fixes=[
                 *([LOWER_RATE] if step > 1 else []),
-                Fix("Try `--precision fp32`: in fp16 small gradients become 0."),
-                Fix(
-                    "See whether losses and scaler work on this device:  surefit check --self-test"
-                ),
+                Fix("Try `--precision fp32`: in fp16 small gradients underflow to 0."),
+                Fix("Test losses and scaler on this device:  surefit check --self-test"),
             ],
         )
 
@@ -148,17 +146,17 @@ class Watch:
     def _stays_uniform(self, step: int, norm: float, cross_entropy: Part) -> Finding:
         return UNIFORM.finding(
             self.place,
-            f"The cross entropy has been {cross_entropy.value:.4f} for {self.uniform} steps, that "
-            f"is ln({self.vocabulary}), and the gradient's length is {norm:.1e}.",
+            f"The cross entropy has been {cross_entropy.value:.4f} = ln({self.vocabulary}) for "
+            f"{self.uniform} steps, and the gradient norm is {norm:.1e}.",
             facts=[
-                Fact("its part of the loss", f"{cross_entropy.weight * cross_entropy.value:.4f}"),
+                Fact("weighted in the loss", f"{cross_entropy.weight * cross_entropy.value:.4f}"),
                 Fact("stopped after", f"step {step}"),
             ],
-            why="Every token is equally likely to the model, whatever it reads, and a gradient "
-            f"below {STILL:g} changes that for no optimizer: Adam divides by no less.",
+            why="The model gives every token the same probability for any input, and a gradient "
+            f"below {STILL:g} (Adam's epsilon) is too small to change that.",
             fixes=[
                 LOWER_RATE,
-                Fix("Look for what makes all logits equal: a clamp, a head without weights."),
+                Fix("Find what makes all logits equal, such as a clamp or an untrained head."),
             ],
         )
 
@@ -166,45 +164,47 @@ class Watch:
         steps = f" for {self.unheard} steps" if self.unheard > 1 else ""
         return UNHEARD.finding(
             self.place,
-            f"The divergence from the teacher is exactly 0{steps}, at step {step}, and its weight "
-            f"is {divergence.weight:g}.",
+            f"The divergence from the teacher is exactly 0{steps}, at step {step}; its weight in "
+            "the "
+            f"loss is {divergence.weight:g}.",
             facts=[
                 Fact("cross entropy", f"{cross_entropy.value:.4f}, weight {cross_entropy.weight:g}")
             ],
-            why="Two models that differ never agree to the last bit: the teacher's word does not "
-            "come to the loss, and the student would learn from the rows alone.",
+            why="Two different models never agree to the last bit: the teacher's output does not "
+            "reach the loss, and the student would learn from the rows only.",
             fixes=[
-                Fix("Look at the teacher: is it another model than the student?"),
-                Fix("See whether the loss works on this device:  surefit check --self-test"),
+                Fix("Check that teacher and student are different models."),
+                Fix("Test the loss on this device:  surefit check --self-test"),
             ],
         )
 
     def _already_there(self, step: int) -> Finding:
         return UNHEARD.finding(
             self.place,
-            f"The student says what its teacher says, to the last bit, and at step {step} nothing "
-            "else pulls it: divergence and gradient are exactly 0.",
-            why="Both began with the same weights, so that there is nothing to learn from the "
-            "teacher.",
+            f"At step {step} the student's output equals the teacher's to the last bit: divergence "
+            "and gradient are exactly 0.",
+            why="Both start with the same weights, so there is nothing to learn from the teacher.",
             fixes=[
-                Fix("Give another teacher:  --teacher"),
-                Fix("Or let the rows count, too:  --alpha below 1"),
+                Fix("Use another teacher:  --teacher"),
+                Fix("Or add cross entropy to the loss:  --alpha below 1"),
             ],
         )
 
     def _all_skipped(self, step: int, norm: float) -> Finding:
         return ALL_SKIPPED.finding(
             self.place,
-            f"The gradient scaler skipped {self.skipped} steps in a row, to step {step}: no weight "
-            "has moved in them.",
+            f"The gradient scaler skipped {self.skipped} steps in a row, up to step {step}: no "
+            "weight "
+            "has changed since.",
             facts=[
-                Fact("length of the gradient", f"{norm}"),
+                Fact("gradient norm", f"{norm}"),
                 Fact(
                     "its scale",
-                    f"halved {self.skipped} times: {0.5**self.skipped:.0e} of what it was",
+                    f"halved {self.skipped} times, to {0.5**self.skipped:.0e} of its initial value",
                 ),
             ],
-            why="It halves its scale after each skipped step, and no finite gradient overflows at "
-            "such a scale: the gradients are NaN or infinite, though the loss is a number.",
+            why="The scaler halves its scale after each skipped step, and no finite gradient "
+            "overflows "
+            "at this scale: the gradients are NaN or infinite, although the loss is finite.",
             fixes=[Fix("Train with `--precision bf16` or `--precision fp32`.")],
         )

@@ -242,7 +242,7 @@ def test_a_file_that_changes_is_told(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="has changed since its header was read"):
         decoded(shard, 0, 11, into)
     (tmp_path / "part-0.npy").unlink()
-    with pytest.raises(BadInput, match="no longer there"):
+    with pytest.raises(BadInput, match="no longer exists"):
         decoded(shard, 0, 11, into)
 
 

@@ -370,7 +370,7 @@ def test_a_file_that_is_written_to_or_gone_is_found_in_the_next_epoch(tmp_path: 
     with pytest.raises(BadInput, match="it was written to"):
         list(train)
     (tmp_path / "part-1.npy").unlink()
-    with pytest.raises(BadInput, match="it is no longer there"):
+    with pytest.raises(BadInput, match="it no longer exists"):
         list(train)
     assert sorted(flat(first)) == list(range(80))
 

@@ -262,7 +262,7 @@ def test_other_data_as_in_the_source_document(tmp_path: Path) -> None:
 def test_values_prove_how_rows_were_flattened(tmp_path: Path) -> None:
     found = verdict(write_shards(tmp_path, swapped(HOT).reshape(60, -1)))
     facts = {fact.name: fact.value for fact in found.facts}
-    assert facts["by their values"] == "read so, all 1,200 steps of 60 rows sum to 1"
+    assert facts["values"] == "in this layout, all 1,200 steps of 60 rows sum to 1"
     assert facts["arithmetic"] == "60 x 5420 = 60 x 20 x 271"
     out = {fact.name: fact.value for fact in found.ruled_out}
     assert "of 1,200 steps would not sum to 1" in out["flattened"]

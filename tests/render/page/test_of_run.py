@@ -99,7 +99,7 @@ def test_a_law_that_a_finding_says_is_broken(tmp_path: Path) -> None:
     folder = write_run(tmp_path / "run", settings={"recipe": "distill"}, ended=(1, (lost,)))
     states = {law.words: law.state for law in page(folder).laws}
     assert states["the loss is a number"] == "broken"
-    assert states["the teacher's word comes to the loss"] == "holds"
+    assert states["the teacher's output reaches the loss"] == "holds"
 
 
 def test_files_that_are_missing_or_cut_off_are_left_out(tmp_path: Path) -> None:
@@ -109,12 +109,15 @@ def test_files_that_are_missing_or_cut_off_are_left_out(tmp_path: Path) -> None:
     made = page(folder)
     assert made.charts == ()
     assert made.data is None
-    assert made.conclusion.headline == "Not done so far: 0 steps."
+    assert made.conclusion.headline == "Not complete: 0 steps so far."
 
 
 def test_what_is_no_run_is_refused(tmp_path: Path) -> None:
     healthy_run(tmp_path / "runs" / "sft-1")
-    for folder, says in ((tmp_path / "runs", "runs: sft-1"), (tmp_path / "nothing", "no folder")):
+    for folder, says in (
+        (tmp_path / "runs", "runs: sft-1"),
+        (tmp_path / "nothing", "does not exist"),
+    ):
         with pytest.raises(WrongCall) as refused:
             read_run_folder(folder)
         said = refused.value.findings[0]

@@ -422,7 +422,7 @@ def test_the_page_of_a_script_with_a_hostile_name_and_exception(
         check=False,
     )
     assert ran.returncode == 1
-    assert f"the page of this run: {page}" in ran.stderr
+    assert f"page of this run: {page}" in ran.stderr
     seen = look(page)
     assert seen.page.evaluate("window.hit") is None
     assert seen.page.locator("img").count() == 0

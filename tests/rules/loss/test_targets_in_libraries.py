@@ -7,8 +7,9 @@ from textwrap import indent
 
 import pytest
 
+from forked import forking
 from surefit.examination import examine
-from surefit.laws.built_targets import moved_by_one
+from surefit.laws.losses.built_targets import moved_by_one
 from surefit.observe.script import Launch
 from surefit.source.edits import patched
 from surefit.source.reading import Source
@@ -73,7 +74,8 @@ def test_the_line_that_builds_the_labels(built: str, tmp_path: Path) -> None:
     text = SCRIPT.format(body=indent(body, " " * 8), full=rule == SHIFTED)
     (tmp_path / "train.py").write_text(text)
     launch = Launch(command=(sys.executable, "train.py"), cwd=tmp_path)
-    found = examine(launch, prove_fixes=False).findings
+    with forking():
+        found = examine(launch, prove_fixes=False).findings
     assert [finding.rule for finding in found] == [rule]
     marked = body.splitlines()[-1 if built == "put in" else 0]
     assert text.splitlines()[(found[0].place.line or 0) - 1].strip() == marked

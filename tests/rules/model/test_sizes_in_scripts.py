@@ -7,6 +7,7 @@ from textwrap import dedent
 
 import pytest
 
+from forked import forking
 from surefit.doctor.findings import Finding
 from surefit.examination import examine
 from surefit.observe.script import Launch
@@ -184,6 +185,7 @@ def test_the_line_and_a_fix(name: str, tmp_path: Path) -> None:
 def findings_of(text: str, folder: Path) -> tuple[Finding, ...]:
     (folder / "train.py").write_text(text, encoding="utf-8")
     launch = Launch(command=(sys.executable, "train.py"), cwd=folder)
-    examination = examine(launch, prove_fixes=False)
+    with forking():
+        examination = examine(launch, prove_fixes=False)
     assert examination.faults == ()
     return examination.findings

@@ -30,7 +30,7 @@ OTHER_DTYPE = refusal(
 OTHER_ORDER = refusal(
     "SF039",
     "array-in-fortran-order",
-    "The values of a row do not lie beside each other, so that rows cannot be read in place.",
+    "The values of a row are not contiguous, so rows cannot be read in place.",
 )
 
 
@@ -89,7 +89,7 @@ def check_dtype(header: Header, layout: Layout, data: Path) -> Iterator[Finding]
 def other_order(header: Header, layout: Layout, data: Path) -> Finding:
     return OTHER_ORDER.finding(
         Place(header.name),
-        f"`{header.name}` is stored in Fortran order: the values of one row lie apart.",
+        f"`{header.name}` is stored in Fortran order: the values of a row are not contiguous.",
         facts=(
             Fact("one row", f"{layout.row_values:,} reads of {header.dtype.itemsize} bytes"),
             Fact("in C order", f"one read of {header.row_bytes:,} bytes"),
@@ -116,7 +116,7 @@ def shown(shape: tuple[int, ...]) -> str:
 
 
 def _mend(layout: Layout, data: Path, what: str) -> Fix:
-    return Fix(f"Write it anew ({what}):  {inspect_command(layout, data)} --mend-to OUT")
+    return Fix(f"Rewrite it ({what}):  {inspect_command(layout, data)} --mend-to OUT")
 
 
 def _check_packed(header: Header, layout: Layout, form: Form) -> Iterator[Finding]:

@@ -22,7 +22,7 @@ from .shards import Shard
 FLIPPED = refusal(
     "SF042",
     "flipped-bytes",
-    "Rows are no longer what they were when the checksums of their file were written.",
+    "Rows have changed since the checksums of their file were written.",
 )
 
 BLOCK_BYTES = 1 << 20

@@ -42,7 +42,7 @@ def numpy_dtype(column: Column, name: str) -> np.dtype:
     kind = column.value_type
     numbers = pa.types.is_integer(kind) or pa.types.is_floating(kind)
     if not numbers and not pa.types.is_boolean(kind):
-        fix = "Store each row as a list of numbers of one fixed length."
+        fix = "Store each row as a list of numbers of the same length."
         raise BadInput(no_numbers(f"{name}, column {column.name}", str(kind), fix))
     dtype: np.dtype = np.dtype(kind.to_pandas_dtype())
     return dtype

@@ -21,7 +21,7 @@ from .shards import Form, Shard
 CHANGED = refusal(
     "SF047",
     "array-has-changed",
-    "A file of arrays is no longer what it was when its header was read.",
+    "A file of arrays has changed since its header was read.",
 )
 IDS_OUT_OF_RANGE = refusal(
     "SF049", "ids-out-of-range", "Packed one-hot rows name features that the layout has not got."
@@ -188,7 +188,7 @@ def _refuse_changed(shard: Shard) -> None:
     try:
         state = shard.path.stat()
     except OSError:
-        raise BadInput(_changed(shard, "it is no longer there")) from None
+        raise BadInput(_changed(shard, "it no longer exists")) from None
     if state.st_size != shard.size:
         said = f"it had {shard.size:,} bytes, and has {state.st_size:,}"
         raise BadInput(_changed(shard, said))

@@ -16,7 +16,7 @@ UNREADABLE = refusal(
 WRONG_SIZE = refusal(
     "SF032",
     "array-of-wrong-size",
-    "A file is shorter or longer than its header says: it was cut off, or written over.",
+    "A file is shorter or longer than its header declares: it was truncated or overwritten.",
 )
 PICKLED = refusal(
     "SF033",
@@ -26,10 +26,10 @@ PICKLED = refusal(
 UNCLEAR = refusal(
     "SF034",
     "unclear-array",
-    "A file holds several arrays, and nothing says which of them are the rows.",
+    "A file holds several arrays, and it is unknown which of them holds the rows.",
 )
 NOT_NUMBERS = refusal(
-    "SF048", "array-of-no-numbers", "An array holds something that is no number of NumPy's."
+    "SF048", "array-of-no-numbers", "An array has a dtype that is not numeric in NumPy."
 )
 
 
@@ -44,21 +44,23 @@ def not_opened(name: str, path: Path, error: OSError) -> Finding:
     """Told by what the path is, since systems say it variously."""
     if path.is_symlink() and not path.exists():
         reason = f"is a link to `{path.readlink()}`, which does not exist"
-        return unreadable(name, reason, "Mend the link, or take it out of the folder.")
+        return unreadable(name, reason, "Fix the link, or remove it from the folder.")
     if path.is_dir():
         fix = "Give the folder itself, or take it out of this one."
         return unreadable(name, "is a folder, and its name promises a file", fix)
     if isinstance(error, NotAPlainFile):
         reason = f"cannot be read: {error.strerror}"
-        return unreadable(name, reason, "Put a file in its place, or take it out of the folder.")
+        return unreadable(name, reason, "Replace it with a file, or remove it from the folder.")
     if isinstance(error, PermissionError):
         fix = f"Let yourself read it:  chmod u+r {quote(str(path))}"
         return unreadable(name, "may not be read by you", fix, error)
-    return unreadable(name, "cannot be read", "Mend the file, or take it out of the folder.", error)
+    return unreadable(
+        name, "cannot be read", "Repair the file, or remove it from the folder.", error
+    )
 
 
 def too_large(name: str, needs: str, error: Exception | None = None) -> Finding:
-    fix = "Store fewer rows in a file, or each array in one of its own, uncompressed."
+    fix = "Store fewer rows per file, or one array per file, uncompressed."
     return unreadable(name, f"takes {needs}", fix, error)
 
 
@@ -87,9 +89,9 @@ def wrong_size(
     if short:
         facts.append(Fact("whole rows in it", _whole_rows(whole, rows, row_bytes)))
         fix = "Write the file again, from what it was made of."
-        why = "Writing it was interrupted, or a copy of it: what is missing is nowhere in the file."
+        why = "Writing or copying it was interrupted; the missing rows are not in the file."
     else:
-        fix = "Write the file again: what stands behind its rows belongs to nothing."
+        fix = "Write the file again: the bytes after its rows belong to nothing."
         why = "Something was written into the file behind its array, or its header is another's."
     return WRONG_SIZE.finding(
         Place(name),
@@ -112,7 +114,7 @@ def pickled(name: str, what: str, error: Exception | None = None) -> Finding:
     return PICKLED.finding(
         Place(name),
         f"`{name}` {what}, and pickles are not read.",
-        why="Reading a pickle runs code that is in it; surefit runs nothing of a data file.",
+        why="Loading a pickle executes code; surefit never executes code from data files.",
         fixes=(
             Fix(
                 "Where you trust it, read it yourself and store its numbers:  "
@@ -142,7 +144,7 @@ def unclear(name: str, word: str, shapes: Mapping[str, tuple[int, ...]]) -> Find
         facts=each,
         why="One array of three axes is taken, or else one of two; which of several is meant only"
         " you can know.",
-        fixes=(Fix("Store the rows in a file of their own, alone or as its only such array."),),
+        fixes=(Fix("Store the rows in a separate file, as its only such array."),),
     )
 
 

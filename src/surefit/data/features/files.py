@@ -107,7 +107,7 @@ def array_paths(data: Path) -> tuple[Path, list[Path], list[str]]:
             raise BadInput(_nowhere(data))
         if data.suffix.lower() not in (*READERS, *PICKLES):
             raise BadInput(
-                _no_arrays(data.parent, [data.name], [], f"`{data.name}` is no file of arrays.")
+                _no_arrays(data.parent, [data.name], [], f"`{data.name}` is not a file of arrays.")
             )
         return data.parent, [data], []
     try:

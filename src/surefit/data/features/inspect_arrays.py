@@ -195,11 +195,11 @@ def _of_other_dtype(headers: Sequence[Header], data: Path) -> Iterator[Finding]:
     yield OTHER_DTYPE.finding(
         Place(most.name),
         f"`{most.name}` holds {name}, and rows are {USUAL_DTYPE} unless another type is declared.",
-        why="Numbers are not converted as they are read, so that training would refuse them.",
+        why="Values are not converted while reading, so training would refuse them.",
         fixes=(
             Fix(f"Declare it:  {sizes_as_flags(most)}"),
             Fix(
-                f"Or write them again, every value kept or refused:  surefit inspect"
+                f"Or rewrite them, without loss of values:  surefit inspect"
                 f" {quote(str(data))} {sizes} --mend-to OUT"
             ),
         ),
@@ -342,7 +342,7 @@ def _kinds(verdicts: Sequence[Verdict]) -> Iterator[str]:
 
 
 def _read(whole: bool) -> list[str]:
-    return [] if whole else ["of the values a sample was read, and not every row"]
+    return [] if whole else ["only a sample of the rows was read"]
 
 
 def _notes(files: Files, shards: Shards | None, verified: bool) -> list[str]:

@@ -49,6 +49,6 @@ def labels_among_features(found: Mapping[Header, Header], data: Path) -> Iterato
             why="Every array of the folder is read as features; pretraining has no use for labels.",
             fixes=(
                 Fix("Keep labels in another folder than features."),
-                Fix(f"Or name the file of features alone:  {data / features.name}"),
+                Fix(f"Or name only the file of features:  {data / features.name}"),
             ),
         )

@@ -116,7 +116,7 @@ def settled(folder: Path, found: LayoutFile | None, declared: Layout | None) -> 
 NOT_DECLARED = refusal(
     "SF036",
     "layout-not-declared",
-    "What a row is must be declared: a layer made to fit whatever arrives trains on anything.",
+    "The layout must be declared: a layer sized to whatever arrives trains on anything.",
 )
 
 
@@ -171,7 +171,7 @@ def _contradicts(folder: Path, found: Layout, declared: Layout) -> Finding:
         f"`{LAYOUT_FILE}` declares {found}, and the call {declared}.",
         facts=(Fact("in the file", str(found)), Fact("in the call", str(declared))),
         fixes=(
-            Fix("If the file is right, leave the flags out: it is read by itself."),
+            Fix("If the file is right, remove the flags; it is read automatically."),
             Fix("If the call is right, write the file again with `--write-layout`."),
         ),
     )

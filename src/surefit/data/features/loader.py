@@ -23,9 +23,11 @@ from .row_checks import not_finite_rows
 STATE_OF_OTHER_DATA = refusal(
     "SF052",
     "state-of-other-data",
-    "A place in the data means nothing in other data, or in batches of another size.",
+    "A position in the data is only valid for the same data and batch size.",
 )
-NO_MEMORY = refusal("SF054", "memory-not-to-be-had", "The system has less memory than was allowed.")
+NO_MEMORY = refusal(
+    "SF054", "memory-not-to-be-had", "The memory limit is larger than the memory of this machine."
+)
 
 Batch = dict[str, torch.Tensor]
 
@@ -211,7 +213,7 @@ def _no_memory(order: Order, origin: Origin) -> Finding:
         Place("max_memory_gb"),
         f"The system has no memory for the {order.window:,} batches of a window.",
         facts=(Fact("a batch", size(batch)),),
-        fixes=(Fix("Allow less, so that windows become smaller:  max_memory_gb=..."),),
+        fixes=(Fix("Lower the limit, so that windows are smaller:  max_memory_gb=..."),),
     )
 
 

@@ -128,10 +128,10 @@ def loaders(
     shuffle: Literal["global", "blocks"] | None = None,
     pin_memory: bool = False,
 ) -> tuple[FeatureLoader, FeatureLoader, FeatureData]:
-    """The training loader, the test loader, and what both read.
+    """Returns the training loader, the test loader, and a description of the data.
 
-    Every header is checked against the layout, and a sample of the rows against its kind, before
-    anything is given. Both loaders together stay within `max_memory_gb`.
+    Every header is first compared with the layout, and a sample of rows with the kind of features.
+    Both loaders together stay within `max_memory_gb`.
     """
     settings = LoaderSettings(
         batch_size=batch_size,

@@ -25,9 +25,7 @@ from .scenarios import Verdict, judge
 from .verdicts import findings
 from .write_layout import write_layout
 
-NOT_MENDED = refusal(
-    "SF044", "not-mended", "Shards are written anew only where what they are is certain."
-)
+NOT_MENDED = refusal("SF044", "not-mended", "Shards are rewritten only if their layout is certain.")
 BLOCK_BYTES = 32_000_000
 """So much is held of a file at a time."""
 
@@ -41,7 +39,7 @@ def refuse_in_use(out: Path) -> None:
             NOT_MENDED.finding(
                 Place(str(out)),
                 f"`{out}` is there already.",
-                why="What is mended is written to a new folder; nothing is written over.",
+                why="Rewritten rows go to a new folder; nothing is overwritten.",
                 fixes=(Fix("Give the name of a folder that does not exist yet."),),
             )
         )
@@ -141,7 +139,7 @@ def _not_like_the_sample(header: Header, how: Reading, first: int, last: int) ->
         f"`{header.name}` is not {how.says} throughout: rows {first:,} to {last - 1:,} (from 0)"
         " hold steps that do not sum to 1 so.",
         why="Sums to one decided how it is read, in a sample; in all rows they do not hold.",
-        fixes=(Fix("Look where the file is made: parts of it were stored in different ways."),),
+        fixes=(Fix("Check how the file is written: its parts are stored in different layouts."),),
     )
 
 

@@ -96,8 +96,8 @@ def changed(shard: Shard, what: str, *facts: Fact) -> Finding:
         facts=facts,
         why="Rows read from now on would be others than those that were checked.",
         fixes=(
-            Fix("Put the file back as it was, and go on from the last checkpoint."),
-            Fix("If it was meant to change, start anew: its rows are others now."),
+            Fix("Restore the file, then resume from the last checkpoint."),
+            Fix("If the change was intended, start a new run: the rows are different now."),
         ),
     )
 
@@ -106,7 +106,7 @@ def _opened(shard: Shard) -> int:
     try:
         file = os.open(shard.path, os.O_RDONLY | os.O_CLOEXEC)
     except FileNotFoundError:
-        raise BadInput(changed(shard, "it is no longer there")) from None
+        raise BadInput(changed(shard, "it no longer exists")) from None
     except OSError as error:
         raise BadInput(not_opened(shard.name, shard.path, error)) from None
     try:

@@ -194,7 +194,7 @@ def too_small(sizes: Sizes, budget: int, least: int, window: int = 1) -> Finding
     if fitting:
         fixes.append(Fix(f"Take smaller batches:  batch_size={fitting}"))
     if sizes.decoded:
-        fixes.append(Fix("Write the rows as .npy files, which are read in place."))
+        fixes.append(Fix("Convert the rows to .npy files, which are read in place."))
     return BUDGET_TOO_SMALL.finding(
         Place("max_memory_gb"),
         f"`max_memory_gb={budget / 1e9:g}` is {size(budget)}; the least that works is"

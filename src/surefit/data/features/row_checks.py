@@ -50,7 +50,7 @@ def not_finite_rows(name: str, positions: Sequence[int], rows: Values, looked_at
             Fact("such values", f"{len(places):,} of {rows[0].size * looked_at:,}"),
         ),
         why="One such value makes the loss, and after a step every weight, not a number.",
-        fixes=(Fix("Mend these rows where they are made, or leave them out there."),),
+        fixes=(Fix("Fix or remove these rows where they are created."),),
     )
 
 
@@ -75,7 +75,7 @@ def _other_kind(
             *_steps(rows[wrong[0]], first, declared),
         ),
         fixes=(
-            Fix("If the declaration is right, these are other data: look where they are made."),
+            Fix("If the declaration is right, these are other data: check how they are created."),
             Fix(f"If the data are right, declare them:  --kind {found.kind}"),
         ),
     )

@@ -142,7 +142,7 @@ def _ruled_out(one: Candidate, probes: Tried) -> Fact:
     sums = rows.sum(axis=2, dtype=np.float64)
     wrong = int((np.abs(sums - 1) > 1e-2).sum())
     said = f"{wrong:,} of {sums.size:,} steps would not sum to 1"
-    return Fact(str(one.scenario), f"read so ({one.reading.says}), {said}")
+    return Fact(str(one.scenario), f"in this layout ({one.reading.says}), {said}")
 
 
 def _not_of_kind(
@@ -151,7 +151,7 @@ def _not_of_kind(
     return [
         Fact(
             str(one.scenario),
-            f"read so ({one.reading.says}), rows are {probes[one.reading.word][0].kind}",
+            f"in this layout ({one.reading.says}), rows are {probes[one.reading.word][0].kind}",
         )
         for one in candidates
         if one not in good
@@ -213,13 +213,13 @@ def _by_values(
     if pick and "features" in found.sums_to_one:
         axis = f", along axis {FEATURE_AXIS[how.word]}" if how.word in FEATURE_AXIS else ""
         steps = f"all {found.rows * how.steps:,} steps of {found.rows:,} rows"
-        yield Fact("by their values", f"read so, {steps} sum to 1{axis}")
+        yield Fact("values", f"in this layout, {steps} sum to 1{axis}")
     elif len(open_) > 1:
         said = f"rows are {found.kind} either way: the values cannot decide"
-        yield Fact("by their values", said)
+        yield Fact("values", said)
     elif found.kind is Kind.CONTINUOUS and "features" in found.sums_to_one:
         said = f"shares of 1/{how.steps} that sum to 1, as a mean over {how.steps} steps leaves"
-        yield Fact("by their values", said)
+        yield Fact("values", said)
 
 
 def _without_reading(header: Header, layout: Layout) -> Verdict:

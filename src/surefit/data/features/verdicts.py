@@ -27,7 +27,7 @@ IS = {
     Scenario.UNBATCHED: "by its sizes it is one row, without an axis for rows",
     Scenario.POOLED: "it has one vector for each row, as pooling over steps leaves",
     Scenario.MERGED_OR_POOLED: "rows and steps are one axis, or steps were pooled",
-    Scenario.IDS: "it holds a whole number for each step, as ids are",
+    Scenario.IDS: "it holds an integer per step, like ids",
     Scenario.OTHER_WIDTH: "its steps are of another width",
     Scenario.OTHER_LENGTH: "its rows have another number of steps",
     Scenario.OTHER_DATA: "these are other data",
@@ -78,15 +78,13 @@ def _why(verdict: Verdict) -> str:
     match verdict.scenario:
         case Scenario.RESHAPED:
             return (
-                "Nothing fails on such rows: sizes are right and every value is in a wrong place."
+                "Training does not fail on such rows: the sizes match, but every value is at a "
+                "wrong position."
             )
         case Scenario.OTHER_DATA | Scenario.OTHER_WIDTH | Scenario.OTHER_LENGTH:
-            return (
-                "A layer that is made as wide as what arrives would train on the wrong features"
-                " without a word."
-            )
+            return "A layer sized to whatever arrives would silently train on the wrong features."
         case _ if len(verdict.open) > 1:
-            return "Nothing in the files says which it is; only you can know."
+            return "The files do not show which layout it is; it is your choice."
         case _:
             return ""
 
@@ -95,7 +93,7 @@ def _fixes(verdict: Verdict, layout: Layout, data: Path) -> Iterator[Fix]:
     command = inspect_command(layout, data)
     shape = verdict.header.shape
     if verdict.reading is not None:
-        yield Fix(f"Write it again, every value kept:  {command} --mend-to OUT")
+        yield Fix(f"Rewrite it in the declared layout:  {command} --mend-to OUT")
         return
     if verdict.scenario is Scenario.UNBATCHED:
         yield Fix(f"If it is {shape[0]} rows that were pooled: store them as they were before.")

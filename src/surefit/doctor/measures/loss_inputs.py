@@ -57,6 +57,10 @@ class LossSite:
     weights: int = 0
     """Entries of `weight` or `pos_weight`; `zero_weights` are those of exactly zero."""
     zero_weights: int = 0
+    class_weights: tuple[float, ...] = ()
+    """Of a few classes; of a single `pos_weight`, 1 and that."""
+    class_rows: tuple[int, ...] = ()
+    """Targets of each of these classes."""
     nothing_weighs: int = 0
     """Calls in which every target that counts has weight zero."""
 

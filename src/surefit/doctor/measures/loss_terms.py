@@ -11,7 +11,8 @@ class LossTerm:
     """One operand of the sum that a loss is."""
 
     reduction: str
-    """`mean` or `sum` over all elements of a tensor, which has `shape`."""
+    """`mean` or `sum` over all elements of a tensor, which has `shape`; `row sum` for the mean over
+    the rows of what each of them sums up."""
     operation: str
     """That reduces: `mse_loss`; `sum` and `mean` where the script does it itself."""
     shape: tuple[int, ...]
@@ -20,6 +21,9 @@ class LossTerm:
     factors: int = 0
     weighted: bool = False
     """Its elements are multiplied by a tensor that no gradient passes: weights, a mask."""
+    vanished: bool = False
+    """Of a `row sum`: it is a KL divergence, by its form, and nearly all variances in it, or ratios
+    of them, are 1, as where it is 0."""
     attached_target: int | None = None
     """Of a comparison of two outputs, which side, 0 or 1, comes out of layers that are a part of
     the other side's, and gets a gradient all the same."""

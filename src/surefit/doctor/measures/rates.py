@@ -33,6 +33,24 @@ class RateCourse:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PlateauSeen:
+    """What a `ReduceLROnPlateau` waits for, and what it was given."""
+
+    mode: str
+    """`min` or `max`."""
+    patience: int
+    threshold: float
+    relative: bool
+    """The threshold is a share of the best number."""
+    numbers: tuple[float, ...] = ()
+    """The first ones, one for each call."""
+    reduced: tuple[int, ...] = ()
+    """Which of these calls lowered the rate."""
+    steps: tuple[int, ...] = ()
+    """Optimizer steps before each of these calls."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ScheduleSeen:
     """One learning rate scheduler."""
 
@@ -53,7 +71,7 @@ class ScheduleSeen:
     """Lengths that it was created with: `T_max`, `total_steps`, `num_warmup_steps`."""
     position: int = 0
     """Its `last_epoch`."""
-    watches: bool = False
+    plateau: PlateauSeen | None = None
     """It waits for a metric, so that it need never change anything."""
     inner: bool = False
     """Another scheduler steps it."""

@@ -20,7 +20,7 @@ from surefit.laws.contracts.optimizer_states import (
 )
 from surefit.laws.contracts.state_dicts import Loading, StateDictNames
 from surefit.laws.contracts.unpickling import UnpicklingRefused
-from surefit.laws.subscripts import Asked
+from surefit.laws.values.subscripts import Asked
 
 
 def state_dict_names(

@@ -10,7 +10,7 @@ from surefit.interpreter.values import TensorPair, TensorValue
 from surefit.interpreter.violations import Site
 from surefit.interpreter.wording import operand_of, text_of
 from surefit.laws.contracts.losses import LossArguments, TargetDtype, TargetShape
-from surefit.laws.label_values import LabelValues
+from surefit.laws.values.label_values import LabelValues
 
 AxesFault = Literal["column", "square", "indices", "one hot", "classes last", "flattened"]
 """`column`: class indices as (rows, 1). `square`: (rows, 1) beside (rows,), compared entry by

@@ -11,6 +11,7 @@ from surefit.interpreter.violations import Site
 from surefit.interpreter.wording import layer_name, operand_of
 from surefit.laws.contracts.mixed_operands import MoveDropped, PlainTensor, TwoDevices, TwoDtypes
 from surefit.source.reading import Source
+from surefit.source.selection import nodes_within
 
 
 def two_devices(at: Site, tensor: TensorValue, node: ast.AST, moved: str) -> Iterator[TwoDevices]:
@@ -50,10 +51,8 @@ def plain_tensor(source: Source, node: ast.AST, stray: Operand) -> PlainTensor |
     owner = source.class_around(node)
     read = {
         item.attr
-        for item in ast.walk(node)
-        if isinstance(item, ast.Attribute)
-        and isinstance(item.value, ast.Name)
-        and item.value.id == "self"
+        for item in nodes_within(node, ast.Attribute)
+        if isinstance(item.value, ast.Name) and item.value.id == "self"
     }
     for statement in ast.walk(owner) if owner else ():
         for target in statement.targets if isinstance(statement, ast.Assign) else ():

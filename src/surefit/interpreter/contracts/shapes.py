@@ -23,9 +23,9 @@ from surefit.laws.contracts.products import InnerSizes, Turned
 from surefit.laws.contracts.reshapes import ElementCount, NotContiguous, count_differs
 from surefit.laws.contracts.sizes import SizesDiffer
 from surefit.laws.contracts.widths import CalledLayer, LayerWidth
-from surefit.laws.frame_numbers import size_nodes
-from surefit.laws.layer_tables import GIVES
-from surefit.laws.ways import WidthSource
+from surefit.laws.layers.layer_tables import GIVES
+from surefit.laws.layers.ways import WidthSource
+from surefit.laws.values.frame_numbers import size_nodes
 
 NAMES = {"sum": "add", "cat": "cat", "stack": "stack"}
 MAP_AXES = 4

@@ -13,7 +13,7 @@ from surefit.laws.contracts.tables import (
     PositionsOutside,
     TypesOutside,
 )
-from surefit.laws.table_ids import OutsideIds
+from surefit.laws.layers.table_ids import OutsideIds
 
 TOKEN_TYPE_NAMES = ("segment", "token_type", "type_embed")
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from surefit.doctor.observations import Frame, Value
 from surefit.doctor.violations import Expression, Operand, Violation, in_code
 from surefit.laws.case import Case, use_of
-from surefit.laws.names import name_in
-from surefit.laws.origins import names_in
+from surefit.laws.values.names import name_in
+from surefit.laws.values.origins import names_in
 
 ATTENTION = "multi_head_attention_forward"
 CHECKS_PADDING = "_check_key_padding_mask"

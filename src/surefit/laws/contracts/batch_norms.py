@@ -6,9 +6,9 @@ from math import prod
 
 from surefit.doctor.observations import Frame, Layer, Value
 from surefit.doctor.violations import Violation
-from surefit.laws.batch_lines import caller_of_model
-from surefit.laws.batches import of
 from surefit.laws.case import Case, use_of
+from surefit.laws.rows.batch_lines import caller_of_model
+from surefit.laws.rows.batches import of
 
 NORMS = ("BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "SyncBatchNorm")
 

@@ -10,8 +10,8 @@ from surefit.doctor.observations import Frame
 from surefit.doctor.violations import Expression, Operand, Violation
 from surefit.doctor.words import code
 from surefit.laws.case import Case, use_of
-from surefit.laws.frame_numbers import integer_in
-from surefit.laws.loaders import loader_call
+from surefit.laws.rows.loaders import loader_call
+from surefit.laws.values.frame_numbers import integer_in
 from surefit.source.reading import Source, called
 
 SAMPLER = "torch/utils/data/sampler.py"

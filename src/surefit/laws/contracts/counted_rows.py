@@ -7,11 +7,11 @@ from math import prod
 
 from surefit.doctor.observations import Frame
 from surefit.doctor.violations import Expression, Operand, Violation
-from surefit.laws.batches import Batches, batches_of, loops_around
 from surefit.laws.case import Case, use_of
-from surefit.laws.frame_numbers import integer_in
-from surefit.laws.operands import operand_in
-from surefit.laws.row_counts import fits, is_written_down, leaves
+from surefit.laws.operations.operands import operand_in
+from surefit.laws.rows.batches import Batches, batches_of, loops_around
+from surefit.laws.rows.row_counts import fits, is_written_down, leaves
+from surefit.laws.values.frame_numbers import integer_in
 from surefit.source.constants import integer
 from surefit.source.reading import Source
 

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from surefit.doctor.observations import Frame, Value
 from surefit.doctor.violations import Operand, Violation, Written
 from surefit.laws.case import Case, use_of
-from surefit.laws.written_numbers import given_as
+from surefit.laws.values.written_numbers import given_as
 from surefit.lineage.producers import Producer, ProducerKind
+from surefit.source import snippets
 
 RAISED = ("ValueError", "AssertionError")
 PARTS = re.compile(r"heads?$|^n_?heads?$|^groups$|^num_groups$|^n_groups$")
@@ -92,14 +93,13 @@ def integer(text: str, value: Value) -> Iterator[tuple[str, int]]:
 
 def texts_in(frame: Frame) -> set[str]:
     """Names that the statement writes; of a long one only its expression is known."""
-    texts: set[str] = set()
-    for text in (frame.line, frame.expression or ""):
-        try:
-            nodes = list(ast.walk(ast.parse(text)))
-        except SyntaxError:
-            continue
-        texts |= {ast.unparse(node) for node in nodes if isinstance(node, ast.Name | ast.Attribute)}
-    return texts
+    written = (snippets.statement(text) for text in (frame.line, frame.expression or ""))
+    return {
+        ast.unparse(node)
+        for whole in written
+        for node in (ast.walk(whole) if whole is not None else ())
+        if isinstance(node, ast.Name | ast.Attribute)
+    }
 
 
 def pairs_of(numbers: dict[str, int]) -> Iterator[Pair]:

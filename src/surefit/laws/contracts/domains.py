@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from surefit.doctor.observations import Frame, Value
 from surefit.doctor.violations import Operand, Violation, in_code
 from surefit.laws.case import Case, use_of
-from surefit.laws.names import name_in
-from surefit.laws.operands import operand_in
+from surefit.laws.operations.operands import operand_in
+from surefit.laws.values.names import name_in
 from surefit.lineage.properties import Property, numbers
 from surefit.source.reading import called
 
@@ -91,9 +91,18 @@ def violations_of(case: Case) -> Iterator[OutsideTheDomain]:
     elif DISTRIBUTIONS in last.place.file:
         yield from of_distribution(case, last)
     else:
-        for (file, function), domains in IN_FUNCTIONS.items():
-            if last.function == function and last.place.file.endswith(file):
-                yield from of_function(case, last, domains)
+        yield from of_function(case, last, domains_in(last))
+
+
+def domains_in(last: Frame) -> dict[str, Domain]:
+    """Of the arguments of a function of torch's; empty for all others."""
+    known = IN_FUNCTIONS.items()
+    every = (
+        domains
+        for (file, function), domains in known
+        if last.function == function and last.place.file.endswith(file)
+    )
+    return next(every, {})
 
 
 def of_distribution(case: Case, last: Frame) -> Iterator[OutsideTheDomain]:

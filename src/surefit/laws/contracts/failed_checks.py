@@ -8,6 +8,7 @@ from surefit.doctor.observations import FailedCheck, Frame, Value
 from surefit.doctor.violations import Operand, Violation
 from surefit.doctor.words import code
 from surefit.laws.case import Case, use_of
+from surefit.source import snippets
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +56,7 @@ def values_of(frame: Frame, check: FailedCheck) -> list[Value]:
 
 def said_to_be_none(check: FailedCheck) -> str:
     """`tokenizer.mask_token` of `tokenizer.mask_token is None`, which holds."""
-    match parsed(check.text):
+    match snippets.expression(check.text):
         case ast.Compare(left=left, ops=[op], comparators=[ast.Constant(value=None)]):
             kinds = (ast.Is, ast.Eq) if check.result else (ast.IsNot, ast.NotEq)
             plain = isinstance(left, ast.Name | ast.Attribute | ast.Subscript)
@@ -68,12 +69,5 @@ def how_little(frame: Frame, check: FailedCheck) -> int:
     values = values_of(frame, check)
     if len(values) > 1:
         return 0
-    flag = isinstance(parsed(check.text), ast.Name | ast.Attribute)
+    flag = isinstance(snippets.expression(check.text), ast.Name | ast.Attribute)
     return 2 if flag and values[0].kind == "bool" else 1
-
-
-def parsed(text: str) -> ast.expr | None:
-    try:
-        return ast.parse(text, mode="eval").body
-    except SyntaxError:
-        return None

@@ -11,8 +11,8 @@ from surefit.doctor.progress import final_steps
 from surefit.doctor.recording import Recording
 from surefit.doctor.violations import Violation
 from surefit.laws.case import Case, use_of
-from surefit.laws.contracts.domains import DISTRIBUTIONS, IN_FUNCTIONS
-from surefit.laws.operation_calls import computed_on
+from surefit.laws.contracts.domains import DISTRIBUTIONS, domains_in
+from surefit.laws.operations.operation_calls import computed_on
 from surefit.source.reading import Source, called
 
 ENGINE = "_engine_run_backward"
@@ -60,8 +60,8 @@ def violations_of(case: Case) -> Iterator[RefusedAsNotFinite]:
         yield from of_own_check(case, last)
     elif DISTRIBUTIONS in last.place.file:
         yield from of_distribution(case, last)
-    elif (taken := taken_by(last)) is not None:
-        yield from of_function(case, last, taken)
+    elif taken := domains_in(last):
+        yield from of_function(case, last, tuple(taken))
     else:
         yield from of_library_check(case, last)
 
@@ -114,14 +114,6 @@ def of_distribution(case: Case, last: Frame) -> Iterator[RefusedAsNotFinite]:
     name = str(parameter.scalar) if parameter is not None and parameter.scalar else "value"
     kind = owner.kind if owner is not None else "the distribution"
     yield refused(case, kind, name, "value", frame=len(case.frames) - 1, known=True)
-
-
-def taken_by(last: Frame) -> tuple[str, ...] | None:
-    """The arguments of a function of torch's that must lie in a domain."""
-    for (file, function), domains in IN_FUNCTIONS.items():
-        if last.function == function and last.place.file.endswith(file):
-            return tuple(domains)
-    return None
 
 
 def of_function(case: Case, last: Frame, names: tuple[str, ...]) -> Iterator[RefusedAsNotFinite]:

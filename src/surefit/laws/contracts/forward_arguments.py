@@ -8,9 +8,15 @@ from typing import ClassVar
 from surefit.doctor.conditions.inputs import inputs_of
 from surefit.doctor.observations import Frame
 from surefit.doctor.violations import Violation, narrowed
-from surefit.laws.argument_names import meant_for
 from surefit.laws.case import Case, use_of
-from surefit.laws.trainers import TrainerState, dropped_columns, is_text, is_trainer, trainer_of
+from surefit.laws.rows.argument_names import meant_for
+from surefit.laws.training.trainers import (
+    TrainerState,
+    dropped_columns,
+    is_text,
+    is_trainer,
+    trainer_of,
+)
 
 LABELS = "labels"
 IDS = {"input_ids", "decoder_input_ids", "inputs_embeds"}

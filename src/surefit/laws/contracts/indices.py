@@ -8,12 +8,12 @@ from surefit.doctor.observations import Frame, Value
 from surefit.doctor.violations import Expression, Operand, Violation, in_code
 from surefit.laws.case import Case, use_of
 from surefit.laws.contracts.tables import LOOKUPS, looked_up
-from surefit.laws.demands import conflicts, number_in
-from surefit.laws.failing_calls import failing_call
-from surefit.laws.frame_numbers import tensor_in
-from surefit.laws.label_values import LabelValues
-from surefit.laws.layer_words import layer_name
-from surefit.laws.operands import operand_in
+from surefit.laws.layers.layer_words import layer_name
+from surefit.laws.operations.demands import conflicts, number_in
+from surefit.laws.operations.failing_calls import failing_call
+from surefit.laws.operations.operands import operand_in
+from surefit.laws.values.frame_numbers import tensor_in
+from surefit.laws.values.label_values import LabelValues
 from surefit.source.reading import Source, called
 
 READING = ("gather", "take_along_dim")

@@ -10,8 +10,9 @@ from surefit.doctor.conditions.values import ValuesAt, Wanted
 from surefit.doctor.observations import Frame, Value
 from surefit.doctor.violations import Expression, Operand, Violation, in_code
 from surefit.laws.case import Case, use_of
-from surefit.laws.operands import fails_in_own_code, operand_in
-from surefit.laws.vocabularies import bound_name
+from surefit.laws.layers.vocabularies import bound_name
+from surefit.laws.operations.dtypes import CAST_BY
+from surefit.laws.operations.operands import fails_in_own_code, operand_in
 from surefit.source.reading import Source, called, dotted
 
 NEED_FLOATS = ("mean", "std", "var", "softmax", "log_softmax", "norm", "nanmean")
@@ -19,7 +20,6 @@ AVERAGES = ("mean", "nanmean")
 INTEGERS = ("int64", "int32", "int16", "int8", "uint8", "bool")
 GIVE_INTEGERS = ("arange", "randint", "randperm", "argmax", "argmin", "argsort", "bincount")
 CREATE = ("tensor", "as_tensor", "zeros", "ones", "full", "arange", "randint", "empty", "eye")
-SHORT_NAMES = {"long": "int64", "int": "int32", "bool": "bool"}
 PARAMETER = "torch/nn/parameter.py"
 
 
@@ -148,7 +148,7 @@ def created_dtype(case: Case, source: Source, call: ast.Call) -> str:
     dtype = source.argument(call, "dtype")
     if dtype is not None:
         name = ast.unparse(dtype).rpartition(".")[2]
-        return SHORT_NAMES.get(name, name)
+        return CAST_BY.get(name, name)
     if called(call) in GIVE_INTEGERS or (call.args and are_integers(case, source, call.args[0])):
         return "int64"
     return ""

@@ -9,7 +9,7 @@ from surefit.doctor.observations import Value
 from surefit.doctor.violations import Operand, Violation
 from surefit.doctor.words import code
 from surefit.laws.case import Case, use_of
-from surefit.laws.subscripts import Asked, keys_asked, subscript_in
+from surefit.laws.values.subscripts import Asked, keys_asked, subscript_in
 
 MOST_KEYS = 40
 """From here on not all keys of a value are known."""

@@ -9,7 +9,7 @@ from surefit.doctor.graph_stories import Stood
 from surefit.doctor.violations import Expression, Operand, Violation
 from surefit.doctor.words import code
 from surefit.laws.case import Case
-from surefit.laws.grad_switches import switch_of
+from surefit.laws.training.grad_switches import switch_of
 from surefit.source.in_place import written_text
 
 

@@ -9,7 +9,7 @@ from surefit.doctor.findings import Place
 from surefit.doctor.observations import Crash, Frame, Question
 from surefit.doctor.violations import Expression, Violation
 from surefit.laws.case import Case
-from surefit.laws.name_successors import (
+from surefit.laws.libraries.name_successors import (
     METHODS,
     ONLY_RAISE,
     STANDS_FOR,

@@ -7,7 +7,7 @@ from surefit.doctor.observations import Frame
 from surefit.doctor.violations import Expression, Operand, Violation, in_code
 from surefit.laws.case import Case, use_of
 from surefit.laws.contracts.losses import FUNCTIONS, INDICES, OF_CLASSES
-from surefit.laws.names import called_in, name_in
+from surefit.laws.values.names import called_in, name_in
 from surefit.lineage.properties import FLOATING
 
 WEIGHTED = (*OF_CLASSES, "multi_margin_loss")

@@ -9,8 +9,8 @@ from surefit.doctor.findings import Place
 from surefit.doctor.observations import Frame, Value
 from surefit.doctor.violations import Operand, Violation, in_code
 from surefit.laws.case import Case, use_of
-from surefit.laws.label_values import LabelValues
-from surefit.laws.names import called_in, name_in
+from surefit.laws.values.label_values import LabelValues
+from surefit.laws.values.names import called_in, name_in
 
 OF_CLASSES = ("cross_entropy", "nll_loss")
 BINARY = ("binary_cross_entropy", "binary_cross_entropy_with_logits")

@@ -9,8 +9,8 @@ from surefit.doctor.conditions.values import ValuesAt, Wanted
 from surefit.doctor.observations import Value
 from surefit.doctor.violations import Expression, Operand, Violation
 from surefit.laws.case import Case, use_of
-from surefit.laws.frame_numbers import tensor_in
-from surefit.laws.operands import fails_in_own_code, operand_in, result_is
+from surefit.laws.operations.operands import fails_in_own_code, operand_in, result_is
+from surefit.laws.values.frame_numbers import tensor_in
 from surefit.source.reading import Source, called
 
 FILLS = ("masked_fill", "masked_fill_")

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from surefit.doctor.observations import Frame, Value
 from surefit.doctor.violations import Operand, Violation, in_code
 from surefit.laws.case import Case, use_of
-from surefit.laws.names import name_in, plain
+from surefit.laws.values.names import name_in, plain
+from surefit.source import snippets
 
 ONE_DTYPE = frozenset(
     (
@@ -113,10 +114,7 @@ def failing_node(case: Case, frame: Frame) -> ast.AST | None:
     source = case.source(frame.place)
     statement = source.statement_at(frame.place.line) if source and frame.place.line else None
     writes = isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Subscript)
-    try:
-        whole = ast.parse(frame.expression or "None", mode="eval").body
-    except SyntaxError:
-        return None
+    whole = snippets.expression(frame.expression or "None")
     return statement if writes and isinstance(whole, ast.Subscript | ast.Constant) else whole
 
 

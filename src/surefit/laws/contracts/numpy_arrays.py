@@ -8,6 +8,7 @@ from surefit.doctor.observations import Frame, Value
 from surefit.doctor.violations import Operand, Violation, in_code
 from surefit.laws.case import Case, use_of
 from surefit.source.reading import called
+from surefit.source.selection import nodes_within
 
 NOT_IN_NUMPY = ("bfloat16", "float8_e4m3fn", "float8_e5m2")
 KEEPS = ("cpu", "squeeze", "unsqueeze", "flatten", "reshape", "view", "contiguous", "clone")
@@ -76,9 +77,7 @@ def of_method(case: Case, own: Frame, node: ast.Call) -> NotReadyForNumpy | None
     value = own.value(ast.unparse(inner))
     if value is not None and value.shape is not None:
         return violation(case, own, tensor, value, exact=True, by_method=True)
-    parts = [
-        own.value(ast.unparse(part)) for part in ast.walk(tensor) if isinstance(part, ast.expr)
-    ]
+    parts = [own.value(ast.unparse(part)) for part in nodes_within(tensor, ast.expr)]
     tensors = [part for part in parts if part is not None and part.shape is not None]
     for part in tensors:
         if part.device is not None and any(needed(part)):

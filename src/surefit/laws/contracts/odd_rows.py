@@ -11,7 +11,7 @@ from surefit.doctor.rule import Unanswered
 from surefit.doctor.violations import Operand, Violation
 from surefit.doctor.words import shape_of
 from surefit.laws.case import Case, use_of
-from surefit.laws.failing_values import parts
+from surefit.laws.values.failing_values import parts
 
 RAISED = ("ValueError", "TypeError", "AttributeError", "RuntimeError", "IndexError")
 

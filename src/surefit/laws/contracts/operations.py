@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from surefit.doctor.observations import Value
 from surefit.doctor.violations import Operand, Violation
 from surefit.laws.case import Case, use_of
-from surefit.laws.demands import Conflict, Given, Party, conflicts
-from surefit.laws.failing_calls import FailingCall, failing_call
+from surefit.laws.operations.demands import Conflict, Given, Party, conflicts
+from surefit.laws.operations.failing_calls import FailingCall, failing_call
 
 NAMES = {"check_hidden_size": "A recurrent layer", "getitem": "An index in brackets"}
 RENAMED = {

@@ -9,6 +9,7 @@ from surefit.doctor.findings import Place
 from surefit.doctor.observations import Frame
 from surefit.doctor.violations import Violation
 from surefit.laws.case import Case, use_of
+from surefit.source import snippets
 from surefit.source.classes import Method, method
 from surefit.source.overrides import Overridden, branches, overridden, positional
 from surefit.source.reading import Source
@@ -212,10 +213,7 @@ def passed_on(call: ast.Call, frame: Frame) -> PassedArguments:
 
 def parsed(text: str, kind: type[Kind]) -> Kind | None:
     """An expression or a statement of a library, if it is of this kind."""
-    try:
-        statement = ast.parse(text.strip()).body[0]
-    except (SyntaxError, IndexError):
-        return None
+    statement = snippets.statement(text)
     if isinstance(statement, kind):
         return statement
     if isinstance(statement, ast.Expr | ast.Assign | ast.Return):

@@ -10,6 +10,7 @@ from surefit.doctor.violations import Operand, Violation
 from surefit.doctor.words import counted, shape_of
 from surefit.laws.case import Case, use_of
 from surefit.laws.contracts.tables import POSITIONS
+from surefit.source import snippets
 from surefit.source.reading import dotted
 
 
@@ -40,7 +41,8 @@ def violations_of(case: Case) -> Iterator[Violation]:
     layer = case.frames[-1].layer if case.own is not None else None
     if layer is None:
         return
-    node = parsed(case.frames[-1].expression or case.frames[-1].line)
+    whole = snippets.statement(case.frames[-1].expression or case.frames[-1].line)
+    node = whole.value if isinstance(whole, ast.Expr | ast.Assign | ast.Return) else whole
     broken = beyond_buffer(case, layer, node) or added(case, layer, node)
     if broken is not None:
         yield broken
@@ -104,20 +106,8 @@ def added(case: Case, layer: Layer, node: ast.AST | None) -> PositionsShort | No
     return None
 
 
-def parsed(text: str | None) -> ast.expr | ast.stmt | None:
-    if not text:
-        return None
-    try:
-        statement = ast.parse(text.strip()).body[0]
-    except (SyntaxError, IndexError):
-        return None
-    return statement.value if isinstance(statement, ast.Expr) else statement
-
-
 def sides(node: ast.AST | None, frame: Frame) -> Iterator[tuple[Value | None, ast.expr]]:
     """What is as long as the row, and the expression for what is shorter; both ways round."""
-    if isinstance(node, ast.Assign | ast.Return) and node.value is not None:
-        node = node.value
     match node:
         case ast.BinOp(left=left, right=right, op=ast.Add()):
             yield frame.value(ast.unparse(left)), right

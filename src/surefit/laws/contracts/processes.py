@@ -9,8 +9,8 @@ from typing import ClassVar
 from surefit.doctor.causes import is_refused
 from surefit.doctor.observations import Frame, Script
 from surefit.doctor.violations import Violation
-from surefit.laws.arrivals import LOADER, asking_frame
 from surefit.laws.case import Case, use_of
+from surefit.laws.rows.arrivals import LOADER, asking_frame
 from surefit.source.reading import Source
 
 NEW_PYTHON = {"SpawnProcess": "spawn", "ForkServerProcess": "forkserver"}

@@ -7,8 +7,8 @@ from typing import Literal
 from surefit.doctor.conditions.values import ValuesAt
 from surefit.doctor.violations import Operand, Violation
 from surefit.laws.case import Case, use_of
-from surefit.laws.failing_calls import failing_call
-from surefit.laws.operands import result_is
+from surefit.laws.operations.failing_calls import failing_call
+from surefit.laws.operations.operands import result_is
 
 PRODUCTS = ("matmul", "mm", "bmm")
 Turned = Literal["left", "right"]

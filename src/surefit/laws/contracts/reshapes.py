@@ -8,10 +8,11 @@ from math import prod
 from surefit.doctor.observations import Value
 from surefit.doctor.violations import Expression, Operand, Violation, in_code
 from surefit.laws.case import Case, use_of
-from surefit.laws.frame_numbers import size_nodes, sizes_in
-from surefit.laws.names import name_in
-from surefit.laws.operands import fails_in_own_code, operand_in
-from surefit.laws.strides import can_view, inferred
+from surefit.laws.operations.operands import fails_in_own_code, operand_in
+from surefit.laws.operations.strides import can_view, inferred
+from surefit.laws.values.frame_numbers import size_nodes, sizes_in
+from surefit.laws.values.names import name_in
+from surefit.source import snippets
 from surefit.source.reading import called
 
 RESHAPES = ("view", "reshape")
@@ -55,7 +56,7 @@ class NotContiguous(Violation):
 def violations_of(case: Case) -> Iterator[Violation]:
     if case.own is None:
         return
-    node = parsed(case.frames[-1].expression)
+    node = snippets.expression(case.frames[-1].expression)
     if not isinstance(node, ast.Call) or called(node) not in RESHAPES or node.keywords:
         return
     if not isinstance(node.func, ast.Attribute) or not node.args:
@@ -71,13 +72,6 @@ def violations_of(case: Case) -> Iterator[Violation]:
             yield from of_strides(case, tensor, node, target)
     elif tensor.value.contiguous is False:
         yield from of_strides(case, tensor, node, None)
-
-
-def parsed(text: str | None) -> ast.expr | None:
-    try:
-        return ast.parse(text, mode="eval").body if text else None
-    except SyntaxError:
-        return None
 
 
 def viewed(case: Case, receiver: ast.expr) -> Operand:

@@ -9,6 +9,7 @@ from surefit.doctor.observations import CollatorSeen, Frame, Value
 from surefit.doctor.violations import Operand, Violation
 from surefit.doctor.words import code
 from surefit.laws.case import Case, use_of
+from surefit.source import snippets
 from surefit.source.reading import Source
 
 DEFAULT = "default_collate"
@@ -121,7 +122,7 @@ def given_to_tokenizer(own: Frame, number: int, beyond: tuple[Frame, ...]) -> It
                     tokenizer=True,
                 )
                 return
-    call = parsed(own.expression)
+    call = snippets.expression(own.expression)
     for argument in call.args if isinstance(call, ast.Call) else ():
         text = own.value(ast.unparse(argument))
         if text is not None and is_absent(text):
@@ -139,19 +140,12 @@ def single(own: Frame, number: int, value: Value, *, tokenizer: bool = False) ->
 
 def worked_on_as_text(own: Frame, source: Source) -> Iterator[str]:
     """`text` of `text.lower`, and what a regular expression is searched in."""
-    node = source.expression_at(own.span) if own.span is not None else parsed(own.expression)
+    node = source.expression_at(own.span) if own.span else snippets.expression(own.expression)
     asked = node.func if isinstance(node, ast.Call) else node
     if isinstance(asked, ast.Attribute) and hasattr(str, asked.attr):
         yield ast.unparse(asked.value)
     if isinstance(node, ast.Call) and source.imported(node.func).startswith("re."):
         yield from map(ast.unparse, node.args)
-
-
-def parsed(text: str | None) -> ast.expr | None:
-    try:
-        return ast.parse(text or "", mode="eval").body
-    except SyntaxError:
-        return None
 
 
 def is_absent(value: Value) -> bool:

@@ -11,6 +11,7 @@ from surefit.doctor.violations import Operand, Violation
 from surefit.doctor.words import code
 from surefit.laws.case import Case, use_of
 from surefit.laws.contracts.keys import MOST_KEYS
+from surefit.source import snippets
 from surefit.source.reading import Source
 
 LISTED = 3
@@ -80,10 +81,7 @@ def violations_of(case: Case) -> Iterator[SettingNamesNoKey]:
 
 def asked_by(frame: Frame) -> tuple[Value, str] | None:
     """Holder and key of a subscript that a library computes, and has not written itself."""
-    try:
-        node = ast.parse((frame.expression or "").strip(), mode="eval").body
-    except SyntaxError:
-        return None
+    node = snippets.expression(frame.expression)
     if not isinstance(node, ast.Subscript) or isinstance(node.slice, ast.Constant):
         return None
     holder, key = frame.value(ast.unparse(node.value)), frame.value(ast.unparse(node.slice))
@@ -97,8 +95,7 @@ def setting_naming(key: str, case: Case) -> Setting | None:
     """The only argument in the user's source that is written as this key, or as the end of it."""
     named = [
         Setting(source, keyword.arg, value)
-        for source in case.recording.sources()
-        for keyword in source.every(ast.keyword)
+        for source, keyword in case.recording.every(ast.keyword)
         if keyword.arg is not None
         and isinstance(value := source.value_of(keyword.value), ast.Constant)
         and isinstance(value.value, str)

@@ -9,8 +9,8 @@ from typing import ClassVar
 from surefit.doctor.findings import Place
 from surefit.doctor.observations import Frame, Question
 from surefit.doctor.violations import Violation
-from surefit.laws.argument_successors import CallSignature, Successor, successor_of
 from surefit.laws.case import Case
+from surefit.laws.libraries.argument_successors import CallSignature, Successor, successor_of
 from surefit.source.dictionary_keys import Key, keys_of
 from surefit.source.fields import is_changed
 from surefit.source.installed import arguments_taken, is_shadowed, version

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from surefit.doctor.violations import Operand, Violation
 from surefit.laws.case import Case, use_of
-from surefit.laws.demands import conflicts, number_in
-from surefit.laws.failing_calls import FailingCall, failing_call
-from surefit.laws.ways import WidthSource, sized_by
+from surefit.laws.layers.ways import WidthSource, sized_by
+from surefit.laws.operations.demands import conflicts, number_in
+from surefit.laws.operations.failing_calls import FailingCall, failing_call
 
 JOINS = ("cat", "concat", "concatenate")
 STACKS = ("stack",)

@@ -8,8 +8,8 @@ from surefit.doctor.conditions.inputs import RowsReachModel, inputs_of
 from surefit.doctor.observations import CollatorSeen, Frame, Value
 from surefit.doctor.violations import Expression, Operand, Violation, narrowed
 from surefit.laws.case import Case, use_of
-from surefit.laws.collators import ONLY_STACK, TOKENIZED
-from surefit.laws.stacking_calls import call_at, calls_in_function, is_at
+from surefit.laws.rows.collators import ONLY_STACK, TOKENIZED
+from surefit.laws.rows.stacking_calls import call_at, calls_in_function, is_at
 from surefit.source.reading import Source
 
 CHANNELS = (1, 3, 4)

@@ -10,9 +10,9 @@ from surefit.doctor.observations import Frame, Layer, Value
 from surefit.doctor.violations import Expression, Operand, Violation, fact_at, in_code
 from surefit.doctor.words import counted, shape_of
 from surefit.laws.case import Case, use_of
-from surefit.laws.layer_words import described, layer_name
-from surefit.laws.names import handed_text, name_in
-from surefit.laws.table_ids import OutsideIds, Vocabulary
+from surefit.laws.layers.layer_words import described, layer_name
+from surefit.laws.layers.table_ids import OutsideIds, Vocabulary
+from surefit.laws.values.names import handed_text, name_in
 
 LOOKUPS = ("embedding", "embedding_bag")
 """Functions of torch that look ids up in a table."""

@@ -9,6 +9,7 @@ from surefit.doctor.observations import Frame, Value
 from surefit.doctor.violations import Operand, Violation
 from surefit.doctor.words import code
 from surefit.laws.case import Case, use_of
+from surefit.source import snippets
 
 NUMBER = re.compile(r"\s*[-+]?(\d[\d_]*\.?\d*|\.\d+)([eE][-+]?\d+)?\s*")
 LISTED = 3
@@ -51,11 +52,9 @@ def texts_in(frame: Frame) -> list[Value]:
 
 def computed_with(expression: str) -> Iterator[str]:
     """Operands of comparisons and of arithmetic, and arguments, as they are written."""
-    try:
-        tree = ast.parse(expression.strip().rstrip(":").removeprefix("if ").removeprefix("elif "))
-    except SyntaxError:
-        return
-    for node in ast.walk(tree):
+    plain = expression.strip().rstrip(":").removeprefix("if ").removeprefix("elif ")
+    whole = snippets.statement(plain)
+    for node in ast.walk(whole) if whole is not None else ():
         sides: list[ast.expr] = []
         match node:
             case ast.Compare(left=left, ops=ops, comparators=comparators):

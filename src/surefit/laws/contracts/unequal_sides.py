@@ -11,9 +11,9 @@ from surefit.doctor.observations import Frame, Layer, Value
 from surefit.doctor.violations import Operand, Violation, in_code
 from surefit.laws.case import Case, use_of
 from surefit.laws.contracts.losses import OF_CLASSES, is_loss
-from surefit.laws.demands import conflicts
-from surefit.laws.failing_calls import failing_call
-from surefit.laws.names import name_in
+from surefit.laws.operations.demands import conflicts
+from surefit.laws.operations.failing_calls import failing_call
+from surefit.laws.values.names import name_in
 
 STATE = "expected_hidden_size"
 """An argument of the function in which recurrent layers check their state."""

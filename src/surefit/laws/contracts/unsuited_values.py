@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from surefit.doctor.violations import Violation
 from surefit.laws.case import Case, use_of
-from surefit.laws.conversions import Conversion, conversions, taker
-from surefit.laws.failing_values import failing_values
+from surefit.laws.values.conversions import Conversion, conversions, taker
+from surefit.laws.values.failing_values import failing_values
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from surefit.doctor.observations import Layer, Value
 from surefit.doctor.violations import Expression, Operand, Violation, Written, in_code
 from surefit.laws.case import Case, use_of
-from surefit.laws.layer_tables import (
+from surefit.laws.layers.layer_tables import (
     ARGUMENTS,
     AXES,
     CHANNELS,
@@ -17,10 +17,10 @@ from surefit.laws.layer_tables import (
     declared_width,
     first_tensor,
 )
-from surefit.laws.layer_words import described, layer_name
-from surefit.laws.names import name_in
-from surefit.laws.ways import WidthSource, input_widths, sized_by
-from surefit.laws.width_arithmetic import axes_that_make, items_in_a_row
+from surefit.laws.layers.layer_words import described, layer_name
+from surefit.laws.layers.ways import WidthSource, input_widths, sized_by
+from surefit.laws.layers.width_arithmetic import axes_that_make, items_in_a_row
+from surefit.laws.values.names import name_in
 from surefit.lineage.producers import ProducerKind
 from surefit.lineage.ways import learned
 

@@ -5,70 +5,24 @@ from dataclasses import dataclass
 
 from surefit.did_you_mean import nearest
 from surefit.doctor.measures.weights_learn import Adapters, AdapterSeen
-from surefit.doctor.recording import Recording
 from surefit.doctor.violations import Expression
 from surefit.doctor.words import counted, some
 from surefit.laws.case import Case
-from surefit.laws.law import BrokenLaw, Law, MeasuredOn
+from surefit.laws.invariants.new_heads import watched as watched
+from surefit.laws.law import BrokenLaw, Law
 
 LAW = Law("adapter_targets", "adapters are on the layers that they were asked for")
 PROOF_STEPS = 3
 OF_ARCHITECTURES = frozenset(
-    [
-        "q_proj",
-        "k_proj",
-        "v_proj",
-        "o_proj",
-        "gate_proj",
-        "up_proj",
-        "down_proj",
-        "gate_up_proj",
-        "qkv_proj",
-        "out_proj",
-        "in_proj",
-        "query",
-        "key",
-        "value",
-        "query_key_value",
-        "dense",
-        "dense_h_to_4h",
-        "dense_4h_to_h",
-        "c_attn",
-        "c_proj",
-        "c_fc",
-        "fc1",
-        "fc2",
-        "fc_in",
-        "fc_out",
-        "q",
-        "k",
-        "v",
-        "o",
-        "wi",
-        "wo",
-        "wi_0",
-        "wi_1",
-        "w1",
-        "w2",
-        "w3",
-        "Wqkv",
-        "qkv",
-        "proj",
-        "attn",
-        "mlp",
-        "lm_head",
-        "embed_tokens",
-        "wte",
-        "linear1",
-        "linear2",
-        "out_layer",
-        "in_layer",
-        "to_q",
-        "to_k",
-        "to_v",
-        "x_proj",
-        "dt_proj",
-    ]
+    (
+        *("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"),
+        *("gate_up_proj", "qkv_proj", "out_proj", "in_proj", "query", "key", "value"),
+        *("query_key_value", "dense", "dense_h_to_4h", "dense_4h_to_h", "c_attn", "c_proj"),
+        *("c_fc", "fc1", "fc2", "fc_in", "fc_out", "q", "k", "v", "o", "wi", "wo", "wi_0", "wi_1"),
+        *("w1", "w2", "w3", "Wqkv", "qkv", "proj", "attn", "mlp", "lm_head", "embed_tokens"),
+        *("wte", "linear1", "linear2", "out_layer", "in_layer", "to_q", "to_k", "to_v", "x_proj"),
+        *("dt_proj"),
+    )
 )
 """Names that some architecture has: not misspelt, whatever they come near."""
 
@@ -85,10 +39,9 @@ class UnmatchedTargets(BrokenLaw):
 
 
 def violations_of(case: Case) -> Iterator[BrokenLaw]:
-    for measure in case.recording.all(Adapters):
-        if measure.process.rank in (None, 0):
-            for adapter in measure.adapters:
-                yield from of_adapter(case, adapter)
+    for measure in case.recording.of_first_rank(Adapters):
+        for adapter in measure.adapters:
+            yield from of_adapter(case, adapter)
 
 
 def of_adapter(case: Case, adapter: AdapterSeen) -> Iterator[BrokenLaw]:
@@ -104,7 +57,6 @@ def of_adapter(case: Case, adapter: AdapterSeen) -> Iterator[BrokenLaw]:
     there = sum(adapter.layers.values())
     on = sum(adapter.adapted.values())
     yield UnmatchedTargets(
-        law=LAW,
         use=Expression(adapter.made_at or case.recording.main_script()),
         said=f"{len(unmatched):,} of the {counted(len(adapter.asked), 'name')} in `target_modules`"
         f" match no layer of `{adapter.model}` ({some(unmatched)}): adapters are only on"
@@ -120,10 +72,3 @@ def of_adapter(case: Case, adapter: AdapterSeen) -> Iterator[BrokenLaw]:
 
 def last_part(name: str) -> str:
     return name.rpartition(".")[2]
-
-
-def watched(recording: Recording) -> MeasuredOn:
-    adapters = [adapter for measure in recording.all(Adapters) for adapter in measure.adapters]
-    if not adapters:
-        return MeasuredOn(why_not="no adapter was trained")
-    return MeasuredOn(on=counted(len(adapters), "adapter"))

@@ -9,7 +9,7 @@ from surefit.doctor.recording import Recording
 from surefit.doctor.words import counted
 from surefit.laws.case import Case
 from surefit.laws.law import BrokenLaw, Law, MeasuredOn
-from surefit.laws.loss_law import expression_at
+from surefit.laws.losses.loss_law import expression_at
 
 LAW = Law("adversaries", "a generator is trained against its discriminator, not with it")
 FEWEST_LOOKED = 3
@@ -42,7 +42,6 @@ def same_side(case: Case, generator: JudgedLoss, losses: list[JudgedLoss]) -> It
     assert generator.place is not None
     yield SameSide(
         use=expression_at(case.recording, generator.place),
-        law=LAW,
         said=f"The generator's loss has the target {generator.target:g} for its samples, as has"
         " the discriminator's: both want them to be recognised",
         facts=(
@@ -63,9 +62,8 @@ def fact(name: str, loss: JudgedLoss) -> Fact:
 
 
 def judged(recording: Recording) -> Iterator[JudgedLoss]:
-    for measure in recording.all(JudgedSamples):
-        if measure.process.rank in (None, 0):
-            yield from measure.losses
+    for measure in recording.of_first_rank(JudgedSamples):
+        yield from measure.losses
 
 
 def watched(recording: Recording) -> MeasuredOn:

@@ -10,7 +10,7 @@ from surefit.doctor.recording import Recording
 from surefit.doctor.words import counted, shape_of
 from surefit.laws.case import Case
 from surefit.laws.law import BrokenLaw, Law, MeasuredOn
-from surefit.laws.operation_calls import line_of
+from surefit.laws.operations.operation_calls import line_of
 
 LAW = Law("alignment", "the targets of pixels lie where their inputs lie")
 AS_IT_IS = "as it is"
@@ -40,7 +40,6 @@ def violations_of(case: Case) -> Iterator[BrokenLaw]:
         if turned == AS_IT_IS or not enough or not clear or seen.place is None:
             continue
         yield TargetsTurned(
-            law=LAW,
             use=line_of(case, seen.place),
             said=f"Inputs and the targets of their pixels fit when these are {turned}: their"
             f" correlation is {likeness:.2f} then, and {plain:.2f} as they are.",

@@ -9,7 +9,7 @@ from surefit.doctor.recording import Recording
 from surefit.doctor.violations import Expression
 from surefit.doctor.words import counted
 from surefit.laws.case import Case
-from surefit.laws.evaluation_names import HELD_OUT, data_words
+from surefit.laws.evaluation.evaluation_names import HELD_OUT, data_words
 from surefit.laws.law import BrokenLaw, Law, MeasuredOn
 
 LAW = Law("category_codes", "a category has the same id in training and in evaluation")
@@ -55,7 +55,6 @@ def renumbered(changes: tuple[TwoNumberings, ...]) -> CategoriesRenumbered:
     first = changes[0]
     return CategoriesRenumbered(
         use=Expression(first.again[0]),
-        law=LAW,
         said=f"The same category has different ids in training and in evaluation: {first.moved:,}"
         f" of {first.shared:,} categories of `{first.column}` that both splits have.",
         facts=tuple(

@@ -10,7 +10,7 @@ from surefit.doctor.recording import Recording
 from surefit.doctor.violations import Expression
 from surefit.laws.case import Case
 from surefit.laws.law import BrokenLaw, Law, MeasuredOn
-from surefit.laws.loss_sources import call_at
+from surefit.laws.losses.loss_sources import call_at
 
 LAW = Law("class_maps", "class numbers of targets are selected, never blended")
 
@@ -48,7 +48,6 @@ def blended(case: Case, maps: ResampledMaps, rows: int) -> ClassesBlended:
         use = case.expression(source, call)
     return ClassesBlended(
         use=use,
-        law=LAW,
         said=f"`{maps.function}` computes class numbers between those of its input:"
         f" {maps.share:.1%} of the elements of a target are a mean of other classes.",
         facts=(

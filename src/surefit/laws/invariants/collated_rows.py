@@ -69,7 +69,6 @@ def broken(tried: CollatedRows, kind: type[RowDependsOnItsBatch]) -> RowDependsO
     altered = (Fact("changes with the batch", code(tried.altered)),) if tried.altered else ()
     return kind(
         use=Expression(place),
-        law=LAW,
         said=f"The output of {code(tried.model)} for one row changes with the rows that"
         f" {code(tried.collate)} puts beside it: by {share(tried)} of its largest value, where 0 is"
         " expected.",

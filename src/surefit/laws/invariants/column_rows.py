@@ -42,7 +42,6 @@ def violations_of(case: Case) -> Iterator[ColumnOfOtherRows]:
 def of_other_rows(column: AlignedColumn) -> ColumnOfOtherRows:
     return ColumnOfOtherRows(
         use=Expression(column.stack[0]),
-        law=LAW,
         said=f"A column of {column.rows:,} values is put into a data frame of as many rows, and"
         f" {column.moved:,} rows get the value of another row.",
         facts=(

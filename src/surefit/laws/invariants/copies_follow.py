@@ -7,10 +7,10 @@ from surefit.doctor.findings import Fact
 from surefit.doctor.measures.copied_statistics import CopiedStatistics, StatisticsOfCopy
 from surefit.doctor.recording import Recording
 from surefit.doctor.words import code, counted
-from surefit.laws.averaging_loops import AveragingLoop, averaging_loops
 from surefit.laws.case import Case
 from surefit.laws.law import BrokenLaw, Law, MeasuredOn
-from surefit.laws.operation_calls import line_of
+from surefit.laws.operations.operation_calls import line_of
+from surefit.laws.training.averaging_loops import AveragingLoop, averaging_loops
 
 LAW = Law("copies_follow", "a copy that is evaluated follows the model that learns")
 
@@ -38,7 +38,6 @@ def of_copy(copy: StatisticsOfCopy, case: Case) -> Iterator[StatisticsStayInitia
     if not loops or copy.site is None:
         return
     yield StatisticsStayInitial(
-        law=LAW,
         use=line_of(case, copy.site.place),
         said=f"The running statistics of {counted(copy.initial, 'batch norm')} of an averaged"
         f" {code(copy.kind)} are still 0 and 1 when it is evaluated; those of the model that learns"

@@ -9,10 +9,10 @@ from surefit.doctor.recording import Recording
 from surefit.doctor.violations import Expression
 from surefit.doctor.words import counted
 from surefit.laws.case import Case
-from surefit.laws.copied_rows import CopiedBeforeSplit, copied_before_split
-from surefit.laws.evaluation_names import has_folds, is_held_out
+from surefit.laws.evaluation.evaluation_names import has_folds, is_held_out
 from surefit.laws.law import BrokenLaw, Law, MeasuredOn
-from surefit.laws.unused_rows import UnusedRows, unused_rows
+from surefit.laws.rows.copied_rows import CopiedBeforeSplit, copied_before_split
+from surefit.laws.rows.unused_rows import UnusedRows, unused_rows
 
 LAW = Law("disjoint_rows", "training and evaluation rows are disjoint")
 
@@ -120,7 +120,6 @@ def earlier_fold(row: EvaluatedRows, known: TrainedRows) -> TrainedInEarlierFold
     trained, rows = sum(fresh.trained for fresh in later), sum(fresh.rows for fresh in later)
     return TrainedInEarlierFold(
         use=Expression(place_of(row)),
-        law=LAW,
         said="From the second split on the model is evaluated on rows that it was trained on"
         f" before: {trained:,} of {counted(rows, 'row')}; its weights were not set again.",
         certain=False,  # rows that are split again in each epoch look like this, too
@@ -182,7 +181,6 @@ def on_training_rows(
     loader = row.loader.place if row.loader is not None else None
     return EvaluatedOnTrainingRows(
         use=Expression(loader or place_of(row)),
-        law=LAW,
         said=f"The model is evaluated on its training rows: {row.equal:,} of"
         f" {counted(row.rows, 'evaluated row')} were trained on before.",
         facts=facts(row, known),
@@ -204,7 +202,6 @@ def in_both(
 ) -> RowsInBothSets:
     return RowsInBothSets(
         use=Expression(split_place(row, copied)),
-        law=LAW,
         said=f"{row.equal:,} of {counted(row.rows, 'evaluated row')} are also training rows.",
         certain=copied is not None,  # a part of the training set is often watched as well
         facts=facts(row, known),
@@ -240,7 +237,6 @@ def altered_copies(
         return None
     return CopiesInBothSets(
         use=Expression(split_place(row, copied)),
-        law=LAW,
         said=said,
         facts=facts(row, known),
         steps=row.step + STEPS_MORE,

@@ -18,10 +18,10 @@ from surefit.doctor.recording import Recording
 from surefit.doctor.violations import Expression
 from surefit.doctor.words import counted, spoken
 from surefit.laws.case import Case
+from surefit.laws.evaluation.measured_results import is_measured
+from surefit.laws.evaluation.mode_words import active_layers, evaluation_facts, quiet_layers
 from surefit.laws.law import BrokenLaw, Law, MeasuredOn
-from surefit.laws.loss_sources import call_at, entering_loss
-from surefit.laws.measured_results import is_measured
-from surefit.laws.mode_words import active_layers, evaluation_facts, quiet_layers
+from surefit.laws.losses.loss_sources import call_at, entering_loss
 from surefit.source.reading import Source, dotted
 
 LAW = Law("evaluation_mode", "models measure in evaluation mode and learn in training mode")
@@ -33,7 +33,6 @@ NO_MODES = LayerModes()
 class ModeLaw(BrokenLaw):
     """What all of these have: the model and its calls."""
 
-    law: Law = LAW
     name: str
     """What the source calls the model."""
     calls: ModelCalls
@@ -69,7 +68,6 @@ class TrainedInEvaluationMode(ModeLaw):
 class DropoutInEvaluation(BrokenLaw):
     """A dropout is active though the model is in evaluation mode."""
 
-    law: Law = LAW
     dropout: DropoutCall
 
 
@@ -92,12 +90,11 @@ def watched(recording: Recording) -> MeasuredOn:
 
 
 def violations_of(case: Case) -> Iterator[BrokenLaw]:
-    for modes in case.recording.all(Modes):
-        if modes.process.rank in (None, 0):
-            yield from dropouts(modes)
-            yield from evaluated(case, modes)
-            yield from trained(case, modes)
-            yield from changed(case, modes)
+    for modes in case.recording.of_first_rank(Modes):
+        yield from dropouts(modes)
+        yield from evaluated(case, modes)
+        yield from trained(case, modes)
+        yield from changed(case, modes)
 
 
 def last(calls: ModelCalls) -> LayerModes:

@@ -9,7 +9,7 @@ from surefit.doctor.recording import Recording
 from surefit.doctor.violations import Expression
 from surefit.doctor.words import code, counted
 from surefit.laws.case import Case
-from surefit.laws.evaluation_names import has_folds
+from surefit.laws.evaluation.evaluation_names import has_folds
 from surefit.laws.law import BrokenLaw, Law, MeasuredOn
 
 LAW = Law("fitted_rows", "what inputs are scaled by is computed from training rows alone")
@@ -58,7 +58,6 @@ def of_all_rows(scaled: ScaledColumns, measure: FittedRows) -> ScaledByAllRows:
         whole, own = "0 and 1", f"{scaled.mean:.4f} and {scaled.spread:.4f}"
     return ScaledByAllRows(
         use=Expression(measure.place),
-        law=LAW,
         said=f"Inputs are scaled by the {scaled.way} of {counted(scaled.rows, 'row')}, and only"
         f" {scaled.trained_rows:,} of them are trained on: {others:,} are not.",
         facts=(

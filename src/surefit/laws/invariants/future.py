@@ -10,8 +10,8 @@ from surefit.doctor.words import code
 from surefit.laws.case import Case
 from surefit.laws.invariants.independent_rows import facts, share, why_not
 from surefit.laws.law import BrokenLaw, Law, MeasuredOn
-from surefit.laws.mixing_operations import CARRY
-from surefit.laws.operation_calls import line_of
+from surefit.laws.operations.mixing_operations import CARRY
+from surefit.laws.operations.operation_calls import line_of
 
 LAW = Law("future", "the future is not visible")
 
@@ -51,7 +51,6 @@ def violations_of(case: Case) -> Iterator[BrokenLaw]:
             continue
         told.add(f"{place}")
         yield FutureIsSeen(
-            law=LAW,
             use=line_of(case, place),
             said=f"The loss compares each position with the next token, and {code(made.model)} sees"
             f" it: outputs of earlier positions change by {share(tried)} of their largest value"

@@ -30,7 +30,6 @@ def violations_of(case: Case) -> Iterator[FlagOnModule]:
             module = max(wrong, key=lambda flagged: flagged.otherwise)
             yield FlagOnModule(
                 use=Expression(case.recording.main_script()),
-                law=LAW,
                 said=f"`requires_grad = {module.flag}` was set on a `{module.kind}`, and"
                 f" {module.otherwise:,} of its {counted(module.parameters, 'parameter')} have"
                 f" `requires_grad={not module.flag}`.",

@@ -9,8 +9,8 @@ from surefit.doctor.recording import Recording
 from surefit.doctor.words import code, shape_of
 from surefit.laws.case import Case
 from surefit.laws.law import BrokenLaw, Law, MeasuredOn
-from surefit.laws.mixing_operations import mixes_rows, moves_rows
-from surefit.laws.operation_calls import line_of
+from surefit.laws.operations.mixing_operations import mixes_rows, moves_rows
+from surefit.laws.operations.operation_calls import line_of
 
 LAW = Law("independent_rows", "rows of a batch do not influence each other")
 
@@ -52,7 +52,6 @@ def mixed(made: Experimented, case: Case) -> RowsMix | None:
     if place is None:
         return None
     return RowsMix(
-        law=LAW,
         use=line_of(case, place),
         said=f"The output of {code(made.model)} for one row changes when other rows of the batch"
         f" change: by {share(tried)} of its largest value, where 0 is expected.",
@@ -73,7 +72,6 @@ def moved(made: Experimented, case: Case) -> RowOrderMatters | None:
     if place is None or made.assumed:
         return None
     return RowOrderMatters(
-        law=LAW,
         use=line_of(case, place),
         said=f"The output of {code(made.model)} for a row depends on where the row lies in the"
         f" batch: in another order it changes by {share(tried)} of its largest value.",

@@ -9,7 +9,7 @@ from surefit.doctor.recording import Recording
 from surefit.doctor.words import code, shape_of
 from surefit.laws.case import Case
 from surefit.laws.law import BrokenLaw, Law, MeasuredOn
-from surefit.laws.operation_calls import line_of
+from surefit.laws.operations.operation_calls import line_of
 
 LAW = Law("inputs_count", "different inputs give different outputs")
 FEWEST_STEPS = 10
@@ -31,7 +31,6 @@ def violations_of(case: Case) -> Iterator[InputsDoNotCount]:
             continue
         rows, shape = tried.outputs.rows, shape_of(tried.outputs.output)
         yield InputsDoNotCount(
-            law=LAW,
             use=line_of(case, place),
             said=f"{code(tried.model)} gives the same output for every row, whatever its input:"
             f" {rows} different rows were tried after {tried.step:,} steps.",

@@ -9,7 +9,7 @@ from surefit.doctor.words import counted, shape_of
 from surefit.laws.case import Case
 from surefit.laws.invariants.loss_terms import losses
 from surefit.laws.law import BrokenLaw, Law, MeasuredOn
-from surefit.laws.loss_law import FEWEST_STEPS, expression_at
+from surefit.laws.losses.loss_law import FEWEST_STEPS, expression_at
 
 LAW = Law("kept_apart", "outputs that a loss only pulls together have a side that is held still")
 FEWEST_LOOKED = 2
@@ -32,7 +32,6 @@ def violations_of(case: Case) -> Iterator[NothingHeldStill]:
         shapes = ", ".join(shape_of(term.shape) for term in loss.terms)
         yield NothingHeldStill(
             use=expression_at(case.recording, loss.place),
-            law=LAW,
             said="Every term of the loss pulls two outputs of the same layers together, and both"
             " sides get gradients: one vector for all rows is its best answer",
             facts=(Fact("terms of the loss", f"{len(loss.terms)}, means over {shapes}"),),

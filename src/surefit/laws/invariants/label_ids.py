@@ -10,8 +10,8 @@ from surefit.doctor.recording import Recording
 from surefit.doctor.violations import Expression
 from surefit.doctor.words import counted
 from surefit.laws.case import Case
-from surefit.laws.label_maps import MapsPerSplit, maps_per_split
 from surefit.laws.law import BrokenLaw, Law, MeasuredOn
+from surefit.laws.rows.label_maps import MapsPerSplit, maps_per_split
 
 LAW = Law("label_ids", "a label has the same id in training and in evaluation")
 
@@ -83,7 +83,6 @@ def renamed(
         place = Place(maps.held_out.source.file, maps.held_out.node.lineno)
     return LabelsRenamed(
         use=Expression(place),
-        law=LAW,
         said=f"The same class has different ids in training and in evaluation: {hits:,} of"
         f" {counted(rows, 'evaluated row')} are predicted right, and {mapped:,} once each label is"
         f" renamed ({shown}).",

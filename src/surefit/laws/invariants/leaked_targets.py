@@ -10,7 +10,7 @@ from surefit.doctor.recording import Recording
 from surefit.doctor.words import counted, shape_of
 from surefit.laws.case import Case
 from surefit.laws.law import BrokenLaw, Law, MeasuredOn
-from surefit.laws.operation_calls import line_of
+from surefit.laws.operations.operation_calls import line_of
 
 LAW = Law("leaked_targets", "the target of a row is not among its inputs")
 FEWEST_ROWS = 32
@@ -43,7 +43,6 @@ def violations_of(case: Case) -> Iterator[BrokenLaw]:
             continue
         position = seen.positions[-1]
         yield TargetAmongInputs(
-            law=LAW,
             use=line_of(case, seen.place),
             said=f"The target of each row equals element {position} of the {width:,} of its input,"
             f" in all {counted(seen.rows, 'row')} looked at.",

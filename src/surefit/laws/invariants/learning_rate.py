@@ -12,10 +12,10 @@ from surefit.doctor.recording import Recording
 from surefit.doctor.violations import Expression
 from surefit.doctor.words import counted
 from surefit.laws.case import Case
-from surefit.laws.idle_schedules import never_stepped, of_another_optimizer, rate_facts
-from surefit.laws.law import BrokenLaw, MeasuredOn
-from surefit.laws.rate_violations import (
-    LAW,
+from surefit.laws.law import BrokenLaw, Law, MeasuredOn
+from surefit.laws.training.idle_schedules import never_stepped, of_another_optimizer, rate_facts
+from surefit.laws.training.plateau_directions import backwards
+from surefit.laws.training.rate_violations import (
     FactorIsRate,
     RateRisesAgain,
     RateVanishes,
@@ -23,7 +23,9 @@ from surefit.laws.rate_violations import (
     ScheduleTooSlow,
     WarmupNeverEnds,
 )
-from surefit.laws.restarted_schedules import created_again, of_checkpoints
+from surefit.laws.training.restarted_schedules import created_again, of_checkpoints
+
+LAW = Law("learning_rate", "the learning rate follows a plan that fits the run")
 
 FEWEST_STEPS = 8
 MOST_LOW = 0.5
@@ -42,8 +44,8 @@ LASTING = ("T_max", "total_steps", "num_training_steps", "total_iters", "max_ste
 
 def violations_of(case: Case) -> Iterator[BrokenLaw]:
     recording = case.recording
-    for rates in recording.all(LearningRates):
-        if rates.process.rank in (None, 0) and ran_to_its_end(rates, recording):
+    for rates in recording.of_first_rank(LearningRates):
+        if ran_to_its_end(rates, recording):
             yield from of_rates(rates, case)
 
 
@@ -61,7 +63,9 @@ def of_rates(rates: LearningRates, case: Case) -> Iterator[BrokenLaw]:
         return
     for course in rates.optimizers:
         own = [known for known in rates.schedules if known.optimizer == course.serial]
-        if course.steps >= FEWEST_STEPS:
+        turned = [found for schedule in own for found in backwards(case, schedule)]
+        yield from turned
+        if course.steps >= FEWEST_STEPS and not turned:
             yield from of_course(course, outermost(own), rates)
         for schedule in own:
             yield from never_stepped(course, schedule, case)
@@ -105,7 +109,6 @@ def vanished(course: RateCourse, schedule: ScheduleSeen | None, epochs: int) -> 
     if not course.highest or course.low < MOST_LOW * course.steps or place is None:
         return None
     return RateVanishes(
-        law=LAW,
         use=Expression(place),
         steps=course.steps,
         fault=f"rate of {course.serial}",
@@ -126,7 +129,6 @@ def squared(course: RateCourse, schedule: ScheduleSeen) -> BrokenLaw | None:
     if abs(factor - course.base) > SAME * course.base:
         return None
     return FactorIsRate(
-        law=LAW,
         use=Expression(schedule.made_at),
         steps=course.steps,
         fault=f"rate of {course.serial}",
@@ -150,7 +152,6 @@ def too_fast(course: RateCourse, schedule: ScheduleSeen, epochs: int) -> BrokenL
     if not fits or not by_batch or course.steps < SEVERAL * length:
         return None
     return ScheduleTooFast(
-        law=LAW,
         use=Expression(schedule.at),
         steps=course.steps,
         fault=f"rate of {course.serial}",
@@ -166,14 +167,13 @@ def too_fast(course: RateCourse, schedule: ScheduleSeen, epochs: int) -> BrokenL
 
 def too_slow(course: RateCourse, schedule: ScheduleSeen, epochs: int) -> BrokenLaw | None:
     """A plan as long as the run has steps, of which each epoch takes one."""
-    if schedule.at is None or schedule.calls > max(epochs, 1) + 1 or schedule.watches:
+    if schedule.at is None or schedule.calls > max(epochs, 1) + 1 or schedule.plateau:
         return None
     lengths = [(name, length) for name, length in schedule.plan if name in LASTING]
     for name, length in lengths:
         fits = 0.5 * course.steps <= length <= 2 * course.steps
         if fits and length >= SEVERAL * schedule.calls and course.steps >= SEVERAL * schedule.calls:
             return ScheduleTooSlow(
-                law=LAW,
                 use=Expression(schedule.at),
                 steps=course.steps,
                 fault=f"rate of {course.serial}",
@@ -199,7 +199,6 @@ def still_warming_up(course: RateCourse, schedule: ScheduleSeen | None) -> Broke
     warmup = warmup_of(course, schedule)
     words = f" A warm-up of {warmup[1]:,} steps is longer than the run." if warmup else ""
     return WarmupNeverEnds(
-        law=LAW,
         use=Expression(place),
         steps=course.steps,
         fault=f"rate of {course.serial}",
@@ -232,7 +231,6 @@ def rises_again(course: RateCourse, schedule: ScheduleSeen) -> BrokenLaw | None:
     if course.last < 0.05 * course.highest or lowest > 0.5 * course.last:
         return None
     return RateRisesAgain(
-        law=LAW,
         use=Expression(schedule.made_at),
         steps=course.steps,
         fault=f"rate of {course.serial}",

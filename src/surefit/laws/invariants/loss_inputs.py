@@ -10,14 +10,15 @@ from surefit.doctor.progress import final_steps
 from surefit.doctor.recording import Recording
 from surefit.doctor.words import counted
 from surefit.laws.case import Case
-from surefit.laws.finite_losses import losses_not_finite
-from surefit.laws.ignored_classes import ignored_classes
 from surefit.laws.law import BrokenLaw, MeasuredOn
-from surefit.laws.loss_law import LAW as LAW
-from surefit.laws.loss_law import measures
-from surefit.laws.loss_preconditions import unmet_preconditions
-from surefit.laws.loss_predictions import EveryLabelIgnored, violations_at_losses
-from surefit.laws.token_targets import violations_on_tokens
+from surefit.laws.losses.class_weights import weights_of_other_classes
+from surefit.laws.losses.finite_losses import losses_not_finite
+from surefit.laws.losses.ignored_classes import ignored_classes
+from surefit.laws.losses.loss_law import LAW as LAW
+from surefit.laws.losses.loss_law import measures
+from surefit.laws.losses.loss_preconditions import unmet_preconditions
+from surefit.laws.losses.loss_predictions import EveryLabelIgnored, violations_at_losses
+from surefit.laws.losses.token_targets import violations_on_tokens
 
 
 def violations_of(case: Case) -> Iterator[BrokenLaw]:
@@ -26,6 +27,7 @@ def violations_of(case: Case) -> Iterator[BrokenLaw]:
     yield from violations_on_tokens(case.recording)
     yield from unmet_preconditions(case)
     yield from ignored_classes(case.recording)
+    yield from weights_of_other_classes(case)
     if not any(isinstance(violation, EveryLabelIgnored) for violation in at_losses):
         yield from losses_not_finite(case.recording)
 

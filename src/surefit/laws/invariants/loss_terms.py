@@ -14,9 +14,14 @@ from surefit.doctor.recording import Recording
 from surefit.doctor.words import code, counted, shape_of
 from surefit.laws.case import Case
 from surefit.laws.law import BrokenLaw, Law, MeasuredOn
-from surefit.laws.loss_law import FEWEST_STEPS, expression_at
+from surefit.laws.losses.loss_law import FEWEST_STEPS, expression_at
 
 LAW = Law("loss_terms", "the terms of a loss are all summed or all averaged over the rows")
+ROW_SUM = "row sum"
+FEWEST_PASSES = 8
+"""That were looked at, each twice as late as the one before, until a divergence has vanished."""
+FEWEST_INSIDE = 16
+"""Elements of a row of the averaged term, beside a sum over the elements of each row."""
 FEWEST_ELEMENTS = 64
 """Of the averaged term: fewer do not let the other one outweigh it."""
 PART_OF_A_FORMULA = (0.5, 1.0, 2.0)
@@ -35,15 +40,16 @@ class TermsReducedDifferently(BrokenLaw):
 def violations_of(case: Case) -> Iterator[TermsReducedDifferently]:
     for loss in losses(case.recording):
         for averaged, summed in uneven_pairs(loss):
-            if loss.place is None:
+            early = summed.reduction == ROW_SUM and loss.looked < FEWEST_PASSES
+            if loss.place is None or early:
                 continue
-            elements = prod(averaged.shape)
+            times = times_as_much(averaged, summed)
+            rows = " elements of each row" if summed.reduction == ROW_SUM else ""
             yield TermsReducedDifferently(
                 use=expression_at(case.recording, loss.place),
-                law=LAW,
-                said=f"The loss adds a mean over {elements:,} elements and a sum over"
-                f" {prod(summed.shape):,}: an element of the sum counts {elements:,} times as"
-                " much.",
+                said=f"The loss adds a mean over {prod(averaged.shape):,} elements and a sum over"
+                f" {summed_elements(summed):,}{rows}: an element of the sum counts {times:,} times"
+                " as much.",
                 facts=(term_fact("averaged", averaged), term_fact("summed", summed)),
                 steps=FEWEST_STEPS,
                 fault=f"{LAW.name} {loss.place}",
@@ -55,16 +61,15 @@ def violations_of(case: Case) -> Iterator[TermsReducedDifferently]:
 
 def losses(recording: Recording) -> Iterator[SummedLoss]:
     """Of every process; of several ranks, of the first."""
-    for measure in recording.all(LossTerms):
-        if measure.process.rank in (None, 0):
-            yield from measure.losses
+    for measure in recording.of_first_rank(LossTerms):
+        yield from measure.losses
 
 
 def uneven_pairs(loss: SummedLoss) -> Iterator[tuple[LossTerm, LossTerm]]:
     for number, averaged in enumerate(loss.terms):
         if is_mean_of_elements(averaged):
             for summed in loss.terms:
-                if number in summed.shared and is_sum_of_rows(summed, averaged.shape[0]):
+                if number in summed.shared and is_sum_of_rows(summed, averaged):
                     yield averaged, summed
 
 
@@ -81,8 +86,23 @@ def is_mean_of_elements(term: LossTerm) -> bool:
     )
 
 
-def is_sum_of_rows(term: LossTerm, rows: int) -> bool:
-    return term.reduction == "sum" and term.shape[:1] == (rows,) and is_unweighted(term)
+def is_sum_of_rows(term: LossTerm, averaged: LossTerm) -> bool:
+    """A sum over the elements of each row counts as one where it is a divergence that it has made
+    vanish: until then, somebody may have weighed them so."""
+    if term.shape[:1] != averaged.shape[:1] or not is_unweighted(term):
+        return False
+    wide = prod(averaged.shape[1:]) >= FEWEST_INSIDE
+    return term.reduction == "sum" or (term.reduction == ROW_SUM and term.vanished and wide)
+
+
+def times_as_much(averaged: LossTerm, summed: LossTerm) -> int:
+    """An element of the sum, beside one of the mean."""
+    shape = averaged.shape[1:] if summed.reduction == ROW_SUM else averaged.shape
+    return prod(shape)
+
+
+def summed_elements(summed: LossTerm) -> int:
+    return prod(summed.shape[1:] if summed.reduction == ROW_SUM else summed.shape)
 
 
 def is_unweighted(term: LossTerm) -> bool:

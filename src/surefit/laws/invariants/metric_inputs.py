@@ -36,7 +36,6 @@ def violations_of(case: Case) -> Iterator[RankedDecisions]:
             if call.decided == call.times:
                 yield RankedDecisions(
                     use=expression_of(case, call),
-                    law=LAW,
                     said=f"`{call.function}` ranks rows by their scores, and was given 0 or 1 for"
                     f" each of {counted(call.rows, 'row')}.",
                     facts=(Fact("given", f"0 and 1 alone, {counted(call.times, 'time')}"),),

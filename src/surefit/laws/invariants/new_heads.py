@@ -35,8 +35,8 @@ class HeadNotSaved(OfHead):
 
 
 def violations_of(case: Case) -> Iterator[BrokenLaw]:
-    for measure in case.recording.all(Adapters):
-        for adapter in measure.adapters if measure.process.rank in (None, 0) else ():
+    for measure in case.recording.of_first_rank(Adapters):
+        for adapter in measure.adapters:
             for head in adapter.heads:
                 if not head.trainable and not adapter.frozen:
                     yield frozen(case, adapter, head)
@@ -46,7 +46,6 @@ def violations_of(case: Case) -> Iterator[BrokenLaw]:
 
 def frozen(case: Case, adapter: AdapterSeen, head: AdapterHead) -> HeadStaysFrozen:
     return HeadStaysFrozen(
-        law=LAW,
         use=Expression(adapter.made_at or case.recording.main_script()),
         said=f"{code(head.name)} of {code(adapter.model)} was newly initialised and is frozen: none"
         f" of its {counted(head.parameters, 'parameter')} requires a gradient.",
@@ -61,7 +60,6 @@ def frozen(case: Case, adapter: AdapterSeen, head: AdapterHead) -> HeadStaysFroz
 def not_saved(adapter: AdapterSeen, head: AdapterHead) -> HeadNotSaved:
     assert head.saved_at is not None
     return HeadNotSaved(
-        law=LAW,
         use=Expression(head.saved_at),
         said=f"{code(head.name)} of {code(adapter.model)} is new and was trained, and the adapter"
         " is saved without it.",
@@ -83,9 +81,7 @@ def facts(adapter: AdapterSeen, head: AdapterHead) -> tuple[Fact, ...]:
 
 def saves_by_hand(recording: Recording) -> bool:
     """Something else is saved, too, which can hold the head."""
-    return any(
-        called(call) in SAVES for source in recording.sources() for call in source.every(ast.Call)
-    )
+    return any(called(call) in SAVES for source, call in recording.every(ast.Call))
 
 
 def watched(recording: Recording) -> MeasuredOn:

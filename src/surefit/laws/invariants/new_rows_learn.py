@@ -26,7 +26,6 @@ def violations_of(case: Case) -> Iterator[BrokenLaw]:
         for table in measure.tables if measure.process.rank in (None, 0) else ():
             if table.used and not table.held:
                 yield NewRowsFrozen(
-                    law=LAW,
                     use=Expression(table.resized_at or case.recording.main_script()),
                     said=f"`{table.name}` was given {counted(table.added, 'row')} for new tokens,"
                     " which are among the inputs, and the table is frozen: no optimizer holds it,"

@@ -13,8 +13,8 @@ from surefit.doctor.words import code, shape_of
 from surefit.laws.case import Case
 from surefit.laws.invariants.independent_rows import why_not
 from surefit.laws.law import BrokenLaw, Law, MeasuredOn
-from surefit.laws.mixing_operations import VIEWS
-from surefit.laws.operation_calls import call_of, line_of
+from surefit.laws.operations.mixing_operations import VIEWS
+from surefit.laws.operations.operation_calls import call_of, line_of
 from surefit.source.reading import Source, dotted, targets
 
 LAW = Law("operation_axes", "operations run along the axes that are meant")
@@ -55,7 +55,6 @@ def scrambled(made: Experimented, operation: OperationSeen, case: Case) -> AxesS
         return None
     shapes = f"from {shape_of(before)} to {shape_of(after)}"
     return AxesScrambled(
-        law=LAW,
         use=line_of(case, operation.place),
         said=f"{code(operation.name)} {shapes} moves no axis: it scrambles values of every row.",
         facts=(

@@ -7,10 +7,10 @@ from surefit.doctor.measures.gradients import GradientUse, Lines, StepGradients
 from surefit.doctor.recording import Recording
 from surefit.doctor.violations import Expression
 from surefit.doctor.words import counted, some
-from surefit.laws.accumulation import accumulation_at
 from surefit.laws.case import Case
-from surefit.laws.gradient_violations import (
-    LAW,
+from surefit.laws.law import BrokenLaw, Law, MeasuredOn
+from surefit.laws.training.accumulation import accumulation_at
+from surefit.laws.training.gradient_violations import (
     AccumulationCleared,
     AccumulationNotAveraged,
     ClippedAfterStep,
@@ -23,7 +23,8 @@ from surefit.laws.gradient_violations import (
     LossUsedTwice,
     TrainerLossNotAveraged,
 )
-from surefit.laws.law import BrokenLaw, MeasuredOn
+
+LAW = Law("own_gradients", "a step uses its own gradients, once")
 
 FEWEST = 3
 """Steps at which a fault must show."""
@@ -35,9 +36,7 @@ DROPPED = 0.1
 
 
 def violations_of(case: Case) -> Iterator[BrokenLaw]:
-    for use in case.recording.all(GradientUse):
-        if use.process.rank not in (None, 0):
-            continue
+    for use in case.recording.of_first_rank(GradientUse):
         yield from of_clips(use)
         yield from of_idle_clips(use)
         for optimizer in use.optimizers:
@@ -54,7 +53,6 @@ def of_optimizer(use: GradientUse, optimizer: StepGradients) -> Iterator[BrokenL
     use_at = Expression(at)
     if optimizer.carried >= FEWEST and optimizer.carried >= HALF * looked:
         yield GradientsCarriedOver(
-            law=LAW,
             use=use_at,
             steps=FEWEST + 1,
             fault=f"gradients carried over {optimizer.serial}",
@@ -66,7 +64,6 @@ def of_optimizer(use: GradientUse, optimizer: StepGradients) -> Iterator[BrokenL
         )
     elif optimizer.emptied >= FEWEST and optimizer.emptied >= HALF * looked:
         yield GradientsClearedBeforeStep(
-            law=LAW,
             use=use_at,
             steps=FEWEST + 1,
             fault=f"gradients cleared {optimizer.serial}",
@@ -77,7 +74,6 @@ def of_optimizer(use: GradientUse, optimizer: StepGradients) -> Iterator[BrokenL
         )
     elif optimizer.again >= FEWEST and optimizer.again >= OFTEN * looked:
         yield GradientsUsedAgain(
-            law=LAW,
             use=use_at,
             steps=2 * FEWEST,
             fault=f"gradients used again {optimizer.serial}",
@@ -88,7 +84,6 @@ def of_optimizer(use: GradientUse, optimizer: StepGradients) -> Iterator[BrokenL
         )
     elif optimizer.doubled >= FEWEST and optimizer.doubled >= MOSTLY * looked:
         yield LossUsedTwice(
-            law=LAW,
             use=Expression(line_of(optimizer.passes_at[1:]) or at),
             steps=FEWEST + 1,
             fault=f"loss used twice {optimizer.serial}",
@@ -128,7 +123,6 @@ def of_groups(use: GradientUse, optimizer: StepGradients, case: Case) -> Iterato
         return
     if optimizer.cut >= FEWEST and optimizer.cut >= MOSTLY * optimizer.looked and of_batches:
         yield AccumulationCleared(
-            law=LAW,
             use=Expression(line_of(optimizer.cleared_at) or stepped or at),
             steps=FEWEST + 1,
             fault=f"accumulation cleared {optimizer.serial}",
@@ -145,7 +139,6 @@ def of_groups(use: GradientUse, optimizer: StepGradients, case: Case) -> Iterato
         return
     if use.trainer_groups == group and use.compute_loss_at is not None:
         yield TrainerLossNotAveraged(
-            law=LAW,
             use=Expression(use.compute_loss_at),
             steps=FEWEST + 1,
             fault="trainer loss not averaged",
@@ -159,7 +152,6 @@ def of_groups(use: GradientUse, optimizer: StepGradients, case: Case) -> Iterato
     if found is None or found.divides or optimizer.scale_free:
         return
     yield AccumulationNotAveraged(
-        law=LAW,
         use=Expression(at),
         steps=FEWEST + 1,
         fault=f"accumulation not averaged {optimizer.serial}",
@@ -193,7 +185,6 @@ def of_clips(use: GradientUse) -> Iterator[BrokenLaw]:
         return
     if use.clipped_scaled >= FEWEST and use.clipped_scaled >= MOSTLY * use.clips:
         yield ClippedWhileScaled(
-            law=LAW,
             use=Expression(clip.place),
             steps=FEWEST,
             fault="clipped while scaled",
@@ -209,7 +200,6 @@ def of_clips(use: GradientUse) -> Iterator[BrokenLaw]:
     alone = len(steppers) == 1 and use.clipped_late >= MOSTLY * use.clips
     if alone and use.clipped_late >= FEWEST:
         yield ClippedAfterStep(
-            law=LAW,
             use=Expression(clip.place),
             steps=FEWEST + 1,
             fault="clipped after the step",
@@ -232,7 +222,6 @@ def of_idle_clips(use: GradientUse) -> Iterator[BrokenLaw]:
         return
     given = "an iterator that is used up" if spent else "no parameter that has a gradient"
     yield ClippedNothing(
-        law=LAW,
         use=Expression(clip.place),
         steps=FEWEST + 2,
         fault="clipped nothing",
@@ -257,7 +246,6 @@ def of_epochs(use: GradientUse) -> Iterator[BrokenLaw]:
         return
     each = f"{use.in_epochs // max(1, use.epochs):,} backward passes"
     yield LastGroupDropped(
-        law=LAW,
         use=Expression(at),
         steps=optimizer.steps,
         fault="last group dropped",

@@ -10,7 +10,7 @@ from surefit.doctor.recording import Recording
 from surefit.doctor.words import code, counted, shape_of
 from surefit.laws.case import Case
 from surefit.laws.law import BrokenLaw, Law, MeasuredOn
-from surefit.laws.operation_calls import line_of
+from surefit.laws.operations.operation_calls import line_of
 
 LAW = Law("own_pull", "every prediction is moved towards its own target")
 FEWEST_LOOKED = 4
@@ -78,9 +78,8 @@ def violations_of(case: Case) -> Iterator[PulledBroken]:
 
 
 def outputs(recording: Recording) -> Iterator[PulledOutput]:
-    for measure in recording.all(OutputPulls):
-        if measure.process.rank in (None, 0):
-            yield from measure.outputs
+    for measure in recording.of_first_rank(OutputPulls):
+        yield from measure.outputs
 
 
 def is_enough(target: TargetPull) -> bool:
@@ -138,7 +137,6 @@ Kind = TypeVar("Kind", bound=PulledBroken)
 def violation(kind: type[Kind], case: Case, output: PulledOutput, said: str) -> Kind:
     assert output.backward is not None
     return kind(
-        law=LAW,
         use=line_of(case, output.backward),
         said=said,
         facts=(Fact("output", f"{shape_of(output.shape)} of {code(output.model)}"),),

@@ -11,9 +11,9 @@ from surefit.doctor.violations import Expression
 from surefit.doctor.words import counted
 from surefit.laws.case import Case
 from surefit.laws.law import BrokenLaw, Law, MeasuredOn
-from surefit.laws.loss_calls import WrittenLoss, loss_call_at
-from surefit.laws.loss_law import measures
-from surefit.laws.td_targets import names_behind
+from surefit.laws.losses.loss_calls import WrittenLoss, loss_call_at
+from surefit.laws.losses.loss_law import measures
+from surefit.laws.losses.td_targets import names_behind
 from surefit.source.definitions import definition
 from surefit.source.reading import Source, called
 
@@ -55,7 +55,6 @@ def violations_of(case: Case) -> Iterator[FreshNoiseTarget]:
         added = case.expression(loss.source, found.noise_draw)
         yield FreshNoiseTarget(
             use=draw,
-            law=LAW,
             said=f"The target is a new random draw, `{draw.text}`, and nothing that the model was"
             " given depends on it",
             facts=(

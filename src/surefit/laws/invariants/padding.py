@@ -10,8 +10,8 @@ from surefit.doctor.words import code, counted
 from surefit.laws.case import Case
 from surefit.laws.invariants.independent_rows import facts, share, why_not
 from surefit.laws.law import BrokenLaw, Law, MeasuredOn
-from surefit.laws.mixing_operations import ATTENTION, RECURRENT, SOFTMAX
-from surefit.laws.operation_calls import line_of
+from surefit.laws.operations.mixing_operations import ATTENTION, RECURRENT, SOFTMAX
+from surefit.laws.operations.operation_calls import line_of
 
 LAW = Law("padding", "padding does not matter")
 POOLS = frozenset(("mean", "max", "amax"))
@@ -77,7 +77,6 @@ def violations_of(case: Case) -> Iterator[BrokenLaw]:
 def continued(call: GenerateCall, case: Case) -> ContinuedAfterPadding:
     assert call.place is not None
     return ContinuedAfterPadding(
-        law=LAW,
         use=line_of(case, call.place),
         said=f"{counted(call.padded, 'prompt')} of {call.rows:,} that {code(call.model)} continues"
         " have padding at their end; 0 are expected.",
@@ -102,7 +101,6 @@ def seen(made: Experimented, case: Case) -> PaddingIsSeen | None:
     if place is None:
         return None
     return PaddingIsSeen(
-        law=LAW,
         use=line_of(case, place),
         said=f"The output of {code(made.model)} for a row changes by {share(tried)} of its largest"
         " value when padding after the row is left out, where 0 is expected.",
@@ -130,7 +128,6 @@ def read_after(made: Experimented, case: Case) -> ReadAfterPadding | None:
         return None  # nobody says that padding is not to be read, and it may do no harm
     change = "a longer row is in its batch" if tried.beside else "padding after the row is left out"
     return ReadAfterPadding(
-        law=LAW,
         use=line_of(case, place),
         said=f"The output of {code(made.model)} for a row changes by {share(tried)} of its largest"
         f" value when {change}, where 0 is expected: it is read from the last position, which is"

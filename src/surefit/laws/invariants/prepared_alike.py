@@ -10,15 +10,15 @@ from surefit.doctor.recording import Recording
 from surefit.doctor.violations import Expression
 from surefit.doctor.words import counted
 from surefit.laws.case import Case
-from surefit.laws.evaluation_names import is_held_out
-from surefit.laws.input_relations import (
+from surefit.laws.evaluation.evaluation_names import is_held_out
+from surefit.laws.law import BrokenLaw, Law, MeasuredOn
+from surefit.laws.rows.input_relations import (
     OrderChange,
     ScaleChange,
     absent,
     order_change,
     scale_change,
 )
-from surefit.laws.law import BrokenLaw, Law, MeasuredOn
 
 LAW = Law("prepared_alike", "what reaches the model in evaluation was prepared as in training")
 
@@ -82,8 +82,7 @@ class MaskLeftOut(PreparedOtherwise):
 
 
 def watched(recording: Recording) -> MeasuredOn:
-    measures = list(recording.all(PhaseInputs))
-    if not any(known.trained for measure in measures for known in measure.inputs):
+    if not any(known.trained for measure in recording.all(PhaseInputs) for known in measure.inputs):
         return MeasuredOn(why_not="no inputs of a model's training were seen")
     looked = list(pairs(recording))
     if not looked:
@@ -266,7 +265,6 @@ def common(evaluated: PhaseInput, trained: PhaseInput) -> dict[str, Any]:
     taker = evaluated.taker if evaluated.model else TARGET
     return {
         "use": Expression(evaluated.stack[0] if evaluated.stack else Place("the script")),
-        "law": LAW,
         "steps": evaluated.step + STEPS_MORE,
         "fault": f"{LAW.name}: {taker} {evaluated.name}",
         "trained": trained,

@@ -9,7 +9,7 @@ from surefit.doctor.recording import Recording
 from surefit.doctor.words import counted
 from surefit.laws.case import Case
 from surefit.laws.law import BrokenLaw, Law, MeasuredOn
-from surefit.laws.operation_calls import line_of
+from surefit.laws.operations.operation_calls import line_of
 
 LAW = Law("repeated_rows", "an evaluation sees the same rows each time")
 FEWEST = 2
@@ -30,7 +30,6 @@ def violations_of(case: Case) -> Iterator[BrokenLaw]:
             if not always or loader.place is None or not loader.shared:
                 continue
             yield EvaluationRowsChange(
-                law=LAW,
                 use=line_of(case, loader.place),
                 said="The inputs of an evaluation change from one time to the next, for the same"
                 " rows: they are augmented at random, as in training.",

@@ -12,9 +12,9 @@ from surefit.doctor.scoring.variants import EXTREME, OVER_BATCHES
 from surefit.doctor.violations import Expression
 from surefit.doctor.words import counted, spoken
 from surefit.laws.case import Case
+from surefit.laws.evaluation.metric_sources import nodes_for
+from surefit.laws.evaluation.metric_variants import ONCE_WRONG, Mistake, mistake_of
 from surefit.laws.law import BrokenLaw, Law, MeasuredOn
-from surefit.laws.metric_sources import nodes_for
-from surefit.laws.metric_variants import ONCE_WRONG, Mistake, mistake_of
 
 LAW = Law("reported_numbers", "numbers that are reported were measured")
 
@@ -29,7 +29,6 @@ NOT_AN_AVERAGE = re.compile(r"last|final|batch|current|worst|best|max|min|step",
 class Misreported(BrokenLaw):
     """A number that a known mistake gives, and the right formula does not."""
 
-    law: Law = LAW
     formula: str
     metric: str
     mistake: Mistake
@@ -42,7 +41,6 @@ class Misreported(BrokenLaw):
 class ImpossibleNumber(BrokenLaw):
     """A number that this metric cannot have."""
 
-    law: Law = LAW
     series: ReportedSeries
     report: ReportSeen
 
@@ -59,9 +57,7 @@ def watched(recording: Recording) -> MeasuredOn:
 
 
 def violations_of(case: Case) -> Iterator[BrokenLaw]:
-    for measure in case.recording.all(Reported):
-        if measure.process.rank not in (None, 0):
-            continue
+    for measure in case.recording.of_first_rank(Reported):
         misreported = [entry for series in measure.series for entry in wrong_formulas(case, series)]
         yield from misreported
         explained = {entry.series.place for entry in misreported}

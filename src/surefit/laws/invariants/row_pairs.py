@@ -76,7 +76,6 @@ def is_independent(pair: ArrayPair) -> bool:
 def of_other_rows(pair: ArrayPair, measure: RowPairs) -> LabelsOfOtherRows:
     return LabelsOfOtherRows(
         use=Expression(pair.place),
-        law=LAW,
         said=f"Rows are trained on with labels of other rows: {pair.equal:,} of"
         f" {counted(pair.rows, 'row')} have the label that stands beside them in"
         f" `{pair.inputs}` and `{pair.targets}`, about as many as by chance.",
@@ -94,7 +93,6 @@ def of_other_rows(pair: ArrayPair, measure: RowPairs) -> LabelsOfOtherRows:
 def in_other_order(pair: ArrayPair, measure: RowPairs) -> LabelsInOtherOrder:
     return LabelsInOtherOrder(
         use=Expression(pair.place),
-        law=LAW,
         said=f"Rows are trained on with labels of other rows: `{pair.inputs}` and"
         f" `{pair.targets}` hold the same {pair.length:,} index values in different orders, and"
         f" {pair.apart:,} of {counted(pair.rows, 'row')} have the label of another index.",

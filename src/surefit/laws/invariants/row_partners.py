@@ -57,7 +57,6 @@ def is_out_of_step(known: Partners) -> bool:
 def out_of_step(known: Partners, measure: RowPartners) -> TargetsOutOfStep:
     return TargetsOutOfStep(
         use=Expression(known.place),
-        law=LAW,
         said=f"Rows are trained on with targets of other rows: {known.same:,} of"
         f" {counted(known.rows, 'row')} of `{known.inputs}` have the target at the same position of"
         f" `{known.targets}`.",

@@ -11,9 +11,9 @@ from surefit.doctor.recording import Recording
 from surefit.doctor.violations import Expression
 from surefit.doctor.words import counted
 from surefit.laws.case import Case
-from surefit.laws.evaluation_names import has_folds
+from surefit.laws.evaluation.evaluation_names import has_folds
 from surefit.laws.law import BrokenLaw, Law, MeasuredOn
-from surefit.laws.row_faults import (
+from surefit.laws.rows.row_faults import (
     FrequentClassesFavoured,
     IteratorUsedUp,
     OneRowForMany,
@@ -126,7 +126,6 @@ def of_labels(
     steps = use.iterations[0] if use is not None and use.iterations else measure.steps
     yield SortedByClass(
         use=at(use.place if use is not None else order.place),
-        law=LAW,
         said=f"{order.single:,} of {counted(order.batches, 'batch')} hold rows of one class only:"
         f" the training rows come sorted by their {counted(order.classes, 'class')}.",
         facts=(
@@ -156,7 +155,6 @@ def of_seeds(measure: RowUse) -> Iterator[SeededEveryStep]:
             continue
         yield SeededEveryStep(
             use=at(site.place),
-            law=LAW,
             said=f"`{site.function}({site.value})` is called at {site.steps:,} of"
             f" {counted(steps, 'step')}: every step draws the same random numbers.",
             facts=(
@@ -191,7 +189,6 @@ def of_ranks(recording: Recording) -> Iterator[RanksShareRows]:
         if all(batches[:common] == use.batches[:common] for batches in alike):
             yield RanksShareRows(
                 use=at(use.place),
-                law=LAW,
                 said=f"All {len(ranks)} processes train on the same rows: the first"
                 f" {counted(common, 'batch')} of every rank are identical.",
                 facts=(
@@ -223,7 +220,6 @@ def of_workers(recording: Recording) -> Iterator[WorkersDrawAlike]:
             function, place, value = key
             yield WorkersDrawAlike(
                 use=at(place),
-                law=LAW,
                 said=f"`{function}({value})` is called in each of {len(workers)} workers: all of"
                 " them draw the same random numbers.",
                 facts=(Fact("seed", f"{value} in {len(workers)} workers"),),
@@ -236,7 +232,6 @@ def of_workers(recording: Recording) -> Iterator[WorkersDrawAlike]:
 def copied_generator(use: LoaderUse) -> WorkersDrawAlike:
     return WorkersDrawAlike(
         use=at(use.place),
-        law=LAW,
         said=f"The dataset draws from `self.{use.generator}`, and each of"
         f" {counted(use.workers, 'worker')} gets a copy of it, in every epoch again: the same"
         " random numbers come in all workers and all epochs.",
@@ -257,7 +252,6 @@ def same_batch(use: LoaderUse, recording: Recording) -> SameBatchEveryStep | Non
         return None
     return SameBatchEveryStep(
         use=at(use.taken_at or use.place),
-        law=LAW,
         said=f"{counted(use.repeated + 1, 'step')} train on the same"
         f" {counted(use.batch_size, 'row')} of {use.rows:,}: each takes the first batch of a new"
         " iterator.",
@@ -274,7 +268,6 @@ def used_up(use: LoaderUse) -> IteratorUsedUp | None:
     later = counted(use.asked_after_the_end, "later epoch")
     return IteratorUsedUp(
         use=at(use.taken_at or use.place),
-        law=LAW,
         said="The iterator over the training rows was used up after"
         f" {counted(use.trained, 'batch')}: {later} had no batch at all.",
         facts=(Fact("trained on", counted(use.trained, "batch")), Fact("empty", later)),
@@ -289,7 +282,6 @@ def other_weights(use: LoaderUse) -> WeightsOfOtherLength | None:
         return None
     return WeightsOfOtherLength(
         use=at(use.place),
-        law=LAW,
         said=f"The sampler has {counted(use.weights, 'weight')} for {counted(use.rows, 'row')}:"
         f" rows from number {use.weights:,} on are never drawn.",
         facts=(Fact("weights", f"{use.weights:,}"), Fact("rows", f"{use.rows:,}")),
@@ -311,7 +303,6 @@ def frequent_favoured(use: LoaderUse) -> FrequentClassesFavoured | None:
         return None
     return FrequentClassesFavoured(
         use=at(use.place),
-        law=LAW,
         said=f"The sampler draws the frequent class {frequent.label} more often than its share of"
         f" the rows, {frequent.rows * frequent.weight / drawn:.1%} instead of"
         f" {frequent.rows / every:.1%}, and the rare class {rare.label} less often,"
@@ -345,7 +336,6 @@ def same_order(use: LoaderUse, measure: RowUse, recording: Recording) -> SameOrd
     )
     return SameOrderEveryEpoch(
         use=at(site.place if site is not None else use.place),
-        law=LAW,
         said=f"The loader shuffles, and all {epochs} epochs begin with the same rows in the same"
         " order.",
         facts=(Fact("sampler", use.sampler), Fact("epochs", str(epochs))),
@@ -370,7 +360,6 @@ def never_used(use: LoaderUse, recording: Recording) -> RowsNeverUsed | None:
     first = "first " if use.sampler == "SequentialSampler" and not use.own_sampler else ""
     return RowsNeverUsed(
         use=at(use.place if use.finished else use.taken_at),
-        law=LAW,
         said=f"Each of {len(coverage.fresh)} epochs takes the same {first}{coverage.used:,} of"
         f" {coverage.planned:,} rows; the others are never trained on.",
         facts=(
@@ -391,7 +380,6 @@ def other_rows(use: LoaderUse) -> SamplerOfOtherRows | None:
         return None
     return SamplerOfOtherRows(
         use=at(use.place),
-        law=LAW,
         said=f"The sampler draws from another dataset, of {counted(use.other_rows, 'row')}: rows"
         f" from number {use.other_rows:,} on of {use.rows:,} are never drawn.",
         facts=(
@@ -414,7 +402,6 @@ def once_per_worker(use: LoaderUse) -> RowsOncePerWorker | None:
         return None
     return RowsOncePerWorker(
         use=at(use.read_at or use.place),
-        law=LAW,
         said=f"Each of {use.workers} workers reads the whole stream: every row comes"
         f" {use.workers} times in an epoch.",
         facts=(
@@ -435,7 +422,6 @@ def one_for_many(use: LoaderUse) -> OneRowForMany | None:
         return None
     return OneRowForMany(
         use=at(use.read_at or use.place),
-        law=LAW,
         said=f"{coverage.stored_apart:,} of {counted(coverage.looked, 'row')} come as the copy of"
         " another one: the dataset stores other values under their number.",
         facts=(
@@ -456,7 +442,6 @@ def kept_and_given_again(use: LoaderUse, recording: Recording) -> SameOrderEvery
         return None
     return SameOrderEveryEpoch(
         use=at(use.taken_at or use.place),
-        law=LAW,
         said="The loader shuffles once: after its end the same batches come again in the same"
         " order, and it is not asked for others.",
         facts=(

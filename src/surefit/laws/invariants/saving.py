@@ -9,10 +9,10 @@ from surefit.doctor.measures.saving import Bests, LiveState, LoadSeen, SavingSee
 from surefit.doctor.recording import Recording
 from surefit.doctor.violations import Expression
 from surefit.doctor.words import code, counted, spoken
-from surefit.laws.best_choices import assigned, choice_at, keeping
-from surefit.laws.best_directions import directions_of
-from surefit.laws.best_never_kept import never_kept, was_compared
 from surefit.laws.case import Case
+from surefit.laws.evaluation.best_choices import assigned, choice_at, keeping
+from surefit.laws.evaluation.best_directions import directions_of
+from surefit.laws.evaluation.best_never_kept import never_kept, was_compared
 from surefit.laws.law import BrokenLaw, Law, MeasuredOn
 
 LAW = Law("saving", "what is saved and loaded is what was meant")
@@ -47,8 +47,8 @@ def violations_of(case: Case) -> Iterator[BrokenLaw]:
         yield from live_states(case, measure)
         yield from nothing_loaded(measure)
         yield from broken_ties(measure)
-    yield from directions_of(case, LAW)
-    yield from never_kept(case, LAW)
+    yield from directions_of(case)
+    yield from never_kept(case)
 
 
 def live_states(case: Case, measure: SavingSeen) -> Iterator[LiveStateUsed]:
@@ -64,7 +64,6 @@ def live_states(case: Case, measure: SavingSeen) -> Iterator[LiveStateUsed]:
             "saved": "what is saved are the newest weights",
         }[live.how]
         yield LiveStateUsed(
-            law=LAW,
             use=Expression(live.taken_at),
             said=f"The state of `{live.model}` that was kept here is not a copy: it shares its"
             f" tensors with the model, which took {between} since, so {what}.",
@@ -88,7 +87,6 @@ def called_the_best(case: Case, measure: SavingSeen) -> Iterator[LiveStateUsed]:
         if live.how != "kept" or place is None:
             continue
         yield LiveStateUsed(
-            law=LAW,
             use=Expression(place),
             said=f"`{live.name}` is not a copy: it shares {counted(live.changed, 'tensor')} with"
             " what the optimizer goes on training, so it is always the newest state and never the"
@@ -135,7 +133,6 @@ def nothing_loaded(measure: SavingSeen) -> Iterator[NothingLoaded]:
             "the entries were filtered by name before" if load.own else "`strict=False` hides that"
         )
         yield NothingLoaded(
-            law=LAW,
             use=Expression(load.place),
             said=f"{load.matched:,} of {counted(load.given, 'tensor')} of {source} were loaded into"
             f" `{load.model}`: their names are not its names, and {passed_over}.",
@@ -157,7 +154,6 @@ def broken_ties(measure: SavingSeen) -> Iterator[TieBroken]:
         names = spoken(code(name) for name in tie.names)
         before = "in what was loaded" if tie.in_file else "before it"
         yield TieBroken(
-            law=LAW,
             use=Expression(tie.place),
             said=f"{names} of `{tie.model}` are one tensor {before} and {len(tie.names)} after this"
             " load: tied weights are no longer tied, and each is trained on its own.",

@@ -44,7 +44,6 @@ def violations_of(case: Case) -> Iterator[StoredRowsChange]:
 def broken(change: StoredChange) -> StoredRowsChange:
     return StoredRowsChange(
         use=Expression(change.place or Place("the script")),
-        law=LAW,
         said=f"Fetching rows of `{change.dataset}` changes what it stores: {change.again:,} of"
         f" {counted(change.rows, 'row')} of `{change.attribute}` were changed in place, and again"
         " in a later epoch.",

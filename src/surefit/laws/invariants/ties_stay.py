@@ -9,7 +9,7 @@ from surefit.doctor.recording import Recording
 from surefit.doctor.words import code, counted
 from surefit.laws.case import Case
 from surefit.laws.law import BrokenLaw, Law, MeasuredOn
-from surefit.laws.operation_calls import line_of
+from surefit.laws.operations.operation_calls import line_of
 
 LAW = Law("ties_stay", "weights that layers share stay shared")
 PROOF_STEPS = 3
@@ -27,7 +27,6 @@ def violations_of(case: Case) -> Iterator[BrokenLaw]:
         for tie in measure.parted:
             tied = (Fact("tied at", f"{tie.tied_at}"),) if tie.tied_at is not None else ()
             yield TieReplaced(
-                law=LAW,
                 use=line_of(case, tie.place),
                 said=f"{code(tie.replaced)} and {code(tie.left)} were one tensor; here the first is"
                 " replaced by a new parameter, and the second keeps the old one.",

@@ -13,6 +13,7 @@ from surefit.doctor.words import code, counted
 from surefit.laws.case import Case
 from surefit.laws.law import BrokenLaw, Law, MeasuredOn
 from surefit.source.reading import Source, called
+from surefit.source.selection import the_only
 
 LAW = Law("trainer_requests", "what a script asks of a Trainer comes about")
 
@@ -51,9 +52,7 @@ def watched(recording: Recording) -> MeasuredOn:
 
 
 def violations_of(case: Case) -> Iterator[BrokenLaw]:
-    for measure in case.recording.all(TrainerRequests):
-        if measure.process.rank not in (None, 0):
-            continue
+    for measure in case.recording.of_first_rank(TrainerRequests):
         for dataset in measure.datasets:
             yield from not_delivered(case, dataset)
         yield from overridden(case, measure)
@@ -66,7 +65,6 @@ def not_delivered(case: Case, dataset: DroppedColumns) -> Iterator[ColumnNotDeli
             use = case.expression(source, asked)
             yield ColumnNotDelivered(
                 use=use,
-                law=LAW,
                 said=f"`{use.text}` asks for the column {code(column)}, which the dataset has and"
                 f" {code(dataset.trainer)} drops: it is never there.",
                 facts=(
@@ -147,7 +145,6 @@ def overridden(case: Case, measure: TrainerRequests) -> Iterator[SettingOverridd
         at = case.expression(source, call)
         yield SettingOverridden(
             use=at,
-            law=LAW,
             said=f"`{setting}={measure.planned_epochs:g}` has no effect beside"
             f" `{by}={measure.most_steps}`: the run took {measure.epochs:.2g} epochs.",
             facts=(
@@ -165,10 +162,8 @@ def overridden(case: Case, measure: TrainerRequests) -> Iterator[SettingOverridd
 
 def settings_call(case: Case, measure: TrainerRequests) -> tuple[Source, ast.Call] | None:
     """The one call that creates the settings."""
-    found = [
+    return the_only(
         (source, call)
-        for source in case.recording.sources()
-        for call in source.every(ast.Call)
+        for source, call in case.recording.every(ast.Call)
         if called(call) == measure.arguments
-    ]
-    return found[0] if len(found) == 1 else None
+    )

@@ -15,10 +15,10 @@ from surefit.doctor.recording import Recording
 from surefit.doctor.violations import Expression
 from surefit.doctor.words import counted
 from surefit.laws.case import Case
-from surefit.laws.evaluation_names import HELD_OUT, words_of
+from surefit.laws.evaluation.evaluation_names import HELD_OUT, words_of
 from surefit.laws.law import BrokenLaw, Law, MeasuredOn
-from surefit.laws.td_targets import calls_something, is_end, names_behind, td_targets
-from surefit.source.callers import is_open, takes_itself
+from surefit.laws.losses.td_targets import calls_something, is_end, names_behind, td_targets
+from surefit.source.callers import given_by_position, is_open
 from surefit.source.classes import Method
 from surefit.source.outcomes import function_run
 from surefit.source.reading import Source, called, targets
@@ -102,7 +102,6 @@ def ends_unread(case: Case, source: Source, unread: UnreadName) -> Iterator[Epis
         whole = case.expression(source, target.whole)
         yield EpisodeEndUnread(
             use=whole,
-            law=LAW,
             said=f"`{unread.name}` says where an episode ends, and nothing reads it: `{whole.text}`"
             " goes on past the end",
             facts=(Fact(f"`{unread.name}`", f"bound at line {bound_at(source, unread).line}"),),
@@ -124,7 +123,6 @@ def not_passed(case: Case, source: Source, unread: UnreadName) -> Iterator[NotPa
     callee = called(found.call)
     yield NotPassed(
         use=call,
-        law=LAW,
         said=f"`{unread.name}` is never read, and `{callee}` is not given `{found.argument}`",
         facts=(Fact(f"`{unread.name}`", f"bound at line {bound_at(source, unread).line}"),),
         steps=PROOF_STEPS,
@@ -193,8 +191,7 @@ def has(call: ast.Call, *arguments: str) -> bool:
 def lacks(source: Source, function: Method, call: ast.Call, argument: str) -> bool:
     """It takes the argument by this name, has a default for it, and reads it."""
     listed = function.args
-    skipped = 1 if takes_itself(source, function, call) else 0
-    plain = [entry.arg for entry in (*listed.posonlyargs, *listed.args)][skipped:]
+    plain = [entry.arg for entry in given_by_position(source, function, call)]
     optional = plain[len(plain) - len(listed.defaults) :] if listed.defaults else []
     optional += [entry.arg for entry in listed.kwonlyargs]
     reads = any(isinstance(node, ast.Name) and node.id == argument for node in ast.walk(function))

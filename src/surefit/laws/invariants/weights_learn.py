@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from surefit.doctor.findings import Fact, Place
+from surefit.doctor.measures.idle_optimizers import IdleOptimizer, IdleOptimizers
 from surefit.doctor.measures.weights_learn import HeldWeights, WeightsLearn
 from surefit.doctor.observations import OptimizerSeen, ParameterSeen, Steps
 from surefit.doctor.progress import final_steps
@@ -12,10 +13,10 @@ from surefit.doctor.violations import Expression
 from surefit.doctor.words import counted, some
 from surefit.laws.case import Case
 from surefit.laws.contracts.finite_values import ends_the_run
-from surefit.laws.creation_order import stands_still
 from surefit.laws.law import BrokenLaw, Law, MeasuredOn
-from surefit.laws.made_names import name_at
-from surefit.laws.parameter_groups import smallest_groups
+from surefit.laws.layers.parameter_groups import smallest_groups
+from surefit.laws.training.creation_order import stands_still
+from surefit.laws.training.made_names import name_at
 
 LAW = Law("weights_learn", "every weight that should learn, learns")
 
@@ -28,6 +29,8 @@ MOST_SKIPPED = 0.9
 FEWEST_AT_REST = 5
 FEWEST_PASSES = 6
 FEWEST_MISSING = 2
+FEWEST_IDLE = 24
+"""Steps of others, from the first look to the last, over which an optimizer has not stepped."""
 PROOF_STEPS = 5
 
 
@@ -96,6 +99,15 @@ class NoStepTaken(BrokenLaw):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class OptimizerNeverSteps(BrokenLaw):
+    """Its parameters get gradients and never change, while other optimizers step."""
+
+    idle: IdleOptimizer
+    name: str
+    """What the user calls it, without backticks; its class where it has no name."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PartWithoutGradient(OfOptimizer):
     """A part of what the optimizer holds requires grad and never gets one, while the rest does."""
 
@@ -127,6 +139,8 @@ def violations_of(case: Case) -> Iterator[BrokenLaw]:
             continue
         looks = WeightLooks(case, steps, measure)
         yield from looks.of_the_run()
+        for idle in looks.idle_optimizers():
+            yield looks.never_steps(idle)
         for held in measure.held:
             for optimizer in steps.optimizers:
                 if optimizer.serial == held.optimizer:
@@ -307,7 +321,6 @@ class WeightLooks:
             return
         every = "every step" if not taken else f"{skipped:,} of {skipped + taken:,} steps"
         yield EveryStepSkipped(
-            law=LAW,
             use=self.expression(self.steps.loss_at),
             said=f"The gradient scaler skipped {every} ({skipped:,}), because gradients were not"
             " finite: no weight was updated by them.",
@@ -329,7 +342,6 @@ class WeightLooks:
             return
         looked = max(known.looked for known in present)
         yield EveryGradientZero(
-            law=LAW,
             use=self.expression(steps.loss_at),
             said=f"The gradient of every parameter is exactly zero, at each of"
             f" {counted(looked, 'step')} looked at: nothing learns.",
@@ -349,7 +361,6 @@ class WeightLooks:
             return
         groups = smallest_groups([known.name for known in dead], [known.name for known in present])
         yield PartWithZeroGradient(
-            law=LAW,
             use=self.expression(self.steps.loss_at),
             said=f"The gradient of {some(groups)} is exactly zero, at every step looked at.",
             steps=min(self.steps.steps, FEWEST_ZERO_IN_PART),
@@ -367,7 +378,6 @@ class WeightLooks:
         if steps.roots and not any(root.training for root in steps.roots):
             return
         yield NoStepTaken(
-            law=LAW,
             use=self.expression(steps.loss_at),
             said=f"`backward` ran {steps.backwards:,} times and no step was taken: no optimizer"
             " stepped, and no parameter changed.",
@@ -375,6 +385,35 @@ class WeightLooks:
             fault="no step is taken",
             certain=measure.optimizers > 0,
             measured=measure,
+        )
+
+    def idle_optimizers(self) -> Iterator[IdleOptimizer]:
+        for measure in self.case.recording.all(IdleOptimizers):
+            if measure.process.pid == self.steps.process.pid:
+                for idle in measure.optimizers:
+                    lasted = idle.until - idle.since >= FEWEST_IDLE
+                    if lasted and idle.watched and not idle.moved and idle.fresh:
+                        yield idle
+
+    def never_steps(self, idle: IdleOptimizer) -> OptimizerNeverSteps:
+        source = self.case.recording.source(idle.made_at)
+        name = name_at(source, idle.made_at) or idle.kind
+        return OptimizerNeverSteps(
+            use=self.expression(idle.made_at),
+            said=f"`{name}` never steps: its {counted(idle.tensors, 'tensor')} get gradients and"
+            f" stay as they were, over {idle.until:,} steps of other optimizers.",
+            facts=(
+                Fact(f"`{name}`", f"{idle.kind}, created at {idle.made_at}, 0 steps"),
+                Fact(
+                    "its parameters",
+                    f"gradients at every look, {counted(idle.watched, 'tensor')} compared over"
+                    f" {idle.until - idle.since:,} steps: the same to the bit",
+                ),
+            ),
+            steps=min(idle.until, 64),
+            fault=f"optimizer {idle.serial} never steps",
+            idle=idle,
+            name=name,
         )
 
     def layers_held_in_part(self) -> Iterator[BrokenLaw]:
@@ -396,7 +435,6 @@ class WeightLooks:
         if optimizer is None:
             return
         yield LayerHeldInPart(
-            law=LAW,
             use=self.expression(optimizer.made_at),
             said=f"{self.name_of(optimizer)} holds the weights of {counted(len(outside), 'layer')}"
             f" and not their biases ({some(known.name for known in outside)}), which get gradients"
@@ -425,7 +463,6 @@ class WeightLooks:
             "facts": (Fact(self.name_of(optimizer), f"{optimizer.kind}, {made(optimizer)}"),),
         }
         return kind(
-            law=LAW,
             use=self.expression(place or held.stepped_at),
             said=said,
             optimizer=optimizer,

@@ -1,10 +1,11 @@
 """Runs a patch when the program has finished importing a module, and not before."""
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
+from typing import Any
 
 from surefit.observe.inside.identity import identity
 from surefit.observe.inside.spool import could_not
@@ -13,6 +14,8 @@ Patch = Callable[[ModuleType], None]
 
 _waiting: dict[str, list[Patch]] = {}
 _caught_up = False
+_holders: dict[int, list[tuple[dict[str, Any], str]]] | None = None
+"""Identity of what a patch can replace -> the modules, and the names there, that have it."""
 
 
 def after_import(module: str) -> Callable[[Patch], Patch]:
@@ -56,12 +59,28 @@ def _changed(
 
 def _replace_where_imported(replaced: dict[int, tuple[object, object]]) -> None:
     """Other modules have taken functions over by `from ... import`, before they were patched."""
+    holders = _found_holders(replaced) if _holders is None else _holders
+    for number, (old, new) in replaced.items():
+        for names, name in holders.get(number, ()):
+            if names.get(name) is old:
+                names[name] = new
+
+
+def find_holders() -> None:
+    """Of a process to fork from: a fork that looked through all modules would copy most of them."""
+    global _holders
+    loaded = [module for name in _waiting if (module := _loaded(name)) is not None]
+    _holders = _found_holders({identity(v) for module in loaded for v in vars(module).values()})
+
+
+def _found_holders(replaced: Container[int]) -> dict[int, list[tuple[dict[str, Any], str]]]:
+    holders: dict[int, list[tuple[dict[str, Any], str]]] = {}
     for module in tuple(sys.modules.values()):
         names = module.__dict__ if type(module) is ModuleType else {}
         for name, value in tuple(names.items()):
-            old, new = replaced.get(identity(value), (None, None))
-            if old is not None and old is value:
-                names[name] = new
+            if identity(value) in replaced:
+                holders.setdefault(identity(value), []).append((names, name))
+    return holders
 
 
 def _loaded(name: str) -> ModuleType | None:

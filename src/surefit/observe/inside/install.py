@@ -7,7 +7,7 @@ from contextlib import suppress
 from importlib import import_module
 
 from surefit.observe.inside import finishing, main_program, measuring, own_modules, spool
-from surefit.observe.inside.after_import import Watcher, catch_up
+from surefit.observe.inside.after_import import Watcher, catch_up, find_holders
 
 PARTS = (
     "autopsy.stacks",
@@ -39,6 +39,7 @@ def import_parts() -> None:
         with suppress(Exception):  # said where it is observed
             import_module(f"surefit.observe.inside.{name}")
     measuring.install()
+    find_holders()
 
 
 def install() -> None:

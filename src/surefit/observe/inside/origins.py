@@ -142,6 +142,7 @@ def optimizers(module: ModuleType) -> None:
 @after_import("torch.optim.lr_scheduler")
 def schedulers(module: ModuleType) -> None:
     noted_when_made(module.LRScheduler)
+    noted_when_made(module.ReduceLROnPlateau)  # its own does without that of its base
 
 
 @after_import("torch.utils.data.dataloader")

@@ -72,8 +72,8 @@ class ChartOf:
 CHARTS = (
     ChartOf(
         "Loss",
-        "A training loss is the mean over the supervised tokens of its step; a validation loss is"
-        " the mean over those of all held-out rows.",
+        "Training loss: mean over the supervised tokens of a step. Validation loss: mean over the "
+        "supervised tokens of all held-out rows.",
         (
             CurveOf("loss", "training loss", has_mean=True),
             CurveOf("train_loss", "training loss, mean of an epoch", scored=True, dashed=True),
@@ -89,7 +89,7 @@ CHARTS = (
         (
             CurveOf("f1", "F1", scored=True),
             CurveOf("exact_match", "exact match", scored=True, dashed=True),
-            CurveOf("agreement", "same likeliest token as the teacher", scored=True),
+            CurveOf("agreement", "same top token as the teacher", scored=True),
         ),
     ),
     ChartOf(
@@ -114,7 +114,7 @@ CHARTS = (
     ChartOf("Learning rate", "Of the step.", (CurveOf("learning_rate", "learning rate"),)),
     ChartOf(
         "Gradient norm",
-        "The length of the gradient of all trained weights, before it is clipped.",
+        "L2 norm of the gradient of all trained weights, before clipping.",
         (CurveOf("gradient_norm", "gradient norm", has_mean=True),),
         logarithmic=True,
     ),

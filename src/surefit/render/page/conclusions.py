@@ -30,7 +30,7 @@ def conclude(run: LeftBehind) -> Conclusion:
         Mood.BAD,
         f"The run ended without a report after {steps_so_far(run)}.",
         (
-            "Its process is gone: it was killed, or the machine went down.",
+            "Its process no longer exists: it was killed, or the machine was shut down.",
             f"To resume it:  surefit {run.recipe} --resume {run.path}",
         ),
     )
@@ -39,9 +39,9 @@ def conclude(run: LeftBehind) -> Conclusion:
 def of_a_running(run: LeftBehind) -> Conclusion:
     if run.environment is not None and run.environment.is_alive:
         return Conclusion(Mood.RUNNING, f"Running: {steps_so_far(run)}.", tuple(latest(run)))
-    unknown = "Whether it still runs cannot be told: its process is not one of this machine."
+    unknown = "It is unknown whether the run is still alive: its process is on another machine."
     return Conclusion(
-        Mood.RUNNING, f"Not done so far: {steps_so_far(run)}.", (*latest(run), unknown)
+        Mood.RUNNING, f"Not complete: {steps_so_far(run)} so far.", (*latest(run), unknown)
     )
 
 
@@ -96,7 +96,7 @@ def by_validation_loss(report: Report) -> Conclusion | None:
     details = [f"Best epoch: {report.get('best_epoch')} of {report.get('epochs')}."]
     best = report.get("best_possible")
     if best is not None:
-        details.append(f"The best possible is {best:.4f}: the source's own.")
+        details.append(f"The best possible loss is {best:.4f} (computed from the source).")
     over = f"on {counted(report.get('held_out_rows', 0), 'held-out row')}"
     return compared("validation loss", before, after, over, tuple(details))
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 PARTS_MISSING = refusal(
     "SF096",
     "page-needs-jinja",
-    "A page is to be written, and the package it is made with is absent.",
+    "A page cannot be written, because the package it needs is missing.",
 )
 
 HERE = Path(__file__).parent
@@ -64,7 +64,7 @@ def check_parts() -> None:
         raise BadInput(
             PARTS_MISSING.finding(
                 Place("environment"),
-                "`jinja2` is not installed, and a page is made with it.",
+                "`jinja2` is not installed; it is required to write a page.",
                 fixes=(Fix("pip install jinja2"),),
                 python_said=f"{type(error).__name__}: {error}",
             )

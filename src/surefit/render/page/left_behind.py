@@ -124,9 +124,9 @@ def read_run_folder(path: Path) -> LeftBehind:
         raise WrongCall(
             NO_RUN.finding(
                 COMMAND_LINE,
-                f"`{path}` holds no run: there is no settings.json in it."
+                f"`{path}` is not a run folder: it has no settings.json."
                 if is_there
-                else f"There is no folder `{path}`.",
+                else f"The folder `{path}` does not exist.",
                 facts=[Fact("it holds", held_in(path))] if is_there else (),
                 fixes=[
                     Fix("Name the folder that the run printed as `Run folder` when it started.")

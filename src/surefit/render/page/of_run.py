@@ -20,7 +20,7 @@ LAWS = (
 )
 """What ends a run of every recipe, by the rule that says it; see `surefit.train.watch`."""
 DISTILLATION_LAWS = (
-    ("teacher-not-heard", "the teacher's word comes to the loss", "at every step"),
+    ("teacher-not-heard", "the teacher's output reaches the loss", "at every step"),
 )
 SAME_FAULT = {
     "feature-loss-became-nan": "loss-became-nan",

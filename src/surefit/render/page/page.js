@@ -398,7 +398,7 @@
     } catch {
       done = copySelected(text);
     }
-    button.textContent = done ? "Copied" : "Select it by hand";
+    button.textContent = done ? "Copied" : "Copy failed: select the text";
     setTimeout(() => (button.textContent = "Copy"), 1500);
   }
 
@@ -440,7 +440,7 @@
       }
       sayLive("live");
     } catch {
-      sayLive("surefit report no longer answers", true);
+      sayLive("connection to surefit report lost", true);
     }
     setTimeout(ask, ASK_EVERY);
   }

@@ -19,7 +19,7 @@ from .html import as_html
 from .left_behind import LeftBehind
 from .of_run import page_of_run
 
-PORT_TAKEN = refusal("SF099", "port-taken", "The port that a page is to be shown at is not free.")
+PORT_TAKEN = refusal("SF099", "port-taken", "The port for serving the page is not free.")
 
 LOOPBACK = "127.0.0.1"
 OWN_NAMES = frozenset((LOOPBACK, "localhost"))
@@ -125,7 +125,7 @@ def serve(runs: Sequence[Path], port: int, opens: bool) -> None:
     """Until Ctrl-C."""
     with server_for(runs, port) as server:
         address = f"http://{LOOPBACK}:{server.server_address[1]}/"
-        say(f"{address}  (Ctrl-C ends it)")
+        say(f"{address}  (press Ctrl-C to stop)")
         if opens:
             webbrowser.open(address)
         try:

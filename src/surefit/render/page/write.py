@@ -44,7 +44,7 @@ def refuse_other_file(file: Path) -> None:
     elif not file.parent.is_dir():
         said = f"`{file}` is in a folder that does not exist."
     elif file.exists() and file.stat().st_size and not is_page(file):
-        said = f"`{file}` is there already and is no page of surefit; it was left as it is."
+        said = f"`{file}` exists and is not a surefit page; it was not changed."
     else:
         return
     raise WrongCall(NOT_A_PAGE.finding(COMMAND_LINE, said, fixes=(Fix("Name another file."),)))

@@ -30,9 +30,9 @@ from surefit.doctor.symptoms import Symptom
 from surefit.doctor.violations import fact_at
 from surefit.doctor.words import code, counted, shape_of
 from surefit.laws.case import Case, use_of
-from surefit.laws.lost_axes import LostAxis, lost_axes
-from surefit.laws.value_origins import shortened
-from surefit.laws.value_words import in_words
+from surefit.laws.layers.lost_axes import LostAxis, lost_axes
+from surefit.laws.values.value_origins import shortened
+from surefit.laws.values.value_words import in_words
 from surefit.remedies.replace import ReplaceWith
 
 DECIDES = "how many axes the value had at all earlier evaluations of the line"

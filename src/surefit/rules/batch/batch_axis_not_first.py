@@ -29,11 +29,11 @@ from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.violations import Expression, Written
 from surefit.doctor.words import code, shape_of
-from surefit.laws.batch_lines import assigned_has
-from surefit.laws.batches import first_sizes
 from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.attention_rows import MaskRows
 from surefit.laws.contracts.unequal_sides import UnequalSides
+from surefit.laws.rows.batch_lines import assigned_has
+from surefit.laws.rows.batches import first_sizes
 from surefit.lineage.ways import (
     RECURRENT,
     constructor_of_weights,
@@ -46,6 +46,7 @@ from surefit.lineage.ways import (
 from surefit.remedies.append import Append
 from surefit.remedies.arguments import SetArgument, call_at
 from surefit.source.reading import called
+from surefit.source.selection import the_only
 
 SYMPTOMS = (
     Symptom(
@@ -166,17 +167,15 @@ def created_by(case: Case, layer: Layer | None) -> Written | None:
 
 
 def only(case: Case, kinds: tuple[str, ...]) -> Expression | None:
-    known = list(created_in(case, kinds))
-    return known[0] if len(known) == 1 else None
+    return the_only(created_in(case, kinds))
 
 
 def created_in(case: Case, kinds: tuple[str, ...]) -> Iterator[Expression]:
     """Calls of the user's that create layers which take steps first."""
-    for source in case.recording.sources():
-        for call in source.every(ast.Call):
-            known = case.expression(source, call)
-            if called(call) in kinds and takes_steps_first(case, known):
-                yield known
+    for source, call in case.recording.every(ast.Call):
+        known = case.expression(source, call)
+        if called(call) in kinds and takes_steps_first(case, known):
+            yield known
 
 
 def takes_steps_first(case: Case, created: Written) -> bool:

@@ -30,13 +30,13 @@ from surefit.doctor.observations import Frame
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import code, shape_of, times
-from surefit.laws.batch_lines import batch_line, caller_of_model, is_without_gradients, mode_in
-from surefit.laws.batches import LastBatch, LoaderAtWork, last_batch, loaders_at_work
 from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.batch_norms import OneValuePerChannel
-from surefit.laws.layer_words import described, layer_name
-from surefit.laws.loaders import loader_call
-from surefit.laws.loop_batches import CutBatches, one_row_left
+from surefit.laws.layers.layer_words import described, layer_name
+from surefit.laws.rows.batch_lines import batch_line, caller_of_model, is_without_gradients, mode_in
+from surefit.laws.rows.batches import LastBatch, LoaderAtWork, last_batch, loaders_at_work
+from surefit.laws.rows.loaders import loader_call
+from surefit.laws.rows.loop_batches import CutBatches, one_row_left
 from surefit.remedies.arguments import SetArgument, call_at
 from surefit.remedies.change import Change
 from surefit.remedies.drop_last import drop_last

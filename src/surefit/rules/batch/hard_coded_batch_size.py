@@ -31,13 +31,13 @@ from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.violations import Expression, Written, fact_at
 from surefit.doctor.words import code, counted, shape_of
-from surefit.laws.batches import Batches, batches_of
 from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.counted_rows import CountedRows
 from surefit.laws.contracts.unequal_sides import UnequalSides
 from surefit.laws.contracts.widths import LayerWidth
-from surefit.laws.operation_calls import computed_on
-from surefit.laws.row_counts import is_written_down, with_rows
+from surefit.laws.operations.operation_calls import computed_on
+from surefit.laws.rows.batches import Batches, batches_of
+from surefit.laws.rows.row_counts import is_written_down, with_rows
 from surefit.lineage.lineage import Lineage
 from surefit.lineage.producers import Producer, Way
 from surefit.lineage.ways import (

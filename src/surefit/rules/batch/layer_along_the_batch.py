@@ -32,8 +32,8 @@ from surefit.laws.case import Case, Remedy
 from surefit.laws.invariants.independent_rows import RowsMix
 from surefit.laws.invariants.inputs_count import InputsDoNotCount
 from surefit.laws.law import BrokenLaw
-from surefit.laws.mixing_operations import ATTENTION, RECURRENT, ROWS_FIRST
-from surefit.laws.operation_calls import constructor_of
+from surefit.laws.operations.mixing_operations import ATTENTION, RECURRENT, ROWS_FIRST
+from surefit.laws.operations.operation_calls import constructor_of
 from surefit.laws.runs import law_holds
 from surefit.remedies.arguments import SetArgument, call_at
 from surefit.source.reading import called

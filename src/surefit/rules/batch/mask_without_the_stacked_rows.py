@@ -29,10 +29,10 @@ from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.violations import Expression, Operand, fact_at
 from surefit.doctor.words import code, shape_of, times
-from surefit.laws.batch_lines import assigned_has
 from surefit.laws.case import Case
 from surefit.laws.contracts.attention_rows import MaskRows
 from surefit.laws.contracts.unequal_sides import UnequalSides
+from surefit.laws.rows.batch_lines import assigned_has
 from surefit.lineage.lineage import Lineage
 from surefit.lineage.producers import Producer, Way
 from surefit.lineage.ways import (

@@ -27,8 +27,8 @@ from surefit.doctor.rule import Rule
 from surefit.doctor.words import code
 from surefit.laws.case import Case
 from surefit.laws.invariants.collated_rows import RowAlteredByItsBatch
-from surefit.laws.joined_lists import first_line
-from surefit.source.reading import called
+from surefit.laws.rows.joined_lists import first_line
+from surefit.source.selection import calls_within
 
 RULE = Rule("SF282", "row-altered-by-its-batch", Severity.WARNING, __doc__)
 
@@ -54,11 +54,7 @@ def reduced_at(broken: RowAlteredByItsBatch, case: Case) -> Place:
     place, source = broken.use.place, case.source(broken.use.place)
     for function in source.every(ast.FunctionDef) if source is not None else ():
         if place.line is not None and first_line(function) <= place.line <= function.lineno:
-            calls = [
-                node
-                for node in ast.walk(function)
-                if isinstance(node, ast.Call) and called(node) in REDUCING
-            ]
+            calls = list(calls_within(function, *REDUCING))
             calls.sort(key=lambda node: node.lineno)
             return Place(place.file, calls[0].lineno) if calls else place
     return place

@@ -25,7 +25,7 @@ from surefit.doctor.rule import Rule
 from surefit.doctor.words import code
 from surefit.laws.case import Case
 from surefit.laws.invariants.collated_rows import IndexNotMoved
-from surefit.laws.joined_lists import FilledList, joined_list
+from surefit.laws.rows.joined_lists import FilledList, joined_list
 from surefit.laws.runs import law_holds
 from surefit.remedies.append import Append
 from surefit.source.reading import Source

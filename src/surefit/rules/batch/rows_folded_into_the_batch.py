@@ -31,7 +31,7 @@ from surefit.doctor.violations import fact_at
 from surefit.doctor.words import code, shape_of, times
 from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.unequal_sides import UnequalSides
-from surefit.laws.folds import Fold, fold_of
+from surefit.laws.layers.folds import Fold, fold_of
 from surefit.lineage.properties import size
 from surefit.remedies.append import Append
 from surefit.remedies.unfold import BeforeEveryReshape, keep_every_number, pool_before, pool_to_one

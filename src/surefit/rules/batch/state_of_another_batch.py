@@ -26,10 +26,10 @@ from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.violations import Expression, fact_at
 from surefit.doctor.words import code, shape_of
-from surefit.laws.batches import last_batch
 from surefit.laws.case import Case
 from surefit.laws.contracts.unequal_sides import UnequalSides
-from surefit.laws.layer_words import layer_name
+from surefit.laws.layers.layer_words import layer_name
+from surefit.laws.rows.batches import last_batch
 from surefit.lineage.producers import Producer
 from surefit.lineage.ways import CREATES, RECURRENT, history, operation, users
 from surefit.remedies.arguments import SetArgument

@@ -28,8 +28,8 @@ from surefit.doctor.violations import Expression
 from surefit.doctor.words import code, shape_of
 from surefit.laws.case import Case, Remedy
 from surefit.laws.invariants.independent_rows import RowsMix
-from surefit.laws.mixing_operations import VIEWS
-from surefit.laws.operation_calls import call_of
+from surefit.laws.operations.mixing_operations import VIEWS
+from surefit.laws.operations.operation_calls import call_of
 from surefit.laws.runs import law_holds
 from surefit.remedies.arguments import call_at
 from surefit.remedies.change import Change

@@ -25,9 +25,9 @@ import ast
 from surefit.doctor.findings import Finding, Place, Severity
 from surefit.doctor.rule import Rule
 from surefit.doctor.violations import Expression
-from surefit.laws.best_choices import Choice
-from surefit.laws.best_directions import LoopKeepsTheWorst, TrainerKeepsTheWorst
 from surefit.laws.case import Case
+from surefit.laws.evaluation.best_choices import Choice
+from surefit.laws.evaluation.best_directions import LoopKeepsTheWorst, TrainerKeepsTheWorst
 from surefit.laws.runs import law_holds
 from surefit.remedies.arguments import SetArgument
 from surefit.remedies.change import Change

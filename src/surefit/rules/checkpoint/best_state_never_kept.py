@@ -19,8 +19,8 @@ loss or a score cannot be better.
 
 from surefit.doctor.findings import Finding, Place, Severity
 from surefit.doctor.rule import Rule
-from surefit.laws.best_never_kept import NothingEverKept
 from surefit.laws.case import Case
+from surefit.laws.evaluation.best_never_kept import NothingEverKept
 from surefit.laws.runs import law_holds
 from surefit.remedies.change import Change
 from surefit.source.edits import replaced

@@ -25,7 +25,7 @@ from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import code, counted, shape_of, some
 from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.state_dicts import StateDictNames, by_layer
-from surefit.laws.written_numbers import written_in_model
+from surefit.laws.values.written_numbers import written_in_model
 from surefit.remedies.replace import ReplaceWith
 from surefit.remedies.statements import Insert
 from surefit.remedies.wrap import Wrap

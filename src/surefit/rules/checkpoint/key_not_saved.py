@@ -34,7 +34,7 @@ from surefit.doctor.violations import fact_at
 from surefit.doctor.words import code, spoken
 from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.keys import EntryAbsent
-from surefit.laws.subscripts import parts_of, renamed_everywhere
+from surefit.laws.values.subscripts import parts_of, renamed_everywhere
 from surefit.remedies.change import Change
 from surefit.remedies.save_entry import SavedDict, SaveEntry
 from surefit.source.dictionary_edits import keys_of

@@ -24,8 +24,8 @@ import ast
 from surefit.doctor.findings import Finding, Severity
 from surefit.doctor.rule import Rule
 from surefit.doctor.violations import Expression
-from surefit.laws.best_choices import assigned
 from surefit.laws.case import Case
+from surefit.laws.evaluation.best_choices import assigned
 from surefit.laws.invariants.saving import LiveStateUsed
 from surefit.laws.runs import law_holds
 from surefit.remedies.methods import RenameMethod

@@ -25,7 +25,7 @@ from collections.abc import Iterator
 from surefit.doctor.findings import Finding, Fix, Severity
 from surefit.doctor.rule import Rule
 from surefit.laws.case import Case
-from surefit.laws.evaluation_names import HELD_OUT, TRAINED, words_of
+from surefit.laws.evaluation.evaluation_names import HELD_OUT, TRAINED, words_of
 from surefit.laws.invariants.category_codes import CategoriesRenumbered
 from surefit.laws.runs import law_holds
 from surefit.remedies.change import Change

@@ -32,8 +32,14 @@ from surefit.laws.case import Case
 from surefit.laws.contracts.keys import KeyAbsent
 from surefit.laws.invariants.trainer_requests import ColumnNotDelivered
 from surefit.laws.runs import law_holds
-from surefit.laws.subscripts import readable
-from surefit.laws.trainers import ROWS, TrainerState, arguments_call, dropped_columns, trainer_of
+from surefit.laws.training.trainers import (
+    ROWS,
+    TrainerState,
+    arguments_call,
+    dropped_columns,
+    trainer_of,
+)
+from surefit.laws.values.subscripts import readable
 from surefit.remedies.change import Change
 from surefit.source.edits import appended, argument_added
 from surefit.source.patches import Edit, both

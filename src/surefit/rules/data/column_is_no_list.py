@@ -28,7 +28,7 @@ from surefit.doctor.violations import Operand, Written
 from surefit.doctor.words import spoken
 from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.lists import ARRAYS, ColumnForList, rows_of
-from surefit.laws.value_words import in_words
+from surefit.laws.values.value_words import in_words
 from surefit.remedies.change import Change
 from surefit.remedies.statements import assigned_name, statement_at
 from surefit.source.edits import appended, wrapped

@@ -32,7 +32,7 @@ from surefit.doctor.violations import fact_at
 from surefit.doctor.words import code, some
 from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.forward_arguments import ColumnsAstray, EveryColumnDropped
-from surefit.laws.trainers import arguments_call
+from surefit.laws.training.trainers import arguments_call
 from surefit.remedies.arguments import SetArgument
 from surefit.remedies.columns import (
     RenameForTrainer,

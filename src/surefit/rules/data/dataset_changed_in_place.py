@@ -28,8 +28,8 @@ from surefit.doctor.rule import Rule
 from surefit.doctor.words import counted
 from surefit.laws.case import Case
 from surefit.laws.invariants.stored_rows import StoredRowsChange
+from surefit.laws.rows.stored_views import StoredView, stored_view
 from surefit.laws.runs import law_holds
-from surefit.laws.stored_views import StoredView, stored_view
 from surefit.remedies.change import Change
 from surefit.source.edits import appended, inserted_before
 from surefit.source.line_edits import shares_lines

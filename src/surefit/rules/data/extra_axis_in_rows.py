@@ -28,10 +28,10 @@ from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.violations import Expression, Written
 from surefit.doctor.words import code, shape_of
-from surefit.laws.calls_on_the_way import calls_with
 from surefit.laws.case import Case, Remedy
-from surefit.laws.collators import chooser_of
 from surefit.laws.contracts.stacking import ExtraNesting, RowColumn, Stacked, batch_in_frames
+from surefit.laws.rows.collators import chooser_of
+from surefit.laws.values.calls_on_the_way import calls_with
 from surefit.lineage.lineage import Lineage
 from surefit.lineage.producers import Producer, ProducerKind
 from surefit.lineage.properties import batch_of_one

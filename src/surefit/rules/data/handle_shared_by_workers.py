@@ -27,9 +27,9 @@ from surefit.doctor.conditions.training import TrainingGoesOn
 from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
-from surefit.laws.arrivals import loader_call
 from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.shared_handles import HandleSharedByWorkers
+from surefit.laws.rows.arrivals import loader_call
 from surefit.remedies.arguments import SetArgument
 from surefit.remedies.opened_per_process import OpenedPerProcess
 from surefit.source.reading import Source

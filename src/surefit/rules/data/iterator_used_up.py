@@ -23,7 +23,7 @@ from surefit.doctor.findings import Finding, Fix, Severity
 from surefit.doctor.rule import Rule
 from surefit.doctor.words import counted
 from surefit.laws.case import Case
-from surefit.laws.row_faults import IteratorUsedUp
+from surefit.laws.rows.row_faults import IteratorUsedUp
 from surefit.laws.runs import law_holds
 from surefit.remedies.replace import ReplaceWith
 from surefit.source.reading import Source, called

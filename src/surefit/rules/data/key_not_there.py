@@ -30,11 +30,11 @@ from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.violations import Written, fact_at
 from surefit.doctor.words import code, spoken
-from surefit.laws.argument_names import mean_the_same
 from surefit.laws.case import Case
 from surefit.laws.contracts.keys import KeyAbsent
-from surefit.laws.subscripts import readable, renamed_everywhere
-from surefit.laws.trainers import dropped_columns, trainer_of
+from surefit.laws.rows.argument_names import mean_the_same
+from surefit.laws.training.trainers import dropped_columns, trainer_of
+from surefit.laws.values.subscripts import readable, renamed_everywhere
 from surefit.lineage.producers import Producer, ProducerKind
 from surefit.remedies.change import Change
 from surefit.remedies.columns import Removal, removals

@@ -23,7 +23,7 @@ from surefit.doctor.rule import Rule
 from surefit.doctor.violations import Expression
 from surefit.doctor.words import code, counted
 from surefit.laws.case import Case
-from surefit.laws.token_targets import LabelsReplaced
+from surefit.laws.losses.token_targets import LabelsReplaced
 from surefit.remedies.replace import ReplaceCallee
 from surefit.source.reading import called
 

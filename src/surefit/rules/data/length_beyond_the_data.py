@@ -31,7 +31,7 @@ from surefit.doctor.violations import fact_at
 from surefit.doctor.words import code, counted
 from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.keys import PositionAbsent
-from surefit.laws.frame_numbers import integer_in
+from surefit.laws.values.frame_numbers import integer_in
 from surefit.remedies.replace import ReplaceWith
 from surefit.source.classes import method
 from surefit.source.reading import called

@@ -34,7 +34,7 @@ from surefit.doctor.violations import Operand, fact_at
 from surefit.doctor.words import code, counted, listed, spoken
 from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.samples import TextAbsent
-from surefit.laws.made_names import name_at
+from surefit.laws.training.made_names import name_at
 from surefit.lineage.producers import Producer
 from surefit.remedies.append import Append
 from surefit.remedies.missing import LeaveOut

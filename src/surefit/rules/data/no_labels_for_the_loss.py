@@ -28,8 +28,8 @@ from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import code
 from surefit.laws.case import Case
-from surefit.laws.collators import LANGUAGE_MODELING
 from surefit.laws.contracts.forward_arguments import LABELS, LabelsNeverCreated
+from surefit.laws.rows.collators import LANGUAGE_MODELING
 from surefit.remedies.change import Change
 from surefit.remedies.collators import tokenizer_at
 from surefit.source.edits import argument_added, with_import

@@ -28,10 +28,10 @@ from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.violations import Expression
 from surefit.doctor.words import counted, listed
-from surefit.laws.calls_on_the_way import calls_with
 from surefit.laws.case import Case, Remedy
-from surefit.laws.collators import SEQ2SEQ, TOKENIZED, WITH_PADDING, chooser_of
 from surefit.laws.contracts.stacking import RowColumn, UnequalLengths
+from surefit.laws.rows.collators import SEQ2SEQ, TOKENIZED, WITH_PADDING, chooser_of
+from surefit.laws.values.calls_on_the_way import calls_with
 from surefit.lineage.producers import Producer
 from surefit.remedies.arguments import SetArgument, call_at
 from surefit.remedies.collators import GiveCollator

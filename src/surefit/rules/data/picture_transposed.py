@@ -57,15 +57,14 @@ Swap = tuple[Source, ast.expr, Expression]
 
 def swapped(case: Case) -> Iterator[Swap]:
     """Calls that make channels x width x height of height x width x channels: their axes."""
-    for source in case.recording.sources():
-        for call in source.every(ast.Call):
-            if called(call) not in MOVES:
-                continue
-            for node in call.args:
-                if axes_of(node) == WIDTH_FIRST:
-                    yield source, node, case.expression(source, call)
-            if tuple(map(axis_of, call.args)) == WIDTH_FIRST:
-                yield source, call, case.expression(source, call)
+    for source, call in case.recording.every(ast.Call):
+        if called(call) not in MOVES:
+            continue
+        for node in call.args:
+            if axes_of(node) == WIDTH_FIRST:
+                yield source, node, case.expression(source, call)
+        if tuple(map(axis_of, call.args)) == WIDTH_FIRST:
+            yield source, call, case.expression(source, call)
 
 
 def axes_of(node: ast.expr) -> tuple[object, ...]:

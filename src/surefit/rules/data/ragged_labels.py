@@ -31,7 +31,8 @@ from surefit.doctor.symptoms import Symptom
 from surefit.doctor.violations import Written
 from surefit.doctor.words import code, counted, listed, spoken
 from surefit.laws.case import Case, Remedy
-from surefit.laws.collators import (
+from surefit.laws.contracts.stacking import RowColumn, UnequalLengths
+from surefit.laws.rows.collators import (
     KEEP,
     LANGUAGE_MODELING,
     SEQ2SEQ,
@@ -41,7 +42,6 @@ from surefit.laws.collators import (
     handed_over,
     names_of,
 )
-from surefit.laws.contracts.stacking import RowColumn, UnequalLengths
 from surefit.remedies.arguments import call_at
 from surefit.remedies.collators import GiveCollator, GiveFunction
 from surefit.remedies.padding import PadWhereStacked, fillings

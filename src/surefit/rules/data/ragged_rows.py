@@ -29,9 +29,9 @@ from surefit.doctor.symptoms import Symptom
 from surefit.doctor.violations import Written
 from surefit.doctor.words import code, counted, listed, shape_of, spoken
 from surefit.laws.case import Case, Remedy
-from surefit.laws.collators import chooser_of, constructor_of
 from surefit.laws.contracts.odd_rows import row_facts
 from surefit.laws.contracts.stacking import RowColumn, UnequalLengths
+from surefit.laws.rows.collators import chooser_of, constructor_of
 from surefit.remedies.padding import PadWhereStacked, fillings, padding_collator
 from surefit.remedies.statements import assigned_name
 

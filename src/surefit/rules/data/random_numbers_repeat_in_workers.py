@@ -22,7 +22,7 @@ generator that `__getitem__` names, and the loader has workers.
 from surefit.doctor.findings import Finding, Fix, Severity
 from surefit.doctor.rule import Rule
 from surefit.laws.case import Case
-from surefit.laws.row_faults import WorkersDrawAlike
+from surefit.laws.rows.row_faults import WorkersDrawAlike
 from surefit.laws.runs import law_holds
 from surefit.remedies.arguments import DropArgument, keyword_of
 

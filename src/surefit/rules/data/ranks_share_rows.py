@@ -21,7 +21,7 @@ rows, and where one batch is overfitted.
 from surefit.doctor.findings import Finding, Severity
 from surefit.doctor.rule import Rule
 from surefit.laws.case import Case
-from surefit.laws.row_faults import RanksShareRows
+from surefit.laws.rows.row_faults import RanksShareRows
 from surefit.laws.runs import law_holds
 from surefit.remedies.shuffling import ShardRows
 

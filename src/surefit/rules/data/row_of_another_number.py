@@ -19,7 +19,7 @@ dataset that maps numbers to rows on purpose gives no row as it is stored under 
 from surefit.doctor.findings import Finding, Fix, Severity
 from surefit.doctor.rule import Rule
 from surefit.laws.case import Case
-from surefit.laws.row_faults import OneRowForMany
+from surefit.laws.rows.row_faults import OneRowForMany
 
 RULE = Rule("SF589", "row-of-another-number", Severity.ERROR, __doc__)
 

@@ -39,16 +39,17 @@ from surefit.laws.case import Case
 from surefit.laws.invariants.column_rows import ColumnOfOtherRows
 from surefit.laws.invariants.row_pairs import LabelsInOtherOrder, LabelsOfOtherRows
 from surefit.laws.invariants.row_partners import TargetsOutOfStep
-from surefit.laws.permuted_names import Permuted, TwoOrders, two_orders
-from surefit.laws.returned_names import expression_of
+from surefit.laws.rows.permuted_names import Permuted, TwoOrders, partner, two_orders
 from surefit.laws.runs import law_holds
 from surefit.remedies.append import Append
 from surefit.remedies.change import Change
 from surefit.remedies.one_dataset import part_taken, put_into_the_dataset
-from surefit.source.edits import inserted_before, replaced
+from surefit.source.edits import inserted_after, inserted_before, replaced
 from surefit.source.line_edits import block_of, shares_lines
+from surefit.source.outcomes import outcomes
 from surefit.source.patches import all_of
 from surefit.source.reading import Source, called
+from surefit.source.selection import nodes_within, the_only
 
 RULE = Rule("SF279", "rows-and-labels-not-paired", Severity.ERROR, __doc__)
 
@@ -88,7 +89,7 @@ def remedy(broken: LabelsOfOtherRows, orders: TwoOrders) -> Change | Fix:
     """With one order for both."""
     rows, labels = orders.rows, orders.labels
     if rows is None or labels is None:
-        return Fix(f"{WORDS}: `x[{ORDER}]`, `y[{ORDER}]`.")
+        return ordered_alike(broken, orders.culprit)
     source = rows.source
     first, second = sorted((rows, labels), key=lambda known: known.statement.lineno)
     if any(shares_lines(source, known.statement) for known in (first, second)):
@@ -105,6 +106,16 @@ def remedy(broken: LabelsOfOtherRows, orders: TwoOrders) -> Change | Fix:
         edits.append(replaced(source, known.statement, text))
     words = f"{WORDS}: `{name}`."
     return Change(to=all_of(edits), words=words, must=law_holds(broken))
+
+
+def ordered_alike(broken: LabelsOfOtherRows, alone: Permuted) -> Change | Fix:
+    """The same order for what stands beside it."""
+    source, other = alone.source, partner(alone)
+    if not other or alone.is_new or shares_lines(source, alone.statement):
+        return Fix(f"{WORDS}: `x[{ORDER}]`, `y[{ORDER}]`.")
+    edit = inserted_after(source, alone.statement, f"{other} = {other}[{alone.order}]")
+    words = f"{WORDS}: `{other}[{alone.order}]`, too."
+    return Change(to=edit, words=words, must=law_holds(broken))
 
 
 @RULE.on(LabelsInOtherOrder)
@@ -129,20 +140,24 @@ def labels_are_in_another_order(broken: LabelsInOtherOrder, case: Case) -> Findi
 
 
 def labels_at(source: Source, broken: LabelsInOtherOrder) -> ast.expr | None:
-    statement = source.statement_at(broken.pair.place.line or 0)
-    if statement is None:
-        return None
-    return expression_of(source, broken.pair.targets, source.scope_of(statement))
+    return made_for(source, broken.pair.place, broken.pair.targets)
+
+
+def made_for(source: Source, place: Place, name: str) -> ast.expr | None:
+    """`outcome.drop(rows)` for `y` at a line, if that is all that it can be."""
+    statement = source.statement_at(place.line or 0)
+    names = nodes_within(statement, ast.Name) if statement is not None else ()
+    read = next((node for node in names if node.id == name), None)
+    return the_only(outcomes(source, read)) if read is not None else None
 
 
 def by_index(
     broken: LabelsInOtherOrder, case: Case, source: Source | None, labels: ast.expr | None
 ) -> Iterator[Append]:
     """Where the labels are created, if the rows have a name there already."""
-    statement = source.statement_at(broken.pair.place.line or 0) if source is not None else None
-    if source is None or labels is None or statement is None:
+    if source is None or labels is None:
         return
-    rows = expression_of(source, broken.pair.inputs, source.scope_of(statement))
+    rows = made_for(source, broken.pair.place, broken.pair.inputs)
     created = source.statement_of(rows) if rows is not None else None
     match created:
         case ast.Assign(targets=[ast.Name(id=name)], value=value) if value is rows:

@@ -27,8 +27,8 @@ from surefit.doctor.findings import Finding, Fix, Place, Severity
 from surefit.doctor.rule import Rule
 from surefit.doctor.words import code, counted
 from surefit.laws.case import Case
-from surefit.laws.copied_rows import CopiedBeforeSplit
 from surefit.laws.invariants.disjoint_rows import RowsInBothSets
+from surefit.laws.rows.copied_rows import CopiedBeforeSplit
 from surefit.laws.runs import law_holds
 from surefit.remedies.after_split import AfterTheSplit
 

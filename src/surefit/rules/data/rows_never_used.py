@@ -21,8 +21,8 @@ from surefit.doctor.conditions.coverage import MoreRowsUsed
 from surefit.doctor.findings import Finding, Severity
 from surefit.doctor.rule import Rule
 from surefit.laws.case import Case
-from surefit.laws.loaders import loader_call
-from surefit.laws.row_faults import RowsNeverUsed
+from surefit.laws.rows.loaders import loader_call
+from surefit.laws.rows.row_faults import RowsNeverUsed
 from surefit.remedies.change import Change
 from surefit.remedies.shuffling import ShuffleRows
 from surefit.source.edits import argument_added

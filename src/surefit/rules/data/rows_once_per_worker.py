@@ -20,7 +20,7 @@ comes exactly as often as there are workers.
 from surefit.doctor.findings import Finding, Severity
 from surefit.doctor.rule import Rule
 from surefit.laws.case import Case
-from surefit.laws.row_faults import RowsOncePerWorker
+from surefit.laws.rows.row_faults import RowsOncePerWorker
 from surefit.laws.runs import law_holds
 from surefit.remedies.change import Change
 from surefit.remedies.row_plans import shared_among_workers

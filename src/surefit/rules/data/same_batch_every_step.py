@@ -22,7 +22,7 @@ from surefit.doctor.findings import Finding, Severity
 from surefit.doctor.rule import Rule
 from surefit.doctor.words import counted
 from surefit.laws.case import Case
-from surefit.laws.row_faults import SameBatchEveryStep
+from surefit.laws.rows.row_faults import SameBatchEveryStep
 from surefit.laws.runs import law_holds
 from surefit.remedies.shuffling import ShuffleRows
 

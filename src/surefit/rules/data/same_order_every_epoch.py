@@ -23,9 +23,9 @@ order. Silent for seeds that are set for each fold, and on loaders that are not 
 from surefit.doctor.findings import Finding, Fix, Severity
 from surefit.doctor.rule import Rule
 from surefit.laws.case import Case
-from surefit.laws.made_names import name_at
-from surefit.laws.row_faults import SameOrderEveryEpoch
+from surefit.laws.rows.row_faults import SameOrderEveryEpoch
 from surefit.laws.runs import law_holds
+from surefit.laws.training.made_names import name_at
 from surefit.remedies.change import Change
 from surefit.remedies.row_plans import asked_again
 from surefit.remedies.shuffling import epoch_set

@@ -18,7 +18,7 @@ where both have the same length: one is often a view of the other.
 from surefit.doctor.findings import Finding, Severity
 from surefit.doctor.rule import Rule
 from surefit.laws.case import Case
-from surefit.laws.row_faults import SamplerOfOtherRows
+from surefit.laws.rows.row_faults import SamplerOfOtherRows
 from surefit.laws.runs import law_holds
 from surefit.remedies.change import Change
 from surefit.remedies.row_plans import of_own_rows

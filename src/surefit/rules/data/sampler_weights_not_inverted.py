@@ -23,9 +23,9 @@ from collections.abc import Iterator
 from surefit.doctor.findings import Finding, Fix, Severity
 from surefit.doctor.rule import Rule
 from surefit.laws.case import Case
-from surefit.laws.row_faults import FrequentClassesFavoured
+from surefit.laws.rows.row_faults import FrequentClassesFavoured
+from surefit.laws.rows.weighted_samplers import sampler_call
 from surefit.laws.runs import law_holds
-from surefit.laws.weighted_samplers import sampler_call
 from surefit.remedies.replace import ReplaceWith
 from surefit.source.reading import Source
 

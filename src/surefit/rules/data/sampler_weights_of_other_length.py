@@ -20,9 +20,9 @@ import ast
 from surefit.doctor.findings import Finding, Fix, Severity
 from surefit.doctor.rule import Rule
 from surefit.laws.case import Case
-from surefit.laws.row_faults import WeightsOfOtherLength
+from surefit.laws.rows.row_faults import WeightsOfOtherLength
+from surefit.laws.rows.weighted_samplers import SamplerCall, dataset_beside, sampler_call
 from surefit.laws.runs import law_holds
-from surefit.laws.weighted_samplers import SamplerCall, dataset_beside, sampler_call
 from surefit.remedies.replace import ReplaceWith
 
 RULE = Rule("SF269", "sampler-weights-of-other-length", Severity.ERROR, __doc__)

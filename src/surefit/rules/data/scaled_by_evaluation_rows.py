@@ -16,30 +16,36 @@ Split first. Compute the numbers from training rows alone, and scale all rows by
 At an evaluation, arrays of the user's frames are looked through for the rows that the model was
 trained on and those that it is given now. In an array of both, or in both together, columns have
 mean 0 and deviation 1, or the range from 0 to 1, to rounding; in the training rows alone they have
-not. Silent where the model is given all rows in training, as the nodes of one graph.
+not. A note where training rows alone would move no column by a fiftieth of its deviation. Silent
+where the model is given all rows in training, as the nodes of one graph.
 """
 
 import ast
+from dataclasses import replace
 
 from surefit.doctor.findings import Finding, Fix, Severity
+from surefit.doctor.measures.fitted_rows import ScaledColumns
 from surefit.doctor.rule import Rule
 from surefit.doctor.words import counted
 from surefit.laws.case import Case
-from surefit.laws.invariants.fitted_rows import ScaledByAllRows
-from surefit.laws.runs import law_holds
-from surefit.laws.scaling_sources import (
+from surefit.laws.invariants.fitted_rows import SEVERAL, ScaledByAllRows
+from surefit.laws.rows.scaling_sources import (
     Scaling,
     bound_late,
     is_read_between,
     scalings,
     training_rows,
 )
+from surefit.laws.runs import law_holds
 from surefit.remedies.change import Change
 from surefit.source.edits import replaced
 from surefit.source.line_edits import block_of, inserted_after, removed, shares_lines
 from surefit.source.patches import Edit, all_of, both
 
 RULE = Rule("SF283", "scaled-by-evaluation-rows", Severity.WARNING, __doc__)
+
+NEGLIGIBLE = 0.02
+"""Deviations by which training rows alone would move the column that moves most."""
 
 
 @RULE.on(ScaledByAllRows)
@@ -56,7 +62,7 @@ def rows_are_scaled_by_rows_of_the_evaluation(broken: ScaledByAllRows, case: Cas
         first = min(scaling.calls, key=lambda call: (call.lineno, call.col_offset))
         place = case.expression(scaling.source, first).place
     others = scaled.rows - scaled.trained_rows
-    return case.finding(
+    finding = case.finding(
         place,
         f"Inputs are scaled by the {scaled.way} of all {counted(scaled.rows, 'row')};"
         f" {others:,} of these are not trained on.",
@@ -65,6 +71,14 @@ def rows_are_scaled_by_rows_of_the_evaluation(broken: ScaledByAllRows, case: Cas
         " better than it is on new rows.",
         remedies=[remedy(broken, scaling)],
     )
+    return replace(finding, severity=Severity.NOTE) if is_negligible(scaled) else finding
+
+
+def is_negligible(scaled: ScaledColumns) -> bool:
+    """Training rows alone would give the same numbers, but for what a sample does."""
+    if scaled.way == SEVERAL:
+        return False
+    return max(abs(scaled.mean), abs(scaled.spread - 1)) < NEGLIGIBLE
 
 
 def remedy(broken: ScaledByAllRows, scaling: Scaling | None) -> Change | Fix:

@@ -22,7 +22,7 @@ step to step, and for seeds that are set once an epoch or once a fold.
 from surefit.doctor.findings import Finding, Severity
 from surefit.doctor.rule import Rule
 from surefit.laws.case import Case
-from surefit.laws.row_faults import SeededEveryStep
+from surefit.laws.rows.row_faults import SeededEveryStep
 from surefit.laws.runs import law_holds
 from surefit.remedies.statements import Remove
 

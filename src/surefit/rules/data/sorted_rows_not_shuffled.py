@@ -24,7 +24,7 @@ from surefit.doctor.findings import Fact, Finding, Fix, Severity
 from surefit.doctor.rule import Rule
 from surefit.doctor.words import counted
 from surefit.laws.case import Case
-from surefit.laws.row_faults import SortedByClass
+from surefit.laws.rows.row_faults import SortedByClass
 from surefit.laws.runs import law_holds
 from surefit.remedies.shuffling import ShuffleRows
 

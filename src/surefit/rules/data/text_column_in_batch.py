@@ -29,8 +29,8 @@ from surefit.doctor.symptoms import Symptom
 from surefit.doctor.violations import Expression, Written
 from surefit.doctor.words import code, some, spoken
 from surefit.laws.case import Case, Remedy
-from surefit.laws.collators import TOKENIZED, rows_given
 from surefit.laws.contracts.stacking import LABELS, NotNumbers, RowColumn
+from surefit.laws.rows.collators import TOKENIZED, rows_given
 from surefit.lineage.lineage import Lineage
 from surefit.lineage.producers import Producer, ProducerKind
 from surefit.remedies.append import Append
@@ -97,13 +97,12 @@ def facts(broken: NotNumbers) -> Iterator[Fact]:
 
 def unused(case: Case) -> Iterator[Fact]:
     """A Trainer drops what the model does not take, unless it is told not to."""
-    for source in case.recording.sources():
-        for keyword in source.every(ast.keyword):
-            off = isinstance(keyword.value, ast.Constant) and keyword.value.value is False
-            if keyword.arg == "remove_unused_columns" and off:
-                place = Place(source.file, keyword.lineno)
-                yield Fact("it is kept by", f"`remove_unused_columns=False`, {place}")
-                return
+    for source, keyword in case.recording.every(ast.keyword):
+        off = isinstance(keyword.value, ast.Constant) and keyword.value.value is False
+        if keyword.arg == "remove_unused_columns" and off:
+            place = Place(source.file, keyword.lineno)
+            yield Fact("it is kept by", f"`remove_unused_columns=False`, {place}")
+            return
 
 
 def remedies(

@@ -30,8 +30,8 @@ from surefit.doctor.violations import Expression, Written, fact_at
 from surefit.doctor.words import code
 from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.mixed_operands import MoveDropped, TwoDevices
-from surefit.laws.names import reading_of_value
-from surefit.laws.plain_tensors import left_behind
+from surefit.laws.layers.plain_tensors import left_behind
+from surefit.laws.values.names import reading_of_value
 from surefit.lineage.producers import Producer
 from surefit.lineage.properties import on_device
 from surefit.remedies.append import Append

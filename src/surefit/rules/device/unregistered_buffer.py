@@ -30,8 +30,8 @@ from surefit.doctor.violations import fact_at
 from surefit.doctor.words import code, shape_of
 from surefit.laws.case import Case, Remedy, use_of
 from surefit.laws.contracts.mixed_operands import MixedOperands, PlainTensor, TwoDevices, TwoDtypes
-from surefit.laws.plain_tensors import left_behind
-from surefit.laws.registration import AttributeAssignment, attribute_assignments
+from surefit.laws.layers.plain_tensors import left_behind
+from surefit.laws.layers.registration import AttributeAssignment, attribute_assignments
 from surefit.remedies.change import Change
 from surefit.source.edits import replaced
 from surefit.source.patches import Edit

@@ -29,7 +29,7 @@ from surefit.doctor.observations import DivergenceSeen, Steps
 from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.words import counted, shape_of, spoken, times
-from surefit.laws.divergences import (
+from surefit.laws.losses.divergences import (
     Divergence,
     divergences_in,
     divergences_seen,

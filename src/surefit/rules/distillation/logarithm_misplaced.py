@@ -30,7 +30,7 @@ from surefit.doctor.observations import DistributionSeen, DivergenceSeen, Script
 from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.laws.case import ONLY_READ
-from surefit.laws.divergences import (
+from surefit.laws.losses.divergences import (
     Divergence,
     divergences_in,
     divergences_seen,

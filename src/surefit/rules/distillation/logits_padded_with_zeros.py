@@ -30,7 +30,7 @@ from surefit.doctor.observations import LossCall, RootSeen, Steps
 from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.words import code, counted, shape_of
-from surefit.laws.loss_sources import call_at
+from surefit.laws.losses.loss_sources import call_at
 from surefit.remedies.without_filling import cut, filled_at
 from surefit.source.reading import Source, dotted
 

@@ -28,7 +28,7 @@ from surefit.doctor.observations import DivergenceSeen, PaddingSeen, Steps
 from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.words import code, counted
-from surefit.laws.divergences import Divergence, divergences_seen, over_looked
+from surefit.laws.losses.divergences import Divergence, divergences_seen, over_looked
 from surefit.remedies.without_padding import mended, mended_by_the_caller, reduced_by
 
 RULE = Rule("SF958", "padding-in-the-divergence", Severity.ERROR, __doc__)

@@ -31,7 +31,7 @@ from surefit.doctor.observations import BesideSeen, Steps
 from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.words import code, counted, spoken
-from surefit.laws.teachers import Teacher, teachers
+from surefit.laws.training.teachers import Teacher, teachers
 from surefit.remedies.evaluation_mode import (
     before_the_call,
     before_the_loop,

@@ -30,13 +30,13 @@ from surefit.doctor.observations import BesideSeen, Ended, Steps
 from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.words import code, counted
-from surefit.laws.flags import Flag
-from surefit.laws.gates import flags_in
-from surefit.laws.idle_teachers import Idle, fixed_flag, idle_in, named, switched_by
-from surefit.laws.loss_sources import entering_loss, runs_a_model
-from surefit.laws.teacher_names import calls_of
-from surefit.laws.teachers import loss_at, trained_names
-from surefit.laws.zero_terms import plain_zeros
+from surefit.laws.losses.loss_sources import entering_loss, runs_a_model
+from surefit.laws.losses.zero_terms import plain_zeros
+from surefit.laws.training.flags import Flag
+from surefit.laws.training.gates import flags_in
+from surefit.laws.training.idle_teachers import Idle, fixed_flag, idle_in, named, switched_by
+from surefit.laws.training.teacher_names import calls_of
+from surefit.laws.training.teachers import loss_at, trained_names
 from surefit.source.edits import argument_added, replaced
 from surefit.source.origins import origin
 from surefit.source.reading import Source

@@ -32,9 +32,9 @@ from surefit.doctor.observations import LossCall, RootSeen, Steps, VocabulariesS
 from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.words import code, counted
-from surefit.laws.loss_sources import Entering, Stop, call_at, runs_a_model
-from surefit.laws.made_names import name_at, names_of_made
-from surefit.laws.teachers import known_as
+from surefit.laws.losses.loss_sources import Entering, Stop, call_at, runs_a_model
+from surefit.laws.training.made_names import name_at, names_of_made
+from surefit.laws.training.teachers import known_as
 from surefit.source.classes import function_called
 from surefit.source.reading import Source, called, dotted
 

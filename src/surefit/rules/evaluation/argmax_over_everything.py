@@ -22,8 +22,8 @@ from collections.abc import Iterator
 from surefit.doctor.findings import Finding, Severity
 from surefit.doctor.rule import Rule
 from surefit.laws.case import Case
+from surefit.laws.evaluation.reported_words import misreport
 from surefit.laws.invariants.reported_numbers import Misreported
-from surefit.laws.reported_words import misreport
 from surefit.remedies.change import Change
 from surefit.remedies.metrics import changed, threshold, with_axis
 

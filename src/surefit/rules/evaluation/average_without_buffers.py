@@ -25,10 +25,10 @@ from surefit.doctor.findings import Finding, Place, Severity
 from surefit.doctor.rule import Rule
 from surefit.doctor.violations import fact_at
 from surefit.doctor.words import code, counted
-from surefit.laws.averaging_loops import AveragingLoop
 from surefit.laws.case import Case, Remedy
 from surefit.laws.invariants.copies_follow import StatisticsStayInitial
 from surefit.laws.runs import law_holds
+from surefit.laws.training.averaging_loops import AveragingLoop
 from surefit.remedies.change import Change
 from surefit.source.edits import inserted_after
 from surefit.source.line_edits import shares_lines

@@ -23,8 +23,8 @@ from surefit.doctor.findings import Finding, Severity
 from surefit.doctor.rule import Rule
 from surefit.doctor.violations import Expression
 from surefit.laws.case import Case, Remedy
+from surefit.laws.evaluation.reported_words import misreport, reported_as_measured
 from surefit.laws.invariants.reported_numbers import Misreported
-from surefit.laws.reported_words import misreport, reported_as_measured
 from surefit.remedies.append import Append
 from surefit.remedies.replace import ReplaceWith
 

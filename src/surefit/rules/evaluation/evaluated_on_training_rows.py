@@ -27,8 +27,8 @@ from surefit.doctor.rule import Rule
 from surefit.doctor.words import counted
 from surefit.laws.case import Case
 from surefit.laws.invariants.disjoint_rows import EvaluatedOnTrainingRows
-from surefit.laws.made_names import name_at
 from surefit.laws.runs import law_holds
+from surefit.laws.training.made_names import name_at
 from surefit.remedies.replace import ReplaceWith
 
 RULE = Rule("SF561", "evaluated-on-training-rows", Severity.ERROR, __doc__)

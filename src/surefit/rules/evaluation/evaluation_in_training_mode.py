@@ -28,7 +28,7 @@ from surefit.doctor.findings import Finding, Place, Severity
 from surefit.doctor.rule import Rule
 from surefit.laws.case import Case
 from surefit.laws.invariants.evaluation_mode import EvaluatedInTrainingMode, TrainedInEvaluationMode
-from surefit.laws.loss_sources import call_at
+from surefit.laws.losses.loss_sources import call_at
 from surefit.laws.runs import LawHolds, law_holds
 from surefit.remedies.change import Change
 from surefit.remedies.set_mode import evaluated_so, name_in_caller

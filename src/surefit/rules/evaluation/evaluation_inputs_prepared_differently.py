@@ -28,9 +28,9 @@ Silent where another evaluation of the same model is like training.
 from surefit.doctor.findings import Finding, Fix, Severity
 from surefit.doctor.rule import Rule
 from surefit.laws.case import Case
-from surefit.laws.input_ways import parting_of
 from surefit.laws.invariants.prepared_alike import PreparedOtherwise
-from surefit.laws.prepared_rows import prepared_alike
+from surefit.laws.rows.input_ways import parting_of
+from surefit.laws.rows.prepared_rows import prepared_alike
 from surefit.remedies.as_in_training import remedies
 
 RULE = Rule("SF596", "evaluation-inputs-prepared-differently", Severity.ERROR, __doc__)

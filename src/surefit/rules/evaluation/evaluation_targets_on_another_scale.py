@@ -21,9 +21,9 @@ back, and where another evaluation has targets like those of training.
 from surefit.doctor.findings import Finding, Fix, Severity
 from surefit.doctor.rule import Rule
 from surefit.laws.case import Case
-from surefit.laws.input_ways import parting_of
 from surefit.laws.invariants.prepared_alike import PreparedOtherwise
-from surefit.laws.prepared_rows import prepared_alike
+from surefit.laws.rows.input_ways import parting_of
+from surefit.laws.rows.prepared_rows import prepared_alike
 from surefit.remedies.as_in_training import remedies
 
 RULE = Rule("SF597", "evaluation-targets-on-another-scale", Severity.ERROR, __doc__)

@@ -17,8 +17,8 @@ By the word before the number in the line that prints it, after an evaluation.
 from surefit.doctor.findings import Finding, Severity
 from surefit.doctor.rule import Rule
 from surefit.laws.case import Case
+from surefit.laws.evaluation.reported_words import by_hand
 from surefit.laws.invariants.reported_numbers import ImpossibleNumber
-from surefit.laws.reported_words import by_hand
 
 RULE = Rule("SF530", "impossible-metric", Severity.ERROR, __doc__)
 

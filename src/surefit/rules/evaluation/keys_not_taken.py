@@ -32,7 +32,7 @@ from surefit.doctor.violations import Operand, fact_at
 from surefit.doctor.words import code, spoken
 from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.forward_arguments import KeysNotTaken
-from surefit.laws.made_names import name_at
+from surefit.laws.training.made_names import name_at
 from surefit.lineage.producers import Producer
 from surefit.lineage.properties import has_key
 from surefit.remedies.arguments import DropArgument, RenameArgument, SetArgument

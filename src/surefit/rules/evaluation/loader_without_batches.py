@@ -26,10 +26,10 @@ from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.violations import fact_at
 from surefit.doctor.words import code, counted
-from surefit.laws.arrivals import first_simple
 from surefit.laws.case import Case
 from surefit.laws.contracts.batches import NoBatches
-from surefit.laws.loaders import makes_several
+from surefit.laws.rows.arrivals import first_simple
+from surefit.laws.rows.loaders import makes_several
 from surefit.remedies.change import Change
 from surefit.remedies.spread import spread_of
 from surefit.source.edits import argument_added, argument_removed

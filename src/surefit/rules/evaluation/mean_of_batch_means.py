@@ -21,8 +21,8 @@ labels by more than 5 %.
 from surefit.doctor.findings import Finding, Severity
 from surefit.doctor.rule import Rule
 from surefit.laws.case import Case
+from surefit.laws.evaluation.reported_words import misreport
 from surefit.laws.invariants.reported_numbers import Misreported
-from surefit.laws.reported_words import misreport
 from surefit.remedies.metrics import changed, over_rows, scored_once
 
 RULE = Rule("SF529", "mean-of-batch-means", Severity.WARNING, __doc__)

@@ -20,8 +20,8 @@ for numbers that are called best, previous, or a running average.
 from surefit.doctor.findings import Finding, Severity
 from surefit.doctor.rule import Rule
 from surefit.laws.case import Case
+from surefit.laws.evaluation.reported_words import misreport
 from surefit.laws.invariants.reported_numbers import Misreported
-from surefit.laws.reported_words import misreport
 
 RULE = Rule("SF586", "metric-of-an-earlier-evaluation", Severity.ERROR, __doc__)
 

@@ -20,10 +20,10 @@ of scikit-learn or torchmetrics that ranks is given nothing but zeros and ones.
 from surefit.doctor.findings import Finding, Severity
 from surefit.doctor.rule import Rule
 from surefit.laws.case import Case
+from surefit.laws.evaluation.metric_variants import MISTAKES
+from surefit.laws.evaluation.reported_words import misreport
 from surefit.laws.invariants.metric_inputs import RankedDecisions
 from surefit.laws.invariants.reported_numbers import Misreported
-from surefit.laws.metric_variants import MISTAKES
-from surefit.laws.reported_words import misreport
 from surefit.laws.runs import law_holds
 from surefit.remedies.change import Change
 from surefit.remedies.metrics import changed, scores_given

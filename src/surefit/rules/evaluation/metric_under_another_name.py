@@ -21,8 +21,8 @@ the one that its label names, by any average, and it is the other one in every d
 from surefit.doctor.findings import Finding, Severity
 from surefit.doctor.rule import Rule
 from surefit.laws.case import Case
+from surefit.laws.evaluation.reported_words import misreport
 from surefit.laws.invariants.reported_numbers import Misreported
-from surefit.laws.reported_words import misreport
 from surefit.remedies.metrics import arguments_swapped, changed
 
 RULE = Rule("SF588", "metric-under-another-name", Severity.ERROR, __doc__)

@@ -28,7 +28,7 @@ from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.words import counted
 from surefit.laws.case import Case
-from surefit.laws.evaluation_names import names_in, words_of
+from surefit.laws.evaluation.evaluation_names import names_in, words_of
 from surefit.laws.invariants.disjoint_rows import TrainedInEarlierFold
 from surefit.laws.runs import law_holds
 from surefit.remedies.into_the_loop import IntoTheLoop

@@ -27,8 +27,8 @@ from surefit.doctor.symptoms import Symptom
 from surefit.doctor.violations import fact_at
 from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.padding import NoPadToken
-from surefit.laws.creations import Creation, creation_of
-from surefit.laws.made_names import name_at
+from surefit.laws.training.made_names import name_at
+from surefit.laws.values.creations import Creation, creation_of
 from surefit.remedies.statements import Insert
 
 SYMPTOM = Symptom(

@@ -25,8 +25,8 @@ from surefit.doctor.violations import Written
 from surefit.doctor.words import counted
 from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.generation import PromptTooLong
-from surefit.laws.made_names import name_at
-from surefit.laws.written_numbers import called_with
+from surefit.laws.training.made_names import name_at
+from surefit.laws.values.written_numbers import called_with
 from surefit.remedies.arguments import RenameArgument, SetArgument
 
 SYMPTOM = Symptom(

@@ -32,6 +32,7 @@ from surefit.laws.runs import law_holds
 from surefit.remedies.arguments import SetArgument, call_at
 from surefit.remedies.statements import Insert
 from surefit.source.reading import Source, called, dotted
+from surefit.source.selection import calls_within, nodes_within
 
 RULE = Rule("SF511", "right-padded-generation", Severity.ERROR, __doc__)
 LEFT = '"left"'
@@ -60,20 +61,13 @@ def tokenizer_call(broken: ContinuedAfterPadding, case: Case) -> Expression | No
     statement = source.statement_at(line) if source is not None and line else None
     if source is None or statement is None:
         return None
-    generating = [
-        node
-        for node in ast.walk(statement)
-        if isinstance(node, ast.Call) and called(node) == "generate"
-    ]
-    for call in generating:
-        for name in [node for node in ast.walk(call) if isinstance(node, ast.Name)]:
+    for call in calls_within(statement, "generate"):
+        for name in list(nodes_within(call, ast.Name)):
             padding = padding_call(source, name)
             if padding is not None:
                 return case.expression(source, padding)
     within = [
-        node
-        for node in ast.walk(source.scope_of(statement))
-        if isinstance(node, ast.Call) and pads(source, node)
+        node for node in nodes_within(source.scope_of(statement), ast.Call) if pads(source, node)
     ]
     return case.expression(source, within[0]) if len(within) == 1 else None
 
@@ -132,9 +126,8 @@ def ways(
 
 def tokenizers(case: Case) -> Iterator[Expression]:
     """Calls that create or load a tokenizer."""
-    for source in case.recording.sources():
-        for call in source.every(ast.Call):
-            name = dotted(call.func)
-            loads = name.endswith(".from_pretrained") and "Tokenizer" in name
-            if loads or called(call).endswith("TokenizerFast"):
-                yield case.expression(source, call)
+    for source, call in case.recording.every(ast.Call):
+        name = dotted(call.func)
+        loads = name.endswith(".from_pretrained") and "Tokenizer" in name
+        if loads or called(call).endswith("TokenizerFast"):
+            yield case.expression(source, call)

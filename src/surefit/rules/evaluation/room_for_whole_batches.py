@@ -26,9 +26,9 @@ from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.violations import fact_at
 from surefit.doctor.words import code, counted
-from surefit.laws.batches import LastBatch, last_batch
 from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.batches import WrittenRows
+from surefit.laws.rows.batches import LastBatch, last_batch
 from surefit.lineage.producers import Producer, ProducerKind
 from surefit.remedies.replace import ReplaceWith
 

@@ -19,8 +19,8 @@ when the sum is divided inside the loop, and not their mean.
 from surefit.doctor.findings import Finding, Severity
 from surefit.doctor.rule import Rule
 from surefit.laws.case import Case
+from surefit.laws.evaluation.reported_words import misreport
 from surefit.laws.invariants.reported_numbers import Misreported
-from surefit.laws.reported_words import misreport
 from surefit.remedies.metrics import after_the_loop, changed
 
 RULE = Rule("SF525", "sum-divided-in-the-loop", Severity.ERROR, __doc__)

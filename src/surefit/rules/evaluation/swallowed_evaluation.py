@@ -44,10 +44,11 @@ from surefit.doctor.observations import Crash, Frame, Script, Steps, Swallowed, 
 from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.words import code
-from surefit.laws.layer_words import described
-from surefit.laws.layer_words import layer_name as name
-from surefit.laws.stand_ins import StandIn, carried_on, number_of
-from surefit.laws.value_words import in_words
+from surefit.laws.evaluation.stand_ins import StandIn, carried_on, number_of
+from surefit.laws.layers.layer_words import described
+from surefit.laws.layers.layer_words import layer_name as name
+from surefit.laws.values.value_words import in_words
+from surefit.source import snippets
 from surefit.source.patches import Edit, Replace
 from surefit.source.reading import Loop, Source, dotted
 from surefit.source.spans import Span
@@ -143,7 +144,7 @@ def stand_in(
     """The number in place of the measured one: set by the handler, or what comes of sums that
     were never added to."""
     for one in swallowed.instead:
-        value = number_of(one.text)
+        value = number_of(snippets.expression(one.text))
         if value is not None and is_inside(one.place, swallowed.handler):
             if one.name != "return":
                 return StandIn(one.name, value, one.place)

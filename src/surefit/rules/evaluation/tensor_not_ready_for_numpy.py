@@ -32,7 +32,7 @@ from surefit.doctor.violations import Expression, Written, fact_at
 from surefit.doctor.words import code, counted, spoken
 from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.numpy_arrays import NotReadyForNumpy
-from surefit.laws.value_words import in_words
+from surefit.laws.values.value_words import in_words
 from surefit.remedies.append import Append
 from surefit.source.reading import called, names_within
 

@@ -29,12 +29,13 @@ from surefit.doctor.violations import Expression, fact_at
 from surefit.doctor.words import shape_of
 from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.outputs import TupleTaken
-from surefit.laws.origins import came_from
+from surefit.laws.values.origins import came_from
 from surefit.remedies.change import Change
 from surefit.remedies.replace import ReplaceWith
 from surefit.source.edits import replaced
 from surefit.source.patches import Edit, all_of
 from surefit.source.reading import Source
+from surefit.source.selection import the_only
 
 SYMPTOM = Symptom(
     r"'tuple' object has no attribute|must be Tensor, not tuple|inhomogeneous shape",
@@ -63,13 +64,11 @@ def a_tuple_was_used_as_a_tensor(broken: TupleTaken, case: Case) -> Finding:
 
 def plain_outputs(case: Case) -> Expression | None:
     """The `False` of `return_dict=False`, if that is written just once."""
-    known = [
+    return the_only(
         case.expression(source, keyword.value)
-        for source in case.recording.sources()
-        for keyword in source.every(ast.keyword)
+        for source, keyword in case.recording.every(ast.keyword)
         if keyword.arg == "return_dict" and ast.unparse(keyword.value) == "False"
-    ]
-    return known[0] if len(known) == 1 else None
+    )
 
 
 def facts(broken: TupleTaken, case: Case) -> Iterator[Fact]:

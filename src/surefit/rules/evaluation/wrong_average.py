@@ -21,8 +21,8 @@ the printed number is, at every evaluation, what a wrong one gives, and not what
 from surefit.doctor.findings import Finding, Severity
 from surefit.doctor.rule import Rule
 from surefit.laws.case import Case
+from surefit.laws.evaluation.reported_words import misreport
 from surefit.laws.invariants.reported_numbers import Misreported
-from surefit.laws.reported_words import misreport
 from surefit.remedies.metrics import added_up, by_batches, changed, set_before_the_loop
 from surefit.source.patches import Edit
 

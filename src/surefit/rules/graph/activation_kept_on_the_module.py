@@ -109,8 +109,7 @@ def stores(case: Case, attribute: str) -> Iterator[tuple[Source, ast.stmt]]:
     """Statements that put something under the attribute, outside of `__init__` first."""
     found = [
         (source, statement)
-        for source in case.recording.sources()
-        for statement in source.every(ast.stmt)
+        for source, statement in case.recording.every(ast.stmt)
         if not hasattr(statement, "body") and puts(statement, attribute)
     ]
     yield from sorted(found, key=lambda pair: is_in_init(*pair))

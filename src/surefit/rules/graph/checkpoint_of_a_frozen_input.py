@@ -28,7 +28,7 @@ from surefit.doctor.symptoms import Symptom
 from surefit.doctor.violations import Expression
 from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.graphs import NoGraph
-from surefit.laws.rounds import standing
+from surefit.laws.training.rounds import standing
 from surefit.remedies.arguments import SetArgument
 from surefit.remedies.statements import Insert
 from surefit.source.reading import Source, called
@@ -79,10 +79,9 @@ def checkpoint_call(case: Case, cut: Cut) -> Expression | None:
         for call in here.source.calls_in(here.line.line):
             if is_checkpoint(here.source, call):
                 return case.expression(here.source, call)
-    for source in case.recording.sources():
-        for call in source.every(ast.Call):
-            if switches_on(source, call):
-                return case.expression(source, call)
+    for source, call in case.recording.every(ast.Call):
+        if switches_on(source, call):
+            return case.expression(source, call)
     return None
 
 

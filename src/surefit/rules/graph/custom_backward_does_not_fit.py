@@ -40,6 +40,7 @@ from surefit.remedies.change import Change
 from surefit.source.edits import appended, both, inserted_after, replaced
 from surefit.source.patches import Edit
 from surefit.source.reading import Source, called
+from surefit.source.selection import nodes_within, the_only
 
 RULE = Rule(
     "SF986",
@@ -123,14 +124,9 @@ def return_in(source: Source, returned: ReturnedGradients) -> ast.Return | None:
         for node in source.every(ast.FunctionDef)
         if node.name == "backward" and first_line(node) == returned.line
     ]
-    found = [
-        node
-        for function in functions
-        for node in ast.walk(function)
-        if isinstance(node, ast.Return)
-    ]
+    found = [node for function in functions for node in nodes_within(function, ast.Return)]
     fitting = [node for node in found if len(values_of(node)) == len(returned.gradients)]
-    return fitting[0] if len(fitting) == 1 else found[0] if len(found) == 1 else None
+    return fitting[0] if len(fitting) == 1 else the_only(found)
 
 
 def first_line(node: ast.FunctionDef) -> int:
@@ -225,8 +221,7 @@ def saved_name(source: Source, line: ast.Return, name: str) -> str:
     owner = source.class_around(line)
     if owner is None:
         return ""
-    calls = [node for node in ast.walk(owner) if isinstance(node, ast.Call)]
-    saved = [call for call in calls if called(call) == "save_for_backward"]
+    saved = [call for call in nodes_within(owner, ast.Call) if called(call) == "save_for_backward"]
     names = [ast.unparse(value) for call in saved[:1] for value in call.args]
     for node in ast.walk(owner):
         match node:

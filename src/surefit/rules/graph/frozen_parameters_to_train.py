@@ -29,7 +29,7 @@ from surefit.doctor.violations import fact_at
 from surefit.doctor.words import code, counted
 from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.graphs import NoGraph
-from surefit.laws.freezing import Freezing, freezing_call, freezing_in, optimized_modules
+from surefit.laws.layers.freezing import Freezing, freezing_call, freezing_in, optimized_modules
 from surefit.remedies.change import Change
 from surefit.source.edits import both, inserted_before, removed
 from surefit.source.line_edits import shares_lines

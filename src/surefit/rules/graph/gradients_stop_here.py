@@ -27,7 +27,7 @@ from surefit.doctor.rule import Rule
 from surefit.doctor.words import code, counted, some
 from surefit.laws.case import Case
 from surefit.laws.invariants.weights_learn import EveryGradientZero, PartWithZeroGradient
-from surefit.laws.rounds import innermost
+from surefit.laws.training.rounds import innermost
 
 RULE = Rule("SF643", "gradients-stop-here", Severity.ERROR, __doc__)
 

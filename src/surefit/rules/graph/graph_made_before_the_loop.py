@@ -29,7 +29,7 @@ from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import code, counted
 from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.graphs import GraphUsedUp
-from surefit.laws.rounds import innermost, loop_of, when_computed
+from surefit.laws.training.rounds import innermost, loop_of, when_computed
 from surefit.remedies.change import Change
 from surefit.remedies.detach import moved_into_loop
 from surefit.source.edits import appended

@@ -27,7 +27,7 @@ from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import code
 from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.graphs import GraphUsedUp
-from surefit.laws.rounds import Standing, innermost
+from surefit.laws.training.rounds import Standing, innermost
 from surefit.remedies.append import Append
 
 SYMPTOM = Symptom(

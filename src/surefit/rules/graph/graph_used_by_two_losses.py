@@ -30,7 +30,7 @@ from surefit.doctor.violations import Expression
 from surefit.doctor.words import code, counted
 from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.graphs import GraphUsedUp
-from surefit.laws.rounds import when_computed
+from surefit.laws.training.rounds import when_computed
 from surefit.remedies.append import Append
 from surefit.remedies.change import Change
 from surefit.remedies.one_backward import one_backward, reading_of

@@ -30,7 +30,7 @@ from surefit.doctor.violations import Expression, Written, fact_at
 from surefit.doctor.words import code
 from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.graphs import NoGraph
-from surefit.laws.lost_graphs import expression_of, number_reading, what_cut
+from surefit.laws.training.lost_graphs import expression_of, number_reading, what_cut
 from surefit.lineage.producers import Producer
 from surefit.remedies.change import Change
 from surefit.remedies.keep_the_graph import NUMBER, KeepTheGraph, how_it_cuts, inner_of

@@ -28,10 +28,10 @@ from surefit.doctor.graph_stories import GraphStory, LostGraph
 from surefit.doctor.rule import Rule
 from surefit.doctor.words import code
 from surefit.laws.case import Case, Remedy
-from surefit.laws.grad_switches import Switch, switch_of
 from surefit.laws.invariants.weights_learn import LeafLoss
-from surefit.laws.lost_graphs import expression_of, what_cut
 from surefit.laws.runs import law_holds
+from surefit.laws.training.grad_switches import Switch, switch_of
+from surefit.laws.training.lost_graphs import expression_of, what_cut
 from surefit.remedies.change import Change
 from surefit.remedies.keep_the_graph import KeepTheGraph, how_it_cuts
 from surefit.source.edits import both, removed

@@ -33,16 +33,16 @@ from surefit.doctor.rule import Rule
 from surefit.doctor.violations import Expression
 from surefit.doctor.words import code, counted, some
 from surefit.laws.case import Case, Remedy
-from surefit.laws.creation_order import READY
-from surefit.laws.grad_switches import switch_of
 from surefit.laws.invariants.weights_learn import (
     NoGradientArrives,
     OfOptimizer,
     PartWithoutGradient,
 )
-from surefit.laws.lost_graphs import expression_of
-from surefit.laws.parameter_groups import smallest_groups
-from surefit.laws.step_calls import calls_named
+from surefit.laws.layers.parameter_groups import smallest_groups
+from surefit.laws.training.creation_order import READY
+from surefit.laws.training.grad_switches import switch_of
+from surefit.laws.training.lost_graphs import expression_of
+from surefit.laws.training.step_calls import calls_named
 from surefit.lineage.lineage import Lineage
 from surefit.lineage.producers import Producer, ProducerKind
 from surefit.remedies.change import Change

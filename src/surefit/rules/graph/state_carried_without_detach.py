@@ -31,10 +31,10 @@ from surefit.doctor.graph_stories import Joint
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import code, counted, spoken
-from surefit.laws.carriers import Carrier, carriers_of
 from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.graphs import BackwardFailed, GraphUsedUp, ValueOverwritten
-from surefit.laws.rounds import standing
+from surefit.laws.training.carriers import Carrier, carriers_of
+from surefit.laws.training.rounds import standing
 from surefit.remedies.change import Change
 from surefit.remedies.detach import detached, running_loss_detached, without_retaining
 from surefit.source.edits import both

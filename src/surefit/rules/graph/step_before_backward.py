@@ -31,7 +31,7 @@ from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import code, some
 from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.graphs import ValueOverwritten
-from surefit.laws.rounds import when_computed
+from surefit.laws.training.rounds import when_computed
 from surefit.remedies.change import Change
 from surefit.remedies.computed_again import computed_again, first_detached
 from surefit.source.edits import both

@@ -25,7 +25,7 @@ from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import code
 from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.graphs import NoGraph
-from surefit.laws.grad_switches import Switch, switch_of
+from surefit.laws.training.grad_switches import Switch, switch_of
 from surefit.remedies.change import Change
 
 SYMPTOM = Symptom(

@@ -36,7 +36,7 @@ from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import code, spoken
 from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.library_names import NamesAbsent, OnlyRaises
-from surefit.laws.name_successors import (
+from surefit.laws.libraries.name_successors import (
     NOT_TAKEN_BY_TORCH,
     RIGHT_SIDE_FIRST,
     STANDS_FOR,

@@ -27,7 +27,7 @@ from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import code, counted, some
 from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.overrides import OverrideRefuses
-from surefit.laws.value_origins import shortened
+from surefit.laws.values.value_origins import shortened
 from surefit.remedies.taking import GiveDefaults, TakeMore
 from surefit.source.overrides import positional, signature
 

@@ -27,7 +27,7 @@ from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import code, counted
 from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.overrides import OverrideReturnsOther
-from surefit.laws.value_origins import shortened
+from surefit.laws.values.value_origins import shortened
 from surefit.remedies.replace import ReplaceWith
 from surefit.source.overrides import ReturnedOnRequest, returned_on_request, signature
 from surefit.source.reading import names_within

@@ -30,8 +30,8 @@ from surefit.doctor.violations import Expression
 from surefit.doctor.words import code, some, spoken
 from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.setting_keys import SettingNamesNoKey
-from surefit.laws.trainers import arguments_call, trainer_of
-from surefit.laws.value_origins import shortened
+from surefit.laws.training.trainers import arguments_call, trainer_of
+from surefit.laws.values.value_origins import shortened
 from surefit.remedies.arguments import SetArgument
 from surefit.remedies.change import Change
 from surefit.remedies.replace import ReplaceWith
@@ -100,13 +100,12 @@ def labels_without_the_name(broken: SettingNamesNoKey, case: Case) -> UnknownLab
 
 def may_be_left_out(case: Case, model: str) -> list[str]:
     """Arguments of the user's `forward` with a default: without it, no loss is computed."""
-    for source in case.recording.sources():
-        for owner in source.every(ast.ClassDef):
-            forward = method(source, owner, "forward") if owner.name == model else None
-            if forward is not None:
-                known = forward.args
-                plain = known.args[len(known.args) - len(known.defaults) :]
-                return [argument.arg for argument in (*plain, *known.kwonlyargs)]
+    for source, owner in case.recording.every(ast.ClassDef):
+        forward = method(source, owner, "forward") if owner.name == model else None
+        if forward is not None:
+            known = forward.args
+            plain = known.args[len(known.args) - len(known.defaults) :]
+            return [argument.arg for argument in (*plain, *known.kwonlyargs)]
     return []
 
 
@@ -160,8 +159,7 @@ def named_so(case: Case, key: str, new: str) -> Edit | None:
     """The only dictionary of the script that has the key, with the other name for it."""
     displays = [
         (source, constant)
-        for source in case.recording.sources()
-        for node in source.every(ast.Dict)
+        for source, node in case.recording.every(ast.Dict)
         for name, constant in zip(keys_of(node), node.keys, strict=True)
         if name == key and isinstance(constant, ast.Constant)
     ]

@@ -29,14 +29,14 @@ from surefit.doctor.findings import Fact, Finding, Place, Severity
 from surefit.doctor.rule import Rule
 from surefit.doctor.words import code
 from surefit.laws.case import Case, Remedy
-from surefit.laws.last_activations import (
+from surefit.laws.layers.last_activations import (
     MODULES,
     Activation,
     activation_before,
     without_activation,
 )
-from surefit.laws.loss_calls import CLASSES, WrittenLoss, loss_call_at, sibling
-from surefit.laws.loss_predictions import NotLogits
+from surefit.laws.losses.loss_calls import CLASSES, WrittenLoss, loss_call_at, sibling
+from surefit.laws.losses.loss_predictions import NotLogits
 from surefit.laws.runs import law_holds
 from surefit.remedies.change import Change
 from surefit.source.edits import replaced
@@ -68,7 +68,7 @@ def place_of(broken: NotLogits, loss: WrittenLoss | None, activation: Activation
         call = activation.call
         return Place(activation.source.file, call.lineno, call.end_lineno)
     if loss is not None and not broken.operation:
-        return Place(loss.source.file, loss.made.lineno, loss.made.end_lineno)
+        return loss.place
     return broken.use.place
 
 

@@ -19,11 +19,11 @@ some and not all; and nothing in the source speaks of padding, of void or unlabe
 a class out of a metric.
 """
 
-from surefit.doctor.findings import Finding, Place, Severity
+from surefit.doctor.findings import Finding, Severity
 from surefit.doctor.rule import Rule
 from surefit.laws.case import Case
-from surefit.laws.ignored_classes import IgnoredClass
-from surefit.laws.loss_calls import loss_call_at
+from surefit.laws.losses.ignored_classes import IgnoredClass
+from surefit.laws.losses.loss_calls import loss_call_at
 from surefit.laws.runs import law_holds
 from surefit.remedies.arguments import DropArgument
 
@@ -34,9 +34,7 @@ RULE = Rule("SF442", "class-ignored-by-the-loss", Severity.WARNING, __doc__)
 def a_real_class_takes_no_part(broken: IgnoredClass, case: Case) -> Finding:
     site = broken.site
     loss = loss_call_at(case, site.place, site.name)
-    place = broken.use.place
-    if loss is not None:
-        place = Place(loss.source.file, loss.made.lineno, loss.made.end_lineno)
+    place = loss.place if loss is not None else broken.use.place
     return case.finding(
         place,
         f"`ignore_index={site.ignore_index}` leaves class {site.ignore_index} out of the loss, and"

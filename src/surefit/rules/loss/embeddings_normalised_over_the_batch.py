@@ -24,9 +24,9 @@ from collections.abc import Iterator
 from surefit.doctor.findings import Finding, Place, Severity
 from surefit.doctor.rule import Rule
 from surefit.laws.case import Case
-from surefit.laws.loss_predictions import NormalisedOverRows
-from surefit.laws.loss_sources import Entering
-from surefit.laws.operation_calls import calls_near
+from surefit.laws.losses.loss_predictions import NormalisedOverRows
+from surefit.laws.losses.loss_sources import Entering
+from surefit.laws.operations.operation_calls import calls_near
 from surefit.laws.runs import law_holds
 from surefit.remedies.change import Change
 from surefit.source.constants import number

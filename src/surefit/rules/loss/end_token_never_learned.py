@@ -26,9 +26,9 @@ from dataclasses import replace
 from surefit.doctor.conditions.next_tokens import EndIsTarget
 from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
 from surefit.doctor.rule import Rule
-from surefit.laws.built_targets import ignored_at, lineage_of_targets, place_of_targets
 from surefit.laws.case import Case, Remedy
-from surefit.laws.token_targets import EndIsNoTarget
+from surefit.laws.losses.built_targets import ignored_at, lineage_of_targets, place_of_targets
+from surefit.laws.losses.token_targets import EndIsNoTarget
 from surefit.remedies.change import Change
 from surefit.source.edits import replaced
 from surefit.source.reading import Source, called

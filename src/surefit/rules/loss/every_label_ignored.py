@@ -22,9 +22,9 @@ from collections.abc import Iterator
 from surefit.doctor.findings import Finding, Fix, Place, Severity
 from surefit.doctor.rule import Rule
 from surefit.doctor.words import code
-from surefit.laws.built_targets import ignored_at, lineage_of_targets, place_of_targets
 from surefit.laws.case import Case
-from surefit.laws.loss_predictions import EveryLabelIgnored
+from surefit.laws.losses.built_targets import ignored_at, lineage_of_targets, place_of_targets
+from surefit.laws.losses.loss_predictions import EveryLabelIgnored
 from surefit.source.reading import Source
 
 RULE = Rule("SF428", "every-label-ignored", Severity.ERROR, __doc__)

@@ -27,7 +27,7 @@ from surefit.doctor.findings import Finding, Place, Severity
 from surefit.doctor.rule import Rule
 from surefit.doctor.words import code
 from surefit.laws.case import Case
-from surefit.laws.token_targets import FirstAnswerTokenLeftOut, OfTokens, OneKindScored
+from surefit.laws.losses.token_targets import FirstAnswerTokenLeftOut, OfTokens, OneKindScored
 from surefit.remedies.change import Change
 from surefit.source.edits import replaced
 from surefit.source.reading import Source, dotted

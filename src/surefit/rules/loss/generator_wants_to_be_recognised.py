@@ -23,8 +23,8 @@ from surefit.doctor.findings import Finding, Place, Severity
 from surefit.doctor.rule import Rule
 from surefit.laws.case import Case
 from surefit.laws.invariants.adversaries import SameSide
-from surefit.laws.loss_calls import WrittenLoss, loss_call_at
-from surefit.laws.operation_calls import calls_near
+from surefit.laws.losses.loss_calls import WrittenLoss, loss_call_at
+from surefit.laws.operations.operation_calls import calls_near
 from surefit.laws.runs import law_holds
 from surefit.remedies.replace import ReplaceWith
 

@@ -23,8 +23,8 @@ from surefit.doctor.conditions.next_tokens import NextTokenIsTarget
 from surefit.doctor.findings import Finding, Severity
 from surefit.doctor.rule import Rule
 from surefit.laws.case import Case
-from surefit.laws.loss_calls import WrittenLoss, chain_of, loss_call_at, with_part
-from surefit.laws.token_targets import TargetIsTheInput
+from surefit.laws.losses.loss_calls import WrittenLoss, chain_of, loss_call_at, with_part
+from surefit.laws.losses.token_targets import TargetIsTheInput
 from surefit.remedies.change import Change
 from surefit.source.edits import replaced
 from surefit.source.patches import Edit, both

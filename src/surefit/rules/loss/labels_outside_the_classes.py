@@ -28,8 +28,8 @@ from surefit.doctor.violations import Written, fact_at
 from surefit.doctor.words import counted
 from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.losses import TargetRange
-from surefit.laws.label_values import with_counts
-from surefit.laws.written_numbers import CLASSES, written_in_model
+from surefit.laws.values.label_values import with_counts
+from surefit.laws.values.written_numbers import CLASSES, written_in_model
 from surefit.lineage.producers import Producer
 from surefit.lineage.properties import holds_at_least, holds_below
 from surefit.remedies.arguments import SetArgument

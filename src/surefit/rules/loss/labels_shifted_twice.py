@@ -24,9 +24,9 @@ from collections.abc import Iterator
 from surefit.doctor.conditions.next_tokens import NextTokenIsTarget
 from surefit.doctor.findings import Finding, Place, Severity
 from surefit.doctor.rule import Rule
-from surefit.laws.built_targets import lineage_of_targets, shift_of_targets
 from surefit.laws.case import Case
-from surefit.laws.loss_calls import (
+from surefit.laws.losses.built_targets import lineage_of_targets, shift_of_targets
+from surefit.laws.losses.loss_calls import (
     WrittenLoss,
     chain_of,
     ends_before_last,
@@ -35,7 +35,7 @@ from surefit.laws.loss_calls import (
     starts_at_one,
     with_part,
 )
-from surefit.laws.token_targets import TargetIsTheTokenAfterNext
+from surefit.laws.losses.token_targets import TargetIsTheTokenAfterNext
 from surefit.remedies.change import Change
 from surefit.source.edits import replaced
 from surefit.source.patches import Edit, both

@@ -20,8 +20,8 @@ are the same both ways, such as `mse_loss`, are not looked at.
 from surefit.doctor.findings import Finding, Severity
 from surefit.doctor.rule import Rule
 from surefit.laws.case import Case
-from surefit.laws.loss_calls import WrittenLoss, loss_call_at
-from surefit.laws.loss_predictions import SidesSwapped
+from surefit.laws.losses.loss_calls import WrittenLoss, loss_call_at
+from surefit.laws.losses.loss_predictions import SidesSwapped
 from surefit.laws.runs import law_holds
 from surefit.remedies.change import Change
 from surefit.source.edits import replaced

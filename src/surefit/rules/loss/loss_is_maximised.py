@@ -25,8 +25,8 @@ from surefit.doctor.rule import Rule
 from surefit.doctor.words import code
 from surefit.laws.case import Case, Remedy
 from surefit.laws.invariants.own_pull import PushedAway
-from surefit.laws.loss_way import last_operation, result_of
-from surefit.laws.operation_calls import line_of
+from surefit.laws.losses.loss_way import last_operation, result_of
+from surefit.laws.operations.operation_calls import line_of
 from surefit.laws.runs import law_holds
 from surefit.remedies.replace import ReplaceWith
 from surefit.remedies.wrap import Wrap

@@ -28,7 +28,7 @@ from surefit.doctor.rule import Rule
 from surefit.doctor.violations import Expression, fact_at
 from surefit.doctor.words import code
 from surefit.laws.case import Case, Remedy
-from surefit.laws.finite_losses import LossNotFinite
+from surefit.laws.losses.finite_losses import LossNotFinite
 from surefit.laws.runs import law_holds
 from surefit.lineage.lineage import Lineage
 from surefit.lineage.producers import PASSING, Producer

@@ -23,9 +23,9 @@ from surefit.doctor.findings import Finding, Severity
 from surefit.doctor.rule import Rule
 from surefit.laws.case import Case, Remedy
 from surefit.laws.invariants.own_pull import RowsCompete
-from surefit.laws.loss_stories import plain_name
-from surefit.laws.loss_way import softmax_operation
-from surefit.laws.operation_calls import line_of, only_call
+from surefit.laws.losses.loss_stories import plain_name
+from surefit.laws.losses.loss_way import softmax_operation
+from surefit.laws.operations.operation_calls import line_of, only_call
 from surefit.laws.runs import law_holds
 from surefit.remedies.arguments import call_at
 from surefit.remedies.change import Change

@@ -27,7 +27,7 @@ from surefit.doctor.rule import Rule
 from surefit.doctor.words import code
 from surefit.laws.case import Case, Remedy
 from surefit.laws.invariants.own_pull import PaddingAlone
-from surefit.laws.loss_way import comparisons
+from surefit.laws.losses.loss_way import comparisons
 from surefit.laws.runs import law_holds
 from surefit.remedies.replace import ReplaceWith
 

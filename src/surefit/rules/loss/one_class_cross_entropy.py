@@ -16,11 +16,11 @@ model needs one output for each class.
 The class axis of what `cross_entropy` was given has size 1, or the axis of the last softmax has.
 """
 
-from surefit.doctor.findings import Finding, Fix, Place, Severity
+from surefit.doctor.findings import Finding, Fix, Severity
 from surefit.doctor.rule import Rule
 from surefit.laws.case import NOT_FOUND, Case, Remedy
-from surefit.laws.loss_calls import loss_call_at, sibling
-from surefit.laws.loss_predictions import OneClass
+from surefit.laws.losses.loss_calls import loss_call_at, sibling
+from surefit.laws.losses.loss_predictions import OneClass
 from surefit.laws.runs import law_holds
 from surefit.remedies.change import Change
 
@@ -37,7 +37,7 @@ def softmax_is_always_one(broken: OneClass, case: Case) -> Finding:
     fix: Remedy | Fix = Fix(words, why_not_tried=NOT_FOUND)
     place = broken.use.place
     if loss is not None and site.name == "cross_entropy":
-        place = Place(loss.source.file, loss.made.lineno, loss.made.end_lineno)
+        place = loss.place
         if site.target_shape == site.shape:
             fix = Change(to=sibling(loss, BINARY), words=words, must=law_holds(broken))
     return case.finding(

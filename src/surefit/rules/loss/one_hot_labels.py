@@ -31,7 +31,7 @@ from surefit.doctor.words import code, counted, shape_of
 from surefit.laws.along import along
 from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.losses import OF_CLASSES, TargetShape
-from surefit.laws.label_values import LabelValues
+from surefit.laws.values.label_values import LabelValues
 from surefit.lineage.properties import size
 from surefit.remedies.append import Append
 from surefit.remedies.replace import ReplaceWith

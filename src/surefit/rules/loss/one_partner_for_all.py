@@ -22,8 +22,8 @@ import ast
 from surefit.doctor.findings import Finding, Fix, Place, Severity
 from surefit.doctor.rule import Rule
 from surefit.laws.case import Case
-from surefit.laws.loss_predictions import OnePartnerForAll
-from surefit.laws.operation_calls import calls_near
+from surefit.laws.losses.loss_predictions import OnePartnerForAll
+from surefit.laws.operations.operation_calls import calls_near
 from surefit.laws.runs import law_holds
 from surefit.remedies.change import Change
 from surefit.source.patches import Edit, Replace

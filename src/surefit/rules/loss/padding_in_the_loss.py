@@ -22,12 +22,12 @@ tokenizer. At least one target in twenty that counts stands at such a position. 
 import ast
 
 from surefit.doctor.conditions.next_tokens import PaddingNotScored
-from surefit.doctor.findings import Fact, Finding, Place, Severity
+from surefit.doctor.findings import Fact, Finding, Severity
 from surefit.doctor.rule import Rule
-from surefit.laws.built_targets import lineage_of_targets, place_of_targets
 from surefit.laws.case import Case
-from surefit.laws.loss_calls import WrittenLoss, loss_call_at
-from surefit.laws.token_targets import PaddingScored
+from surefit.laws.losses.built_targets import lineage_of_targets, place_of_targets
+from surefit.laws.losses.loss_calls import WrittenLoss, loss_call_at
+from surefit.laws.losses.token_targets import PaddingScored
 from surefit.lineage.producers import Producer
 from surefit.remedies.change import Change
 from surefit.source.edits import argument_added, replaced
@@ -43,9 +43,7 @@ def padding_counts(broken: PaddingScored, case: Case) -> Finding:
     site = broken.site
     loss = loss_call_at(case, site.place, site.name)
     share = site.padded_scored / site.scored
-    place = broken.use.place
-    if loss is not None:
-        place = Place(loss.source.file, loss.made.lineno, loss.made.end_lineno)
+    place = loss.place if loss is not None else broken.use.place
     target = site.padded_target
     change, words = edit(broken, case, loss), f"`ignore_index={target}`."
     if loss is None:

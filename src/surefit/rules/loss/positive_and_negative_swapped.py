@@ -13,13 +13,14 @@ Swap the two arguments, or pass them by name: `positive=..., negative=...`.
 
 ## How it is recognised
 In the graph the positive is the negative with its rows in another order (`roll`, an index, `flip`),
-as negatives of the same batch are made of its positives. Or the names of the arguments say it.
+as negatives of the same batch are made of its positives. Or the names of the arguments say it, by
+all that the three do not share: `x[a]`, `x[n]`, `x[p]`.
 """
 
 from surefit.doctor.findings import Finding, Severity
 from surefit.doctor.rule import Rule
 from surefit.laws.case import Case
-from surefit.laws.loss_preconditions import TripletSwapped
+from surefit.laws.losses.loss_preconditions import TripletSwapped
 from surefit.laws.runs import law_holds
 from surefit.remedies.change import Change
 from surefit.source.patches import Edit, Replace

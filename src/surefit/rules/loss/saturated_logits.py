@@ -37,8 +37,8 @@ from surefit.doctor.rule import Rule
 from surefit.doctor.words import code, counted, spoken
 from surefit.laws.case import Case
 from surefit.laws.invariants.weights_learn import EveryGradientZero
-from surefit.laws.loss_stories import LossStory, story_of_loss
-from surefit.laws.made_names import names_of_made
+from surefit.laws.losses.loss_stories import LossStory, story_of_loss
+from surefit.laws.training.made_names import names_of_made
 from surefit.remedies.without_clamp import (
     CLAMPS,
     clamp_call,

@@ -29,9 +29,9 @@ from surefit.doctor.observations import Operation, Steps
 from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.words import code, counted, shape_of, times
-from surefit.laws.broadcast_sides import Sides, broadcast, sides_of
 from surefit.laws.case import NOT_FOUND
-from surefit.laws.loss_stories import LossStory, plain_name, story_of_loss
+from surefit.laws.losses.loss_stories import LossStory, plain_name, story_of_loss
+from surefit.laws.operations.broadcast_sides import Sides, broadcast, sides_of
 from surefit.source.edits import appended
 from surefit.source.reading import Source
 

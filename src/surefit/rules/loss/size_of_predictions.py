@@ -29,10 +29,10 @@ from surefit.doctor.rule import Rule, Unanswered
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.violations import Expression, Operand
 from surefit.doctor.words import code, counted, times
-from surefit.laws.broadcast_sides import Sides, broadcast, sides_of
 from surefit.laws.case import Case
 from surefit.laws.contracts.losses import BINARY, OF_DISTANCE, TargetShape
-from surefit.laws.lost_axes import bare_squeezes
+from surefit.laws.layers.lost_axes import bare_squeezes
+from surefit.laws.operations.broadcast_sides import Sides, broadcast, sides_of
 from surefit.remedies.append import Append
 from surefit.remedies.together import Together
 from surefit.source.reading import Source, called, dotted

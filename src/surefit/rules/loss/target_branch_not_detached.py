@@ -25,7 +25,7 @@ from surefit.doctor.findings import Finding, Place, Severity
 from surefit.doctor.rule import Rule
 from surefit.laws.case import Case
 from surefit.laws.invariants.kept_apart import NothingHeldStill
-from surefit.laws.loss_sources import entering_loss
+from surefit.laws.losses.loss_sources import entering_loss
 from surefit.laws.runs import law_holds
 from surefit.remedies.change import Change
 from surefit.source.edits import appended

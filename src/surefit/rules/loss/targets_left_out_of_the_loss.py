@@ -30,8 +30,8 @@ from surefit.doctor.violations import Expression
 from surefit.doctor.words import code, shape_of
 from surefit.laws.case import Case, Remedy
 from surefit.laws.invariants.own_pull import NotPulled
-from surefit.laws.loss_way import cutting_operation
-from surefit.laws.operation_calls import line_of
+from surefit.laws.losses.loss_way import cutting_operation
+from surefit.laws.operations.operation_calls import line_of
 from surefit.laws.runs import law_holds
 from surefit.remedies.change import Change
 from surefit.source.edits import own_span

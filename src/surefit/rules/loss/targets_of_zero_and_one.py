@@ -22,8 +22,8 @@ from surefit.doctor.measures.loss_preconditions import SIGNS
 from surefit.doctor.rule import Rule
 from surefit.doctor.words import code
 from surefit.laws.case import Case
-from surefit.laws.loss_calls import loss_call_at
-from surefit.laws.loss_preconditions import TargetsNotSigns
+from surefit.laws.losses.loss_calls import loss_call_at
+from surefit.laws.losses.loss_preconditions import TargetsNotSigns
 from surefit.laws.runs import law_holds
 from surefit.remedies.change import Change
 from surefit.source.edits import wrapped

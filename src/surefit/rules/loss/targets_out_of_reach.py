@@ -22,9 +22,9 @@ of what it can give: at least one in ten, or for a binary cross entropy one in a
 from surefit.doctor.findings import Finding, Fix, Place, Severity
 from surefit.doctor.rule import Rule
 from surefit.laws.case import Case, Remedy
-from surefit.laws.last_activations import activation_before, without_activation
-from surefit.laws.loss_calls import loss_call_at
-from surefit.laws.loss_predictions import BINARY, OutOfReach
+from surefit.laws.layers.last_activations import activation_before, without_activation
+from surefit.laws.losses.loss_calls import loss_call_at
+from surefit.laws.losses.loss_predictions import BINARY, OutOfReach
 from surefit.laws.runs import law_holds
 from surefit.remedies.change import Change
 

@@ -2,8 +2,9 @@
 
 ## What happens
 A loss is the sum of two terms, and their reductions differ: `reduction="mean"`, the default,
-divides by the rows and by all elements of a row, and `torch.sum` divides by nothing. In a
-variational autoencoder these are the reconstruction term and the KL divergence.
+divides by the rows and by all elements of a row, and `torch.sum` divides by nothing, or
+`.sum(1).mean()` by the rows alone. In a variational autoencoder these are the reconstruction term
+and the KL divergence.
 
 ## Why it matters
 The summed term outweighs the averaged one by the number of elements, thousands of times, and by
@@ -18,7 +19,8 @@ to count less, say so with a weight.
 ## How it is recognised
 The graph of the loss has the terms that are added, how each was reduced, over what shape, and its
 factor. One is a mean over rows and elements, the other a sum over the same rows; both are computed
-from the same tensor, and no weight stands before either.
+from the same tensor, and no weight stands before either. A sum over the elements of each row, of
+which the mean is taken, counts where it is a divergence and has vanished: all variances are 1.
 """
 
 import ast
@@ -31,17 +33,19 @@ from surefit.doctor.measures.loss_terms import LossTerm
 from surefit.doctor.rule import Rule
 from surefit.doctor.words import code
 from surefit.laws.case import Case
-from surefit.laws.invariants.loss_terms import TermsReducedDifferently
-from surefit.laws.loss_calls import loss_call_at
-from surefit.laws.loss_law import measures
-from surefit.laws.loss_sources import entering_loss
+from surefit.laws.invariants.loss_terms import ROW_SUM, TermsReducedDifferently, times_as_much
+from surefit.laws.losses.loss_calls import loss_call_at
+from surefit.laws.losses.loss_law import measures
+from surefit.laws.losses.loss_sources import entering_loss
 from surefit.laws.runs import law_holds
 from surefit.remedies.change import Change
-from surefit.source.edits import argument_added, replaced
+from surefit.source.edits import appended, argument_added, both, replaced
 from surefit.source.patches import Edit
 from surefit.source.reading import Source, called
 
 RULE = Rule("SF435", "terms-reduced-differently", Severity.ERROR, __doc__)
+
+OF_ROWS = ".flatten(1).sum(1).mean()"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,30 +75,50 @@ class ReductionCall:
 
 @RULE.on(TermsReducedDifferently)
 def a_mean_and_a_sum_are_added(broken: TermsReducedDifferently, case: Case) -> Finding:
+    by_rows = broken.summed.reduction == ROW_SUM
     averaged = averaged_call(case, broken.use.place, broken.averaged)
-    summed = summed_call(case, broken.use.place)
+    summed = None if by_rows else summed_call(case, broken.use.place)
     elements = prod(broken.averaged.shape)
     first = name_of(averaged, broken.averaged.operation)
     second = name_of(summed, broken.summed.operation)
-    place = averaged.place if averaged is not None else broken.use.place
-    edit = with_a_sum(averaged) if averaged is not None else None
+    over = "the elements of each row" if by_rows else "the batch"
+    times = times_as_much(broken.averaged, broken.summed)
     return case.finding(
-        place,
+        averaged.place if averaged is not None else broken.use.place,
         f"Terms of the loss have different reductions: {first} is averaged over batch and elements"
-        f" ({elements:,}), and {second} is summed over the batch, so that it counts {elements:,}"
-        " times as much per element.",
+        f" ({elements:,}), and {second} is summed over {over}, so that it counts {times:,} times as"
+        " much per element.",
         facts=broken.facts,
         why="A mean divides by rows and elements, a sum by nothing: the summed term dominates the"
         " gradient. A KL divergence that does so collapses the posterior.",
-        remedies=(
-            Change(
-                to=edit,
-                words=f"Sum {first} as well; divide the whole loss by the rows if its size matters"
-                " to the learning rate.",
-                must=law_holds(broken),
-            ),
-        ),
+        remedies=(reduced_alike(broken, averaged, first),),
     )
+
+
+def reduced_alike(
+    broken: TermsReducedDifferently, averaged: ReductionCall | None, name: str
+) -> Change:
+    if broken.summed.reduction == ROW_SUM:
+        edit = with_sums_of_rows(averaged) if averaged is not None else None
+        words = f"Sum {name} over the elements of each row as well, and average over the rows."
+    else:
+        edit = with_a_sum(averaged) if averaged is not None else None
+        words = (
+            f"Sum {name} as well; divide the whole loss by the rows if its size matters to the"
+            " learning rate."
+        )
+    return Change(to=edit, words=words, must=law_holds(broken))
+
+
+def with_sums_of_rows(reduction: ReductionCall) -> Edit | None:
+    """`F.mse_loss(x, y, reduction="none").flatten(1).sum(1).mean()`."""
+    source, call = reduction.source, reduction.call
+    if not reduction.is_loss:
+        text = source.segment(call)
+        inner = text.removesuffix(".mean()")
+        return replaced(source, call, f"{inner}{OF_ROWS}") if inner != text else None
+    none = argument_added(source, call, "reduction", '"none"')
+    return both(none, appended(source, reduction.at, OF_ROWS))
 
 
 def name_of(call: ReductionCall | None, operation: str) -> str:

@@ -75,21 +75,19 @@ def loading_calls(case: Case, adapter: AdapterSeen) -> Iterator[Expression]:
     """Calls that load an adapter and do not say that it is to be trained; that at the line where
     the adapter was made before others."""
     found: list[tuple[Source, ast.Call]] = []
-    for source in case.recording.sources():
-        for call in source.every(ast.Call):
-            owner = call.func.value if isinstance(call.func, ast.Attribute) else None
-            peft = owner is not None and "Peft" in source.segment(owner)
-            loads = called(call) == "load_adapter" or (called(call) == "from_pretrained" and peft)
-            if loads and source.argument(call, "is_trainable", 3) is None:
-                found.append((source, call))
+    for source, call in case.recording.every(ast.Call):
+        owner = call.func.value if isinstance(call.func, ast.Attribute) else None
+        peft = owner is not None and "Peft" in source.segment(owner)
+        loads = called(call) == "load_adapter" or (called(call) == "from_pretrained" and peft)
+        if loads and source.argument(call, "is_trainable", 3) is None:
+            found.append((source, call))
     at = adapter.made_at.line if adapter.made_at else None
     found.sort(key=lambda pair: not pair[1].lineno <= (at or 0) <= (pair[1].end_lineno or 0))
     yield from (case.expression(source, call) for source, call in found)
 
 
 def switched_off(case: Case) -> Iterator[Expression]:
-    for source in case.recording.sources():
-        for call in source.every(ast.Call):
-            value = source.argument(call, "inference_mode")
-            if isinstance(value, ast.Constant) and value.value is True:
-                yield case.expression(source, call)
+    for source, call in case.recording.every(ast.Call):
+        value = source.argument(call, "inference_mode")
+        if isinstance(value, ast.Constant) and value.value is True:
+            yield case.expression(source, call)

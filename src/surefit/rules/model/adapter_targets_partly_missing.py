@@ -90,15 +90,14 @@ def configuration(
     case: Case, broken: UnmatchedTargets
 ) -> tuple[Expression | None, Expression | None]:
     """The call with these names, and the list itself where it is written out."""
-    for source in case.recording.sources():
-        for call in source.every(ast.Call):
-            value = source.argument(call, TARGETS)
-            if value is None:
-                continue
-            names = list_of(source, value)
-            if names is None or strings(names) == set(broken.adapter.asked):
-                written = case.expression(source, names) if names is not None else None
-                return case.expression(source, call), written
+    for source, call in case.recording.every(ast.Call):
+        value = source.argument(call, TARGETS)
+        if value is None:
+            continue
+        names = list_of(source, value)
+        if names is None or strings(names) == set(broken.adapter.asked):
+            written = case.expression(source, names) if names is not None else None
+            return case.expression(source, call), written
     return None, None
 
 

@@ -32,10 +32,10 @@ from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.violations import Written, fact_at
 from surefit.doctor.words import code, shape_of, some, times
-from surefit.laws.axis_changes import AxisChange, lost_axis, receiver, reduced_instead
 from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.widths import LayerWidth
-from surefit.laws.width_arithmetic import axes_as_wide, flattened_map, goes_both_ways
+from surefit.laws.layers.axis_changes import AxisChange, lost_axis, receiver, reduced_instead
+from surefit.laws.layers.width_arithmetic import axes_as_wide, flattened_map, goes_both_ways
 from surefit.lineage.lineage import Lineage
 from surefit.lineage.producers import Producer, ProducerKind
 from surefit.lineage.properties import size

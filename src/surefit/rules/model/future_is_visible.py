@@ -29,9 +29,9 @@ from surefit.doctor.violations import fact_at
 from surefit.doctor.words import code
 from surefit.laws.case import Case, Remedy
 from surefit.laws.invariants.future import FutureIsSeen
-from surefit.laws.layer_attributes import constructed_layer
-from surefit.laws.mixing_operations import ATTENTION, CONVOLUTIONS, RECURRENT, SOFTMAX
-from surefit.laws.operation_calls import call_of, calls_near, constructor_of
+from surefit.laws.layers.layer_attributes import constructed_layer
+from surefit.laws.operations.mixing_operations import ATTENTION, CONVOLUTIONS, RECURRENT, SOFTMAX
+from surefit.laws.operations.operation_calls import call_of, calls_near, constructor_of
 from surefit.laws.runs import law_holds
 from surefit.remedies.arguments import SetArgument, call_at
 from surefit.remedies.change import Change

@@ -90,8 +90,7 @@ def configurations(case: Case) -> list[Expression]:
     """Calls of PEFT's that say what is adapted, and not what is saved besides."""
     return [
         case.expression(source, call)
-        for source in case.recording.sources()
-        for call in source.every(ast.Call)
+        for source, call in case.recording.every(ast.Call)
         if called(call).endswith("Config")
         and source.imported(call.func).startswith("peft")
         and source.argument(call, "modules_to_save") is None

@@ -28,8 +28,8 @@ from surefit.doctor.violations import Written, fact_at
 from surefit.doctor.words import code, counted
 from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.tables import ItemsOutside
-from surefit.laws.table_rows import TableRows, rows_of
-from surefit.laws.written_numbers import VOCABULARY, written_in_model
+from surefit.laws.layers.table_rows import TableRows, rows_of
+from surefit.laws.values.written_numbers import VOCABULARY, written_in_model
 from surefit.lineage.producers import Producer
 from surefit.lineage.properties import holds_at_least, of_several
 from surefit.remedies.enlarge import Enlarge, more

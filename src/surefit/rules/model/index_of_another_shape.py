@@ -29,7 +29,7 @@ from surefit.doctor.violations import fact_at
 from surefit.doctor.words import code, counted, shape_of
 from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.indices import IndexArguments, IndexRange, IndexShape
-from surefit.laws.index_fits import (
+from surefit.laws.operations.index_fits import (
     IndexFit,
     Picking,
     along_another_axis,
@@ -37,7 +37,7 @@ from surefit.laws.index_fits import (
     fits,
     picking,
 )
-from surefit.laws.written_numbers import written_in
+from surefit.laws.values.written_numbers import written_in
 from surefit.lineage.properties import contains, holds_at_least, of_several
 from surefit.remedies.append import Append
 from surefit.remedies.enlarge import Enlarge

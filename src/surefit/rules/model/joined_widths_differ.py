@@ -31,7 +31,7 @@ from surefit.doctor.violations import Operand, Written
 from surefit.doctor.words import code, shape_of
 from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.sizes import SizesDiffer
-from surefit.laws.ways import WidthSource
+from surefit.laws.layers.ways import WidthSource
 from surefit.remedies.replace import ReplaceWith
 
 SYMPTOM = Symptom(

@@ -33,7 +33,7 @@ from surefit.doctor.violations import fact_at
 from surefit.doctor.words import code
 from surefit.laws.case import Case, Remedy
 from surefit.laws.invariants.padding import ReadAfterPadding, picks_last
-from surefit.laws.layer_attributes import padded_input
+from surefit.laws.layers.layer_attributes import padded_input
 from surefit.laws.runs import law_holds
 from surefit.remedies.change import Change
 from surefit.source.edits import replaced

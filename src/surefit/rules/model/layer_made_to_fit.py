@@ -29,7 +29,7 @@ from surefit.doctor.observations import ParameterSeen, Script, Steps
 from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.words import code, counted
-from surefit.laws.fitted_layers import Fitted, fitted_at, fitted_layers
+from surefit.laws.layers.fitted_layers import Fitted, fitted_at, fitted_layers
 
 RULE = Rule("SF312", "layer-made-to-fit", Severity.ERROR, __doc__)
 

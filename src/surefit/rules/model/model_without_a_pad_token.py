@@ -32,8 +32,8 @@ from surefit.doctor.violations import Operand
 from surefit.doctor.words import code, counted, listed
 from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.padding import SingleRows, UnknownPadding
-from surefit.laws.creations import Creation, creation_of
-from surefit.laws.made_names import name_at
+from surefit.laws.training.made_names import name_at
+from surefit.laws.values.creations import Creation, creation_of
 from surefit.remedies.statements import Insert
 
 SYMPTOM = Symptom(

@@ -54,18 +54,17 @@ def rows_of_new_tokens_are_frozen(broken: NewRowsFrozen, case: Case) -> Finding:
 
 def remedies(broken: NewRowsFrozen, case: Case) -> Iterator[Remedy | Fix]:
     must, name = law_holds(broken), broken.table.name
-    for source in case.recording.sources():
-        for call in source.every(ast.Call):
-            fits = called(call).endswith("Config") and source.argument(call, "target_modules")
-            if fits and source.argument(call, SAVED) is None:
-                yield SetArgument(
-                    at=case.expression(source, call),
-                    name=SAVED,
-                    value=f'["{name}"]',
-                    words=f'Train and save the table beside the adapter: `{SAVED}=["{name}"]`.',
-                    must=must,
-                    choice=True,
-                )
+    for source, call in case.recording.every(ast.Call):
+        fits = called(call).endswith("Config") and source.argument(call, "target_modules")
+        if fits and source.argument(call, SAVED) is None:
+            yield SetArgument(
+                at=case.expression(source, call),
+                name=SAVED,
+                value=f'["{name}"]',
+                words=f'Train and save the table beside the adapter: `{SAVED}=["{name}"]`.',
+                must=must,
+                choice=True,
+            )
     yield Fix(
         f"Unfreeze `{name}`, and give it to the optimizer; or train its new rows alone.",
         choice=True,

@@ -27,10 +27,10 @@ from surefit.doctor.violations import fact_at
 from surefit.doctor.words import code, counted
 from surefit.laws.case import Case
 from surefit.laws.contracts.operations import DemandBroken
-from surefit.laws.demands import Party
-from surefit.laws.earlier import unlike_before
-from surefit.laws.value_origins import origin, shortened
-from surefit.laws.value_words import in_words
+from surefit.laws.operations.demands import Party
+from surefit.laws.values.earlier import unlike_before
+from surefit.laws.values.value_origins import origin, shortened
+from surefit.laws.values.value_words import in_words
 from surefit.remedies.refitting import number_at, remedies_of
 
 DECIDES = "which operand is meant, and what the operation demands of it"

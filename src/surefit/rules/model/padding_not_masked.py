@@ -31,8 +31,8 @@ from surefit.doctor.violations import fact_at
 from surefit.doctor.words import code
 from surefit.laws.case import Case, Remedy
 from surefit.laws.invariants.padding import POOLS, PaddingIsSeen
-from surefit.laws.layer_attributes import constructed_layer, padded_input
-from surefit.laws.operation_calls import calls_near
+from surefit.laws.layers.layer_attributes import constructed_layer, padded_input
+from surefit.laws.operations.operation_calls import calls_near
 from surefit.laws.runs import law_holds
 from surefit.remedies.arguments import SetArgument
 from surefit.remedies.change import Change

@@ -30,9 +30,9 @@ from surefit.doctor.violations import Written, fact_at
 from surefit.doctor.words import code, counted
 from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.tables import MarkerOutside
-from surefit.laws.names import shortest
-from surefit.laws.table_rows import TableRows, rows_of
-from surefit.laws.vocabularies import bound_name
+from surefit.laws.layers.table_rows import TableRows, rows_of
+from surefit.laws.layers.vocabularies import bound_name
+from surefit.laws.values.names import shortest
 from surefit.lineage.producers import Producer, Way
 from surefit.lineage.properties import contains
 from surefit.remedies.arguments import SetArgument

@@ -24,9 +24,9 @@ from surefit.doctor.findings import Fact, Finding, Severity
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import code, shape_of
-from surefit.laws.axis_changes import lost_axis
 from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.widths import LayerWidth, Layout
+from surefit.laws.layers.axis_changes import lost_axis
 from surefit.lineage.lineage import Lineage
 from surefit.lineage.producers import PASSING, Producer
 from surefit.lineage.ways import shape, way_back

@@ -30,10 +30,10 @@ from surefit.doctor.words import counted
 from surefit.laws.case import Case, Remedy, use_of
 from surefit.laws.contracts.positions import PositionsShort
 from surefit.laws.contracts.tables import PositionsOutside
-from surefit.laws.encodings import encoding_of, lineage_of_tokens
-from surefit.laws.named_arguments import argument_named
-from surefit.laws.table_rows import rows_of
-from surefit.laws.written_numbers import POSITIONS, written_in, written_in_model
+from surefit.laws.layers.table_rows import rows_of
+from surefit.laws.rows.encodings import encoding_of, lineage_of_tokens
+from surefit.laws.values.named_arguments import argument_named
+from surefit.laws.values.written_numbers import POSITIONS, written_in, written_in_model
 from surefit.remedies.enlarge import Enlarge
 from surefit.remedies.replace import ReplaceWith
 from surefit.remedies.truncate import Truncate

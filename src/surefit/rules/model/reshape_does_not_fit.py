@@ -31,9 +31,9 @@ from surefit.doctor.violations import Operand, Written
 from surefit.doctor.words import code, shape_of, times
 from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.reshapes import ElementCount
-from surefit.laws.layer_tables import declared_width
-from surefit.laws.ways import input_widths
-from surefit.laws.written_numbers import lineages_of_models
+from surefit.laws.layers.layer_tables import declared_width
+from surefit.laws.layers.ways import input_widths
+from surefit.laws.values.written_numbers import lineages_of_models
 from surefit.lineage.producers import Producer, ProducerKind
 from surefit.remedies.replace import ReplaceWith
 from surefit.remedies.together import Together

@@ -30,7 +30,7 @@ from surefit.doctor.violations import fact_at
 from surefit.doctor.words import code, shape_of
 from surefit.laws.case import Case, Remedy
 from surefit.laws.invariants.operation_axes import AxesScrambled, plain, written_sizes
-from surefit.laws.operation_calls import call_of, computed_on
+from surefit.laws.operations.operation_calls import call_of, computed_on
 from surefit.laws.runs import law_holds
 from surefit.remedies.arguments import call_at
 from surefit.remedies.change import Change

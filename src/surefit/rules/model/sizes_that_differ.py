@@ -30,10 +30,10 @@ from surefit.doctor.symptoms import Symptom
 from surefit.doctor.violations import Operand, Written, fact_at
 from surefit.doctor.words import code, some
 from surefit.laws.case import Case, Remedy
-from surefit.laws.conflict_story import SizeOrigin, alone, origins
 from surefit.laws.contracts.operations import DemandBroken
-from surefit.laws.earlier import unlike_before
-from surefit.laws.value_words import in_words
+from surefit.laws.operations.conflict_story import SizeOrigin, alone, origins
+from surefit.laws.values.earlier import unlike_before
+from surefit.laws.values.value_words import in_words
 from surefit.lineage.producers import Producer
 from surefit.lineage.properties import size
 from surefit.remedies.refitting import remedies_of

@@ -32,7 +32,7 @@ from surefit.doctor.violations import Operand, Written
 from surefit.doctor.words import spoken, times
 from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.sizes import SizesDiffer
-from surefit.laws.ways import creator
+from surefit.laws.layers.ways import creator
 from surefit.lineage.lineage import Lineage
 from surefit.lineage.producers import Producer, ProducerKind
 from surefit.lineage.ways import operation, shape, steps_back, way_back
@@ -91,8 +91,7 @@ class SideChange:
     @property
     def grows_to(self) -> tuple[int, ...]:
         """What going up by whole steps would have given; nothing where it makes them smaller."""
-        pairs = list(zip(self.before, self.after, strict=True))
-        steps = {-(-new // old) for old, new in pairs if old}
+        steps = {-(-new // old) for old, new in zip(self.before, self.after, strict=True) if old}
         step = steps.pop() if len(steps) == 1 else 1
         return tuple(old * step for old in self.before) if step > 1 else ()
 

@@ -28,9 +28,9 @@ from surefit.doctor.violations import Written, fact_at
 from surefit.doctor.words import counted
 from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.tables import TypesOutside
-from surefit.laws.encodings import encoding_of
-from surefit.laws.table_rows import rows_of
-from surefit.laws.written_numbers import TYPES, config_of, written_in_model
+from surefit.laws.layers.table_rows import rows_of
+from surefit.laws.rows.encodings import encoding_of
+from surefit.laws.values.written_numbers import TYPES, config_of, written_in_model
 from surefit.lineage.properties import holds_at_least, of_several
 from surefit.remedies.arguments import SetArgument
 from surefit.remedies.enlarge import Enlarge

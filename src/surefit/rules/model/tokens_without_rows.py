@@ -37,7 +37,7 @@ from surefit.doctor.violations import Expression, fact_at
 from surefit.doctor.words import code, counted, spoken
 from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.tables import TokensOutside
-from surefit.laws.vocabularies import Meeting, additions, holder_between, meeting_of
+from surefit.laws.layers.vocabularies import Meeting, additions, holder_between, meeting_of
 from surefit.remedies.change import Change
 from surefit.source.edits import inserted_after, moved_after
 from surefit.source.patches import Edit, both

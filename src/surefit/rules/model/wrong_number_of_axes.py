@@ -28,7 +28,9 @@ from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.violations import Written
 from surefit.doctor.words import code, counted, shape_of
-from surefit.laws.axis_changes import (
+from surefit.laws.case import Case, Remedy
+from surefit.laws.contracts.widths import LayerAxes, LayerInput, LayerWidth
+from surefit.laws.layers.axis_changes import (
     AxisChange,
     AxisChanges,
     axis_changes,
@@ -37,9 +39,7 @@ from surefit.laws.axis_changes import (
     newest,
     without_last_part,
 )
-from surefit.laws.case import Case, Remedy
-from surefit.laws.contracts.widths import LayerAxes, LayerInput, LayerWidth
-from surefit.laws.layer_tables import AXES, CHANNELS
+from surefit.laws.layers.layer_tables import AXES, CHANNELS
 from surefit.remedies.append import Append
 from surefit.remedies.replace import ReplaceWith
 

@@ -21,9 +21,9 @@ that compute `.grad` themselves.
 from surefit.doctor.findings import Finding, Fix, Severity
 from surefit.doctor.rule import Rule
 from surefit.laws.case import Case, Remedy
-from surefit.laws.gradient_violations import AccumulationCleared
 from surefit.laws.runs import law_holds
-from surefit.laws.step_calls import LoopCall, after_statement, call_at
+from surefit.laws.training.gradient_violations import AccumulationCleared
+from surefit.laws.training.step_calls import LoopCall, after_statement, call_at
 from surefit.remedies.change import Change
 
 RULE = Rule("SF663", "accumulation-cleared", Severity.ERROR, __doc__)

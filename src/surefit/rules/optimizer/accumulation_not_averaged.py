@@ -26,10 +26,13 @@ from surefit.doctor.findings import Finding, Fix, Severity
 from surefit.doctor.rule import Rule
 from surefit.doctor.violations import Expression
 from surefit.laws.case import Case, Remedy
-from surefit.laws.gradient_violations import AccumulationNotAveraged, TrainerLossNotAveraged
-from surefit.laws.made_names import name_at
 from surefit.laws.runs import law_holds
-from surefit.laws.step_calls import LoopCall, call_at
+from surefit.laws.training.gradient_violations import (
+    AccumulationNotAveraged,
+    TrainerLossNotAveraged,
+)
+from surefit.laws.training.made_names import name_at
+from surefit.laws.training.step_calls import LoopCall, call_at
 from surefit.remedies.statements import Insert
 from surefit.remedies.wrap import Wrap
 

@@ -24,9 +24,9 @@ import ast
 from surefit.doctor.findings import Finding, Fix, Place, Severity
 from surefit.doctor.rule import Rule
 from surefit.laws.case import Case
-from surefit.laws.gradient_violations import ClippedNothing
 from surefit.laws.runs import law_holds
-from surefit.laws.step_calls import CLIPS, call_at
+from surefit.laws.training.gradient_violations import ClippedNothing
+from surefit.laws.training.step_calls import CLIPS, call_at
 from surefit.remedies.change import Change
 from surefit.source.edits import replaced, wrapped
 from surefit.source.origins import origin

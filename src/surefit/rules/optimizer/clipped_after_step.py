@@ -20,9 +20,9 @@ norm.
 from surefit.doctor.findings import Finding, Fix, Severity
 from surefit.doctor.rule import Rule
 from surefit.laws.case import Case
-from surefit.laws.gradient_violations import ClippedAfterStep
 from surefit.laws.runs import law_holds
-from surefit.laws.step_calls import CLIPS, LoopCall, call_at, calls_named
+from surefit.laws.training.gradient_violations import ClippedAfterStep
+from surefit.laws.training.step_calls import CLIPS, LoopCall, call_at, calls_named
 from surefit.remedies.change import Change
 from surefit.source.line_edits import block_of, moved_after
 

@@ -21,9 +21,9 @@ multiplied with it, is not reported.
 from surefit.doctor.findings import Finding, Fix, Severity
 from surefit.doctor.rule import Rule
 from surefit.laws.case import Case, Remedy
-from surefit.laws.gradient_violations import ClippedWhileScaled
 from surefit.laws.runs import law_holds
-from surefit.laws.step_calls import CLIPS, LoopCall, call_at, calls_named, same_function
+from surefit.laws.training.gradient_violations import ClippedWhileScaled
+from surefit.laws.training.step_calls import CLIPS, LoopCall, call_at, calls_named, same_function
 from surefit.remedies.statements import Insert
 
 RULE = Rule("SF665", "clipped-before-unscaling", Severity.ERROR, __doc__)

@@ -19,9 +19,9 @@ import ast
 from surefit.doctor.findings import Finding, Fix, Severity
 from surefit.doctor.rule import Rule
 from surefit.laws.case import Case, Remedy
-from surefit.laws.rate_violations import FactorIsRate
 from surefit.laws.runs import law_holds
-from surefit.laws.step_calls import call_at
+from surefit.laws.training.rate_violations import FactorIsRate
+from surefit.laws.training.step_calls import call_at
 from surefit.remedies.replace import ReplaceWith
 
 RULE = Rule("SF678", "factor-is-the-rate", Severity.ERROR, __doc__)

@@ -25,8 +25,8 @@ from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
 from surefit.doctor.rule import Rule
 from surefit.doctor.words import code, counted
 from surefit.laws.case import Case, Remedy
-from surefit.laws.freezing import Freezing, freezing_call, freezing_in
 from surefit.laws.invariants.weights_learn import FrozenWeights
+from surefit.laws.layers.freezing import Freezing, freezing_call, freezing_in
 from surefit.laws.runs import law_holds
 from surefit.remedies.change import Change
 from surefit.source.edits import inserted_after

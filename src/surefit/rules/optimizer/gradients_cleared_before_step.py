@@ -21,9 +21,9 @@ import ast
 from surefit.doctor.findings import Finding, Fix, Place, Severity
 from surefit.doctor.rule import Rule
 from surefit.laws.case import Case, Remedy
-from surefit.laws.gradient_violations import GradientsClearedBeforeStep
 from surefit.laws.runs import law_holds
-from surefit.laws.step_calls import LoopCall, between, call_at, optimizer_of
+from surefit.laws.training.gradient_violations import GradientsClearedBeforeStep
+from surefit.laws.training.step_calls import LoopCall, between, call_at, optimizer_of
 from surefit.remedies.change import Change
 from surefit.source.line_edits import moved_after
 from surefit.source.reading import Source

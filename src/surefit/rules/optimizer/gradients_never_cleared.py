@@ -23,9 +23,9 @@ import ast
 from surefit.doctor.findings import Finding, Fix, Severity
 from surefit.doctor.rule import Rule
 from surefit.laws.case import Case, Remedy
-from surefit.laws.gradient_violations import GradientsCarriedOver
 from surefit.laws.runs import law_holds
-from surefit.laws.step_calls import LoopCall, call_at, optimizer_of
+from surefit.laws.training.gradient_violations import GradientsCarriedOver
+from surefit.laws.training.step_calls import LoopCall, call_at, optimizer_of
 from surefit.remedies.statements import Insert
 
 RULE = Rule("SF661", "gradients-never-cleared", Severity.ERROR, __doc__)

@@ -20,10 +20,10 @@ were the same as then. Or the same loss tensor went back twice before a step, at
 from surefit.doctor.findings import Finding, Fix, Severity
 from surefit.doctor.rule import Rule
 from surefit.laws.case import Case, Remedy
-from surefit.laws.gradient_violations import GradientsUsedAgain, LossUsedTwice
 from surefit.laws.law import BrokenLaw
 from surefit.laws.runs import law_holds
-from surefit.laws.step_calls import LoopCall, call_at, optimizer_of
+from surefit.laws.training.gradient_violations import GradientsUsedAgain, LossUsedTwice
+from surefit.laws.training.step_calls import LoopCall, call_at, optimizer_of
 from surefit.remedies.statements import Remove
 
 RULE = Rule("SF667", "gradients-used-twice", Severity.ERROR, __doc__)

@@ -20,11 +20,11 @@ import ast
 
 from surefit.doctor.findings import Finding, Fix, Severity
 from surefit.doctor.rule import Rule
-from surefit.laws.accumulation import remainder_of
 from surefit.laws.case import Case, Remedy
-from surefit.laws.gradient_violations import LastGroupDropped
 from surefit.laws.runs import law_holds
-from surefit.laws.step_calls import LoopCall, call_at
+from surefit.laws.training.accumulation import remainder_of
+from surefit.laws.training.gradient_violations import LastGroupDropped
+from surefit.laws.training.step_calls import LoopCall, call_at
 from surefit.remedies.wrap import Wrap
 
 RULE = Rule("SF668", "last-batches-dropped", Severity.WARNING, __doc__)

@@ -30,6 +30,7 @@ from surefit.laws.invariants.weights_learn import OfOptimizer, RateOfZero, Updat
 from surefit.laws.runs import law_holds
 from surefit.remedies.arguments import SetArgument
 from surefit.source.reading import Source, called
+from surefit.source.selection import the_only
 
 RULE = Rule("SF613", "learning-rate-of-zero", Severity.ERROR, __doc__)
 
@@ -73,10 +74,9 @@ def explained(broken: OfOptimizer, case: Case) -> Finding:
 
 
 def schedules(case: Case) -> Iterator[Expression]:
-    for source in case.recording.sources():
-        for call in source.every(ast.Call):
-            if called(call) in SCHEDULES or "schedule" in called(call):
-                yield case.expression(source, call)
+    for source, call in case.recording.every(ast.Call):
+        if called(call) in SCHEDULES or "schedule" in called(call):
+            yield case.expression(source, call)
 
 
 def remedies(broken: OfOptimizer, case: Case, scheduled: bool) -> Iterator[Remedy | Fix]:
@@ -95,5 +95,4 @@ def remedies(broken: OfOptimizer, case: Case, scheduled: bool) -> Iterator[Remed
 
 
 def optimizer_call(source: Source, place: Place, kind: str) -> ast.Call | None:
-    calls = [call for call in source.calls_in(place.line or 0) if called(call) == kind]
-    return calls[0] if len(calls) == 1 else None
+    return the_only(call for call in source.calls_in(place.line or 0) if called(call) == kind)

@@ -29,8 +29,8 @@ from surefit.doctor.violations import Expression, fact_at
 from surefit.doctor.words import code, counted
 from surefit.laws.case import Case
 from surefit.laws.contracts.optimizers import GIVES_ALL, NoParameters, OwnParameters
-from surefit.laws.freezing import freezing_in
-from surefit.laws.registration import attribute_assignments, registered_in
+from surefit.laws.layers.freezing import freezing_in
+from surefit.laws.layers.registration import attribute_assignments, registered_in
 from surefit.remedies.change import Change
 from surefit.remedies.wrap import Wrap
 from surefit.source.reading import called

@@ -7,7 +7,8 @@ name `p` to a new tensor and leaves the model as it was.
 
 ## Why it matters
 The loss is printed every epoch and changes a little with the batches. The model is the one that was
-initialised.
+initialised. Of two optimizers it is easier to miss: what the other one holds learns around weights
+that never change.
 
 ## What to do
 Call `optimizer.step()` after `backward`; by hand, change parameters in place: `p -= rate * p.grad`
@@ -16,7 +17,8 @@ under `torch.no_grad()`.
 ## How it is recognised
 `backward` ran in training mode, no optimizer stepped, and the values of parameters, compared over
 six backward passes at least, are the same to the bit. Without an optimizer only where the source
-has a line that should have changed them.
+has a line that should have changed them. Of several optimizers: others stepped at least 24 times,
+this one never; the parameters that it alone holds got new gradients and are the same to the bit.
 """
 
 import ast
@@ -27,9 +29,9 @@ from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
 from surefit.doctor.rule import Rule
 from surefit.doctor.words import code
 from surefit.laws.case import Case, Remedy
-from surefit.laws.invariants.weights_learn import NoStepTaken
-from surefit.laws.made_names import name_at
+from surefit.laws.invariants.weights_learn import NoStepTaken, OptimizerNeverSteps
 from surefit.laws.runs import law_holds
+from surefit.laws.training.made_names import name_at
 from surefit.remedies.change import Change
 from surefit.source.edits import appended, inserted_after, replaced
 from surefit.source.line_edits import shares_lines
@@ -81,36 +83,76 @@ def nothing_moves(broken: NoStepTaken, case: Case) -> Finding | None:
     )
 
 
+@RULE.on(OptimizerNeverSteps)
+def another_optimizer_steps(broken: OptimizerNeverSteps, case: Case) -> Finding:
+    step = next(steps_beside(broken.name, case), None)
+    text = f"Step it, too, after each backward pass: `{broken.name}.step()`."
+    fix: Remedy | Fix = Fix(text)
+    place = broken.use.place
+    if step is not None:
+        source, statement = step
+        place = Place(source.file, statement.lineno)
+        if not shares_lines(source, statement):
+            edit = inserted_after(source, statement, f"{broken.name}.step()")
+            fix = Change(to=edit, words=text, must=law_holds(broken))
+    return case.finding(
+        place,
+        broken.said,
+        facts=broken.facts,
+        why="Each optimizer updates the parameters that it holds, and only in its own `step`.",
+        remedies=(fix,),
+    )
+
+
+def steps_beside(name: str, case: Case) -> Iterator[tuple[Source, ast.Expr]]:
+    """The last step of another optimizer in a function that uses this one."""
+    for source in case.recording.sources():
+        scopes = {
+            source.scope_of(node)
+            for node in source.every(ast.Attribute)
+            if dotted(node.value) == name and node.attr == "zero_grad"
+        }
+        steps = [
+            statement
+            for statement in source.every(ast.Expr)
+            if isinstance(statement.value, ast.Call)
+            and source.scope_of(statement) in scopes
+            and is_step_of_an_optimizer(statement.value)
+        ]
+        if steps:
+            yield source, max(steps, key=lambda statement: statement.lineno)
+
+
+def is_step_of_an_optimizer(call: ast.Call) -> bool:
+    return called(call) == "step" and "sched" not in dotted(call.func).lower()
+
+
 def backwards(broken: NoStepTaken) -> str:
     return f"{broken.measured.compared + 1:,} or more"
 
 
 def uncalled_steps(case: Case) -> Iterator[tuple[Source, ast.expr]]:
     """`optimizer.step` as a statement."""
-    for source in case.recording.sources():
-        for node in source.every(ast.Expr):
-            if isinstance(node.value, ast.Attribute) and node.value.attr == "step":
-                yield source, node.value
+    for source, node in case.recording.every(ast.Expr):
+        if isinstance(node.value, ast.Attribute) and node.value.attr == "step":
+            yield source, node.value
 
 
 def steps_in_source(case: Case) -> Iterator[ast.Call]:
-    for source in case.recording.sources():
-        for call in source.every(ast.Call):
-            owner = dotted(call.func).rpartition(".")[0].lower()
-            if called(call) == "step" and "sched" not in owner:
-                yield call
+    for _, call in case.recording.every(ast.Call):
+        if is_step_of_an_optimizer(call):
+            yield call
 
 
 def updates_by_hand(case: Case) -> Iterator[tuple[Source, ast.Assign]]:
     """`p = p - rate * p.grad`."""
-    for source in case.recording.sources():
-        for node in source.every(ast.Assign):
-            match node:
-                case ast.Assign(
-                    targets=[ast.Name(id=name)],
-                    value=ast.BinOp(left=ast.Name(id=same), op=ast.Sub(), right=right),
-                ) if name == same and uses_gradient(right, name):
-                    yield source, node
+    for source, node in case.recording.every(ast.Assign):
+        match node:
+            case ast.Assign(
+                targets=[ast.Name(id=name)],
+                value=ast.BinOp(left=ast.Name(id=same), op=ast.Sub(), right=right),
+            ) if name == same and uses_gradient(right, name):
+                yield source, node
 
 
 def uses_gradient(node: ast.expr, name: str) -> bool:

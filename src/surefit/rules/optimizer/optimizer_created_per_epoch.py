@@ -22,9 +22,9 @@ import ast
 from surefit.doctor.findings import Finding, Fix, Severity
 from surefit.doctor.rule import Rule
 from surefit.laws.case import Case
-from surefit.laws.made_names import name_at
-from surefit.laws.rate_violations import OptimizerCreatedAgain
 from surefit.laws.runs import law_holds
+from surefit.laws.training.made_names import name_at
+from surefit.laws.training.rate_violations import OptimizerCreatedAgain
 from surefit.remedies.change import Change
 from surefit.source.edits import inserted_before, removed
 from surefit.source.line_edits import shares_lines

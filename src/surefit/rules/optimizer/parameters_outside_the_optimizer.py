@@ -38,7 +38,10 @@ from surefit.doctor.words import code, counted, some
 from surefit.interpreter.contracts.optimizers import NothingHeldLearns
 from surefit.interpreter.wording import ONLY_READ
 from surefit.laws.case import Case
-from surefit.laws.creation_order import (
+from surefit.laws.layers.fitted_layers import fitted_at
+from surefit.laws.layers.hidden_layers import Hidden, hidden_at, hidden_in, is_used
+from surefit.laws.layers.registration import registered_in
+from surefit.laws.training.creation_order import (
     Outside,
     both_in_one_block,
     comes_ready,
@@ -46,10 +49,7 @@ from surefit.laws.creation_order import (
     put_in_order,
     stands_still,
 )
-from surefit.laws.fitted_layers import fitted_at
-from surefit.laws.hidden_layers import Hidden, hidden_at, hidden_in, is_used
-from surefit.laws.made_names import name_at
-from surefit.laws.registration import registered_in
+from surefit.laws.training.made_names import name_at
 from surefit.source.edits import inserted_after
 from surefit.source.line_edits import shares_lines, used_by
 from surefit.source.reading import Source, dotted, targets

@@ -19,9 +19,9 @@ end is well above its lowest. Several ups and downs are a way to train and are n
 from surefit.doctor.findings import Fact, Finding, Fix, Severity
 from surefit.doctor.rule import Rule
 from surefit.laws.case import Case, Remedy
-from surefit.laws.rate_violations import RateRisesAgain
 from surefit.laws.runs import law_holds
-from surefit.laws.step_calls import call_at
+from surefit.laws.training.rate_violations import RateRisesAgain
+from surefit.laws.training.step_calls import call_at
 from surefit.remedies.replace import ReplaceWith
 
 RULE = Rule("SF674", "rate-rises-again", Severity.WARNING, __doc__)

@@ -24,10 +24,10 @@ from surefit.doctor.findings import Finding, Fix, Severity
 from surefit.doctor.rule import Rule
 from surefit.doctor.words import spoken
 from surefit.laws.case import Case, Remedy
-from surefit.laws.made_names import name_at
-from surefit.laws.rate_violations import ScheduleStartsOver
 from surefit.laws.runs import law_holds
-from surefit.laws.step_calls import LoopCall, calls_named
+from surefit.laws.training.made_names import name_at
+from surefit.laws.training.rate_violations import ScheduleStartsOver
+from surefit.laws.training.step_calls import LoopCall, calls_named
 from surefit.remedies.statements import Insert
 from surefit.source.reading import Source, dotted, names_within
 

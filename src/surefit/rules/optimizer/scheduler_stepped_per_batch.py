@@ -24,9 +24,9 @@ from surefit.doctor.rule import Rule
 from surefit.doctor.words import counted
 from surefit.laws.case import Case, Remedy
 from surefit.laws.law import BrokenLaw
-from surefit.laws.rate_violations import RateVanishes, ScheduleTooFast
 from surefit.laws.runs import law_holds
-from surefit.laws.step_calls import after_the_batches, call_at
+from surefit.laws.training.rate_violations import RateVanishes, ScheduleTooFast
+from surefit.laws.training.step_calls import after_the_batches, call_at
 from surefit.remedies.change import Change
 
 RULE = Rule("SF671", "scheduler-stepped-per-batch", Severity.ERROR, __doc__)

@@ -19,9 +19,15 @@ and the scheduler was stepped at most once per epoch, a quarter as often or less
 from surefit.doctor.findings import Fact, Finding, Fix, Severity
 from surefit.doctor.rule import Rule
 from surefit.laws.case import Case, Remedy
-from surefit.laws.rate_violations import ScheduleTooSlow
 from surefit.laws.runs import law_holds
-from surefit.laws.step_calls import LoopCall, after_statement, call_at, calls_named, same_function
+from surefit.laws.training.rate_violations import ScheduleTooSlow
+from surefit.laws.training.step_calls import (
+    LoopCall,
+    after_statement,
+    call_at,
+    calls_named,
+    same_function,
+)
 from surefit.remedies.change import Change
 
 RULE = Rule("SF672", "scheduler-stepped-per-epoch", Severity.ERROR, __doc__)

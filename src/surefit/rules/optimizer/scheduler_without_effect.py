@@ -14,23 +14,28 @@ Call `scheduler.step()`, and create the scheduler after the optimizer that takes
 
 ## How it is recognised
 The scheduler's `step` was never called in a run that came to its end, and the source has no such
-call for its name. Or its optimizer took no step, and the only one that did is another.
+call for its name. Or its optimizer took no step, and the only one that did is another; or took none
+any more, once a later one was created that no scheduler is for.
 """
+
+import ast
 
 from surefit.doctor.findings import Fact, Finding, Fix, Severity
 from surefit.doctor.rule import Rule
 from surefit.laws.case import Case, Remedy
-from surefit.laws.creation_order import both_in_one_block
-from surefit.laws.made_names import name_at
-from surefit.laws.rate_violations import (
+from surefit.laws.runs import law_holds
+from surefit.laws.training.creation_order import both_in_one_block
+from surefit.laws.training.made_names import name_at
+from surefit.laws.training.rate_violations import (
     SchedulerNeverStepped,
     SchedulerOfAnotherOptimizer,
 )
-from surefit.laws.runs import law_holds
-from surefit.laws.step_calls import calls_named, optimizer_of
+from surefit.laws.training.step_calls import calls_named, optimizer_of
 from surefit.remedies.change import Change
 from surefit.remedies.statements import Insert
-from surefit.source.line_edits import moved_after
+from surefit.source.line_edits import inserted_after, moved_after, shares_lines
+from surefit.source.patches import Edit
+from surefit.source.reading import Source
 
 RULE = Rule("SF675", "scheduler-without-effect", Severity.ERROR, __doc__)
 
@@ -81,8 +86,14 @@ def it_belongs_to_another_optimizer(broken: SchedulerOfAnotherOptimizer, case: C
     pair = None
     if source and schedule.made_at and stepping.made_at:
         pair = both_in_one_block(source, schedule.made_at, stepping.made_at)
-    edit = moved_after(source, *pair) if source and pair else None
-    words = f"Create `{name}` after the optimizer that takes the steps."
+    replaced = bool(schedule.optimizer_steps)
+    if replaced:
+        words = f"Create `{name}` again for the new optimizer, with the plan that is left."
+        edit = created_again(source, broken) if source is not None else None
+    else:
+        words = f"Create `{name}` after the optimizer that takes the steps."
+        edit = moved_after(source, *pair) if source and pair else None
+    change = Change(to=edit, words=words, must=law_holds(broken), choice=replaced)
     return case.finding(
         broken.use.place,
         f"`{name}` sets the learning rate of another optimizer than `{optimizer}`, which takes the"
@@ -90,5 +101,17 @@ def it_belongs_to_another_optimizer(broken: SchedulerOfAnotherOptimizer, case: C
         facts=(*broken.facts, Fact(f"`{optimizer}`", f"created at {stepping.made_at}")),
         why="A scheduler keeps the optimizer that it was created with; a later one of the same name"
         " is not that.",
-        remedies=(Change(to=edit, words=words, must=law_holds(broken)) if edit else Fix(words),),
+        remedies=(change if edit else Fix(words),),
     )
+
+
+def created_again(source: Source, broken: SchedulerOfAnotherOptimizer) -> Edit | None:
+    """The same statement behind that of the new optimizer, which has the name of the old one."""
+    lines = [place.line for place in (broken.schedule.made_at, broken.stepping.made_at) if place]
+    statements = [source.statement_at(line) for line in lines if line is not None]
+    match statements:
+        case [ast.Assign() as scheduler, ast.Assign(targets=[ast.Name(id=name)]) as optimizer]:
+            given = (node.id for node in ast.walk(scheduler.value) if isinstance(node, ast.Name))
+            if name in given and not shares_lines(source, optimizer):
+                return inserted_after(source, optimizer, source.segment(scheduler))
+    return None

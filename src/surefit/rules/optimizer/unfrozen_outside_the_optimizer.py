@@ -31,14 +31,15 @@ from surefit.doctor.observations import OptimizerSeen, ParameterSeen, Steps
 from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.words import counted, some
-from surefit.laws.creation_order import Outside, runs, stands_still
-from surefit.laws.freezing import arguments_of, is_false, value_set
-from surefit.laws.made_names import name_at
-from surefit.laws.parameter_groups import smallest_groups
+from surefit.laws.layers.freezing import callers_with, is_set_to, value_set
+from surefit.laws.layers.parameter_groups import smallest_groups
+from surefit.laws.training.creation_order import Outside, runs, stands_still
+from surefit.laws.training.made_names import name_at
 from surefit.source.edits import inserted_after, replaced
 from surefit.source.line_edits import shares_lines
 from surefit.source.patches import Edit
 from surefit.source.reading import Source, called, dotted, names_within
+from surefit.source.selection import nodes_within
 
 RULE = Rule("SF617", "unfrozen-outside-the-optimizer", Severity.ERROR, __doc__)
 
@@ -161,25 +162,13 @@ def freeing_in(source: Source) -> Iterator[Freeing]:
         match statement:
             case ast.Expr(ast.Call(func=ast.Attribute(attr="requires_grad_"), args=[])):
                 yield Freeing(source, with_loops(source, statement))
-        if value is None or is_false(value):
+        if value is None or is_set_to(value, False):
             continue
-        calls = list(callers_with_true(source, statement, value))
+        calls = list(callers_with(source, statement, True))
         for caller in calls:
             yield Freeing(source, caller)
         if not calls:
             yield Freeing(source, with_loops(source, statement))
-
-
-def callers_with_true(source: Source, statement: ast.stmt, value: ast.expr) -> Iterator[ast.stmt]:
-    """Calls with True for the argument that `requires_grad` becomes."""
-    function = source.scope_of(statement)
-    if not isinstance(value, ast.Name) or not isinstance(function, ast.FunctionDef):
-        return
-    names = arguments_of(function)
-    for call in source.every(ast.Call) if value.id in names else ():
-        argument = source.argument(call, value.id, names.index(value.id))
-        if called(call) == function.name and isinstance(argument, ast.Constant) and argument.value:
-            yield source.statement_of(call)
 
 
 def with_loops(source: Source, statement: ast.stmt) -> ast.stmt:
@@ -233,10 +222,8 @@ def filtered_model(created: ast.stmt) -> str:
     """`model`, of whose parameters the optimizer was given those that require a gradient."""
     owners = {
         dotted(node.func.value)
-        for node in ast.walk(created)
-        if isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Attribute)
-        and node.func.attr == "parameters"
+        for node in nodes_within(created, ast.Call)
+        if isinstance(node.func, ast.Attribute) and node.func.attr == "parameters"
     }
     return owners.pop() if len(owners) == 1 else ""
 

@@ -22,9 +22,10 @@ from surefit.doctor.findings import Fact, Finding, Fix, Severity
 from surefit.doctor.rule import Rule
 from surefit.doctor.violations import Expression
 from surefit.laws.case import Case
-from surefit.laws.rate_violations import WarmupNeverEnds
 from surefit.laws.runs import law_holds
+from surefit.laws.training.rate_violations import WarmupNeverEnds
 from surefit.remedies.replace import ReplaceWith
+from surefit.source.selection import nodes_within, the_only
 
 RULE = Rule("SF673", "warmup-longer-than-run", Severity.ERROR, __doc__)
 
@@ -58,26 +59,22 @@ def the_run_ends_in_the_warmup(broken: WarmupNeverEnds, case: Case) -> Finding:
 
 def number_at(case: Case, steps: int) -> Expression | None:
     """The only number beyond the run's steps in a statement that sets `group["lr"]`."""
-    found = [
+    return the_only(
         case.expression(source, number)
-        for source in case.recording.sources()
-        for target in source.every(ast.Subscript)
+        for source, target in case.recording.every(ast.Subscript)
         if isinstance(target.ctx, ast.Store)
         and isinstance(target.slice, ast.Constant)
         and target.slice.value == "lr"
-        for number in ast.walk(source.statement_of(target))
-        if isinstance(number, ast.Constant) and type(number.value) is int and number.value > steps
-    ]
-    return found[0] if len(found) == 1 else None
+        for number in nodes_within(source.statement_of(target), ast.Constant)
+        if type(number.value) is int and number.value > steps
+    )
 
 
 def only_literal(case: Case, number: int) -> Expression | None:
     """The one place in the user's files at which this number is written; equal ones elsewhere
     could be anything."""
-    found = [
+    return the_only(
         case.expression(source, node)
-        for source in case.recording.sources()
-        for node in source.every(ast.Constant)
+        for source, node in case.recording.every(ast.Constant)
         if type(node.value) is int and node.value == number
-    ]
-    return found[0] if len(found) == 1 else None
+    )

@@ -27,9 +27,9 @@ from surefit.doctor.violations import fact_at
 from surefit.laws.along import along
 from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.mixed_operands import INTO_THE_FIRST, TwoDtypes
-from surefit.laws.layer_words import layer_name as name
-from surefit.laws.names import reading_of_value
-from surefit.laws.plain_tensors import left_behind
+from surefit.laws.layers.layer_words import layer_name as name
+from surefit.laws.layers.plain_tensors import left_behind
+from surefit.laws.values.names import reading_of_value
 from surefit.lineage.lineage import Lineage
 from surefit.lineage.properties import Property, dtype, tensor_dtype
 from surefit.remedies.cast import Cast

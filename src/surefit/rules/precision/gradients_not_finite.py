@@ -27,12 +27,12 @@ from surefit.doctor.findings import Fact, Finding, Fix, Severity
 from surefit.doctor.gradient_births import ForwardValue, GradientBirth
 from surefit.doctor.rule import Rule
 from surefit.doctor.words import code, shape_of
-from surefit.laws.birth_words import reason
 from surefit.laws.case import Case, Remedy
 from surefit.laws.invariants.weights_learn import EveryStepSkipped, WeightsAreNan
 from surefit.laws.law import BrokenLaw
-from surefit.laws.rounds import innermost
+from surefit.laws.losses.birth_words import reason
 from surefit.laws.runs import law_holds
+from surefit.laws.training.rounds import innermost
 from surefit.remedies.away_from_the_pole import kept_finite
 from surefit.remedies.known_rows import only_known_rows
 

@@ -30,10 +30,10 @@ from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.violations import Operand
 from surefit.doctor.words import code, counted, shape_of, spoken
-from surefit.laws.birth_words import reason
 from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.finite_values import RefusedAsNotFinite, is_bad
-from surefit.laws.rounds import innermost
+from surefit.laws.losses.birth_words import reason
+from surefit.laws.training.rounds import innermost
 from surefit.lineage.producers import Producer
 from surefit.lineage.properties import not_finite
 from surefit.remedies.away_from_the_pole import kept_finite

@@ -29,7 +29,7 @@ from surefit.doctor.violations import Expression, Operand, fact_at
 from surefit.doctor.words import code
 from surefit.laws.case import Case
 from surefit.laws.contracts.failed_checks import RefusedByCheck
-from surefit.laws.value_words import in_words
+from surefit.laws.values.value_words import in_words
 from surefit.remedies.change import Change
 from surefit.source.installed import find
 from surefit.source.line_edits import moved_after

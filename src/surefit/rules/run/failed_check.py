@@ -29,14 +29,14 @@ from surefit.doctor.symptoms import Symptom
 from surefit.doctor.violations import Expression, Operand
 from surefit.doctor.words import code, spoken
 from surefit.laws.case import Case, Remedy, use_of
-from surefit.laws.constructor_settings import ConstructorSetting, settings_behind
 from surefit.laws.contracts.failed_checks import RefusedByCheck
-from surefit.laws.earlier import unlike_before
-from surefit.laws.failing_values import parts, raised_at, says_something
-from surefit.laws.named_arguments import passed_as
-from surefit.laws.sibling_values import left_out
-from surefit.laws.value_origins import origin, shortened
-from surefit.laws.value_words import in_words
+from surefit.laws.values.constructor_settings import ConstructorSetting, settings_behind
+from surefit.laws.values.earlier import unlike_before
+from surefit.laws.values.failing_values import parts, raised_at, says_something
+from surefit.laws.values.named_arguments import passed_as
+from surefit.laws.values.sibling_values import left_out
+from surefit.laws.values.value_origins import origin, shortened
+from surefit.laws.values.value_words import in_words
 from surefit.remedies.arguments import SetArgument
 from surefit.remedies.replace import ReplaceWith
 from surefit.source.reading import Source

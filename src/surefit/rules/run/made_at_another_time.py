@@ -31,9 +31,9 @@ from surefit.doctor.symptoms import Symptom
 from surefit.doctor.violations import fact_at
 from surefit.doctor.words import code
 from surefit.laws.case import Case, use_of
-from surefit.laws.failing_values import parts, says_something
-from surefit.laws.other_moments import other_moments
-from surefit.laws.value_words import in_words
+from surefit.laws.values.failing_values import parts, says_something
+from surefit.laws.values.other_moments import other_moments
+from surefit.laws.values.value_words import in_words
 from surefit.remedies.change import Change
 
 DECIDES = "what happens between the line that makes the value and the line that uses it"

@@ -27,7 +27,7 @@ from surefit.doctor.violations import fact_at
 from surefit.doctor.words import code
 from surefit.laws.case import Case
 from surefit.laws.contracts.rebound_names import NameRebound
-from surefit.laws.value_words import in_words
+from surefit.laws.values.value_words import in_words
 from surefit.remedies.rename import Rename
 
 RULE = Rule(

@@ -29,9 +29,9 @@ from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.violations import fact_at
 from surefit.doctor.words import code, spoken
-from surefit.laws.arrivals import batch_arrives
 from surefit.laws.case import Case
 from surefit.laws.contracts.processes import ScriptRunAgain
+from surefit.laws.rows.arrivals import batch_arrives
 from surefit.remedies.main_guard import GUARD, GuardMain
 
 SYMPTOM = Symptom(

@@ -25,9 +25,9 @@ from surefit.doctor.findings import Fact, Finding, Fix, Place, Severity
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import code, spoken
-from surefit.laws.arrivals import batch_arrives, loader_call
 from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.processes import PartNotPicklable, Unpicklable
+from surefit.laws.rows.arrivals import batch_arrives, loader_call
 from surefit.remedies.arguments import SetArgument
 from surefit.remedies.to_module import LambdaToModule
 

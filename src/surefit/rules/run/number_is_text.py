@@ -32,7 +32,7 @@ from surefit.doctor.words import code
 from surefit.laws.along import along
 from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.texts import NumberIsText
-from surefit.laws.named_arguments import argument_named, flag_declared
+from surefit.laws.values.named_arguments import argument_named, flag_declared
 from surefit.lineage.lineage import Lineage
 from surefit.lineage.properties import Property, text
 from surefit.remedies.arguments import SetArgument
@@ -175,16 +175,15 @@ def in_texts(key: str, written: str, case: Case) -> Iterator[WrittenInText]:
     """Lines of strings over several lines that set a key to what was read as text."""
     quoted = rf"(?P<quote>[\"']?){re.escape(written)}(?P=quote)"
     entry = re.compile(rf"^\s*(?:- )?{re.escape(key)}\s*:\s+(?P<number>{quoted})\s*(?:#.*)?$")
-    for source in case.recording.sources():
-        for node in source.every(ast.Constant):
-            if not isinstance(node.value, str) or node.lineno == node.end_lineno:
-                continue
-            for line in range(node.lineno + 1, node.end_lineno or node.lineno):
-                match = entry.match(source.lines[line - 1])
-                if match is not None:
-                    begin, end = match.span("number")
-                    whole = Expression(Place(source.file, line), None, match[0].strip())
-                    yield WrittenInText(whole, Span(line, begin, line, end))
+    for source, node in case.recording.every(ast.Constant):
+        if not isinstance(node.value, str) or node.lineno == node.end_lineno:
+            continue
+        for line in range(node.lineno + 1, node.end_lineno or node.lineno):
+            match = entry.match(source.lines[line - 1])
+            if match is not None:
+                begin, end = match.span("number")
+                whole = Expression(Place(source.file, line), None, match[0].strip())
+                yield WrittenInText(whole, Span(line, begin, line, end))
 
 
 def expanded(key: str, written: str, case: Case) -> Iterator[Expression]:
@@ -201,10 +200,9 @@ def expanded(key: str, written: str, case: Case) -> Iterator[Expression]:
 
 def in_displays(key: str, written: str, case: Case) -> Iterator[Expression]:
     """`"5e-3"` of `{"lr": "5e-3"}`."""
-    for source in case.recording.sources():
-        for node in source.every(ast.Dict):
-            for name, value in zip(node.keys, node.values, strict=True):
-                match name, value:
-                    case ast.Constant(value=str(text)), ast.Constant(value=str(number)):
-                        if text == key and number == written:
-                            yield case.expression(source, value)
+    for source, node in case.recording.every(ast.Dict):
+        for name, value in zip(node.keys, node.values, strict=True):
+            match name, value:
+                case ast.Constant(value=str(text)), ast.Constant(value=str(number)):
+                    if text == key and number == written:
+                        yield case.expression(source, value)

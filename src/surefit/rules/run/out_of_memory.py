@@ -33,9 +33,9 @@ from surefit.doctor.recording import Recording
 from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import bytes_of, code, counted, shape_of
-from surefit.laws.arrivals import loader_call
 from surefit.laws.case import Case, Remedy
 from surefit.laws.contracts.memory import MemoryRanOut, WholeFileRead
+from surefit.laws.rows.arrivals import loader_call
 from surefit.remedies.append import Append
 from surefit.remedies.arguments import SetArgument
 

@@ -29,11 +29,11 @@ from surefit.doctor.rule import Rule
 from surefit.doctor.symptoms import Symptom
 from surefit.doctor.words import code, listed, spoken
 from surefit.laws.case import Case
-from surefit.laws.earlier import unlike_before
-from surefit.laws.failing_values import MOST_VALUES, parts, raised_at, says_something
-from surefit.laws.layer_words import described, layer_name
-from surefit.laws.value_origins import origin, shortened
-from surefit.laws.value_words import in_words
+from surefit.laws.layers.layer_words import described, layer_name
+from surefit.laws.values.earlier import unlike_before
+from surefit.laws.values.failing_values import MOST_VALUES, parts, raised_at, says_something
+from surefit.laws.values.value_origins import origin, shortened
+from surefit.laws.values.value_words import in_words
 
 RULE = Rule(
     "SF899",

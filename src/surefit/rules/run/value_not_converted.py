@@ -32,11 +32,11 @@ from surefit.doctor.words import code, spoken
 from surefit.laws.along import along
 from surefit.laws.case import Case
 from surefit.laws.contracts.unsuited_values import UnsuitedValue
-from surefit.laws.conversions import Conversion
-from surefit.laws.earlier import unlike_before
-from surefit.laws.failing_values import raised_at
-from surefit.laws.value_origins import shortened
-from surefit.laws.value_words import in_words
+from surefit.laws.values.conversions import Conversion
+from surefit.laws.values.earlier import unlike_before
+from surefit.laws.values.failing_values import raised_at
+from surefit.laws.values.value_origins import shortened
+from surefit.laws.values.value_words import in_words
 from surefit.lineage.lineage import Lineage
 from surefit.lineage.producers import Producer
 from surefit.remedies.together import Together

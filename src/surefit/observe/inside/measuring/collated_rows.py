@@ -81,7 +81,7 @@ def forward_begun(_module: Any, _args: tuple[Any, ...], _kwargs: dict[str, Any])
     if state.done or not state.batch:
         events.forward_begun.rest(forward_begun)
         return
-    state.begun = time.perf_counter()
+    state.begun = time.thread_time()
 
 
 @events.on(events.forward_ended)
@@ -91,7 +91,7 @@ def forward_ended(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any], re
         return
     if result is None or not now.training or not now.grad or not readable.can_look():
         return
-    took = time.perf_counter() - state.begun
+    took = time.thread_time() - state.begun
     state.calls += 1
     state.done = state.calls >= MOST_CALLS
     iterator = state.iterator()

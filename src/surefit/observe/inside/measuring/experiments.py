@@ -114,7 +114,7 @@ def forward_begun(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
             events.forward_begun.rest(forward_begun)
             events.forward_ended.rest(forward_ended)
         return
-    seen.begun = time.perf_counter()
+    seen.begun = time.thread_time()
     seen.inputs = {
         path: weakref.ref(tensor)
         for path, tensor in trees.tensors((args, kwargs)).items()
@@ -201,7 +201,7 @@ def forward_ended(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any], re
     known = seen.models.get(identity(module))
     if known is not None and vars(module).get("training", True) in known.tried:
         return
-    took = time.perf_counter() - seen.begun
+    took = time.thread_time() - seen.begun
     model = _model(module)
     if model is None or kwargs.get("past_key_values") is not None:
         return  # the latter is a step of `generate`

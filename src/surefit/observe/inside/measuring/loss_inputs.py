@@ -44,6 +44,7 @@ MOST_NODES = 12
 MOST_SITES = 64
 MOST_LOADED = 32
 MOST_ELEMENTS = 1 << 18
+MOST_CLASSES = 64
 FIRST = 8
 """Calls from one line that are looked at, and after them each power of two."""
 EVERY, REST = 64, 16
@@ -65,10 +66,15 @@ class MeasuredLoss:
     said: dict[str, Any] = field(default_factory=dict)
     produced_by: set[str] = field(default_factory=set)
     counts: dict[str, int] = field(default_factory=dict)
+    class_rows: list[int] = field(default_factory=list)
     ranges: dict[str, float] = field(default_factory=dict)
 
     def count(self, name: str, number: float) -> None:
         self.counts[name] = self.counts.get(name, 0) + int(number)
+
+    def count_classes(self, rows: list[int]) -> None:
+        known = self.class_rows or [0] * len(rows)
+        self.class_rows = [sum(pair) for pair in zip(known, rows, strict=False)]
 
     def widen(self, name: str, least: float, greatest: float) -> None:
         if math.isfinite(least) and math.isfinite(greatest):
@@ -254,6 +260,19 @@ def _look_at_weights(site: MeasuredLoss, target: Any, given: dict[str, Any]) -> 
         if counted.numel():
             nothing = (weight[counted] == 0).all()
             readable.read(nothing, partial(site.count, "nothing_weighs"))
+        _look_at_classes(site, weight, counted)
+    elif site.name in BINARY and weight.numel() == 1:
+        sides = readable.torch().stack([weight.new_ones(()), weight.reshape(())])
+        _look_at_classes(site, sides, target[(target == 0) | (target == 1)].long())
+
+
+def _look_at_classes(site: MeasuredLoss, weight: Any, target: Any) -> None:
+    """How often each class is a target, beside what it weighs."""
+    classes = int(weight.numel())
+    if 1 < classes <= MOST_CLASSES and target.numel():
+        rows = readable.torch().bincount(target, minlength=classes)
+        readable.read(weight, lambda weights: site.said.update(class_weights=tuple(weights)))
+        readable.read(rows, site.count_classes)
 
 
 def _told(site: MeasuredLoss) -> LossSite:
@@ -264,6 +283,7 @@ def _told(site: MeasuredLoss) -> LossSite:
         calls=losses.count_of(site.name, site.place),
         looked=site.looked,
         produced_by=always,
+        class_rows=tuple(site.class_rows),
         **(site.said | site.counts | site.ranges),
     )
 

@@ -32,6 +32,7 @@ MOST_DEPTH = 64
 MOST_LOSSES = 8
 MOST_ELEMENTS = 4_096
 """Of a constant that is asked whether all of it is 1."""
+NEAR_ONE, MOST_ONES = 0.25, 0.95
 
 looks = Budget(share=0.001, opening=0.1)
 _looked: dict[Place | None, "LookedAt"] = {}
@@ -52,6 +53,10 @@ class TermReduction:
     kind: str = ""
     operation: str = ""
     shape: tuple[int, ...] = ()
+    factor: float = 1.0
+    """That stands inside of it."""
+    elements: Any = None
+    """Of sums of rows: the node of what is summed."""
 
 
 @dataclass(slots=True)
@@ -174,9 +179,10 @@ def described(terms: list[GraphTerm]) -> Iterator[LossTerm]:
             reduction=term.reduction.kind,
             operation=term.reduction.operation,
             shape=term.reduction.shape,
-            factor=term.factor,
+            factor=term.factor * term.reduction.factor,
             factors=term.factors,
             weighted=bool(term.reduction.kind) and is_weighted(term.node),
+            vanished=has_vanished(term.reduction.elements),
             attached_target=siamese.attached_target(term.node) if term.reduction.kind else None,
             shared=tuple(
                 number
@@ -199,8 +205,68 @@ def reduced(node: Any) -> TermReduction:
             shape = tuple(int(size) for size in node._saved_self_sym_sizes)
             axes = {axis % (1 << 64) for axis in getattr(node, "_saved_dim", None) or ()}
             whole = not axes or len(axes) == len(shape)
+            if whole and kind == "mean" and len(shape) == 1:
+                return sums_of_rows(node) or TermReduction(kind, kind, shape)
             return TermReduction(kind, kind, shape) if whole else TermReduction()
     return TermReduction()
+
+
+def sums_of_rows(mean: Any) -> TermReduction | None:
+    """What a mean over rows is of: sums over all axes but the first, times a number."""
+    factor, node = 1.0, following(mean)[0]
+    for _ in range(MOST_TERMS):
+        name, inner = node.name(), [before for before, _ in node.next_functions]
+        if name.startswith("SumBackward1"):
+            shape = tuple(int(size) for size in node._saved_self_sym_sizes)
+            axes = {
+                (axis - (1 << 64) if axis >> 63 else axis) % len(shape) for axis in node._saved_dim
+            }
+            whole = axes == set(range(1, len(shape))) and not node._saved_keepdim
+            below = following(node)
+            return (
+                TermReduction("row sum", "sum", shape, factor, below[0])
+                if whole and below
+                else None
+            )
+        number = -1.0 if name.startswith("NegBackward") else multiplier(node, name, inner)
+        if not number:
+            return None
+        factor *= number
+        node = following(node)[0]
+    return None
+
+
+def has_vanished(elements: Any) -> bool:
+    """A divergence, `logvar.exp() - logvar` or `ratio - ratio.log()`: something both as it is and
+    through an exponential or a logarithm, which is 1."""
+    waiting, reached_from = [elements] if elements is not None else [], dict[int, set[str]]()
+    held: list[Any] = []
+    while waiting and len(held) < MOST_DEPTH:
+        node = waiting.pop()
+        held.append(node)  # so that no other node gets its address
+        name = node.name()
+        if not name.startswith((*ELEMENTWISE, "Expand")):
+            continue
+        for inner in following(node):
+            known = reached_from.setdefault(id(inner), set())
+            if not known:
+                waiting.append(inner)
+            known.add(name)
+    is_divergence = any(
+        len(names) > 1 and any(name.startswith(("Exp", "Log")) for name in names)
+        for names in reached_from.values()
+    )
+    ones = [share for node in held if (share := share_of_ones(node)) is not None]
+    return is_divergence and min(ones, default=0.0) >= MOST_ONES
+
+
+def share_of_ones(node: Any) -> float | None:
+    name = node.name()
+    saved = "_saved_result" if name.startswith("ExpB") else "_saved_self"
+    values = readable.plain(getattr(node, saved)) if name.startswith(("ExpB", "LogB")) else None
+    if values is None or not 0 < values.numel() <= MOST_ELEMENTS or not values.is_cpu:
+        return None
+    return float(((values - 1).abs() < NEAR_ONE).float().mean())
 
 
 def computed_before(node: Any) -> dict[int, Any]:

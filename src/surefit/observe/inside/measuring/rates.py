@@ -6,7 +6,7 @@ from types import ModuleType
 from typing import Any
 
 from surefit.doctor.findings import Place
-from surefit.doctor.measures.rates import LearningRates, RateCourse, ScheduleSeen
+from surefit.doctor.measures.rates import LearningRates, PlateauSeen, RateCourse, ScheduleSeen
 from surefit.observe.inside import events, finishing, origins, own_code, spool
 from surefit.observe.inside.after_import import after_import
 from surefit.observe.inside.identity import identity
@@ -18,6 +18,7 @@ from surefit.observe.inside.unseen import around
 
 MOST = 64
 """Optimizers and schedulers that are followed."""
+MOST_METRICS = 512
 POINTS = 128
 """Of a course that are kept; twice as many, and every second one is dropped."""
 STEADY, SELDOM = 64, 8
@@ -121,6 +122,7 @@ class Schedule:
         self.inner = False
         self.plan: tuple[tuple[str, int], ...] = ()
         self.position = 0
+        self.plateau = Plateau(scheduler) if self.kind == "ReduceLROnPlateau" else None
 
     def called(self) -> None:
         own, every = _steps_of(self.optimizer), noted.steps
@@ -165,9 +167,49 @@ class Schedule:
             unheard=self.unheard,
             plan=self.plan,
             position=self.position,
-            watches=self.kind == "ReduceLROnPlateau",
+            plateau=self.plateau.as_seen() if self.plateau is not None else None,
             inner=self.inner,
         )
+
+
+class Plateau:
+    """What a scheduler that waits for a metric was given so far."""
+
+    def __init__(self, scheduler: Any) -> None:
+        held = vars(scheduler)
+        self.mode = str(held.get("mode"))
+        self.patience = int(held.get("patience", 0))
+        self.threshold = float(held.get("threshold", 0.0))
+        self.relative = held.get("threshold_mode") == "rel"
+        self.before: tuple[float, float] | None = None
+        """The metric of a call that runs, and the rate before it."""
+        self.calls: list[tuple[float, bool, int]] = []
+        """The metric, whether the rate became lower by it, and the steps before it."""
+
+    def begin(self, scheduler: Any, metric: Any) -> None:
+        self.before = _number(metric), _highest_rate(scheduler)
+
+    def end(self, scheduler: Any) -> None:
+        if self.before is not None and len(self.calls) < MOST_METRICS:
+            metric, rate = self.before
+            self.calls.append((metric, _highest_rate(scheduler) < rate, noted.steps))
+        self.before = None
+
+    def as_seen(self) -> PlateauSeen:
+        return PlateauSeen(
+            mode=self.mode,
+            patience=self.patience,
+            threshold=self.threshold,
+            relative=self.relative,
+            numbers=tuple(number for number, _, _ in self.calls),
+            reduced=tuple(at for at, (_, lower, _) in enumerate(self.calls) if lower),
+            steps=tuple(steps for _, _, steps in self.calls),
+        )
+
+
+def _highest_rate(scheduler: Any) -> float:
+    groups = getattr(vars(scheduler).get("optimizer"), "param_groups", ())
+    return max((_number(group.get("lr")) for group in groups), default=0.0)
 
 
 class Rates:
@@ -267,7 +309,7 @@ def schedulers(module: ModuleType) -> None:
             kind.step = around(kind.step, _steps, _stepped)
 
 
-def _steps(args: tuple[Any, ...], _kwargs: dict[str, Any]) -> bool:
+def _steps(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
     _wake()
     scheduler = args[0]
     known = seen.schedules.get(identity(scheduler))
@@ -286,6 +328,8 @@ def _steps(args: tuple[Any, ...], _kwargs: dict[str, Any]) -> bool:
             known.inner = True
         else:
             known.called()
+    if known.plateau is not None:
+        known.plateau.begin(scheduler, args[1] if len(args) > 1 else kwargs.get("metrics"))
     seen.depth += 1
     return True
 
@@ -294,6 +338,8 @@ def _stepped(args: tuple[Any, ...], _result: Any) -> None:
     seen.depth = max(0, seen.depth - 1)
     position = vars(args[0]).get("last_epoch")
     known = seen.schedules.get(identity(args[0]))
+    if known is not None and known.plateau is not None:
+        known.plateau.end(args[0])
     if known is not None and type(position) is int:
         known.position = position
 

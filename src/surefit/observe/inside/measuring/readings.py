@@ -72,7 +72,7 @@ def _in_full(table: Any, guessed: Any, target: Any, classes: int) -> ScoreCounts
         own = table.gather(1, flat.clamp(0, classes - 1)[:, None].long())
         rank = (table > own).sum(-1)[valid] + 1
         times = readable.torch().bincount(rank.clamp(max=TOPS[-1] + 1)).tolist()
-        counts.among = tuple(sum(times[: top + 1]) for top in TOPS)
+        counts.among = tuple(sum(times[: top + 1]) for top in TOPS if top < classes)
         counts.reciprocal = float((1.0 / rank).sum())
     elif classes == 2 and flat.numel() <= MOST_SCORES and bool(valid.any()):
         favoured = (table[:, 1] - table[:, 0])[valid]

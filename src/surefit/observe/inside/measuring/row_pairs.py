@@ -1,7 +1,7 @@
 """Inputs and targets of the first training steps, held against arrays in the user's frames."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,7 +18,7 @@ from surefit.observe.inside.training.frame_tables import (
     variables_of,
     width_of,
 )
-from surefit.observe.inside.training.label_order import classes
+from surefit.observe.inside.training.label_order import MOST_ROWS, classes
 from surefit.observe.inside.training.letters import noted
 from surefit.observe.inside.training.model_rows import rows_of
 from surefit.observe.inside.training.row_prints import prints_of
@@ -31,7 +31,10 @@ FORWARDS = 64
 ENOUGH_ROWS = 160
 FEWEST_ROWS = 32
 MOST_ARRAYS = 8
+WIDE = 8
+"""Elements of a row of integers: with fewer, rows are equal by chance."""
 LOSSES = ("cross_entropy", "nll_loss", "binary_cross_entropy_with_logits")
+OF_NUMBERS = ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss")
 
 
 @dataclass(slots=True)
@@ -42,8 +45,10 @@ class PairState:
     """Prints of what a model was called with last."""
     calls: int = 0
     forwards: int = 0
-    trained: dict[int, int] = field(default_factory=dict)
+    trained: dict[int, float] = field(default_factory=dict)
     """Print of an input row -> its target."""
+    of_numbers: bool = False
+    """Targets are measured, not classes."""
     width: int = 0
     pairs: list[ArrayPair] = field(default_factory=list)
     step: int = 0
@@ -66,7 +71,7 @@ def forward_begun(_module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -
         return
     with readable.looking():
         rows = rows_of(args, kwargs)
-    if rows is not None and rows.continuous and rows.width > 1:
+    if rows is not None and rows.width > 1 and (rows.continuous or rows.width >= WIDE):
         state.waiting = rows
 
 
@@ -86,9 +91,11 @@ def lost(
     if not grad:
         return
     state.calls += 1
-    if rows is not None and name in LOSSES and readable.can_look():
+    if rows is not None and name in (*LOSSES, *OF_NUMBERS) and readable.can_look():
         with readable.looking():
-            labels = classes(args[1] if len(args) > 1 else kwargs.get("target"))
+            target = args[1] if len(args) > 1 else kwargs.get("target")
+            labels: Sequence[float] | None = classes(target) if name in LOSSES else numbers(target)
+        state.of_numbers = name in OF_NUMBERS
         if labels and len(labels) == len(rows.exact):
             state.trained.update(zip(rows.exact, labels, strict=True))
             state.width = rows.width
@@ -98,6 +105,15 @@ def lost(
             with readable.looking():
                 _examine()
         state.trained.clear()
+
+
+def numbers(value: Any) -> list[float] | None:
+    """One for each row, also as one column."""
+    tensor = readable.plain(value) if is_tensor(value) else None
+    if tensor is None or not tensor.is_cpu or not 0 < tensor.numel() <= MOST_ROWS:
+        return None
+    one_each = tensor.dim() and tensor.shape[0] == tensor.numel()
+    return [float(number) for number in tensor.flatten().tolist()] if one_each else None
 
 
 def _examine() -> None:
@@ -114,13 +130,13 @@ def _pairs(values: dict[str, Any], place: Place) -> Iterator[ArrayPair]:
         if 2 * len(positions) < len(state.trained):
             continue
         for other, column in list(values.items()):
-            labels = _labels(column, length)
+            labels = (_measured if state.of_numbers else _labels)(column, length)
             if labels is not None and column is not table:
                 apart = _apart(table, column, list(positions))
                 yield _pair(place, (name, other), positions, labels, apart)
 
 
-def _positions(table: Any) -> tuple[dict[int, int], int]:
+def _positions(table: Any) -> tuple[dict[int, float], int]:
     """Position in the table -> target, of trained rows that are found in it: as they are, or
     standardised by the table's own mean and deviation."""
     tensor = tensor_of(table)
@@ -171,6 +187,16 @@ def _labels(column: Any, length: int) -> list[int] | None:
     return [int(label) for label in tensor.tolist()]
 
 
+def _measured(column: Any, length: int) -> list[float] | None:
+    """Numbers, one for each row of a table, of which the targets are some."""
+    if not (is_tensor(column) or is_pandas(column, "Series") or is_a(column, "numpy", "ndarray")):
+        return None
+    shape = tuple(int(size) for size in column.shape)
+    tensor = tensor_of(column) if shape in ((length,), (length, 1)) else None
+    held = [] if tensor is None else [float(number) for number in tensor.float().flatten().tolist()]
+    return held if set(held).issuperset(state.trained.values()) else None
+
+
 def _apart(table: Any, column: Any, positions: list[int]) -> int:
     """An index that counts from 0 says nothing: positions were numbered again."""
     if not is_pandas(table, "DataFrame") or not is_pandas(column, "Series"):
@@ -184,13 +210,18 @@ def _apart(table: Any, column: Any, positions: list[int]) -> int:
 
 
 def _pair(
-    place: Place, names: tuple[str, str], positions: dict[int, int], labels: list[int], apart: int
+    place: Place,
+    names: tuple[str, str],
+    positions: dict[int, float],
+    labels: Sequence[float],
+    apart: int,
 ) -> ArrayPair:
     rows = len(positions)
     together = Counter((labels[at], target) for at, target in positions.items())
     targets = Counter(positions.values())
     held = Counter(labels)
-    best: dict[int, int] = {}
+    equal = sum(labels[at] == target for at, target in positions.items())
+    best: dict[float, int] = {}
     for (label, _), count in together.items():
         best[label] = max(best.get(label, 0), count)
     kinds = set(targets) | set(held)
@@ -201,10 +232,10 @@ def _pair(
         targets=names[1],
         length=len(labels),
         rows=rows,
-        equal=sum(labels[at] == target for at, target in positions.items()),
-        mapped=sum(best.values()),
+        equal=equal,
+        mapped=equal if state.of_numbers else sum(best.values()),
         majority=max(targets.values()),
-        unlike=unlike,
+        unlike=0.0 if state.of_numbers else unlike,
         apart=apart,
     )
 

@@ -23,6 +23,10 @@ class ComparedTensor:
     before: Any
     moved: bool = False
 
+    def compare(self) -> None:
+        tensor = self.alive()
+        self.moved |= differs(self.before, sample(tensor) if tensor is not None else None)
+
 
 class Unstepped:
     """Parameters with a gradient, compared until the first step of an optimizer."""
@@ -54,9 +58,7 @@ class Unstepped:
             return
         self.compared = passes - self.begun
         for watched in self.watched:
-            tensor = watched.alive()
-            now = sample(tensor) if tensor is not None else None
-            watched.moved |= differs(watched.before, now)
+            watched.compare()
 
     def _count_optimizers(self) -> None:
         alive = list(origins.alive(readable.torch().optim.Optimizer))

@@ -100,6 +100,8 @@ class Births:
         self.serials = itertools.count(1)
         self.noted: dict[int, NotedOperation] = {}
         self.known: dict[int, tuple[Any, int]] = {}
+        self.parameters: dict[int, Any] = {}
+        """By the number of what was noted of them, also before a step changed them."""
         self.read: list[NotedOperation] = []
         """Operations that gave plain numbers."""
         self.passes = 0
@@ -166,6 +168,7 @@ class Births:
         if len(self.noted) > MOST_KEPT:
             for old in list(itertools.islice(self.noted, MOST_KEPT // 2)):
                 del self.noted[old]
+                self.parameters.pop(old, None)
         if tensor.grad_fn is not None:
             tensor.grad_fn.metadata.setdefault(MARK, operation.serial)
 
@@ -189,6 +192,8 @@ class Births:
             "" if is_parameter else name_in_frame(tensor),
         )
         self.keep(tensor, given)
+        if is_parameter:
+            self.parameters[given.serial] = weakref.ref(tensor)
         return given.serial
 
     def stepped(self) -> None:
@@ -372,10 +377,13 @@ class Births:
     def cut(self, loss: Any, names: Iterable[str]) -> dict[str, Json]:
         """The operation that cuts most of the named parameters from the loss."""
         wanted = set(names)
-        named = [known for known in roots.look().values() if known.name in wanted]
-        kept = [(known, self.known.get(id(known.tensor))) for known in named]
+        names_of = {
+            id(known.tensor): known.name for known in roots.look().values() if known.name in wanted
+        }
         serials = {
-            pair[1]: known.name for known, pair in kept if pair and pair[0]() is known.tensor
+            serial: names_of[id(parameter())]
+            for serial, parameter in self.parameters.items()
+            if id(parameter()) in names_of
         }
         root = self.known.get(id(loss))
         every = list(self.back(root[1])) if root is not None else []
@@ -394,7 +402,7 @@ class Births:
         return {
             "operation": chosen.told(),
             "enabled": chosen.enabled,
-            "names": sorted(serials[serial] for serial in behind),
+            "names": sorted({serials[serial] for serial in behind}),
             "beside": len(serials) - most,
         }
 

@@ -13,8 +13,9 @@ _all: list["Budget"] = []
 class Budget:
     """Each kind of event has its own, so that frequent ones do not starve rare ones.
 
-    `with budget:` counts what is done inside. In a proof there is no limit. What happens in every
-    step asks `noted.now >= budget.due and budget.allows()`.
+    `with budget:` counts the CPU time of what is done inside, so that other programs on the machine
+    change nothing. In a proof there is no limit. What happens in every step asks
+    `noted.now >= budget.due and budget.allows()`.
     """
 
     __slots__ = ("begun", "due", "entered", "opening", "share", "spent", "unlimited")
@@ -46,10 +47,10 @@ class Budget:
         return cost < left
 
     def __enter__(self) -> None:
-        self.entered = time.perf_counter()
+        self.entered = time.thread_time()
 
     def __exit__(self, *_: object) -> None:
-        self.spent += time.perf_counter() - self.entered
+        self.spent += time.thread_time() - self.entered
 
 
 def spent() -> float:

@@ -1,0 +1,1 @@
+"""What became of names and arguments that libraries have given up."""

@@ -1,0 +1,1 @@
+"""Losses: how the source calls them, and what they are given."""

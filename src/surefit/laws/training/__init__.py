@@ -1,0 +1,1 @@
+"""Training loops: steps, schedules, graphs and teachers."""
