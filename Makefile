@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 OLDEST := .venv-oldest
 
-.PHONY: demo test test-oldest test-pythons fast check setup dist docs recording controls bench-sft bench-loader bench-distill faults fuzz clean
+.PHONY: demo test test-oldest test-pythons fast check setup dist docs recording controls bench-sft bench-loader bench-distill faults fuzz load clean
 
 demo: $(VENV)/train ## set up and train on the embedded model and rows
 	$(BIN)/surefit demo
@@ -54,6 +54,9 @@ bench-distill: $(VENV)/dev ## losses and whole steps of distillation against the
 
 faults: $(VENV)/dev ## fault injection: killed and disturbed runs, and what they lost; half an hour or more
 	$(BIN)/python -m tools.faults $(FAULTS)
+
+load: $(VENV)/dev ## large inputs, and what they take: one table; 12 GB of disk for a while
+	$(BIN)/python -m tools.load $(LOAD)
 
 setup: $(VENV)/dev $(VENV)/browser
 

@@ -146,4 +146,22 @@ WORK = {
     "environment of a child": "import subprocess, sys; print(subprocess.check_output([sys.executable, '-c', 'import sys; print(sys.argv)']))",
     "files left": "import os; open('made', 'w').close(); print(sorted(os.listdir('.')))",
 }
-PROGRAMS = {**FRAMES, **ENDS, **STATE, **WORK}
+AWKWARD = {
+    "frame of a generator": "def g():\n    import sys\n    yield sys._getframe().f_back.f_code.co_name\nprint(list(g()))",
+    "weak references at the end": "import weakref\nclass A: pass\na=A()\nr=weakref.finalize(a, print, 'finalised')",
+    "exit code of a thread": "import threading, sys\nt=threading.Thread(target=sys.exit, args=(5,)); t.start(); t.join(); print('on')",
+    "signal during sleep": "import signal, time\nsignal.signal(signal.SIGALRM, lambda *a: print('rang'))\nsignal.setitimer(signal.ITIMER_REAL, .05)\ntime.sleep(.2)",
+    "wake-up descriptor": "import signal; print(signal.set_wakeup_fd(-1))",
+    "children of this process": "import os; print(open(f'/proc/self/task/{os.getpid()}/children').read().split())",
+    "parent dies": "import os, subprocess, sys\nprint(os.getsid(0) == os.getpid(), os.getpgrp() == os.getpid())",
+    "close all": "import os\nos.closerange(3, 256)\nprint('closed')",
+    "close all above": "import os, resource\nos.closerange(3, resource.getrlimit(resource.RLIMIT_NOFILE)[0])\nraise ValueError('after')",
+    "no descriptors left": "import resource\nresource.setrlimit(resource.RLIMIT_NOFILE, (3, 3))\ntry:\n    open('x', 'w')\nexcept OSError as e:\n    print(e.errno)",
+    "file size limit": "import resource, signal\nsignal.signal(signal.SIGXFSZ, signal.SIG_IGN)\nresource.setrlimit(resource.RLIMIT_FSIZE, (10, 10))\ntry:\n    with open('x','w') as f: f.write('y'*100)\nexcept OSError as e:\n    print(e.errno)",
+    "change of folder that is removed": "import os, tempfile\nd=tempfile.mkdtemp(); os.chdir(d); os.rmdir(d)\nraise RuntimeError('nowhere')",
+    "environment cleared": "import os\nos.environ.clear()\nraise KeyError('x')",
+    "fork that goes on to the end": "import os, sys\npid = os.fork()\nprint('child' if pid == 0 else 'parent', flush=True) if pid == 0 else (os.waitpid(pid, 0), print('parent'))",
+    "sys.modules of main replaced": "import sys, types\nsys.modules['__main__'] = types.ModuleType('__main__')\nprint(__name__)",
+    "standard error replaced": "import sys, io\nsys.stderr = io.StringIO()\n1/0",
+}
+PROGRAMS = {**FRAMES, **ENDS, **STATE, **WORK, **AWKWARD}

@@ -1,0 +1,1 @@
+"""Inputs of sizes that people have, and what surefit takes for them."""
