@@ -203,7 +203,10 @@ KNOWN = {
     ),
     "FIFO in a model folder": Hostile("model", model_with_fifo, ("inspect", "--model"), (PLAIN,)),
     "a file for a model": Hostile(
-        "model", content("x"), ("inspect", "--model"), ("SF171", "`model` is no folder")
+        "model",
+        content("x"),
+        ("inspect", "--model"),
+        ("SF171", "`model` is neither a folder nor a GGUF file"),
     ),
     "settings of a tokenizer": Hostile(
         "model", model_with_odd_lengths, ("inspect", "--model"), ("SF173", "tokenizer")

@@ -62,8 +62,8 @@ def test_a_script_is_run_to_its_first_step_and_writes_nothing(folder: Path) -> N
     assert made.code == 0, made.err
     assert made.findings == []
     assert sorted(path.name for path in folder.iterdir()) == ["train.py"]
-    assert "Read: nothing found\n" in made.out
-    assert "Run to its first optimizer step, in a copy: " in made.out
+    assert "Lint: no findings\n" in made.out
+    assert "Ran to its first optimizer step, in a copy: " in made.out
     assert ", loss " in made.out
     assert "Not checked: evaluation and save: the script ended without it" in made.out
     assert made.document["not_observed"][-1].startswith("not checked: later batches")
@@ -165,7 +165,7 @@ def test_what_fails_on_few_rows_alone_is_no_finding(folder: Path) -> None:
     assert "Batches of train.py:8 are not cut: its dataset is a stream" in made.out
     assert "With 4 rows of 32 it stopped at train.py:14 (RuntimeError: shape '[32]'" in made.out
     assert ", but not with full batches\n" in made.out
-    assert "Run to its first optimizer step, in a copy: " in made.out
+    assert "Ran to its first optimizer step, in a copy: " in made.out
     batches = made.document["batches"]
     assert [(one["place"]["line"], one["rows"]) for one in batches["shrunk"]] == [(13, 32)]
     assert batches["told_of"] == "own"
@@ -242,11 +242,11 @@ def test_batches_of_a_trainer_are_cut(folder: Path) -> None:
     made = Checked(folder, written(folder, train=TRAINER).name)
     assert made.code == 0, made.err
     assert made.findings == []
-    reached = "Run to its first optimizer step and its first save, in a copy, on 4 rows of 16: "
+    reached = "Ran to its first optimizer step and its first save, in a copy, on 4 rows of 16: "
     assert reached in made.out
-    assert "Not checked: what needs whole batches (16 -> 4 rows): " in made.out
+    assert "Not checked: full batches (cut: 16 -> 4 rows): " in made.out
     assert made.document["batches"]["told_of"] == "shrunk"
-    assert made.document["not_observed"][-3].startswith("not checked: what needs whole batches")
+    assert made.document["not_observed"][-3].startswith("not checked: full batches")
 
 
 def test_a_script_that_ends_early(folder: Path) -> None:
@@ -368,7 +368,7 @@ def evaluates(folder: Path, **parts: str) -> Checked:
 def test_it_goes_on_to_the_first_evaluation_and_the_first_save(folder: Path) -> None:
     made = evaluates(folder)
     assert (made.code, made.findings) == (0, [])
-    reached = "Run to its first optimizer step, its first evaluation and its first save, in a copy"
+    reached = "Ran to its first optimizer step, its first evaluation and its first save, in a copy"
     assert reached in made.out
     assert "Not checked: evaluation" not in made.out
     assert sorted(path.name for path in folder.iterdir()) == ["train.py"]

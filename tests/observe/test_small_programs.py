@@ -13,18 +13,18 @@ from surefit.observe.script import Launch, watch
 
 pytestmark = pytest.mark.slow
 
-RUNPY = "Python runs a script that a path hook hands over through `runpy`: two frames more"
+RUNPY = "Python runs the script through `runpy`, which adds two stack frames"
 DIFFERS = {
     "depth of the stack": RUNPY,
     "frames above main": RUNPY,
     "walk of the stack": RUNPY,
     "depth of recursion": RUNPY,
     "depth after a change": RUNPY,
-    "bytecode of a handler": "handlers of the user's own code have a probe",
-    "builtins": "three names that these probes call",
-    "modules of an observer": "the observer is a package",
-    "fault handler": "is on, so that a segmentation fault leaves a stack",
-    "number of open files": "the file for that stack",
+    "bytecode of a handler": "handlers in your code contain a probe",
+    "builtins": "`builtins` has three more names",
+    "modules of an observer": "The observer is a package",
+    "fault handler": "is enabled, so that a segmentation fault leaves a stack",
+    "number of open files": "its output file is open",
 }
 """Programs that can tell, and why that stays; each is in docs/limits.md."""
 

@@ -272,7 +272,7 @@ def test_ka_takes_two_updates_and_compares_with_as_many(
     assert (settings["router"], settings["updates"], settings["on_policy"]) == ("none", 2, 1.0)
     assert settings["objective"] == "reverse-kl"
     assert report.baseline["cross_entropy_before"] == report.cross_entropy_before
-    assert "with as many updates (6)" in capsys.readouterr().out
+    assert "same number of updates (6)" in capsys.readouterr().out
 
 
 def test_a_dense_teacher_has_no_router_and_teaches_all_the_same(

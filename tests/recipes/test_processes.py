@@ -27,6 +27,7 @@ from surefit.train.pace import without_pace
 from surefit.train.record import RunFolder
 from tools.faults.sharding import sharding
 
+CHECKOUT = str(Path(__file__).parents[2])
 STEPS = 30
 BATCH = 8
 """Rows to a step: of one process, or of two with half as many."""
@@ -75,7 +76,7 @@ def started(
 ) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [sys.executable, *launcher, *program, "sft", *words],
-        env={**os.environ, "OMP_NUM_THREADS": "1"},
+        env={**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": CHECKOUT},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

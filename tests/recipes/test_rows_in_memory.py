@@ -116,7 +116,7 @@ def test_killed_it_goes_on_with_the_rows_that_were_in_memory(model: str, tmp_pat
     process.kill()
     process.communicate()
     assert process.returncode == -signal.SIGKILL
-    with pytest.raises(WrongCall, match="other `epochs`"):
+    with pytest.raises(WrongCall, match="different `epochs`"):
         surefit.sft(data=rows, resume=out, epochs=3)
     surefit.sft(resume=out)
     whole, other = RunFolder(tmp_path / "unbroken"), RunFolder(out)

@@ -285,7 +285,7 @@ def tell(made: "Preflight", findings: Sequence[Finding], cells: Cells | None) ->
     if ran.reached_a_step:
         loss = "" if ran.loss is None else f", loss {ran.loss:.4f}"
         where = f"in a copy{few_rows.on(made)}"
-        console.say(f"Ran {where} to {as_far_as(made)}: {ran.seconds:,.1f} s{loss}")
+        console.say(f"Ran to {as_far_as(made)}, {where}: {ran.seconds:,.1f} s{loss}")
     outcome.tell(*findings)
     outcome.add_part("batches", few_rows.part(made, cells))
     for line in outcome.not_observed:

@@ -1,6 +1,7 @@
 """Batches of the evaluation that is under way: their losses, and predictions beside targets."""
 
 import weakref
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -61,7 +62,7 @@ class EvaluationRound:
         """By line and kind: all evaluations before, together, and the last of them."""
         self.source = 0
         """Number of the loader's epoch that batches come from."""
-        self.iterator = 0
+        self.iterator: Callable[[], Any] = lambda: None
         self.batch: list[Any] = []
         """References to the tensors of the last batch."""
         self.batches = 0
@@ -75,10 +76,10 @@ now = EvaluationRound()
 @events.on(events.batch_came)
 def batch_came(iterator: Any, batch: Any) -> None:
     if batch is None:
-        now.iterator = 0
+        now.iterator = lambda: None
         return
-    if identity(iterator) != now.iterator:
-        now.iterator = identity(iterator)
+    if now.iterator() is not iterator:
+        now.iterator = weakref.ref(iterator)
         now.source += 1
     inside = mapping(batch)
     members = inside.values() if inside is not None else batch

@@ -4,6 +4,7 @@ and once in evaluation."""
 import os
 import time
 import weakref
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -70,7 +71,7 @@ class ExperimentState:
     compared: int = 0
     targets: int | None = None
     """Labels of the last loss, if they have one axis."""
-    iterator: int = 0
+    iterator: Callable[[], Any] = lambda: None
     looked: int = 0
     """Batches of this iterator of a loader."""
     awaits_training: bool = True
@@ -88,8 +89,8 @@ seen = ExperimentState()
 def batch_came(iterator: Any, batch: Any) -> None:
     if seen.done or batch is None:
         return
-    if seen.iterator != identity(iterator):
-        seen.iterator, seen.looked = identity(iterator), 0
+    if seen.iterator() is not iterator:
+        seen.iterator, seen.looked = weakref.ref(iterator), 0
     seen.looked += 1
     if seen.looked > FIRST_BATCHES and not seen.awaits_training:
         return

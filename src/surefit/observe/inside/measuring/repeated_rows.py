@@ -1,5 +1,7 @@
 """Rows of evaluation from one epoch to the next: the first batch of each way through a loader."""
 
+import weakref
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -41,7 +43,8 @@ class PassState:
     """Of this process."""
 
     def __init__(self) -> None:
-        self.iterator = 0
+        self.iterator: Callable[[], Any] = lambda: None
+        """The last one: by a reference, since the next often has its address."""
         self.loaders: dict[int, LoaderState] = {}
         self.trained: dict[int, frozenset[int]] = {}
         """Datasets of loaders that are read with gradients on, with the indices of their part; no
@@ -56,10 +59,9 @@ state = PassState()
 
 @events.on(events.batch_came)
 def came(iterator: Any, batch: Any) -> None:
-    number = identity(iterator)
-    if batch is None or number == state.iterator or not readable.can_look():
+    if batch is None or state.iterator() is iterator or not readable.can_look():
         return
-    state.iterator = number
+    state.iterator = weakref.ref(iterator)
     held = attributes(iterator)
     dataset = _innermost(held.get("_dataset"))
     if dataset is None:
